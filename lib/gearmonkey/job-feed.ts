@@ -1,0 +1,113 @@
+import type { JobEvent, JobProgress } from '../job/job.js';
+import type { JobListener, JobStore } from './job-store.js';
+import { ProgressPoller } from './progress-poller.js';
+
+/** Who follows one job. */
+export interface JobFollower {
+  started?(): void;
+  finished(): void;
+  progress?(progress: JobProgress): void;
+  /** Messages may have been missed. */
+  resync(): void;
+}
+
+/** Who follows a whole function. */
+export type FeedObserver = Partial<Pick<JobListener, 'event' | 'progress'>>;
+
+/**
+ * One function's channels, listened to while anybody is interested. Messages reach the followers of
+ * their job by its id, so that 100,000 followers cost no more a message than one.
+ */
+export class JobFeed {
+  private readonly observers = new Set<FeedObserver>();
+  private readonly followers = new Map<string, Set<JobFollower>>();
+  private readonly expectations = new Set<Set<string>>();
+  private readonly poller: ProgressPoller;
+  private subscription: Promise<() => void> | undefined;
+  private users = 0;
+
+  constructor(
+    private readonly store: JobStore,
+    private readonly fn: string,
+    private readonly onUnused: () => void,
+  ) {
+    this.poller = new ProgressPoller(store, fn, (progress) => this.deliverProgress(progress));
+  }
+
+  /** Resolves once messages arrive. Every `open` wants one `release`. */
+  async open(): Promise<void> {
+    this.users += 1;
+    this.subscription ??= this.store.listen(this.fn, this.listener);
+    await this.subscription;
+  }
+
+  release(): void {
+    this.users -= 1;
+    if (this.users > 0) return;
+    this.poller.stop();
+    this.onUnused();
+    this.subscription?.then(
+      (unlisten) => unlisten(),
+      () => undefined,
+    );
+  }
+
+  /** Every event or progress update of the function, from `open` on. */
+  observe(observer: FeedObserver): () => void {
+    this.observers.add(observer);
+    if (observer.progress) this.poller.watchAll(observer);
+    return () => {
+      this.observers.delete(observer);
+      this.poller.unwatchAll(observer);
+    };
+  }
+
+  follow(id: string, follower: JobFollower): () => void {
+    const followers = this.followers.get(id) ?? new Set();
+    this.followers.set(id, followers.add(follower));
+    if (follower.progress) this.poller.watch(id);
+    return () => {
+      followers.delete(follower);
+      if (followers.size > 0) return;
+      this.followers.delete(id);
+      this.poller.unwatch(id);
+    };
+  }
+
+  /** Remembers which jobs finish until it is disposed of: for a job whose id isn't known yet. */
+  expect(): { has(id: string): boolean; dispose(): void } {
+    const finished = new Set<string>();
+    this.expectations.add(finished);
+    return { has: (id) => finished.has(id), dispose: () => this.expectations.delete(finished) };
+  }
+
+  private readonly listener: JobListener = {
+    event: (event) => this.deliverEvent(event),
+    progress: (progress) => {
+      this.poller.published(progress.id);
+      this.deliverProgress(progress);
+    },
+    resync: () => {
+      for (const followers of this.followers.values())
+        for (const follower of [...followers]) follower.resync();
+    },
+  };
+
+  private deliverEvent(event: JobEvent): void {
+    if (event.type === 'start') this.poller.started(event.id);
+    if (event.type === 'finish') {
+      this.poller.finished(event.id);
+      for (const finished of this.expectations) finished.add(event.id);
+    }
+    for (const observer of [...this.observers]) observer.event?.(event);
+    for (const follower of [...(this.followers.get(event.id) ?? [])]) {
+      if (event.type === 'finish') follower.finished();
+      else follower.started?.();
+    }
+  }
+
+  private deliverProgress(progress: JobProgress): void {
+    for (const observer of [...this.observers]) observer.progress?.(progress);
+    for (const follower of [...(this.followers.get(progress.id) ?? [])]) follower.progress?.(progress);
+  }
+}

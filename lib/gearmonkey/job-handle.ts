@@ -1,0 +1,33 @@
+import type { Observable } from 'rxjs';
+import type { Job, JobProgress } from '../job/job.js';
+import type { FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
+import type { GearMonkeyClient } from './client.js';
+
+/** A job that was enqueued. */
+export class JobHandle<F extends FunctionRef = FunctionRef> {
+  /** Progress from now on; completes when the job has finished. */
+  readonly progress$: Observable<JobProgress>;
+
+  constructor(
+    private readonly client: GearMonkeyClient,
+    private readonly ref: F,
+    readonly fn: string,
+    readonly id: string,
+  ) {
+    this.progress$ = client.progress(ref, id);
+  }
+
+  /** The job as it is now. @throws JobNotFoundError when it has expired */
+  get(): Promise<Job<InputOf<F>, OutputOf<F>>> {
+    return this.client.getOrThrow(this.ref, this.id);
+  }
+
+  /**
+   * The output, once the job has finished.
+   *
+   * @throws JobFailedError if it failed · WaitTimeoutError after `timeout` seconds
+   */
+  result(options: { timeout?: number } = {}): Promise<OutputOf<F>> {
+    return this.client.result(this.ref, this.id, options);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Payload } from '../job/codec.js';
+import type { JobEvent, JobProgress, Progress } from '../job/job.js';
+import type { Queue } from './protocol.js';
+
+/** Where new jobs go. */
+export interface Placement {
+  readonly queue: Queue;
+  /** Seconds since 1970 from which a job in `scheduled` may run. */
+  readonly score?: number;
+}
+
+/** A job's hash as it is stored: field names to bytes. */
+export type StoredJob = ReadonlyMap<string, Uint8Array>;
+
+/** What a function's channels say. */
+export interface JobListener {
+  event(event: JobEvent): void;
+  progress(progress: JobProgress): void;
+  /** Messages may have been missed: what is watched must be read again. */
+  resync(): void;
+}
+
+/** The client's side of a GearMonkey server, be it Redis or this process. Functions are named as on the wire. */
+export interface JobStore {
+  /**
+   * Creates jobs; returns their ids in order.
+   *
+   * @throws EnqueueTimeoutError when it isn't acknowledged in time
+   */
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]>;
+
+  /** The stored jobs, `undefined` where there is none. @throws MalformedJobError if a key is not a hash */
+  read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]>;
+
+  /** The progress the jobs' hashes hold. */
+  readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]>;
+
+  /** `count:{FN}` as it is stored. */
+  count(fn: string): Promise<string | undefined>;
+
+  /** Listens once the promise has resolved, until the returned function is called. */
+  listen(fn: string, listener: JobListener): Promise<() => void>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,57 @@
+import { InvalidOptionError } from '../job/errors.js';
+import type { Placement } from './job-store.js';
+
+export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
+
+/** The options of the protocol's Client.run. */
+export interface RunOptions {
+  /** @default 'normal', or 'scheduled' when `scheduled` is given */
+  priority?: Priority;
+  /** When it may run: a Date, or seconds since 1970. A time that has passed means now. */
+  scheduled?: Date | number;
+  /** Return only when the job has finished, successfully or not (OPT_BLOCKING). @default false */
+  blocking?: boolean;
+  /** Refuse unless a worker is registered for the function (OPT_ROLLCALL). @default false */
+  rollCall?: boolean;
+  /** Seconds that `blocking` waits at most. @default no limit */
+  timeout?: number;
+}
+
+export type CallOptions = Omit<RunOptions, 'blocking'>;
+export type RunManyOptions = Pick<RunOptions, 'priority' | 'scheduled' | 'rollCall'>;
+
+const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
+
+/** @throws InvalidOptionError */
+export function placementOf({ priority, scheduled }: RunOptions): Placement {
+  const queue = priority ?? (scheduled === undefined ? 'normal' : 'scheduled');
+  if (!PRIORITIES.has(queue)) {
+    throw new InvalidOptionError('priority', priority, "'low', 'normal', 'high' or 'scheduled'");
+  }
+  if ((queue === 'scheduled') !== (scheduled !== undefined)) {
+    throw new InvalidOptionError(
+      'scheduled',
+      scheduled,
+      "a time with priority 'scheduled', and absent with any other",
+    );
+  }
+  return scheduled === undefined ? { queue } : { queue, score: scoreOf(scheduled) };
+}
+
+/** Never below 0: the protocol looks for scores from 0 to now. */
+function scoreOf(scheduled: Date | number): number {
+  const seconds = scheduled instanceof Date ? scheduled.getTime() / 1000 : scheduled;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
+    throw new InvalidOptionError('scheduled', scheduled, 'a valid Date or seconds since 1970');
+  }
+  return Math.max(0, seconds);
+}
+
+/** Seconds to wait at most. @throws InvalidOptionError */
+export function waitOf(timeout: number | undefined): number {
+  if (timeout === undefined) return Infinity;
+  if (typeof timeout !== 'number' || !(timeout > 0) || timeout > 2_147_483) {
+    throw new InvalidOptionError('timeout', timeout, 'more than 0 and at most 2147483 seconds');
+  }
+  return timeout;
+}

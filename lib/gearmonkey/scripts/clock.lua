@@ -1,0 +1,6 @@
+--- Milliseconds: `given`, or the server's clock where it is ''.
+local function clock(given)
+  if given ~= '' then return tonumber(given) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end

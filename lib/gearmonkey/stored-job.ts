@@ -1,0 +1,98 @@
+import { isUtf8 } from 'node:buffer';
+import { read, type Codec } from '../job/codec.js';
+import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
+import type { Job, JobStatus, JobTimes, Progress } from '../job/job.js';
+import type { StoredJob } from './job-store.js';
+
+const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
+
+/**
+ * A job as users see it. Fields of ours are absent where plain clients or workers took part.
+ *
+ * @throws MalformedJobError for a status that isn't the protocol's
+ * @throws UnreadablePayloadError when the codec can't read input or output
+ */
+export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
+  const status = statusOf(fn, id, stored);
+  const output = stored.get('output');
+  return {
+    id,
+    fn,
+    status,
+    input: read(codec, fn, 'input', stored.get('input') ?? new Uint8Array()),
+    ...(status === 'success' && output ? { output: read(codec, fn, 'output', output) } : {}),
+    ...(status === 'error' ? { error: errorOf(stored) } : {}),
+    ...optional('progress', progressOf(stored)),
+    attempts: numberOf(stored, 'attempts') ?? 0,
+    times: timesOf(stored),
+  };
+}
+
+/** @throws MalformedJobError */
+export function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
+  const status = text(stored.get('status'));
+  if (status !== undefined && STATUSES.has(status)) return status as JobStatus;
+  throw new MalformedJobError(
+    fn,
+    id,
+    status === undefined ? 'it has no status' : `its status is ${JSON.stringify(status)}`,
+  );
+}
+
+/** The message is what every worker leaves; ours add the rest as JSON. */
+export function errorOf(stored: StoredJob): JobErrorInfo {
+  const plain = { name: 'Error', message: text(stored.get('output')) ?? '' };
+  try {
+    const info: unknown = JSON.parse(text(stored.get('error')) ?? '');
+    return isErrorInfo(info) ? info : plain;
+  } catch {
+    return plain;
+  }
+}
+
+export function progressOf(stored: StoredJob): Progress | undefined {
+  const dividend = numberOf(stored, 'status:dividend');
+  const divisor = numberOf(stored, 'status:divisor');
+  return dividend === undefined || divisor === undefined ? undefined : { dividend, divisor };
+}
+
+function timesOf(stored: StoredJob): JobTimes {
+  return {
+    ...optional('created', dateOf(stored, 'created')),
+    ...optional('scheduled', dateOf(stored, 'due')),
+    ...optional('started', dateOf(stored, 'started')),
+    ...optional('finished', dateOf(stored, 'finished')),
+  };
+}
+
+function dateOf(stored: StoredJob, field: string): Date | undefined {
+  const ms = numberOf(stored, field);
+  return ms === undefined ? undefined : new Date(ms);
+}
+
+function numberOf(stored: StoredJob, field: string): number | undefined {
+  const value = text(stored.get(field));
+  return value === undefined || value.trim() === '' || !Number.isFinite(Number(value))
+    ? undefined
+    : Number(value);
+}
+
+function text(bytes: Uint8Array | undefined): string | undefined {
+  if (!bytes) return undefined;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
+    isUtf8(bytes) ? 'utf8' : 'latin1',
+  );
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [key in K]: V });
+}
+
+function isErrorInfo(value: unknown): value is JobErrorInfo {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as JobErrorInfo).name === 'string' &&
+    typeof (value as JobErrorInfo).message === 'string'
+  );
+}

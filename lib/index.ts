@@ -1,0 +1,13 @@
+export * from './job/errors.js';
+export * from './job/job.js';
+export { codecOf, type Codec, type CodecName, type Payload } from './job/codec.js';
+export type { Duration } from './job/duration.js';
+export * from './job/job-definition.js';
+export type { Claim, JobSource, Outcome, Slots } from './job/job-source.js';
+export * from './worker/job-handler.js';
+export { JobWorker, type WorkerLog, type WorkerOptions } from './worker/job-worker.js';
+export { RunningJob } from './worker/running-job.js';
+export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client.js';
+export { JobHandle } from './gearmonkey/job-handle.js';
+export type { CallOptions, Priority, RunManyOptions, RunOptions } from './gearmonkey/run-options.js';
+export type { ConnectionSpec } from './redis/redis-connection.js';

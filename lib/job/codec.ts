@@ -1,0 +1,81 @@
+import { isUtf8 } from 'node:buffer';
+import { decode, encode } from '@msgpack/msgpack';
+import { InvalidOptionError, NotSerializableError, UnreadablePayloadError, messageOf } from './errors.js';
+
+/** What a codec writes: text goes over the wire as UTF-8. */
+export type Payload = string | Uint8Array;
+
+/** Turns values into payloads and back. `decode` may throw any error: it becomes that job's error. */
+export interface Codec {
+  readonly name: string;
+  encode(value: unknown): Payload;
+  decode(bytes: Uint8Array): unknown;
+}
+
+export type CodecName = 'json' | 'text' | 'msgpack';
+
+const CODECS: Record<CodecName, Codec> = {
+  json: { name: 'json', encode: encodeJson, decode: decodeJson },
+  text: { name: 'text', encode: encodeText, decode: decodeText },
+  msgpack: { name: 'msgpack', encode: (value) => encode(value), decode: (bytes) => decode(bytes) },
+};
+
+/** @throws InvalidOptionError for a name there is no codec of */
+export function codecOf(codec: CodecName | Codec = 'json'): Codec {
+  const found = typeof codec === 'string' ? (CODECS as Record<string, Codec | undefined>)[codec] : codec;
+  if (!found) throw new InvalidOptionError('codec', codec, "'json', 'text', 'msgpack' or a Codec");
+  return found;
+}
+
+/** @throws NotSerializableError */
+export function write(codec: Codec, fn: string, what: 'input' | 'output', value: unknown): Payload {
+  try {
+    return codec.encode(value);
+  } catch (error) {
+    throw new NotSerializableError(fn, what, codec.name, error);
+  }
+}
+
+/** @throws UnreadablePayloadError */
+export function read(codec: Codec, fn: string, what: 'input' | 'output', bytes: Uint8Array): unknown {
+  try {
+    return codec.decode(bytes);
+  } catch (error) {
+    throw new UnreadablePayloadError(fn, what, codec.name, messageOf(error));
+  }
+}
+
+export function payloadBytes(payload: Payload): number {
+  return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
+}
+
+/** `undefined` is written as null: JSON has no word for it. */
+function encodeJson(value: unknown): string {
+  if (typeof value === 'function' || typeof value === 'symbol')
+    throw new TypeError(`a ${typeof value} has no JSON`);
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** Plain clients send words: what isn't JSON is the string it is. */
+function decodeJson(bytes: Uint8Array): unknown {
+  const text = decodeText(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function encodeText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new TypeError(`expected a string, got ${typeof value}`);
+}
+
+function decodeText(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw new TypeError('it is not UTF-8');
+  return asBuffer(bytes).toString('utf8');
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

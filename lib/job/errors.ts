@@ -1,0 +1,252 @@
+/** Base of every error this package raises. `code` is stable; `message` names what was wrong and the remedy. */
+export abstract class GearMonkeyError extends Error {
+  abstract readonly code: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A function name that can't be used on the wire. */
+export class InvalidFunctionNameError extends GearMonkeyError {
+  readonly code = 'INVALID_FUNCTION_NAME';
+}
+
+/** An option out of its range or of the wrong type. Nothing was written. */
+export class InvalidOptionError extends GearMonkeyError {
+  readonly code = 'INVALID_OPTION';
+
+  constructor(
+    readonly option: string,
+    value: unknown,
+    expected: string,
+  ) {
+    super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
+  }
+}
+
+/** An input or output larger than the limit of the module. Nothing was written. */
+export class PayloadTooLargeError extends GearMonkeyError {
+  readonly code = 'PAYLOAD_TOO_LARGE';
+
+  constructor(
+    readonly fn: string,
+    readonly what: 'input' | 'output',
+    readonly bytes: number,
+    readonly limit: number,
+  ) {
+    super(
+      `The ${what} of "${fn}" has ${bytes} bytes, more than the limit of ${limit}. ` +
+        'Store it elsewhere and pass a reference, or raise `maxPayloadBytes`.',
+    );
+  }
+}
+
+/** A value that the codec can't write: circular, BigInt, a function … Nothing was written. */
+export class NotSerializableError extends GearMonkeyError {
+  readonly code = 'NOT_SERIALIZABLE';
+
+  constructor(
+    readonly fn: string,
+    readonly what: 'input' | 'output',
+    codec: string,
+    cause: unknown,
+  ) {
+    super(
+      `The ${what} of "${fn}" can't be written as ${codec}: ${messageOf(cause)}. ` +
+        'Pass plain data, or choose another codec for the definition.',
+      { cause },
+    );
+  }
+}
+
+/** Bytes that the codec can't read. The job fails with it; the worker goes on. */
+export class UnreadablePayloadError extends GearMonkeyError {
+  readonly code = 'UNREADABLE_PAYLOAD';
+
+  constructor(
+    readonly fn: string,
+    readonly what: 'input' | 'output',
+    codec: string,
+    reason: string,
+  ) {
+    super(
+      `The ${what} of "${fn}" is not readable as ${codec}: ${reason}. ` +
+        'Send what the codec expects, or give the definition the codec of the sender.',
+    );
+  }
+}
+
+/** One thing a schema found wrong. */
+export interface ValidationIssue {
+  readonly message: string;
+  readonly path: string;
+}
+
+/** A payload that its schema refuses; never retried. */
+export class ValidationError extends GearMonkeyError {
+  readonly code = 'VALIDATION_FAILED';
+
+  constructor(
+    readonly fn: string,
+    readonly what: 'input' | 'output',
+    readonly issues: readonly ValidationIssue[],
+  ) {
+    const list = issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+    super(`The ${what} of "${fn}" doesn't match its schema: ${list}.`);
+  }
+}
+
+/** A roll call found no worker for the function. Nothing was enqueued. */
+export class NoWorkersError extends GearMonkeyError {
+  readonly code = 'NO_WORKERS';
+
+  constructor(readonly fn: string) {
+    super(`No worker is registered for "${fn}". Start one, or enqueue without \`rollCall\`.`);
+  }
+}
+
+/** The job that was waited for ended with status `error`. `cause` is its error. */
+export class JobFailedError extends GearMonkeyError {
+  readonly code = 'JOB_FAILED';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    readonly error: JobErrorInfo,
+  ) {
+    super(`Job ${id} of "${fn}" failed: ${error.message}`, { cause: error });
+  }
+}
+
+/** The job didn't finish within the time its caller would wait; it goes on. */
+export class WaitTimeoutError extends GearMonkeyError {
+  readonly code = 'WAIT_TIMEOUT';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    seconds: number,
+  ) {
+    super(`Job ${id} of "${fn}" didn't finish within ${seconds} s. It goes on; read it with get().`);
+  }
+}
+
+/** No such job: it never was, or its 25 hours after finishing are over. */
+export class JobNotFoundError extends GearMonkeyError {
+  readonly code = 'JOB_NOT_FOUND';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+  ) {
+    super(`There is no job ${id} of "${fn}": it never was, or it finished more than 25 hours ago.`);
+  }
+}
+
+/** A stored job whose fields no implementation of the protocol would have written. */
+export class MalformedJobError extends GearMonkeyError {
+  readonly code = 'MALFORMED_JOB';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    reason: string,
+  ) {
+    super(`Job ${id} of "${fn}" is malformed: ${reason}. Look at its hash and delete it.`);
+  }
+}
+
+/** The server didn't take the jobs in time. They may have been enqueued if the connection broke meanwhile. */
+export class EnqueueTimeoutError extends GearMonkeyError {
+  readonly code = 'ENQUEUE_TIMEOUT';
+
+  constructor(
+    readonly fn: string,
+    readonly timeout: number,
+    cause?: unknown,
+  ) {
+    super(
+      `The server didn't acknowledge a job of "${fn}" within ${timeout} ms${cause ? `: ${messageOf(cause)}` : ''}. ` +
+        'Check that it is up and reachable; raise `enqueueTimeout` if it is only slow.',
+      { cause },
+    );
+  }
+}
+
+/** The server couldn't be asked: it is down, unreachable, or refused the command. */
+export class ConnectionError extends GearMonkeyError {
+  readonly code = 'CONNECTION';
+
+  constructor(what: string, cause: unknown) {
+    super(`${what}: ${messageOf(cause)}. Check that the server is up and \`connection\` is right.`, {
+      cause,
+    });
+  }
+}
+
+/** A module that was set up wrongly; raised at startup. */
+export class ConfigurationError extends GearMonkeyError {
+  readonly code = 'CONFIGURATION';
+}
+
+/** Why a job's signal was aborted. */
+export abstract class JobAbortedError extends GearMonkeyError {}
+
+/** The job belongs to another worker by now; its outcome here is refused. */
+export class LeaseLostError extends JobAbortedError {
+  readonly code = 'LEASE_LOST';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+  ) {
+    super(`Job ${id} of "${fn}" was given to another worker, because its lease had expired here.`);
+  }
+}
+
+/** The worker is shutting down and its deadline is over; the job went back to the queue. */
+export class ShutdownError extends JobAbortedError {
+  readonly code = 'SHUTDOWN';
+
+  constructor() {
+    super('The worker is shutting down; the job goes back to the front of its queue.');
+  }
+}
+
+/** A job's error as it is stored: the message for every language, the rest for ours. */
+export interface JobErrorInfo {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+  readonly cause?: JobErrorInfo;
+}
+
+const MAX_CAUSES = 5;
+
+/** What is stored of a thrown value, whatever it was. */
+export function toErrorInfo(thrown: unknown, depth = 0): JobErrorInfo {
+  if (!(thrown instanceof Error)) return { name: 'Error', message: messageOf(thrown) };
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? { code: thrown.code } : {};
+  const stack = thrown.stack === undefined ? {} : { stack: thrown.stack };
+  const cause =
+    thrown.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: toErrorInfo(thrown.cause, depth + 1) };
+  return { name: thrown.name, message: thrown.message, ...code, ...stack, ...cause };
+}
+
+/** A thrown value in words. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  return typeof thrown === 'string' ? thrown : describe(thrown);
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') {
+    const text = JSON.stringify(value);
+    return text.length > 80 ? `${text.slice(0, 80)}… (${value.length} characters)` : text;
+  }
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  return String(value);
+}

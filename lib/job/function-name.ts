@@ -1,0 +1,39 @@
+import { InvalidFunctionNameError } from './errors.js';
+
+/** A name's longest form, in bytes of UTF-8: it is part of a dozen keys. */
+export const MAX_FUNCTION_NAME_BYTES = 200;
+
+const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: string])[] = [
+  [(name) => name === '', 'it is empty'],
+  [(name) => !name.isWellFormed(), 'it is not well-formed Unicode'],
+  [(name) => /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'it has white space or control characters'],
+  [
+    (name) => /[{}]/.test(name) && !/^[^{}]*\{[^{}]+\}[^{}]*$/.test(name),
+    'its braces are not one cluster hash tag like "{resize}"',
+  ],
+  [
+    (name) => Buffer.byteLength(name) > MAX_FUNCTION_NAME_BYTES,
+    `it has more than ${MAX_FUNCTION_NAME_BYTES} bytes`,
+  ],
+];
+
+/**
+ * The name itself, if it may be a function's name: 1 to 200 bytes of Unicode without white space and
+ * control characters. Colons are legal on the wire and taken; braces only as one cluster hash tag.
+ *
+ * @throws InvalidFunctionNameError
+ */
+export function checkFunctionName(name: unknown): string {
+  if (typeof name !== 'string') {
+    throw new InvalidFunctionNameError(`Expected a function name to be a string, got ${typeof name}.`);
+  }
+  const broken = RULES.find(([wrong]) => wrong(name));
+  if (broken) {
+    const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+    throw new InvalidFunctionNameError(
+      `${shown} can't be a function name: ${broken[1]}. ` +
+        `Use 1 to ${MAX_FUNCTION_NAME_BYTES} bytes without white space, such as "resize" or "mail:send".`,
+    );
+  }
+  return name;
+}

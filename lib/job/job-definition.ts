@@ -1,0 +1,99 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { codecOf, type Codec, type CodecName } from './codec.js';
+import { checkFunctionName } from './function-name.js';
+
+/** What a definition may say besides its types. */
+export interface DefinitionOptions {
+  /** How input and output are written. @default the module's codec, `json` */
+  codec?: CodecName | Codec;
+}
+
+/**
+ * A function's name tied to the types of its payloads.
+ *
+ * `Input` is what clients pass, `Received` what handlers get (they differ where a schema transforms),
+ * `Returned` what handlers return, `Output` what clients read.
+ */
+export interface JobDefinition<Input = unknown, Output = unknown, Received = Input, Returned = Output> {
+  readonly name: string;
+  readonly codec?: Codec;
+  readonly input?: StandardSchemaV1;
+  readonly output?: StandardSchemaV1;
+  /** Never there at run time: it only carries the types. */
+  readonly types?: { input: Input; output: Output; received: Received; returned: Returned };
+}
+
+/** A definition whatever its types are. */
+// The four parameters are used in both directions, so only a wide type covers all definitions.
+export interface AnyJobDefinition extends Omit<JobDefinition, 'types'> {
+  readonly types?: { input: unknown; output: unknown; received: unknown; returned: unknown };
+}
+
+export interface SchemaOptions<
+  I extends StandardSchemaV1,
+  O extends StandardSchemaV1,
+> extends DefinitionOptions {
+  /** Checks the input before it is enqueued, and again before the handler. */
+  input: I;
+  /** Checks what the handler returned. */
+  output?: O;
+}
+
+/**
+ * Says what a job is, typed: by type arguments, or by schemas of any Standard Schema library
+ * (zod, valibot …), which are then also checked at both ends.
+ *
+ * @throws InvalidFunctionNameError
+ */
+export function defineJob<
+  I extends StandardSchemaV1,
+  O extends StandardSchemaV1 = StandardSchemaV1<unknown, unknown>,
+>(
+  name: string,
+  options: SchemaOptions<I, O>,
+): JobDefinition<
+  StandardSchemaV1.InferInput<I>,
+  StandardSchemaV1.InferOutput<O>,
+  StandardSchemaV1.InferOutput<I>,
+  StandardSchemaV1.InferInput<O>
+>;
+export function defineJob<Input = unknown, Output = unknown>(
+  name: string,
+  options?: DefinitionOptions,
+): JobDefinition<Input, Output>;
+export function defineJob(
+  name: string,
+  options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
+): JobDefinition {
+  const { codec, input, output } = options;
+  return Object.freeze({
+    name: checkFunctionName(name),
+    ...(codec === undefined ? {} : { codec: codecOf(codec) }),
+    ...(input ? { input } : {}),
+    ...(output ? { output } : {}),
+  });
+}
+
+/** A definition, or just the name of a function that nothing more is known about. */
+export type FunctionRef = AnyJobDefinition | string;
+
+type TypesOf<F> = F extends { types?: infer T } ? NonNullable<T> : never;
+type TypeOf<F, K> = F extends string
+  ? unknown
+  : TypesOf<F> extends { [key in K & string]: infer V }
+    ? V
+    : unknown;
+
+/** What clients pass to this function. */
+export type InputOf<F> = TypeOf<F, 'input'>;
+/** What clients read from this function. */
+export type OutputOf<F> = TypeOf<F, 'output'>;
+/** What a handler of this function gets. */
+export type ReceivedOf<F> = TypeOf<F, 'received'>;
+/** What a handler of this function returns. */
+export type ReturnedOf<F> = TypeOf<F, 'returned'>;
+
+/** The name alone, checked. @throws InvalidFunctionNameError */
+export function functionName(ref: FunctionRef): string {
+  return checkFunctionName(typeof ref === 'string' ? ref : ref.name);
+}

@@ -1,0 +1,65 @@
+import type { JobErrorInfo } from './errors.js';
+
+/** As the protocol spells them. `error` covers failed and cancelled jobs. */
+export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
+
+/** How far a job is: `dividend` of `divisor` parts are done. */
+export interface Progress {
+  readonly dividend: number;
+  readonly divisor: number;
+}
+
+/** When a job passed its stations. A plain client or worker records none of them. */
+export interface JobTimes {
+  readonly created?: Date;
+  readonly scheduled?: Date;
+  readonly started?: Date;
+  readonly finished?: Date;
+}
+
+/** A job as it was when it was read. */
+export interface Job<Input = unknown, Output = unknown> {
+  readonly id: string;
+  readonly fn: string;
+  readonly status: JobStatus;
+  readonly input: Input;
+  /** Only with status `success`. */
+  readonly output?: Output;
+  /** Only with status `error`. A plain worker leaves no more than the message. */
+  readonly error?: JobErrorInfo;
+  readonly progress?: Progress;
+  /** How often a worker took it; 0 if only plain workers did. */
+  readonly attempts: number;
+  readonly times: JobTimes;
+}
+
+/** What the protocol publishes on `channel:{FN}`. */
+export interface JobEvent {
+  readonly type: 'create' | 'start' | 'finish';
+  readonly fn: string;
+  readonly id: string;
+}
+
+/** A progress update of a running job. */
+export interface JobProgress extends Progress {
+  readonly fn: string;
+  readonly id: string;
+}
+
+/** Whether nothing more will happen to a job with this status. */
+export function isFinal(status: JobStatus): boolean {
+  return status === 'success' || status === 'error';
+}
+
+/** Yielded or emitted by a handler to report progress: `yield progress(3, 10)`. */
+export class ProgressUpdate implements Progress {
+  constructor(
+    readonly dividend: number,
+    readonly divisor: number,
+  ) {}
+}
+
+/** A progress report for generators and observables: `dividend` of `divisor` parts are done. */
+export function progress(dividend: number, divisor: number): ProgressUpdate {
+  return new ProgressUpdate(dividend, divisor);
+}

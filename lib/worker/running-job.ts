@@ -1,0 +1,61 @@
+import { InvalidOptionError, LeaseLostError, type JobAbortedError } from '../job/errors.js';
+import type { Claim, JobSource } from '../job/job-source.js';
+
+/** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
+export class RunningJob<Input = unknown> {
+  private controller?: AbortController;
+  private reason?: JobAbortedError;
+
+  /** @internal */
+  constructor(
+    private readonly source: Pick<JobSource, 'progress'>,
+    /** @internal */
+    readonly claim: Claim,
+    readonly input: Input,
+    private readonly onAbort: (reason: JobAbortedError) => void,
+  ) {}
+
+  get id(): string {
+    return this.claim.id;
+  }
+
+  get fn(): string {
+    return this.claim.fn;
+  }
+
+  /** How often this job was started, this time included. */
+  get attempts(): number {
+    return this.claim.attempts;
+  }
+
+  /** Aborts when the job shall not go on: its lease is lost, or the worker shuts down. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.reason) this.controller.abort(this.reason);
+    return this.controller.signal;
+  }
+
+  /**
+   * Tells whoever watches that `dividend` of `divisor` parts are done (the protocol's Worker.update).
+   *
+   * @throws InvalidOptionError unless both are finite and `divisor` is more than 0
+   * @throws JobAbortedError when the job shall not go on
+   */
+  async update(dividend: number, divisor: number): Promise<void> {
+    if (!Number.isFinite(dividend)) throw new InvalidOptionError('dividend', dividend, 'a finite number');
+    if (!(divisor > 0 && divisor < Infinity))
+      throw new InvalidOptionError('divisor', divisor, 'a number above 0');
+    if (!(await this.source.progress(this.claim, dividend, divisor))) {
+      this.abort(new LeaseLostError(this.fn, this.id));
+    }
+    if (this.reason) throw this.reason;
+  }
+
+  /** The first reason counts. @internal */
+  abort(reason: JobAbortedError): void {
+    if (this.reason) return;
+    this.reason = reason;
+    this.controller?.abort(reason);
+    this.onAbort(reason);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Gets a bare clone ready; does only what is still to do, and says so, a line each.
+ *
+ *   node scripts/prepare.mjs [packages] [servers] [build]
+ *
+ *   packages   the npm packages of package-lock.json
+ *   servers    what the tests run beside Node: private Redis and MariaDB servers, Python actors
+ *   build      dist/, from lib/
+ *
+ * Nothing but Node itself may be imported here: this runs before anything is installed.
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Debian keeps mariadbd in a folder that is on nobody's PATH but root's. */
+const searchPath = [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delimiter);
+
+const SERVER_NEEDS = [
+  { name: 'redis-server', check: ['redis-server', '--version'], packages: ['redis-server'] },
+  { name: 'mariadbd', check: ['mariadbd', '--version'], packages: ['mariadb-server'] },
+  {
+    name: "/usr/bin/python3 with the module 'redis'",
+    check: ['/usr/bin/python3', '-c', 'import redis'],
+    packages: ['python3-redis'],
+  },
+  {
+    name: "/usr/bin/python3 with the module 'msgpack'",
+    check: ['/usr/bin/python3', '-c', 'import msgpack'],
+    packages: ['python3-msgpack'],
+  },
+];
+
+/** The tests start servers of their own, so Debian's packages are kept from starting a system service. */
+const INSTALL_WITHOUT_STARTING = `
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    trap 'exit 130' HUP INT TERM
+    printf '#!/bin/sh\\nexit 101\\n' > "$policy" && chmod 755 "$policy"
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get -q -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "$@"
+`;
+
+const STEPS = { packages: installPackages, servers: installServers, build };
+
+function installPackages() {
+  const installed = modifiedAt('node_modules/.package-lock.json');
+  if (installed > 0 && installed >= modifiedAt('package-lock.json')) return;
+  console.log('prepare: installing the npm packages');
+  if (npm('ci')) return;
+  // A lock file made where the registry lacks other systems' binaries is incomplete for `npm ci`, and only for it.
+  console.log(
+    'prepare: `npm ci` failed; trying `npm install --no-save`, which keeps to the locked versions too',
+  );
+  if (npm('install', '--no-save')) return;
+  fail('npm could not install the packages; see its output above. Expected access to the npm registry.');
+}
+
+function npm(...command) {
+  // --include=dev: a NODE_ENV=production in the environment would leave out what the tests need.
+  return run('npm', [...command, '--no-audit', '--no-fund', '--include=dev']);
+}
+
+function installServers() {
+  const missing = missingNeeds();
+  if (missing.length === 0) return;
+  if (!succeeds('apt-get', ['--version'])) failByHand(missing, 'apt-get is not available here');
+  const packages = [...new Set(missing.flatMap((need) => need.packages))];
+  console.log(`prepare: installing ${packages.join(', ')} with apt-get`);
+  // A failed update is not yet a failure: the lists at hand may do.
+  runAsRoot(['apt-get', '-q', 'update']);
+  if (!runAsRoot(['sh', '-c', INSTALL_WITHOUT_STARTING, 'sh', ...packages])) {
+    failByHand(missingNeeds(), 'apt-get failed, see its output above');
+  }
+  const still = missingNeeds();
+  if (still.length > 0) failByHand(still, 'apt-get installed its packages, but they are not to be found');
+}
+
+function build() {
+  const sources = ['lib', 'package.json', 'tsconfig.json', 'nest-cli.json', ...below('lib')];
+  if (modifiedAt('dist/index.js') > Math.max(...sources.map(modifiedAt))) return;
+  console.log('prepare: building dist');
+  if (!run('npm', ['run', 'build'])) fail('`npm run build` failed; see its output above.');
+}
+
+function missingNeeds() {
+  return SERVER_NEEDS.filter(({ check: [command, ...args] }) => !succeeds(command, args));
+}
+
+/** Folders are listed too: their time tells that a file was removed. */
+function below(folder) {
+  return readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, path));
+}
+
+/** In milliseconds; 0 for what is not there. */
+function modifiedAt(path) {
+  return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function succeeds(command, args) {
+  return (
+    spawnSync(command, args, { stdio: 'ignore', env: { ...process.env, PATH: searchPath } }).status === 0
+  );
+}
+
+/** The command's own output goes to stderr, so that stdout holds only our lines. */
+function run(command, args) {
+  const { error, status } = spawnSync(command, args, { cwd: root, stdio: ['inherit', 2, 2] });
+  if (error) console.error(`prepare: ${command}: ${error.message}`);
+  return status === 0;
+}
+
+function runAsRoot(command) {
+  const [name, ...args] = process.getuid?.() === 0 ? command : ['sudo', '-n', ...command];
+  return run(name, args);
+}
+
+function fail(message) {
+  console.error(`prepare: ${message}`);
+  process.exit(1);
+}
+
+function failByHand(missing, reason) {
+  fail(
+    [
+      `${reason}. Missing: ${missing.map((need) => need.name).join('; ') || 'nothing any more, try again'}.`,
+      'Install by hand what is missing, then run this again:',
+      '  Debian, Ubuntu  apt-get install redis-server mariadb-server python3 python3-redis python3-msgpack',
+      '  Fedora          dnf install redis mariadb-server python3 python3-redis python3-msgpack',
+      '  macOS           brew install redis mariadb; /usr/bin/python3 -m pip install --user redis msgpack',
+    ].join('\n'),
+  );
+}
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((step) => !Object.hasOwn(STEPS, step));
+if (asked.length === 0 || unknown.length > 0) {
+  fail(`Expected one or more of ${Object.keys(STEPS).join(', ')}; got ${unknown.join(', ') || 'nothing'}.`);
+}
+for (const [step, prepare] of Object.entries(STEPS)) {
+  if (asked.includes(step)) prepare();
+}

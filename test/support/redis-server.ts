@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from './free-port.js';
+import { until } from './until.js';
+
+const START_ATTEMPTS = 3;
+const LOG_CHARACTERS = 4_000;
+
+/** A redis-server of the test's own: port, folder and process are nobody else's. */
+export class RedisServer {
+  #child: ChildProcess | undefined;
+  #log = '';
+
+  private constructor(
+    readonly port: number,
+    readonly directory: string,
+    private readonly args: readonly string[],
+  ) {}
+
+  /**
+   * Nothing is persisted unless the arguments ask for it.
+   * @param args as on redis-server's command line, such as `['--appendonly', 'yes']`
+   */
+  static async start(args: readonly string[] = []): Promise<RedisServer> {
+    for (let attempt = 1; ; attempt++) {
+      const directory = await mkdtemp(join(tmpdir(), 'gearmonkey-redis-'));
+      const server = new RedisServer(await freePort(), directory, args);
+      try {
+        await server.launch();
+        return server;
+      } catch (error) {
+        await server.stop();
+        // Somebody may have taken the port in between.
+        if (attempt === START_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** @throws when the server is not running */
+  get pid(): number {
+    const pid = this.running?.pid;
+    if (pid === undefined) throw new Error(`The redis-server of port ${this.port} is not running.`);
+    return pid;
+  }
+
+  /** Resolves when the process is gone; with SIGSTOP and SIGCONT, when the signal is sent. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.running;
+    if (!child) return;
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+      child.kill(signal);
+      return;
+    }
+    const exit = once(child, 'exit');
+    child.kill(signal);
+    await exit;
+  }
+
+  /** Same port, same folder; a server that still runs is shut down first. What it did not persist is gone. */
+  async restart(): Promise<void> {
+    await this.shutDown();
+    await this.launch();
+  }
+
+  /** Ends the server and removes its folder. */
+  async stop(): Promise<void> {
+    await this.shutDown();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private get running(): ChildProcess | undefined {
+    const child = this.#child;
+    return child && child.exitCode === null && child.signalCode === null ? child : undefined;
+  }
+
+  private async shutDown(): Promise<void> {
+    // A process held by SIGSTOP would not see the SIGTERM.
+    await this.kill('SIGCONT');
+    await this.kill('SIGTERM');
+  }
+
+  private async launch(): Promise<void> {
+    const own = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory, '--save', ''];
+    const child = spawn('redis-server', [...own, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#log = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.#log = (this.#log + text).slice(-LOG_CHARACTERS);
+      });
+    }
+    await once(child, 'spawn');
+    this.#child = child;
+    await until(() => this.answers(), { message: `redis-server does not answer on port ${this.port}` });
+  }
+
+  /** Asks for the process id as well: on a port lost to another server, that one would answer. */
+  private async answers(): Promise<boolean> {
+    if (!this.running) throw new Error(`redis-server ended while starting:\n${this.#log}`);
+    const probe = new Redis(this.url, { lazyConnect: true, retryStrategy: () => null });
+    probe.on('error', () => undefined);
+    try {
+      await probe.connect();
+    } catch {
+      // No disconnect(): on a connection that failed, ioredis would leave a timer of two seconds behind.
+      return false;
+    }
+    try {
+      await probe.ping();
+      return (await probe.info('server')).includes(`process_id:${this.#child?.pid}\r\n`);
+    } catch {
+      return false;
+    } finally {
+      probe.disconnect();
+    }
+  }
+}
