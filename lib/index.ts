@@ -11,3 +11,16 @@ export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client.js';
 export { JobHandle } from './gearmonkey/job-handle.js';
 export type { CallOptions, Priority, RunManyOptions, RunOptions } from './gearmonkey/run-options.js';
 export type { ConnectionSpec } from './redis/redis-connection.js';
+export { GearMonkeyModule } from './nest/gearmonkey.module.js';
+export type { GearMonkeyModuleOptions, GearMonkeyOptionsFactory } from './nest/gearmonkey.options.js';
+export { InjectGearMonkey } from './nest/inject-gearmonkey.decorator.js';
+export { CurrentJob, Input } from './nest/input.decorator.js';
+export {
+  OnCreate,
+  OnFinish,
+  OnProgress,
+  OnStart,
+  type ObserverDecoratorOptions,
+} from './nest/observer.decorators.js';
+export { getClientToken } from './nest/tokens.js';
+export { Worker, type WorkerDecoratorOptions } from './nest/worker.decorator.js';

@@ -7,6 +7,7 @@ import {
   JobNotFoundError,
   NoWorkersError,
   PayloadTooLargeError,
+  UnknownFunctionError,
   WaitTimeoutError,
 } from '../job/errors.js';
 import { isFinal, type Job, type JobEvent, type JobProgress } from '../job/job.js';
@@ -49,7 +50,8 @@ export class GearMonkeyClient {
 
   constructor(
     private readonly store: JobStore,
-    options: ClientOptions = {},
+    private readonly options: ClientOptions = {},
+    private readonly restricted = false,
   ) {
     this.codec = codecOf(options.codec);
     this.maxPayloadBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
@@ -96,7 +98,7 @@ export class GearMonkeyClient {
     const placement = placementOf(options);
     const payloads = await Promise.all(inputs.map((input) => this.encode(ref, input)));
     if (options.rollCall) await this.requireWorkers(ref);
-    const ids = payloads.length === 0 ? [] : await this.store.enqueue(functionName(ref), payloads, placement);
+    const ids = payloads.length === 0 ? [] : await this.store.enqueue(this.nameOf(ref), payloads, placement);
     return ids.map((id) => this.handle(ref, id));
   }
 
@@ -105,7 +107,7 @@ export class GearMonkeyClient {
     ref: F,
     id: string | number,
   ): Promise<Job<InputOf<F>, OutputOf<F>> | null> {
-    const fn = functionName(ref);
+    const fn = this.nameOf(ref);
     const [stored] = await this.store.read(fn, [String(id)]);
     if (!stored) return null;
     return toJob(fn, String(id), stored, this.codecFor(ref)) as Job<InputOf<F>, OutputOf<F>>;
@@ -117,7 +119,7 @@ export class GearMonkeyClient {
     id: string | number,
   ): Promise<Job<InputOf<F>, OutputOf<F>>> {
     const job = await this.get(ref, id);
-    if (!job) throw new JobNotFoundError(functionName(ref), String(id));
+    if (!job) throw new JobNotFoundError(this.nameOf(ref), String(id));
     return job;
   }
 
@@ -128,7 +130,7 @@ export class GearMonkeyClient {
     options: { timeout?: number } = {},
   ): Promise<OutputOf<F>> {
     const seconds = waitOf(options.timeout);
-    const feed = this.feed(functionName(ref));
+    const feed = this.feed(this.nameOf(ref));
     const job = await this.untilFinal(
       ref,
       feed.open().then(() => ({ id: String(id), mayBeFinal: true })),
@@ -145,13 +147,13 @@ export class GearMonkeyClient {
 
   /** What the function's channel says, as it happens. */
   events(ref: FunctionRef): Observable<JobEvent> {
-    const fn = functionName(ref);
+    const fn = this.nameOf(ref);
     return observeEvents(() => this.feed(fn));
   }
 
   /** Progress of all jobs of the function, or of one: then it completes when that has finished. */
   progress(ref: FunctionRef, id?: string | number): Observable<JobProgress> {
-    const fn = functionName(ref);
+    const fn = this.nameOf(ref);
     return observeProgress(
       () => this.feed(fn),
       id === undefined ? undefined : String(id),
@@ -161,7 +163,7 @@ export class GearMonkeyClient {
 
   /** The job now and after every change; completes when it has finished. Errors with JobNotFoundError. */
   watch<F extends FunctionRef>(ref: F, id: string | number): Observable<Job<InputOf<F>, OutputOf<F>>> {
-    const fn = functionName(ref);
+    const fn = this.nameOf(ref);
     return observeJob(
       () => this.feed(fn),
       String(id),
@@ -180,6 +182,16 @@ export class GearMonkeyClient {
     this.definitions.set(definition.name, definition);
   }
 
+  /** A client on the same connections that knows these definitions and refuses any other function. */
+  only(definitions: readonly AnyJobDefinition[]): GearMonkeyClient {
+    const client = new GearMonkeyClient(this.store, this.options, true);
+    for (const definition of definitions) {
+      this.register(definition);
+      client.register(definition);
+    }
+    return client;
+  }
+
   close(): Promise<void> {
     return this.store.close();
   }
@@ -188,12 +200,20 @@ export class GearMonkeyClient {
     return typeof ref === 'string' ? this.definitions.get(ref) : ref;
   }
 
+  /** @throws InvalidFunctionNameError, UnknownFunctionError */
+  private nameOf(ref: FunctionRef): string {
+    const name = functionName(ref);
+    if (this.restricted && !this.definitions.has(name))
+      throw new UnknownFunctionError(name, [...this.definitions.keys()]);
+    return name;
+  }
+
   private codecFor(ref: FunctionRef): Codec {
     return this.definition(ref)?.codec ?? this.codec;
   }
 
   private handle<F extends FunctionRef>(ref: F, id: string): JobHandle<F> {
-    return new JobHandle(this, ref, functionName(ref), id);
+    return new JobHandle(this, ref, this.nameOf(ref), id);
   }
 
   private feed(fn: string): JobFeed {
@@ -209,12 +229,12 @@ export class GearMonkeyClient {
     const placement = placementOf(options);
     const payload = await this.encode(ref, input);
     if (options.rollCall) await this.requireWorkers(ref);
-    const [id] = await this.store.enqueue(functionName(ref), [payload], placement);
+    const [id] = await this.store.enqueue(this.nameOf(ref), [payload], placement);
     return id as string;
   }
 
   private async encode(ref: FunctionRef, input: unknown): Promise<Payload> {
-    const fn = functionName(ref);
+    const fn = this.nameOf(ref);
     const schema = this.definition(ref)?.input;
     // The input itself is sent: what the schema makes of it, it makes again before the handler.
     if (schema) await validate(schema, fn, 'input', input);
@@ -226,7 +246,7 @@ export class GearMonkeyClient {
   }
 
   private async requireWorkers(ref: FunctionRef): Promise<number> {
-    const fn = functionName(ref);
+    const fn = this.nameOf(ref);
     const stored = await this.store.count(fn);
     if (stored === undefined || !/^\d+$/.test(stored) || Number(stored) < 1) throw new NoWorkersError(fn);
     return Number(stored);
@@ -239,7 +259,7 @@ export class GearMonkeyClient {
     options: RunOptions,
     seconds: number,
   ): Promise<{ id: string; job: Job }> {
-    const feed = this.feed(functionName(ref));
+    const feed = this.feed(this.nameOf(ref));
     let id = '';
     const start = async () => {
       await feed.open();
@@ -276,7 +296,7 @@ export class GearMonkeyClient {
       return await withDeadline(
         final,
         seconds * 1000,
-        () => new WaitTimeoutError(functionName(ref), id, seconds),
+        () => new WaitTimeoutError(this.nameOf(ref), id, seconds),
       );
     } finally {
       unfollow();

@@ -13,6 +13,21 @@ export class InvalidFunctionNameError extends GearMonkeyError {
   readonly code = 'INVALID_FUNCTION_NAME';
 }
 
+/** A function that a feature module's client was not given. Nothing was written. */
+export class UnknownFunctionError extends GearMonkeyError {
+  readonly code = 'UNKNOWN_FUNCTION';
+
+  constructor(
+    readonly fn: string,
+    known: readonly string[],
+  ) {
+    super(
+      `This client is for ${known.join(', ')} only, not for "${fn}". ` +
+        'Add its definition to GearMonkeyModule.forFeature, or inject the client of the root module.',
+    );
+  }
+}
+
 /** An option out of its range or of the wrong type. Nothing was written. */
 export class InvalidOptionError extends GearMonkeyError {
   readonly code = 'INVALID_OPTION';

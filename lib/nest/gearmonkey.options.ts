@@ -1,0 +1,33 @@
+import type { ClientOptions } from '../gearmonkey/client.js';
+import type { Duration } from '../job/duration.js';
+import type { JobSource } from '../job/job-source.js';
+import type { ConnectionSpec } from '../redis/redis-connection.js';
+
+/** What `forRoot` takes. Either `connection` or `source` says where jobs come from. */
+export interface GearMonkeyModuleOptions extends ClientOptions {
+  /**
+   * `'redis://…'`, ioredis options, or an ioredis client whose settings are used (it is left open).
+   * `'memory:'` needs no server: jobs live and die with this module; `'memory:NAME'` is shared in this process.
+   */
+  connection?: ConnectionSpec;
+
+  /** Another job system whose jobs the handlers of this instance run. */
+  source?: JobSource;
+
+  /** How long an enqueue waits for the server before it rejects. @default '5s' */
+  enqueueTimeout?: Duration;
+
+  /** How long running jobs may go on when the app closes; then they go back to their queue. @default '10s' */
+  shutdownTimeout?: Duration;
+
+  /** Whether guards, pipes, interceptors and filters that are global in the app also hold for handlers. @default false */
+  globalEnhancers?: boolean;
+}
+
+/** For `forRootAsync({ useClass })` and `useExisting`. */
+export interface GearMonkeyOptionsFactory {
+  createGearMonkeyOptions(): GearMonkeyModuleOptions | Promise<GearMonkeyModuleOptions>;
+}
+
+/** The instance of handlers and clients that name none. */
+export const DEFAULT_INSTANCE = 'default';

@@ -1,0 +1,54 @@
+import 'reflect-metadata';
+import type { JobEvent, JobProgress } from '../job/job.js';
+import { functionName, type FunctionRef } from '../job/job-definition.js';
+import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+import { annotate } from './metadata.js';
+
+export interface ObserverDecoratorOptions {
+  /** The module instance whose jobs are observed. @default the instance without a name */
+  instance?: string;
+}
+
+export type Observed = JobEvent['type'] | 'progress';
+
+/** What an observer's decorator knows of a method. */
+export interface ObserverAnnotation {
+  readonly ref: FunctionRef;
+  readonly instance: string;
+}
+
+export function observerMetadata(observed: Observed): string {
+  return `gearmonkey:on:${observed}`;
+}
+
+type ObserverDecorator<T> = (
+  target: object,
+  method: string | symbol,
+  descriptor: TypedPropertyDescriptor<(message: T) => unknown>,
+) => void;
+
+function observer<T>(decorator: string, observed: Observed) {
+  return (
+      ref: FunctionRef,
+      { instance = DEFAULT_INSTANCE }: ObserverDecoratorOptions = {},
+    ): ObserverDecorator<T> =>
+    (target, method) => {
+      functionName(ref);
+      annotate(observerMetadata(observed), decorator, target, method, {
+        ref,
+        instance,
+      } satisfies ObserverAnnotation);
+    };
+}
+
+/** The method is called when a job of the function was created, by whomever. */
+export const OnCreate = observer<JobEvent>('OnCreate', 'create');
+
+/** The method is called when a worker has taken a job of the function, in any process. */
+export const OnStart = observer<JobEvent>('OnStart', 'start');
+
+/** The method is called when a job of the function has finished, successfully or not, in any process. */
+export const OnFinish = observer<JobEvent>('OnFinish', 'finish');
+
+/** The method is called with every progress update of the function's jobs, in any process. */
+export const OnProgress = observer<JobProgress>('OnProgress', 'progress');

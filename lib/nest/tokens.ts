@@ -1,0 +1,12 @@
+import { GearMonkeyClient } from '../gearmonkey/client.js';
+import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+
+/** The token of an instance's client: the class itself for the default one. */
+export function getClientToken(name: string = DEFAULT_INSTANCE): string | typeof GearMonkeyClient {
+  return name === DEFAULT_INSTANCE ? GearMonkeyClient : `GearMonkeyClient:${name}`;
+}
+
+/** @internal */
+export function getInstanceToken(name: string): string {
+  return `GearMonkeyInstance:${name}`;
+}

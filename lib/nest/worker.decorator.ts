@@ -1,0 +1,90 @@
+import 'reflect-metadata';
+import type { FunctionRef, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
+import { functionName } from '../job/job-definition.js';
+import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
+import type { RunningJob } from '../worker/running-job.js';
+import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+import { CurrentJob } from './input.decorator.js';
+import { annotate } from './metadata.js';
+
+export interface WorkerDecoratorOptions extends HandlerOptions {
+  /** The module instance whose jobs this method runs. @default the instance without a name */
+  instance?: string;
+}
+
+/** What `@Worker` knows of a method. */
+export interface WorkerAnnotation {
+  readonly ref: FunctionRef;
+  readonly instance: string;
+  readonly options: HandlerOptions;
+  /** Where the method is given the running job: where progress is reported from. */
+  readonly jobIndex: number;
+}
+
+export const WORKER_METADATA = 'gearmonkey:worker';
+
+/** Where Nest keeps what parameter decorators say. */
+export const PARAMETERS_METADATA = '__routeArguments__';
+
+type AnyMethod = (...args: never[]) => unknown;
+type First<M extends AnyMethod> = Parameters<M> extends [infer P, ...unknown[]] ? P : unknown;
+
+/** `M` where a value of type `T`, or one of its properties, may be passed as `P`. */
+type PropertyFits<T, P, M> = T extends readonly unknown[]
+  ? never
+  : T extends object
+    ? true extends { [K in keyof T]-?: [T[K]] extends [P] ? true : false }[keyof T]
+      ? M
+      : never
+    : never;
+
+/** `M` where its first parameter takes what is offered: the input, a property of it, or the running job. */
+type Accepts<F, M extends AnyMethod> =
+  unknown extends ReceivedOf<F>
+    ? M
+    : [ReceivedOf<F>] extends [First<M>]
+      ? M
+      : [RunningJob<ReceivedOf<F>>] extends [First<M>]
+        ? M
+        : PropertyFits<ReceivedOf<F>, First<M>, M>;
+
+/**
+ * The method runs the jobs of a function: `@Worker(resize)` or `@Worker('resize')`. It is called with the
+ * input and the RunningJob, or with what its parameter decorators say, inside Nest's guards, pipes,
+ * interceptors and filters.
+ *
+ * A definition ties the types: the method's first parameter must take the input (or, with parameter
+ * decorators, a property of it or the RunningJob), and its result must be the output.
+ *
+ * @see `@Input`, `@CurrentJob`
+ */
+export function Worker<F extends FunctionRef>(ref: F, options: WorkerDecoratorOptions = {}) {
+  return function <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>>>(
+    target: object,
+    method: string | symbol,
+    _descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,
+  ): void {
+    const { instance = DEFAULT_INSTANCE, ...handler } = options;
+    functionName(ref);
+    const jobIndex = offerJob(target, method);
+    annotate(WORKER_METADATA, 'Worker', target, method, {
+      ref,
+      instance,
+      options: handler,
+      jobIndex,
+    } satisfies WorkerAnnotation);
+  };
+}
+
+/**
+ * A method with parameter decorators gets only what they name, so one more parameter behind them takes
+ * the running job; otherwise it is the second argument.
+ */
+function offerJob(target: object, method: string | symbol): number {
+  const parameters = Reflect.getMetadata(PARAMETERS_METADATA, target.constructor, method) as
+    Record<string, { index: number }> | undefined;
+  if (!parameters) return 1;
+  const jobIndex = Math.max(...Object.values(parameters).map(({ index }) => index)) + 1;
+  CurrentJob()(target, method, jobIndex);
+  return jobIndex;
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { annotationOf } from './metadata.js';
+import { observerMetadata, type Observed, type ObserverAnnotation } from './observer.decorators.js';
+import { WORKER_METADATA, type WorkerAnnotation } from './worker.decorator.js';
+
+export type HostWrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+/** A decorated method and the provider or controller it belongs to. */
+export interface MethodBinding {
+  readonly wrapper: HostWrapper;
+  readonly method: string;
+  /** `Class.method`, for messages. */
+  readonly label: string;
+}
+
+export interface WorkerBinding extends MethodBinding {
+  readonly annotation: WorkerAnnotation;
+}
+
+export interface ObserverBinding extends MethodBinding {
+  readonly observed: Observed;
+  readonly annotation: ObserverAnnotation;
+}
+
+const OBSERVED: readonly Observed[] = ['create', 'start', 'finish', 'progress'];
+
+type Methods = Record<string, object>;
+
+/** Finds decorated methods of providers and controllers. Starts nothing: that is the orchestrator's part. */
+@Injectable()
+export class WorkerExplorer {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
+
+  workers(): WorkerBinding[] {
+    return this.methods().flatMap(({ handler, ...binding }) => {
+      const annotation = annotationOf<WorkerAnnotation>(WORKER_METADATA, handler);
+      return annotation ? [{ ...binding, annotation }] : [];
+    });
+  }
+
+  observers(): ObserverBinding[] {
+    return this.methods().flatMap(({ handler, ...binding }) =>
+      OBSERVED.flatMap((observed) => {
+        const annotation = annotationOf<ObserverAnnotation>(observerMetadata(observed), handler);
+        return annotation ? [{ ...binding, observed, annotation }] : [];
+      }),
+    );
+  }
+
+  private methods(): (MethodBinding & { handler: object })[] {
+    return [...this.discovery.getProviders(), ...this.discovery.getControllers()]
+      .filter((wrapper) => !wrapper.isAlias)
+      .flatMap((wrapper) => {
+        const prototype = prototypeOf(wrapper);
+        if (!prototype) return [];
+        return this.scanner.getAllMethodNames(prototype).map((method) => ({
+          wrapper,
+          method,
+          label: `${prototype.constructor.name}.${method}`,
+          handler: (prototype as Methods)[method] as object,
+        }));
+      });
+  }
+}
+
+/** A request-scoped class has no instance yet; a value or the result of a factory has no class of its own. */
+function prototypeOf(wrapper: HostWrapper): object | undefined {
+  if (!wrapper.isNotMetatype) return wrapper.metatype?.prototype as object | undefined;
+  const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
+  return typeof instance === 'object' && instance !== null
+    ? (Object.getPrototypeOf(instance) as object)
+    : undefined;
+}

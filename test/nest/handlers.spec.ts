@@ -1,0 +1,274 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  Catch,
+  Controller,
+  Injectable,
+  Module,
+  ParseIntPipe,
+  Scope,
+  SetMetadata,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  createParamDecorator,
+  type CallHandler,
+  type CanActivate,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type INestApplicationContext,
+  type NestInterceptor,
+  type Type,
+} from '@nestjs/common';
+import { APP_GUARD, NestFactory, REQUEST, Reflector } from '@nestjs/core';
+import { Inject } from '@nestjs/common';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Observable, from, map, of, toArray, firstValueFrom } from 'rxjs';
+import {
+  CurrentJob,
+  GearMonkeyClient,
+  GearMonkeyModule,
+  Input,
+  Worker,
+  progress,
+  type RunningJob,
+} from 'nestjs-gearmonkey';
+
+const apps: INestApplicationContext[] = [];
+
+afterEach(async () => {
+  for (const app of apps.splice(0)) await app.close();
+});
+
+/** An app with the embedded server and these providers, and its client. */
+async function start(
+  providers: (Type | object)[],
+  options: { globalEnhancers?: boolean; controllers?: Type[] } = {},
+) {
+  const { globalEnhancers = false, controllers = [] } = options;
+  @Module({
+    imports: [GearMonkeyModule.forRoot({ connection: 'memory:', globalEnhancers })],
+    providers: providers as Type[],
+    controllers,
+  })
+  class App {}
+  const app = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
+  apps.push(app);
+  return app.get(GearMonkeyClient);
+}
+
+describe('a @Worker method', () => {
+  it('runs jobs with the input and the running job', async () => {
+    @Injectable()
+    class Handlers {
+      @Worker('up')
+      up(input: string, job: RunningJob) {
+        return `${input.toUpperCase()} ${job.fn} ${job.attempts}`;
+      }
+    }
+    const client = await start([Handlers]);
+    await expect(client.call('up', 'hello')).resolves.toBe('HELLO up 1');
+  });
+
+  it('may be a method of a controller', async () => {
+    @Controller()
+    class Handlers {
+      @Worker('up')
+      up(input: string) {
+        return input.toUpperCase();
+      }
+    }
+    const client = await start([], { controllers: [Handlers] });
+    await expect(client.call('up', 'hello')).resolves.toBe('HELLO');
+  });
+
+  it('takes parameters by decorator, in any order and with pipes', async () => {
+    const Attempts = createParamDecorator(
+      (_: unknown, context: ExecutionContext) => context.getArgByIndex<RunningJob>(1).attempts,
+    );
+    @Injectable()
+    class Handlers {
+      @Worker('area')
+      area(
+        @CurrentJob() job: RunningJob,
+        @Input('width', ParseIntPipe) width: number,
+        @Input('height') height: number,
+        @Attempts() attempts: number,
+      ) {
+        return { fn: job.fn, area: width * height, attempts };
+      }
+    }
+    const client = await start([Handlers]);
+    await expect(client.call('area', { width: '3', height: 4 })).resolves.toEqual({
+      fn: 'area',
+      area: 12,
+      attempts: 1,
+    });
+    await expect(client.call('area', { width: 'x', height: 4 })).rejects.toThrow(
+      'numeric string is expected',
+    );
+  });
+
+  it('reports the progress of generators and observables, also with parameter decorators', async () => {
+    @Injectable()
+    class Handlers {
+      @Worker('generator')
+      async *generator(@Input() steps: number) {
+        for (let step = 1; step <= steps; step++) yield progress(step, steps);
+        return 'generated';
+      }
+
+      @Worker('observable')
+      observable(steps: number): Observable<unknown> {
+        return from([...Array.from({ length: steps }, (_, step) => progress(step + 1, steps)), 'observed']);
+      }
+    }
+    const client = await start([Handlers]);
+    for (const [fn, output] of [
+      ['generator', 'generated'],
+      ['observable', 'observed'],
+    ] as const) {
+      const seen: string[] = [];
+      const watching = client
+        .progress(fn)
+        .subscribe(({ dividend, divisor }) => seen.push(`${dividend}/${divisor}`));
+      await expect(client.call(fn, 3)).resolves.toBe(output);
+      watching.unsubscribe();
+      expect(seen).toEqual(['1/3', '2/3', '3/3']);
+    }
+  });
+
+  it('is guarded, intercepted and filtered; context type and handler are its own', async () => {
+    const Role = (role: string) => SetMetadata('role', role);
+    const seen: unknown[] = [];
+    @Injectable()
+    class Roles implements CanActivate {
+      constructor(private readonly reflector: Reflector) {}
+      canActivate(context: ExecutionContext): boolean {
+        seen.push(context.getType(), context.getClass(), context.getHandler().name);
+        return (
+          this.reflector.get<string>('role', context.getHandler()) ===
+          context.getArgByIndex<{ role: string }>(0).role
+        );
+      }
+    }
+    class Twice implements NestInterceptor {
+      intercept(_: ExecutionContext, next: CallHandler) {
+        return next.handle().pipe(map((value: string) => value + value));
+      }
+    }
+    @Catch(RangeError)
+    class Mild implements ExceptionFilter {
+      catch(error: RangeError) {
+        return of(`caught ${error.message}`);
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('guarded')
+      @Role('admin')
+      @UseGuards(Roles)
+      @UseInterceptors(Twice)
+      @UseFilters(Mild)
+      guarded(input: { role: string; fail?: boolean }) {
+        if (input.fail) throw new RangeError('it');
+        return 'ab';
+      }
+    }
+    const client = await start([Handlers, Roles]);
+    await expect(client.call('guarded', { role: 'admin' })).resolves.toBe('abab');
+    await expect(client.call('guarded', { role: 'guest' })).rejects.toThrow('Forbidden resource');
+    await expect(client.call('guarded', { role: 'admin', fail: true })).resolves.toBe('caught it');
+    expect(seen.slice(0, 3)).toEqual(['gearmonkey', Handlers, 'guarded']);
+  });
+
+  it('is under global guards only when the module says so', async () => {
+    class Never implements CanActivate {
+      canActivate() {
+        return false;
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('open')
+      open() {
+        return 'ran';
+      }
+    }
+    const providers = [Handlers, { provide: APP_GUARD, useClass: Never }];
+    await expect((await start(providers)).call('open', null)).resolves.toBe('ran');
+    await expect((await start(providers, { globalEnhancers: true })).call('open', null)).rejects.toThrow(
+      'Forbidden',
+    );
+  });
+
+  it('gets one context of request-scoped providers a job', async () => {
+    let created = 0;
+    @Injectable({ scope: Scope.REQUEST })
+    class PerJob {
+      readonly number = (created += 1);
+      constructor(@Inject(REQUEST) readonly job: RunningJob) {}
+    }
+    @Injectable()
+    class Handlers {
+      constructor(
+        private readonly one: PerJob,
+        private readonly same: PerJob,
+      ) {}
+      @Worker('scoped')
+      scoped(input: string) {
+        return [input, this.one.number, this.one === this.same, this.one.job.id];
+      }
+    }
+    const client = await start([Handlers, PerJob]);
+    await expect(client.call('scoped', 'a')).resolves.toEqual(['a', 1, true, '1']);
+    await expect(client.call('scoped', 'b')).resolves.toEqual(['b', 2, true, '2']);
+  });
+
+  it('keeps the AsyncLocalStorage of an interceptor, and gets none of whoever enqueued', async () => {
+    const storage = new AsyncLocalStorage<string>();
+    class Store implements NestInterceptor {
+      intercept(context: ExecutionContext, next: CallHandler) {
+        const id = context.getArgByIndex<RunningJob>(1).id;
+        return new Observable((subscriber) =>
+          storage.run(`job ${id}`, () => next.handle().subscribe(subscriber)),
+        );
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('stored')
+      @UseInterceptors(Store)
+      async *stored() {
+        yield progress(1, 2);
+        await Promise.resolve();
+        return storage.getStore();
+      }
+      @Worker('bare')
+      bare() {
+        return storage.getStore() ?? 'none';
+      }
+    }
+    const client = await start([Handlers]);
+    await expect(client.call('stored', null)).resolves.toBe('job 1');
+    await expect(storage.run('request', () => client.call('bare', null))).resolves.toBe('none');
+  });
+
+  it('is watched to its end', async () => {
+    @Injectable()
+    class Handlers {
+      @Worker('watched')
+      async watched(_: unknown, job: RunningJob) {
+        await job.update(1, 2);
+        return 'done';
+      }
+    }
+    const client = await start([Handlers]);
+    const { id } = await client.run('watched', null);
+    const snapshots = await firstValueFrom(client.watch('watched', id).pipe(toArray()));
+    expect(snapshots.at(-1)).toMatchObject({
+      status: 'success',
+      output: 'done',
+      progress: { dividend: 1, divisor: 2 },
+    });
+  });
+});
