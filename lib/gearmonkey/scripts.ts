@@ -1,3 +1,4 @@
+import type { Claim } from '../job/job-source.js';
 import { scriptsIn } from '../redis/script.js';
 
 const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
@@ -14,7 +15,7 @@ export type OutcomeArguments = (string | Uint8Array)[];
 export interface TurnReply {
   /** "id:token" of outcomes whose lease had gone. */
   readonly refused: readonly string[];
-  readonly claims: readonly { readonly id: string; readonly token: number; readonly input: Buffer }[];
+  readonly claims: readonly Omit<Claim, 'fn'>[];
   /** Ids that were queued but can't be run: no hash, one of the wrong type, or finished. */
   readonly dropped: readonly string[];
   /** Milliseconds until the next scheduled job is due, 0 when jobs are left, -1 when none is known. */
@@ -46,9 +47,9 @@ export const look = defineScript<[now: number | ''], number[]>('look', (reply) =
 
 function readClaims(flat: readonly Buffer[]): TurnReply['claims'] {
   const claims = [];
-  for (let i = 0; i + 2 < flat.length; i += 3) {
-    const [id, token, input] = [flat[i], flat[i + 1], flat[i + 2]] as [Buffer, Buffer, Buffer];
-    claims.push({ id: id.toString(), token: Number(token), input });
+  for (let i = 0; i + 3 < flat.length; i += 4) {
+    const [id, token, attempts, input] = flat.slice(i, i + 4) as [Buffer, Buffer, Buffer, Buffer];
+    claims.push({ id: id.toString(), token: Number(token), attempts: Number(attempts), input });
   }
   return claims;
 }

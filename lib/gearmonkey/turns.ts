@@ -91,7 +91,7 @@ export class Turns {
       if (slots > 0)
         this.options.onTurn(
           this.fn,
-          reply.claims.map((job) => this.toClaim(job)),
+          reply.claims.map((claim) => ({ fn: this.fn, ...claim })),
           reply.wait,
           slots,
         );
@@ -126,10 +126,6 @@ export class Turns {
     if (slots > 0) this.wantsClaim = true;
     this.options.onFailure(this.fn, messageOf(error));
     if (isReply(error)) await delay(RETRY_MS);
-  }
-
-  private toClaim({ id, token, input }: scripts.TurnReply['claims'][number]): Claim {
-    return { fn: this.fn, id, token, input, attempts: token };
   }
 }
 

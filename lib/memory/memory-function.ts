@@ -15,6 +15,7 @@ interface Lease {
 export interface Taken {
   readonly id: string;
   readonly token: number;
+  readonly attempts: number;
   readonly input: Uint8Array;
 }
 
@@ -80,7 +81,7 @@ export class MemoryFunction {
     return taken;
   }
 
-  /** The lost ones of these tokens by id. */
+  /** Whether this token still held its job. */
   renew(id: string, token: number, lease: number, now: number): boolean {
     const held = this.leases.get(id);
     if (held?.token !== token) return false;
@@ -89,7 +90,7 @@ export class MemoryFunction {
   }
 
   progress(id: string, token: number, dividend: number, divisor: number): boolean {
-    if (this.leases.get(id)?.token !== token) return false;
+    if (!this.holds(id, token)) return false;
     this.set(id, { 'status:dividend': dividend, 'status:divisor': divisor });
     for (const listener of [...this.listeners]) listener.progress({ fn: this.name, id, dividend, divisor });
     return true;
@@ -103,15 +104,16 @@ export class MemoryFunction {
     error: JobErrorInfo | undefined,
     now: number,
   ): boolean {
-    if (this.leases.get(id)?.token !== token) return false;
+    if (!this.holds(id, token)) return this.hasSettled(id, token);
+    this.set(id, { settled: token });
     this.end(id, status, output, error, now);
     return true;
   }
 
   /** Back to the front of its queue; this attempt doesn't count. */
   release(id: string, token: number): boolean {
-    if (this.leases.get(id)?.token !== token) return false;
-    this.set(id, { attempts: token - 1 });
+    if (!this.holds(id, token)) return this.hasSettled(id, token);
+    this.set(id, { attempts: this.number(id, 'attempts') - 1, settled: token });
     this.giveBack(id);
     return true;
   }
@@ -140,11 +142,21 @@ export class MemoryFunction {
   }
 
   private take(id: string, queue: Queue, lease: number, now: number): Taken {
-    const token = this.number(id, 'attempts') + 1;
-    this.set(id, { status: 'busy', attempts: token, queue, started: now });
+    const token = this.number(id, 'token') + 1;
+    const attempts = this.number(id, 'attempts') + 1;
+    this.set(id, { status: 'busy', token, attempts, queue, started: now });
     this.leases.set(id, { token, expires: now + lease });
     this.publish('start', id);
-    return { id, token, input: this.jobs.get(id)?.get('input') ?? bytes('') };
+    return { id, token, attempts, input: this.jobs.get(id)?.get('input') ?? bytes('') };
+  }
+
+  private holds(id: string, token: number): boolean {
+    return this.leases.get(id)?.token === token;
+  }
+
+  /** An outcome sent again: what was accepted once stays accepted. */
+  private hasSettled(id: string, token: number): boolean {
+    return this.number(id, 'settled') === token;
   }
 
   private recover(now: number): void {

@@ -62,7 +62,7 @@ export class MemorySource implements JobSource {
       this.server
         .function(fn)
         .claim(free, this.lease, Date.now())
-        .map(({ id, token, input }) => ({ fn, id, token, input, attempts: token })),
+        .map((taken) => ({ fn, ...taken })),
     );
   }
 

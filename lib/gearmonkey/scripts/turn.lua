@@ -5,11 +5,12 @@
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
   ARGV[5…] outcomes, four each: "id:token", success | error | released, output, error as JSON or ''
-  Returns { refused "id:token" …}, { id, attempts, input … }, { dropped id … }, ms until the next scheduled
+  Returns { refused "id:token" …}, { id, token, attempts, input … }, { dropped id … }, ms until the next scheduled
   job is due or -1 (0 when more jobs wait than were claimed).
 
-  A lease is the member "id:token" with the time it expires; the token is the number of the attempt. What
-  could fail on foreign data is called with pcall, so that no claim is lost half-way.
+  A lease is the member "id:token" with the time it expires. The token grows with every claim, also with
+  those that were released and don't count as attempts. What could fail on foreign data is called with
+  pcall, so that no claim is lost half-way.
 ]]
 -- include clock
 -- include finish
@@ -24,14 +25,21 @@ local keys = {
 local stamp = string.format('%.0f', now)
 local refused, claims, dropped, leases = {}, {}, {}, {}
 
+--- What is no count, nobody of ours wrote: 0.
+local function count(value)
+  local number = tonumber(value or 0)
+  return number and number >= 0 and number < 2 ^ 53 and math.floor(number) or 0
+end
+
 local function settle(member, status, output, failure)
   local id, token = string.match(member, '^(.*):(%d+)$')
-  if redis.call('ZREM', keys.leases, member) == 0 then
+  local held = redis.call('ZREM', keys.leases, member) == 1
+  local job = redis.pcall('HMGET', keys.jobs .. id, 'settled', 'queue', 'attempts')
+  if job.err or not held then
     -- Sent again after a lost reply: what was accepted once stays accepted.
-    if redis.call('HGET', keys.jobs .. id, 'settled') ~= token then refused[#refused + 1] = member end
+    if job.err or job[1] ~= token then refused[#refused + 1] = member end
   elseif status == 'released' then
-    local from = redis.call('HGET', keys.jobs .. id, 'queue')
-    requeue(keys, id, from, now, 'attempts', token - 1, 'settled', token)
+    requeue(keys, id, job[2], now, 'attempts', math.max(0, count(job[3]) - 1), 'settled', token)
   elseif failure == '' then
     finish(keys, id, stamp, status, output, 'settled', token)
   else
@@ -42,9 +50,9 @@ end
 local function recover(member)
   redis.call('ZREM', keys.leases, member)
   local id, token = string.match(member, '^(.*):(%d+)$')
-  local job = redis.call('HMGET', keys.jobs .. id, 'status', 'attempts', 'queue', 'stalls')
-  if job[1] ~= 'busy' or job[2] ~= token then return end
-  local stalls = (tonumber(job[4]) or 0) + 1
+  local job = redis.pcall('HMGET', keys.jobs .. id, 'status', 'token', 'queue', 'stalls')
+  if job.err or job[1] ~= 'busy' or job[2] ~= token then return end
+  local stalls = count(job[4]) + 1
   if stalls <= max_stalls then
     requeue(keys, id, job[3], now, 'stalls', stalls)
   else
@@ -55,17 +63,19 @@ local function recover(member)
 end
 
 local function take(id, from)
-  local job = redis.pcall('HMGET', keys.jobs .. id, 'status', 'input', 'attempts')
+  local job = redis.pcall('HMGET', keys.jobs .. id, 'status', 'input', 'token', 'attempts')
   if job.err or not job[1] or job[1] == 'success' or job[1] == 'error' then
     dropped[#dropped + 1] = id
     return
   end
-  local token = string.format('%.0f', (tonumber(job[3]) or 0) + 1)
-  redis.call('HSET', keys.jobs .. id, 'status', 'busy', 'attempts', token, 'queue', from, 'started', stamp)
+  local token = string.format('%.0f', count(job[3]) + 1)
+  local attempts = string.format('%.0f', count(job[4]) + 1)
+  redis.call('HSET', keys.jobs .. id, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from,
+    'started', stamp)
   redis.call('PUBLISH', keys.channel, 'start:' .. id)
   leases[#leases + 1] = now + lease
   leases[#leases + 1] = id .. ':' .. token
-  for _, value in ipairs({ id, token, job[2] or '' }) do claims[#claims + 1] = value end
+  for _, value in ipairs({ id, token, attempts, job[2] or '' }) do claims[#claims + 1] = value end
 end
 
 local function free() return slots - #leases / 2 end
