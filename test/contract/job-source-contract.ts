@@ -1,0 +1,289 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Claim, JobSource } from '../../lib/job/job-source.js';
+import { until } from '../support/until.js';
+import { claimInOrder, claimOne, claimUpTo, failure, inputOf, released, success } from './claiming.js';
+import { leaseContract } from './lease-contract.js';
+import { ALL_CAPABILITIES, type SourceCapabilities, type SourceRig } from './rig.js';
+
+/** What `JobWorker` relies on, whatever the source. */
+export function jobSourceContract(
+  name: string,
+  setup: () => Promise<SourceRig>,
+  capabilities: SourceCapabilities = ALL_CAPABILITIES,
+): void {
+  const when = (capability: keyof SourceCapabilities) => (capabilities[capability] ? it : it.skip);
+
+  describe(`JobSource: ${name}`, () => {
+    let rig: SourceRig;
+    let opened: JobSource[] = [];
+
+    beforeAll(async () => {
+      rig = await setup();
+    });
+    afterEach(async () => {
+      await Promise.all(opened.map((source) => source.close()));
+      opened = [];
+    });
+    afterAll(() => rig.close());
+
+    async function open(fn: string | string[], lease?: number): Promise<JobSource> {
+      const source = rig.source(lease === undefined ? {} : { lease });
+      opened.push(source);
+      await source.open([fn].flat());
+      return source;
+    }
+
+    describe('open', () => {
+      when('count')('counts a worker once, however often it is called, until close', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        await source.open([fn]);
+        await expect(rig.workers(fn)).resolves.toBe(1);
+        await open(fn);
+        await expect(rig.workers(fn)).resolves.toBe(2);
+        await source.close();
+        await expect(rig.workers(fn)).resolves.toBe(1);
+      });
+
+      when('count')('takes further functions later', async () => {
+        const [first, second] = [rig.fn(), rig.fn()];
+        const source = await open(first);
+        await source.open([first, second]);
+        await expect(Promise.all([rig.workers(first), rig.workers(second)])).resolves.toEqual([1, 1]);
+      });
+    });
+
+    describe('claim', () => {
+      it('returns nothing when its signal has aborted before', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        await rig.submit(fn, 'a');
+        await expect(source.claim(new Map([[fn, 1]]), AbortSignal.abort())).resolves.toEqual([]);
+        await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('a');
+      });
+
+      it('hands out the input as it was sent, bytes included', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const input = Buffer.from([0, 255, 10, 13, 34, 195, 40]);
+        const id = await rig.submit(fn, input);
+        const claim = await claimOne(source, fn);
+        expect(claim).toMatchObject({ fn, id, attempts: 1 });
+        expect(Buffer.from(claim.input)).toEqual(input);
+      });
+
+      it('takes no more than the slots', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((input) => rig.submit(fn, input)));
+        const claims = await claimUpTo(source, fn, 3);
+        expect(claims.length).toBeGreaterThan(0);
+        expect(claims.length).toBeLessThanOrEqual(3);
+        const states = await Promise.all(ids.map((id) => rig.stored(fn, id)));
+        expect(states.filter(({ status }) => status === 'busy')).toHaveLength(claims.length);
+      });
+
+      it('goes first in, first out', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        for (const input of ['a', 'b', 'c']) await rig.submit(fn, input);
+        await expect(claimInOrder(source, fn, 3)).resolves.toEqual(['a', 'b', 'c']);
+      });
+
+      when('priorities')('goes by priority: scheduled and due, high, normal, low', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        await rig.submit(fn, 'low', { queue: 'low' });
+        await rig.submit(fn, 'normal', { queue: 'normal' });
+        await rig.submit(fn, 'high', { queue: 'high' });
+        await rig.submit(fn, 'high 2', { queue: 'high' });
+        if (capabilities.scheduled) await rig.submit(fn, 'due', { queue: 'scheduled', score: 2 });
+        if (capabilities.scheduled) await rig.submit(fn, 'due before', { queue: 'scheduled', score: 1 });
+        const due = capabilities.scheduled ? ['due before', 'due'] : [];
+        const all = [...due, 'high', 'high 2', 'normal', 'low'];
+        await expect(claimInOrder(source, fn, all.length)).resolves.toEqual(all);
+      });
+
+      when('scheduled')('takes a scheduled job when it is due, and not before', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const due = Date.now() + 700;
+        await rig.submit(fn, 'later', { queue: 'scheduled', score: due / 1000 });
+        await rig.submit(fn, 'now');
+        await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('now');
+        await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('later');
+        expect(Date.now()).toBeGreaterThanOrEqual(due);
+        expect(Date.now()).toBeLessThan(due + 2000);
+      });
+
+      it('waits until a job comes', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const claim = claimOne(source, fn);
+        const id = await rig.submit(fn, 'late');
+        await expect(claim).resolves.toMatchObject({ id });
+      });
+
+      it('loses nothing when it is aborted, at whatever moment', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const seen = new Set<string>();
+        const keep = async (claims: readonly Claim[]) => {
+          for (const { id } of claims) seen.add(id);
+          await source.settle(claims.map((claim) => success(claim)));
+        };
+        for (let round = 0; round < 20; round++) {
+          const abort = new AbortController();
+          const claiming = source.claim(new Map([[fn, 2]]), abort.signal);
+          const submitted = rig.submit(fn, 'x');
+          if (round % 2 === 0) await submitted;
+          abort.abort();
+          await submitted;
+          await keep(await claiming);
+        }
+        while (seen.size < 20) await keep([await claimOne(source, fn)]);
+        expect(seen.size).toBe(20);
+      });
+
+      it('never gives a job to two sources', async () => {
+        const fn = rig.fn();
+        const sources = await Promise.all([open(fn), open(fn)]);
+        const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => rig.submit(fn, `${i}`)));
+        const seen: string[] = [];
+        const abort = new AbortController();
+        const work = async (source: JobSource) => {
+          while (seen.length < ids.length) {
+            const claims = await source.claim(new Map([[fn, 7]]), abort.signal);
+            seen.push(...claims.map(({ id }) => id));
+            await source.settle(claims.map((claim) => success(claim)));
+            if (seen.length >= ids.length) abort.abort();
+          }
+        };
+        await Promise.all(sources.map(work));
+        expect(seen.sort()).toEqual(ids.sort());
+      });
+
+      it('leaves jobs of a function without slots alone', async () => {
+        const [full, free] = [rig.fn(), rig.fn()];
+        const source = await open([full, free]);
+        const waiting = await rig.submit(full, 'a');
+        const id = await rig.submit(free, 'b');
+        await expect(claimOne(source, free)).resolves.toMatchObject({ id, fn: free });
+        await expect(rig.stored(full, waiting)).resolves.toMatchObject({ status: 'idle' });
+      });
+
+      it('takes jobs of several functions', async () => {
+        const [one, two] = [rig.fn(), rig.fn()];
+        const source = await open([one, two]);
+        await rig.submit(one, 'a');
+        await rig.submit(two, 'b');
+        const seen: string[] = [];
+        while (seen.length < 2) {
+          const slots = new Map([one, two].filter((fn) => !seen.includes(fn)).map((fn) => [fn, 1]));
+          seen.push(...(await source.claim(slots, AbortSignal.timeout(5000))).map(({ fn }) => fn));
+        }
+        expect(seen.sort()).toEqual([one, two].sort());
+      });
+    });
+
+    describe('settle', () => {
+      it('ends a job with its output', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const id = await rig.submit(fn, 'a');
+        await expect(source.settle([success(await claimOne(source, fn), '"out"')])).resolves.toEqual([]);
+        await expect(rig.stored(fn, id)).resolves.toEqual({ status: 'success', output: '"out"' });
+      });
+
+      it("ends a job with its error's message", async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const id = await rig.submit(fn, 'a');
+        await expect(source.settle([failure(await claimOne(source, fn), 'no disk')])).resolves.toEqual([]);
+        await expect(rig.stored(fn, id)).resolves.toMatchObject({ status: 'error', output: 'no disk' });
+      });
+
+      it('gives a released job back to the front, and the attempt does not count', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        for (const input of ['a', 'b']) await rig.submit(fn, input);
+        const claim = await claimOne(source, fn);
+        await expect(source.settle([released(claim)])).resolves.toEqual([]);
+        await expect(rig.stored(fn, claim.id)).resolves.toMatchObject({ status: 'idle' });
+        const again = await claimOne(source, fn);
+        expect(again).toMatchObject({ id: claim.id, attempts: 1 });
+        expect(again.token).toBeGreaterThan(claim.token);
+      });
+
+      it('refuses whoever released the job, and leaves it to who holds it now', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const id = await rig.submit(fn, 'a');
+        const first = await claimOne(source, fn);
+        await source.settle([released(first)]);
+        const second = await claimOne(source, fn);
+        await source.settle([released(first)]);
+        await expect(rig.stored(fn, id)).resolves.toMatchObject({ status: 'busy' });
+        await expect(source.settle([success(second, 'mine')])).resolves.toEqual([]);
+        await expect(rig.stored(fn, id)).resolves.toEqual({ status: 'success', output: 'mine' });
+      });
+
+      it('takes many outcomes of several functions in one call', async () => {
+        const functions = [rig.fn(), rig.fn()];
+        const source = await open(functions);
+        const claims: Claim[] = [];
+        for (const fn of functions) {
+          for (let i = 0; i < 3; i++) await rig.submit(fn, `${i}`);
+          for (let i = 0; i < 3; i++) claims.push(await claimOne(source, fn));
+        }
+        await expect(source.settle(claims.map((claim) => success(claim, claim.id)))).resolves.toEqual([]);
+        const states = await Promise.all(claims.map(({ fn, id }) => rig.stored(fn, id)));
+        expect(states).toEqual(claims.map(({ id }) => ({ status: 'success', output: id })));
+      });
+
+      it('accepts an outcome that is sent again', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const id = await rig.submit(fn, 'a');
+        const outcome = success(await claimOne(source, fn), 'once');
+        await expect(source.settle([outcome])).resolves.toEqual([]);
+        await expect(source.settle([outcome])).resolves.toEqual([]);
+        await expect(rig.stored(fn, id)).resolves.toEqual({ status: 'success', output: 'once' });
+      });
+    });
+
+    describe('close', () => {
+      it('gives back what was claimed and not handed out', async () => {
+        const fn = rig.fn();
+        const leaving = await open(fn);
+        const id = await rig.submit(fn, 'a');
+        const abort = new AbortController();
+        const claiming = leaving.claim(new Map([[fn, 1]]), abort.signal);
+        await new Promise(setImmediate);
+        abort.abort();
+        await leaving.settle((await claiming).map(released));
+        await leaving.close();
+        await until(async () => (await rig.stored(fn, id)).status === 'idle');
+        await expect(claimOne(await open(fn), fn)).resolves.toMatchObject({ id, attempts: 1 });
+      });
+
+      it('ends a claim that waits', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const abort = new AbortController();
+        const claiming = source.claim(new Map([[fn, 1]]), abort.signal);
+        abort.abort();
+        await source.close();
+        await expect(claiming).resolves.toEqual([]);
+      });
+
+      it('may be called again', async () => {
+        const source = await open(rig.fn());
+        await source.close();
+        await expect(source.close()).resolves.toBeUndefined();
+      });
+    });
+
+    if (capabilities.leases) leaseContract(() => rig, open, capabilities);
+  });
+}

@@ -1,0 +1,72 @@
+import type { Payload } from '../../lib/job/codec.js';
+import type { JobSource } from '../../lib/job/job-source.js';
+import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { Placement } from '../../lib/gearmonkey/job-store.js';
+
+/** How often a job of a rig may lose its worker. */
+export const MAX_STALLS = 2;
+
+/** What a source can't do is said here, and its facts are left out. */
+export interface SourceCapabilities {
+  /** Workers are counted. */
+  readonly count: boolean;
+  /** Jobs go by priority: high, normal, low. */
+  readonly priorities: boolean;
+  /** Jobs may wait for a time. */
+  readonly scheduled: boolean;
+  /** Progress is recorded. */
+  readonly progress: boolean;
+  /** Claims expire, and jobs that lose their worker more than `MAX_STALLS` times end. */
+  readonly leases: boolean;
+}
+
+export const ALL_CAPABILITIES: SourceCapabilities = {
+  count: true,
+  priorities: true,
+  scheduled: true,
+  progress: true,
+  leases: true,
+};
+
+/** A server and whoever speaks to it, for one `describe`. */
+export interface SourceRig {
+  /** A function name that no other test uses. */
+  fn(): string;
+  /** A worker's side of its own. @param lease in ms, long unless given */
+  source(options?: { lease?: number }): JobSource;
+  /** Creates a job as a client in any language does; returns its id. */
+  submit(fn: string, input: Payload, placement?: Placement): Promise<string>;
+  stored(fn: string, id: string): Promise<StoredState>;
+  /** How many workers are announced. */
+  workers(fn: string): Promise<number>;
+  /** Ends all that was opened. */
+  close(): Promise<void>;
+}
+
+export interface StoredState {
+  readonly status: string | undefined;
+  readonly output?: string;
+  /** The `code` of its error. */
+  readonly code?: string;
+}
+
+/** A rig with clients of ours. */
+export interface ClientRig extends SourceRig {
+  client(options?: ClientOptions): GearMonkeyClient;
+  /** How many subscriptions of the function's channel the server holds. */
+  subscriptions(fn: string): Promise<number>;
+}
+
+/** The state of a hash that is kept as the protocol has it. */
+export function stateOf(hash: ReadonlyMap<string, Uint8Array> | undefined): StoredState {
+  const text = (field: string) => {
+    const bytes = hash?.get(field);
+    return bytes === undefined ? undefined : Buffer.from(bytes).toString();
+  };
+  const [status, output, error] = [text('status'), text('output'), text('error')];
+  return {
+    status,
+    ...(output === undefined ? {} : { output }),
+    ...(error === undefined ? {} : { code: (JSON.parse(error) as { code?: string }).code ?? '' }),
+  };
+}

@@ -1,0 +1,4 @@
+import { jobSourceContract } from '../contract/job-source-contract.js';
+import { redisRig } from './redis-rig.js';
+
+jobSourceContract('gearmonkey', redisRig);

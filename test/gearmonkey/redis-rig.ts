@@ -1,0 +1,83 @@
+import { Redis } from 'ioredis';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
+import type { Placement } from '../../lib/gearmonkey/job-store.js';
+import { keysOf } from '../../lib/gearmonkey/protocol.js';
+import { RedisSource, type RedisSourceOptions } from '../../lib/gearmonkey/redis-source.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
+import type { Payload } from '../../lib/job/codec.js';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
+import { RedisServer } from '../support/redis-server.js';
+
+const LEASE_MS = 30_000;
+const TIMEOUT_MS = 5000;
+
+/** Sources and clients of ours on a server, which `close` ends together. */
+export class RedisActors {
+  private readonly connections: RedisConnection[] = [];
+
+  constructor(private readonly url: string) {}
+
+  source(options: RedisSourceOptions = {}): RedisSource {
+    const connections = { commands: this.connect('commands'), blocking: this.connect('blocking') };
+    return new RedisSource(connections, { lease: LEASE_MS, maxStalls: MAX_STALLS, ...options });
+  }
+
+  /** @param timeout in ms, of each command */
+  client(options?: ClientOptions, timeout = TIMEOUT_MS): GearMonkeyClient {
+    const store = new RedisStore(this.connect('commands'), this.connect('subscriber'), timeout);
+    return new GearMonkeyClient(store, options);
+  }
+
+  close(): void {
+    for (const connection of this.connections) connection.close();
+  }
+
+  private connect(role: string): RedisConnection {
+    const connection = new RedisConnection(this.url, role);
+    this.connections.push(connection);
+    return connection;
+  }
+}
+
+/** A private server of a `describe`. */
+export async function redisRig(): Promise<ClientRig> {
+  const server = await RedisServer.start();
+  const redis = new Redis(server.url);
+  const actors = new RedisActors(server.url);
+  let names = 0;
+  return {
+    fn: () => `fn-${++names}`,
+    source: (options) => actors.source(options),
+    client: (options) => actors.client(options),
+    submit: (fn, input, placement) => submit(redis, fn, input, placement),
+    stored: async (fn, id) =>
+      stateOf(new Map(Object.entries(await redis.hgetallBuffer(keysOf(fn).jobs + id)))),
+    workers: async (fn) => Number(await redis.get(`count:${fn}`)),
+    subscriptions: (fn) => subscriptions(redis, fn),
+    close: async () => {
+      actors.close();
+      redis.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+/** The commands of a plain client, as the protocol has them. */
+export async function submit(
+  redis: Redis,
+  fn: string,
+  input: Payload,
+  { queue, score }: Placement = { queue: 'normal' },
+): Promise<string> {
+  const id = String(await redis.incr(`uid:${fn}`));
+  await redis.hmset(`job:${fn}:${id}`, 'status', 'idle', 'input', Buffer.from(input as Uint8Array));
+  await redis.publish(`channel:${fn}`, `create:${id}`);
+  if (queue === 'scheduled') await redis.zadd(`queue:${fn}:scheduled`, score ?? 0, id);
+  else await redis.lpush(`queue:${fn}:${queue}`, id);
+  return id;
+}
+
+export async function subscriptions(redis: Redis, fn: string): Promise<number> {
+  return Number((await redis.pubsub('NUMSUB', `channel:${fn}`))[1]);
+}

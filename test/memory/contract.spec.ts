@@ -1,0 +1,4 @@
+import { jobSourceContract } from '../contract/job-source-contract.js';
+import { memoryRig } from './memory-rig.js';
+
+jobSourceContract('memory', memoryRig);

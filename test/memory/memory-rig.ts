@@ -1,0 +1,26 @@
+import type { ClientRig } from '../contract/rig.js';
+import { MAX_STALLS, stateOf } from '../contract/rig.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { MemoryServer } from '../../lib/memory/memory-server.js';
+import { MemorySource } from '../../lib/memory/memory-source.js';
+import { MemoryStore } from '../../lib/memory/memory-store.js';
+
+const LEASE_MS = 30_000;
+
+/** The embedded server of a `describe`. */
+export async function memoryRig(): Promise<ClientRig> {
+  const server = new MemoryServer({ maxStalls: MAX_STALLS });
+  const store = new MemoryStore(server);
+  let names = 0;
+  return {
+    fn: () => `fn-${++names}`,
+    source: ({ lease = LEASE_MS } = {}) => new MemorySource(server, { lease }),
+    client: (options) => new GearMonkeyClient(new MemoryStore(server), options),
+    submit: async (fn, input, placement = { queue: 'normal' }) =>
+      server.function(fn).enqueue(input, placement, Date.now()),
+    stored: async (fn, id) => stateOf((await store.read(fn, [id]))[0]),
+    workers: async (fn) => server.function(fn).workers,
+    subscriptions: async (fn) => server.function(fn).listeners.size,
+    close: async () => undefined,
+  };
+}
