@@ -45,11 +45,17 @@ async function evaluate(
   keys: readonly string[],
   args: readonly Argument[],
 ): Promise<unknown> {
-  const rest = [...keys, ...args] as (string | number | Buffer)[];
+  const rest = [...keys, ...args.map(toWritable)];
   try {
     return await redis.callBuffer('EVALSHA', [sha, keys.length, ...rest]);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
     return redis.callBuffer('EVAL', [text, keys.length, ...rest]);
   }
+}
+
+/** ioredis writes Buffers as they are, and anything else as its text. */
+function toWritable(arg: Argument): string | number | Buffer {
+  if (typeof arg !== 'object' || Buffer.isBuffer(arg)) return arg;
+  return Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength);
 }
