@@ -1,4 +1,6 @@
+import { clientContract } from '../contract/client-contract.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
 import { redisRig } from './redis-rig.js';
 
 jobSourceContract('gearmonkey', redisRig);
+clientContract('gearmonkey', redisRig);

@@ -1,0 +1,280 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { JobFailedError, JobNotFoundError, NoWorkersError, WaitTimeoutError } from '../../lib/job/errors.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { claimInOrder, claimOne, inputOf } from './claiming.js';
+import { observableContract } from './observable-contract.js';
+import type { ClientRig } from './rig.js';
+
+const echo = (input: unknown) => input;
+
+/** What `GearMonkeyClient` promises, whatever the server. */
+export function clientContract(name: string, setup: () => Promise<ClientRig>): void {
+  describe(`GearMonkeyClient: ${name}`, () => {
+    let rig: ClientRig;
+    let client: GearMonkeyClient;
+
+    beforeAll(async () => {
+      rig = await setup();
+      client = rig.client();
+    });
+    afterEach(stopWorkers);
+    afterAll(() => rig.close());
+
+    describe('run', () => {
+      it('enqueues a job and returns its id', async () => {
+        const fn = rig.fn();
+        const job = await client.run(fn, { a: 1 });
+        expect(job).toMatchObject({ fn, id: '1' });
+        await expect(job.get()).resolves.toMatchObject({ status: 'idle', input: { a: 1 }, attempts: 0 });
+        expect((await job.get()).times.created).toBeInstanceOf(Date);
+      });
+
+      it('puts jobs into the queue of their priority, normal by default', async () => {
+        const fn = rig.fn();
+        await client.run(fn, 'low', { priority: 'low' });
+        await client.run(fn, 'default');
+        await client.run(fn, 'normal', { priority: 'normal' });
+        await client.run(fn, 'high', { priority: 'high' });
+        await client.run(fn, 'due', { priority: 'scheduled', scheduled: 1 });
+        const source = rig.source();
+        const order = await claimInOrder(source, fn, 5);
+        await source.close();
+        expect(order).toEqual(['"due"', '"high"', '"default"', '"normal"', '"low"']);
+      });
+
+      it.each([
+        ['a Date', (ms: number) => new Date(ms)],
+        ['seconds, with a fraction', (ms: number) => ms / 1000],
+      ])('holds a job back until the time it is scheduled for: %s', async (_, toTime) => {
+        const fn = rig.fn();
+        const due = Date.now() + 600;
+        const job = await client.run(fn, 'x', { scheduled: toTime(due) });
+        await expect(job.get()).resolves.toMatchObject({ times: { scheduled: new Date(due) } });
+        await runWorker(rig.source(), fn, echo);
+        await expect(job.result({ timeout: 10 })).resolves.toBe('x');
+        expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(due);
+      });
+
+      it.each([
+        ['a Date', new Date(Date.now() - 60_000)],
+        ['before 1970', -5],
+      ])('runs a job that is scheduled in the past now: %s', async (_, scheduled) => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, echo);
+        const job = await client.run(fn, 'x', { scheduled });
+        await expect(job.result({ timeout: 10 })).resolves.toBe('x');
+      });
+
+      it('returns when the job has finished if it is blocking', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, echo);
+        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'x' });
+      });
+
+      it('returns as well when a blocking job has failed', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, () => Promise.reject(new Error('no')));
+        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        await expect(job.get()).resolves.toMatchObject({ status: 'error', error: { message: 'no' } });
+      });
+
+      it('gives up waiting after the timeout; the job goes on', async () => {
+        const fn = rig.fn();
+        await expect(client.run(fn, 'x', { blocking: true, timeout: 0.05 })).rejects.toThrow(
+          WaitTimeoutError,
+        );
+        await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
+      });
+
+      it('refuses without workers in a roll call, and enqueues nothing', async () => {
+        const fn = rig.fn();
+        await expect(client.run(fn, 'x', { rollCall: true })).rejects.toThrow(NoWorkersError);
+        await expect(client.get(fn, 1)).resolves.toBeNull();
+      });
+
+      it('enqueues after a roll call that finds a worker', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, echo);
+        await expect(client.rollCall(fn)).resolves.toBe(1);
+        await expect(client.run(fn, 'x', { rollCall: true })).resolves.toMatchObject({ id: '1' });
+      });
+    });
+
+    describe('runMany', () => {
+      it('of nothing is nothing', async () => {
+        await expect(client.runMany(rig.fn(), [])).resolves.toEqual([]);
+      });
+
+      it('enqueues none when one input is bad', async () => {
+        const fn = rig.fn();
+        await expect(client.runMany(fn, ['a', 1n])).rejects.toThrow('BigInt');
+        await expect(client.get(fn, 1)).resolves.toBeNull();
+      });
+
+      it('enqueues in order, more than a call takes', async () => {
+        const fn = rig.fn();
+        const jobs = await client.runMany(
+          fn,
+          Array.from({ length: 2500 }, (_, i) => i),
+        );
+        expect(new Set(jobs.map(({ id }) => id)).size).toBe(2500);
+        await expect(jobs[1234]?.get()).resolves.toMatchObject({ input: 1234 });
+        const source = rig.source();
+        await expect(claimInOrder(source, fn, 3)).resolves.toEqual(['0', '1', '2']);
+        await source.close();
+      });
+
+      it('takes a priority and a roll call', async () => {
+        const fn = rig.fn();
+        await expect(client.runMany(fn, [1], { rollCall: true })).rejects.toThrow(NoWorkersError);
+        await client.runMany(fn, ['normal']);
+        await client.runMany(fn, ['high'], { priority: 'high' });
+        const source = rig.source();
+        await expect(claimInOrder(source, fn, 2)).resolves.toEqual(['"high"', '"normal"']);
+        await source.close();
+      });
+    });
+
+    describe('call', () => {
+      it('returns the output', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, (input) => ({ was: input }));
+        await expect(client.call(fn, [1, 'ä'], { timeout: 10 })).resolves.toEqual({ was: [1, 'ä'] });
+      });
+
+      it('returns the output of each of many at once', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, echo, { concurrency: 20 });
+        const inputs = Array.from({ length: 200 }, (_, i) => i);
+        const outputs = await Promise.all(inputs.map((input) => client.call(fn, input, { timeout: 20 })));
+        expect(outputs).toEqual(inputs);
+      });
+
+      it("rejects with the job's error: name, message, stack, code and cause", async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, () => {
+          const error = new RangeError('too far', { cause: new TypeError('a bad map') });
+          throw Object.assign(error, { code: 'E_FAR' });
+        });
+        const calling = client.call(fn, 'x', { timeout: 10 });
+        await expect(calling).rejects.toThrow(JobFailedError);
+        await expect(calling).rejects.toMatchObject({
+          code: 'JOB_FAILED',
+          fn,
+          message: `Job 1 of "${fn}" failed: too far`,
+          error: {
+            name: 'RangeError',
+            message: 'too far',
+            code: 'E_FAR',
+            stack: expect.stringContaining('client-contract'),
+            cause: { name: 'TypeError', message: 'a bad map' },
+          },
+        });
+      });
+
+      it('gives up after the timeout', async () => {
+        await expect(client.call(rig.fn(), 'x', { timeout: 0.05 })).rejects.toThrow(WaitTimeoutError);
+      });
+    });
+
+    describe('get and result', () => {
+      it('get is null when there is no such job; result says so', async () => {
+        await expect(client.get(rig.fn(), 7)).resolves.toBeNull();
+        await expect(client.result(rig.fn(), 7)).rejects.toThrow(JobNotFoundError);
+      });
+
+      it('result waits for a job that runs', async () => {
+        const fn = rig.fn();
+        const done = gate<string>();
+        await runWorker(rig.source(), fn, () => done.passed);
+        const job = await client.run(fn, 'x');
+        const result = job.result({ timeout: 10 });
+        done.open('out');
+        await expect(result).resolves.toBe('out');
+      });
+
+      it('result of a job that had finished is there at once', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, echo);
+        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        await expect(job.result()).resolves.toBe('x');
+        await expect(rig.client().result(fn, job.id)).resolves.toBe('x');
+      });
+
+      it('result gives up after the timeout', async () => {
+        const job = await client.run(rig.fn(), 'x');
+        await expect(job.result({ timeout: 0.05 })).rejects.toThrow(WaitTimeoutError);
+      });
+
+      it('times tell when a job was created, started and finished', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, echo);
+        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        const { times, attempts } = await job.get();
+        const stations = [times.created, times.started, times.finished].map((time) => Number(time));
+        expect(attempts).toBe(1);
+        expect(stations).toEqual([...stations].sort((a, b) => a - b));
+        expect(stations[0]).toBeGreaterThan(0);
+      });
+    });
+
+    describe('codecs', () => {
+      it('json hands over what is not JSON as the string it is', async () => {
+        const fn = rig.fn();
+        const received: unknown[] = [];
+        await runWorker(rig.source(), fn, (input) => void received.push(input));
+        const words = ['hello', '', '{"a":', 'é€😀', '[1]', 'null'];
+        for (const word of words) await rig.submit(fn, word);
+        await client.result(fn, words.length, { timeout: 10 });
+        expect(received).toEqual(['hello', '', '{"a":', 'é€😀', [1], null]);
+      });
+
+      it('json writes undefined as null', async () => {
+        const fn = rig.fn();
+        await runWorker(rig.source(), fn, () => undefined);
+        await expect(client.call(fn, undefined, { timeout: 10 })).resolves.toBeNull();
+      });
+
+      it('text passes strings as they are', async () => {
+        const job = defineJob<string, string>(rig.fn(), { codec: 'text' });
+        await runWorker(rig.source(), job, (input) => `${input as string}!`);
+        await expect(client.call(job, '"{', { timeout: 10 })).resolves.toBe('"{!');
+        await expect(rig.stored(job.name, '1')).resolves.toEqual({ status: 'success', output: '"{!' });
+      });
+
+      it('msgpack passes bytes', async () => {
+        const job = defineJob<{ bytes: Uint8Array }>(rig.fn(), { codec: 'msgpack' });
+        await runWorker(rig.source(), job, echo);
+        const input = { bytes: new Uint8Array([0, 255, 13, 10]) };
+        await expect(client.call(job, input, { timeout: 10 })).resolves.toEqual(input);
+      });
+
+      it('of a definition hold where only its name is given, once it is registered', async () => {
+        const job = defineJob<string>(rig.fn(), { codec: 'text' });
+        const knowing = rig.client();
+        knowing.register(job);
+        await knowing.run(job.name, 'plain');
+        const source = rig.source();
+        await expect(claimOne(source, job.name).then(inputOf)).resolves.toBe('plain');
+        await source.close();
+      });
+
+      it('of the client hold where a definition has none', async () => {
+        const fn = rig.fn();
+        await rig.client({ codec: 'text' }).run(fn, 'plain');
+        const source = rig.source();
+        await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('plain');
+        await source.close();
+      });
+    });
+
+    observableContract(
+      () => rig,
+      () => client,
+    );
+  });
+}
