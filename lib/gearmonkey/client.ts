@@ -3,6 +3,7 @@ import { codecOf, payloadBytes, write, type Codec, type CodecName, type Payload 
 import { withDeadline } from '../job/deadline.js';
 import {
   ConfigurationError,
+  InvalidOptionError,
   JobFailedError,
   JobNotFoundError,
   NoWorkersError,
@@ -48,6 +49,7 @@ export class GearMonkeyClient {
   private readonly codec: Codec;
   private readonly maxPayloadBytes: number;
 
+  /** @throws InvalidOptionError */
   constructor(
     private readonly store: JobStore,
     private readonly options: ClientOptions = {},
@@ -55,6 +57,8 @@ export class GearMonkeyClient {
   ) {
     this.codec = codecOf(options.codec);
     this.maxPayloadBytes = options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES;
+    if (!(this.maxPayloadBytes > 0))
+      throw new InvalidOptionError('maxPayloadBytes', this.maxPayloadBytes, 'a number above 0');
   }
 
   /**

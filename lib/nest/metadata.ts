@@ -8,6 +8,11 @@ export function annotate(
   method: string | symbol,
   value: unknown,
 ): void {
+  if (typeof target === 'function') {
+    throw new ConfigurationError(
+      `@${decorator} stands on ${target.name}.${String(method)}, which is static. Put it on an instance method.`,
+    );
+  }
   const handler: unknown = (target as Record<string | symbol, unknown>)[method];
   const where = `${target.constructor.name}.${String(method)}`;
   if (typeof handler !== 'function') {

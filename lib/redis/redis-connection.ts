@@ -29,10 +29,13 @@ export class RedisConnection {
   private lastError?: Error;
   private closed = false;
 
+  /** @throws ConfigurationError for a URL that is none */
   constructor(
     private readonly spec: ConnectionSpec,
     private readonly role: string,
-  ) {}
+  ) {
+    if (typeof spec === 'string') checkUrl(spec);
+  }
 
   /** Whether commands would be sent at once. */
   get isReady(): boolean {
@@ -111,13 +114,13 @@ function connect(spec: ConnectionSpec, role: string): Redis | Cluster {
     return spec.duplicate([], { ...spec.options, lazyConnect: true, redisOptions });
   }
   if (spec instanceof Redis) return spec.duplicate({ ...OWN_SETTINGS, connectionName });
-  if (typeof spec === 'string') return new Redis(checkUrl(spec), { ...OWN_SETTINGS, connectionName });
+  if (typeof spec === 'string') return new Redis(spec, { ...OWN_SETTINGS, connectionName });
   return new Redis({ ...spec, ...OWN_SETTINGS, connectionName });
 }
 
 /** @throws ConfigurationError without repeating the URL, which may hold a password */
-function checkUrl(url: string): string {
-  if (/^rediss?:\/\/./.test(url) && URL.canParse(url)) return url;
+function checkUrl(url: string): void {
+  if (/^rediss?:\/\/./.test(url) && URL.canParse(url)) return;
   throw new ConfigurationError(
     "`connection` is not a URL like 'redis://127.0.0.1:6379', 'rediss://…' or 'memory:'. For anything else pass ioredis options or a client.",
   );
