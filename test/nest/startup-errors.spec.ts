@@ -1,0 +1,182 @@
+import { describe, expect, it } from '@jest/globals';
+import { Inject, Injectable, Module, Scope, type ModuleMetadata, type Type } from '@nestjs/common';
+import { REQUEST } from '@nestjs/core';
+import {
+  ConfigurationError,
+  GearMonkeyModule,
+  InvalidFunctionNameError,
+  InvalidOptionError,
+  OnFinish,
+  Worker,
+  type GearMonkeyModuleOptions,
+} from 'nestjs-gearmonkey';
+import { useApps } from '../support/use-apps.js';
+
+const memory = () => GearMonkeyModule.forRoot({ connection: 'memory:' });
+
+describe('a decorator in the wrong place', () => {
+  it('stands twice on one method', () => {
+    expect(() => {
+      class Twice {
+        @Worker('one')
+        @Worker('two')
+        both() {}
+      }
+      return Twice;
+    }).toThrow(
+      new ConfigurationError('@Worker stands twice on Twice.both. Use one method for each function.'),
+    );
+  });
+
+  it('stands on a property, a static method or an accessor', () => {
+    const decorate = (target: object, name: string) =>
+      (Worker('fn') as (target: object, name: string, descriptor: object) => void)(target, name, {});
+    class Misplaced {
+      property = 1;
+      static fixed() {}
+      get computed() {
+        return 1;
+      }
+    }
+    expect(() => decorate(Misplaced.prototype, 'property')).toThrow(
+      '@Worker stands on Misplaced.property, which is not a method',
+    );
+    expect(() => decorate(Misplaced, 'fixed')).toThrow('@Worker stands on Misplaced.fixed, which is static');
+    expect(() => decorate(Misplaced.prototype, 'computed')).toThrow(ConfigurationError);
+  });
+
+  it.each(['', 'two words', 'line\nfeed', 'a{b', 'x'.repeat(1024), 7])('names the function %j', (name) => {
+    for (const decorator of [Worker, OnFinish]) {
+      expect(() => decorator(name as string)({}, 'method', {})).toThrow(InvalidFunctionNameError);
+    }
+  });
+});
+
+describe('an app does not start', () => {
+  const apps = useApps();
+  const starting = (metadata: ModuleMetadata) => apps.start(metadata).then(() => 'started');
+  const withProviders = (...providers: Type[]) => starting({ imports: [memory()], providers });
+
+  it('with two handlers of one function in one instance', async () => {
+    @Injectable()
+    class Thumbnails {
+      @Worker('resize')
+      small() {}
+    }
+    @Injectable()
+    class Posters {
+      @Worker('resize')
+      large() {}
+    }
+    const refused = withProviders(Thumbnails, Posters);
+    await expect(refused).rejects.toThrow(ConfigurationError);
+    await expect(refused).rejects.toThrow('Thumbnails.small and Posters.large both handle "resize"');
+  });
+
+  it('with a class of handlers that two modules provide', async () => {
+    @Injectable()
+    class Thumbnails {
+      @Worker('resize')
+      small() {}
+    }
+    @Module({ providers: [Thumbnails] })
+    class Other {}
+    await expect(starting({ imports: [memory(), Other], providers: [Thumbnails] })).rejects.toThrow(
+      'Thumbnails.small, whose class is provided by two modules',
+    );
+  });
+
+  it('with a handler or an observer whose instance is not there', async () => {
+    @Injectable()
+    class Handlers {
+      @Worker('old', { instance: 'legacy' })
+      old() {}
+    }
+    @Injectable()
+    class Observers {
+      @OnFinish('old', { instance: 'legacy' })
+      finished() {}
+    }
+    await expect(withProviders(Handlers)).rejects.toThrow(
+      '@Worker on Handlers.old belongs to the instance "legacy", but there is no such GearMonkeyModule (known: "default")',
+    );
+    await expect(withProviders(Observers)).rejects.toThrow(
+      'Observers.finished belongs to the instance "legacy"',
+    );
+  });
+
+  it('with an observer on a request-scoped class', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Explicit {
+      @OnFinish('fn')
+      finished() {}
+    }
+    @Injectable()
+    class Implied {
+      constructor(@Inject(REQUEST) readonly request: unknown) {}
+      @OnFinish('fn')
+      finished() {}
+    }
+    await expect(withProviders(Explicit)).rejects.toThrow(
+      'Explicit.finished observes jobs, but its class is',
+    );
+    await expect(withProviders(Implied)).rejects.toThrow('Implied.finished observes jobs, but its class is');
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, Infinity, '3'])('with concurrency %p', async (concurrency) => {
+    @Injectable()
+    class Handlers {
+      @Worker('fn', { concurrency: concurrency as number })
+      run() {}
+    }
+    const refused = withProviders(Handlers);
+    await expect(refused).rejects.toThrow(InvalidOptionError);
+    await expect(refused).rejects.toThrow(
+      'Expected `concurrency of Handlers.run` to be a whole number above 0',
+    );
+  });
+
+  it('with two instances of one name', async () => {
+    await expect(starting({ imports: [memory(), memory()] })).rejects.toThrow('imported twice as "default"');
+    const named = () => GearMonkeyModule.forRoot({ connection: 'memory:', name: 'legacy' });
+    await expect(starting({ imports: [memory(), named(), named()] })).rejects.toThrow('twice as "legacy"');
+  });
+
+  it.each([
+    ['neither connection nor source', {}],
+    ['both connection and source', { connection: 'memory:', source: {} }],
+  ])('with %s', async (_, options) => {
+    const refused = starting({ imports: [GearMonkeyModule.forRoot(options as GearMonkeyModuleOptions)] });
+    await expect(refused).rejects.toThrow(ConfigurationError);
+    await expect(refused).rejects.toThrow('wants either `connection` or `source`');
+  });
+
+  it.each([
+    'redis//:s3cret@127.0.0.1',
+    'http://u:s3cret@127.0.0.1',
+    'redis://:s3cret@127.0.0.1:99999',
+    'redis://',
+    's3cret@localhost:6379',
+    '',
+  ])('with the URL %j, which is not repeated', async (connection) => {
+    const refused = starting({ imports: [GearMonkeyModule.forRoot({ connection })] });
+    await expect(refused).rejects.toThrow("is not a URL like 'redis://127.0.0.1:6379'");
+    await expect(refused).rejects.not.toThrow('s3cret');
+  });
+
+  it.each([
+    ['codec', { codec: 'xml' }],
+    ['shutdownTimeout', { shutdownTimeout: '0s' }],
+    ['shutdownTimeout', { shutdownTimeout: 'soon' }],
+    ['enqueueTimeout', { enqueueTimeout: -1 }],
+    ['maxPayloadBytes', { maxPayloadBytes: 0 }],
+    ['maxPayloadBytes', { maxPayloadBytes: Number.NaN }],
+  ])('with a bad %s: %j', async (option, options) => {
+    const connection = 'redis://127.0.0.1:1';
+    const refused = starting({
+      imports: [GearMonkeyModule.forRoot({ connection, ...options } as GearMonkeyModuleOptions)],
+    });
+    await expect(refused).rejects.toThrow(InvalidOptionError);
+    await expect(refused).rejects.toMatchObject({ option });
+  });
+});

@@ -1,0 +1,40 @@
+import { afterEach } from '@jest/globals';
+import { Module, type INestApplicationContext, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+
+export interface UsedApps {
+  /** An app of this root module, initialised. Rejects where Nest would end the process. */
+  start(metadata: ModuleMetadata): Promise<INestApplicationContext>;
+  /** The same, whose `init()` the test calls. */
+  create(metadata: ModuleMetadata): Promise<INestApplicationContext>;
+}
+
+/** Nest apps of a `describe`, closed after each of its tests. */
+export function useApps(): UsedApps {
+  const apps: INestApplicationContext[] = [];
+
+  afterEach(async () => {
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+  });
+
+  async function create(metadata: ModuleMetadata): Promise<INestApplicationContext> {
+    const app = await NestFactory.create(rootModule(metadata), { logger: false, abortOnError: false });
+    apps.push(app);
+    return app;
+  }
+
+  return {
+    create,
+    start: async (metadata) => {
+      const app = await create(metadata);
+      await app.init();
+      return app;
+    },
+  };
+}
+
+function rootModule(metadata: ModuleMetadata) {
+  @Module(metadata)
+  class App {}
+  return App;
+}
