@@ -1,0 +1,13 @@
+import { Injectable } from '@nestjs/common';
+import { Worker } from 'nestjs-gearmonkey';
+import { greet, type Person } from './greet.job.js';
+
+/** The handler's side. */
+@Injectable()
+export class Greeter {
+  @Worker(greet, { concurrency: 2 })
+  greet({ name }: Person): string {
+    if (name === '') throw new Error('Nobody to greet');
+    return `Hello, ${name}!`;
+  }
+}

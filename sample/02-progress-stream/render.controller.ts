@@ -1,0 +1,65 @@
+import {
+  Controller,
+  DefaultValuePipe,
+  Get,
+  Logger,
+  NotFoundException,
+  Param,
+  ParseIntPipe,
+  Post,
+  Query,
+  Sse,
+  type MessageEvent,
+} from '@nestjs/common';
+import { GearMonkeyClient, type Job } from 'nestjs-gearmonkey';
+import { finalize, map, type Observable } from 'rxjs';
+import { render, type RenderInput, type RenderOutput } from './render.job.js';
+
+type RenderJob = Job<RenderInput, RenderOutput>;
+
+@Controller('renders')
+export class RenderController {
+  private readonly log = new Logger('Renders');
+
+  constructor(private readonly jobs: GearMonkeyClient) {}
+
+  /** `POST /renders?frames=60` starts a job and says where to watch it. */
+  @Post()
+  async start(
+    @Query('frames', new DefaultValuePipe(60), ParseIntPipe) frames: number,
+  ): Promise<{ id: string; events: string }> {
+    const { id } = await this.jobs.run(render, { frames });
+    return { id, events: `/renders/${id}/events` };
+  }
+
+  @Get(':id')
+  async get(@Param('id') id: string): Promise<RenderJob> {
+    const job = await this.jobs.get(render, id);
+    if (!job) throw new NotFoundException(`There is no render ${id}.`);
+    return job;
+  }
+
+  /**
+   * The job now and after every change, until it has finished. Nest subscribes when the browser
+   * connects and unsubscribes when it leaves; the job itself goes on.
+   */
+  @Sse(':id/events')
+  async events(@Param('id') id: string): Promise<Observable<MessageEvent>> {
+    // A job that is not there shall be a 404, which it can't be any more once the stream is open.
+    await this.get(id);
+    this.log.log(`Someone watches render ${id}`);
+    return this.jobs.watch(render, id).pipe(
+      map((job) => ({ type: isOver(job) ? 'finished' : 'progress', data: viewOf(job) })),
+      finalize(() => this.log.log(`Nobody watches render ${id} here any more`)),
+    );
+  }
+}
+
+function isOver({ status }: RenderJob): boolean {
+  return status === 'success' || status === 'error';
+}
+
+/** What the page wants to know. */
+function viewOf({ id, status, progress, output, error }: RenderJob): object {
+  return { id, status, ...progress, output, error: error?.message };
+}

@@ -1,0 +1,22 @@
+import { defineJob } from 'nestjs-gearmonkey';
+
+/** The file itself is not sent: whoever runs the job reads it. */
+export interface DigestInput {
+  path: string;
+  /** Bytes, as the walk found them: what progress is measured by. */
+  size: number;
+}
+
+export interface Digest {
+  sha256: string;
+  bytes: number;
+  lines: number;
+  /** Size before gzip by size after. */
+  gzipRatio: number;
+  /** How long the job took. */
+  ms: number;
+  /** The process that ran it. */
+  pid: number;
+}
+
+export const digest = defineJob<DigestInput, Digest>('demo-digest');

@@ -1,0 +1,62 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const COUNT = Math.min(4, Math.max(2, availableParallelism()));
+
+/** Several processes that run jobs. */
+export class WorkerProcesses {
+  private constructor(private readonly children: readonly ChildProcess[]) {}
+
+  /** Resolves once all of them take jobs. @throws when one ends instead */
+  static async start(): Promise<WorkerProcesses> {
+    const script = fileURLToPath(new URL('./worker.ts', import.meta.url));
+    const workers = new WorkerProcesses(
+      Array.from({ length: COUNT }, () =>
+        fork(script, { execArgv: ['--import', '@swc-node/register/esm-register'] }),
+      ),
+    );
+    try {
+      await Promise.race([
+        Promise.all(workers.children.map((child) => once(child, 'message'))),
+        workers.lost(1),
+      ]);
+    } catch (error) {
+      await workers.stop();
+      throw error;
+    }
+    return workers;
+  }
+
+  get count(): number {
+    return this.children.length;
+  }
+
+  /** Rejects when `count` of them have ended: by default, when nobody is left to run a job. */
+  lost(count = this.count): Promise<never> {
+    return new Promise((_, reject) => {
+      let ended = 0;
+      for (const child of this.children) {
+        child.once('exit', () => {
+          ended += 1;
+          if (ended >= count) reject(new Error('The worker processes ended before the jobs did; see above.'));
+        });
+      }
+    });
+  }
+
+  /** Each finishes the job at hand, signs off and closes its connections. */
+  async stop(): Promise<void> {
+    const running = this.children.filter(
+      ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+    );
+    await Promise.all(
+      running.map(async (child) => {
+        const exit = once(child, 'exit');
+        child.kill('SIGTERM');
+        await exit;
+      }),
+    );
+  }
+}
