@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkAll } from '../../sample/demo/check.js';
+import type { Digest } from '../../sample/demo/digest.job.js';
+import type { Finished } from '../../sample/demo/run-jobs.js';
+import { useRedis } from '../support/use-redis.js';
+import { SampleProcess, stopSamples } from './sample-process.js';
+
+const SMALL_FILES = 40;
+
+describe('npm run demo', () => {
+  const redis = useRedis();
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gearmonkey-demo-'));
+    await mkdir(join(folder, 'deep', 'deeper'), { recursive: true });
+    for (let number = 0; number < SMALL_FILES; number++) {
+      await writeFile(join(folder, 'deep', `${number}.txt`), `line\n`.repeat(number));
+    }
+    await writeFile(join(folder, 'large.bin'), Buffer.alloc(3_000_000, 'large\n'));
+    await writeFile(join(folder, 'deep', 'deeper', 'ünicode "name"\n.txt'), 'one\ntwo\n');
+    await symlink(folder, join(folder, 'deep', 'round-and-round'));
+    await symlink('/nowhere', join(folder, 'dangling'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterEach(stopSamples);
+
+  it('digests every file of a folder without a server, and says so in plain lines', async () => {
+    const demo = new SampleProcess(['demo', folder]);
+    await expect(demo.exit).resolves.toBe(0);
+    expect(demo.errors).toBe('');
+    expect(demo.output).toContain('embedded: no server, one process');
+    expect(demo.output).toContain('42 of 42 files agree with a direct computation');
+    expect(demo.output).toMatch(/Largest .*\n {2}large\.bin +3\.00 MB +500,000 /);
+    expect(demo.output).not.toContain('\u001B');
+  });
+
+  it('digests them in several processes over Redis, which sign off in the end', async () => {
+    const demo = new SampleProcess(['demo', folder], { REDIS_URL: redis.url });
+    await expect(demo.exit).resolves.toBe(0);
+    expect(demo.errors).toBe('');
+    expect(demo.output).toMatch(/[2-4] worker processes on Redis/);
+    expect(demo.output).toContain('42 of 42 files agree with a direct computation');
+    await expect(redis.redis.get('count:demo-digest')).resolves.toBe('0');
+    await expect(redis.redis.get('uid:demo-digest')).resolves.toBe('42');
+    await expect(redis.redis.client('LIST')).resolves.not.toContain('nestjs-gearmonkey');
+  });
+
+  it('takes so many files as it is told', async () => {
+    const demo = new SampleProcess(['demo', '--files', '7', folder]);
+    await expect(demo.exit).resolves.toBe(0);
+    expect(demo.output).toContain('7 of 42 files');
+    expect(demo.output).toContain('7 of 7 files agree');
+  });
+
+  it('ends with 2 where there is nothing to do', async () => {
+    const empty = await mkdtemp(join(folder, 'empty-'));
+    const demos = [
+      [[join(folder, 'missing')], /Expected a folder, but .*missing can't be opened: ENOENT/],
+      [[join(folder, 'large.bin')], /Expected a folder, but .*large\.bin is none/],
+      [[empty], /There is no file in .*empty-/],
+      [['--files', '0'], /Expected --files to be a whole number from 1/],
+      [['--frobnicate'], /frobnicate/],
+    ] as const;
+    await Promise.all(
+      demos.map(async ([args, message]) => {
+        const demo = new SampleProcess(['demo', ...args]);
+        await expect(demo.exit).resolves.toBe(2);
+        expect(demo.errors).toMatch(message);
+      }),
+    );
+  });
+
+  it('ends with 1 when Redis is not there', async () => {
+    const demo = new SampleProcess(['demo', folder], { REDIS_URL: 'redis://127.0.0.1:1' });
+    await expect(demo.exit).resolves.toBe(1);
+    expect(demo.errors).toContain('ECONNREFUSED');
+  });
+});
+
+describe('the check of the demo', () => {
+  const gone: Finished['outcome'] = Object.assign(new Error('gone'), {
+    error: { name: 'Error', message: 'ENOENT' },
+  }) as Finished['outcome'];
+  const wrong: Digest = { sha256: '00', bytes: 1, lines: 0, gzipRatio: 1, ms: 1, pid: 1 };
+  const here = new URL(import.meta.url).pathname;
+
+  async function verdict(path: string, outcome: Finished['outcome'], since = new Date()): Promise<unknown> {
+    return [...(await checkAll([{ id: '1', path, outcome }], since)).values()][0];
+  }
+
+  it('finds a wrong digest, and a job that failed for no reason', async () => {
+    await expect(verdict(here, wrong)).resolves.toBe('differs');
+    await expect(verdict(here, gone)).resolves.toBe('differs');
+  });
+
+  it('excuses a file that vanished or was written since', async () => {
+    await expect(verdict('/nowhere', gone)).resolves.toBe('unreadable');
+    await expect(verdict('/nowhere', wrong)).resolves.toBe('changed');
+    await expect(verdict(here, wrong, new Date(0))).resolves.toBe('changed');
+  });
+});

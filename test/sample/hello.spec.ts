@@ -1,0 +1,37 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { useRedis } from '../support/use-redis.js';
+import { SampleProcess, stopSamples } from './sample-process.js';
+
+const GREETINGS = `Hello, Ada!
+Hello, Grace!
+Hello, Barbara!
+Job 4 ended with status error: Nobody to greet
+`;
+
+afterEach(stopSamples);
+
+describe('npm run sample', () => {
+  it('names the samples there are', async () => {
+    const sample = new SampleProcess(['03-missing']);
+    await expect(sample.exit).resolves.toBe(2);
+    expect(sample.errors).toContain('Expected one of 01-hello, 02-progress-stream, demo');
+  });
+});
+
+describe('sample/01-hello', () => {
+  const redis = useRedis();
+
+  it('greets without a server', async () => {
+    const sample = new SampleProcess(['01-hello']);
+    await expect(sample.exit).resolves.toBe(0);
+    expect(sample).toMatchObject({ output: GREETINGS, errors: '' });
+  });
+
+  it('greets over Redis, and signs off', async () => {
+    const sample = new SampleProcess(['01-hello'], { REDIS_URL: redis.url });
+    await expect(sample.exit).resolves.toBe(0);
+    expect(sample).toMatchObject({ output: GREETINGS, errors: '' });
+    await expect(redis.redis.get('count:greet')).resolves.toBe('0');
+    await expect(redis.redis.hget('job:greet:1', 'output')).resolves.toBe('"Hello, Ada!"');
+  });
+});
