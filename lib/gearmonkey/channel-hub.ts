@@ -9,6 +9,7 @@ interface Channel {
   /** Resolved once Redis has acknowledged the subscription. */
   subscribed: Promise<void>;
   acknowledge: () => void;
+  fail: (error: Error) => void;
 }
 
 /** Shares one subscription per function among all listeners, on one connection, through reconnects. */
@@ -16,11 +17,13 @@ export class ChannelHub {
   private readonly channels = new Map<string, Channel>();
   private readonly functions = new Map<string, string>();
   private attached = false;
+  private closed = false;
 
   constructor(private readonly connection: RedisConnection) {}
 
   /** Waits through an outage. @throws ConnectionError after `close` */
   async listen(fn: string, listener: JobListener): Promise<() => void> {
+    if (this.closed) throw closedError();
     this.attach();
     let channel = this.channels.get(fn);
     if (!channel) {
@@ -31,10 +34,16 @@ export class ChannelHub {
     return () => this.leave(fn, listener);
   }
 
+  /** Who still waits for a subscription is told; messages end with the connection. */
+  close(): void {
+    this.closed = true;
+    for (const channel of this.channels.values()) channel.fail(closedError());
+  }
+
   private open(fn: string): Channel {
-    let acknowledge = (): void => undefined;
-    const subscribed = new Promise<void>((resolve) => (acknowledge = resolve));
-    const channel: Channel = { listeners: new Set(), subscribed, acknowledge };
+    let [acknowledge, fail]: [() => void, Channel['fail']] = [() => undefined, () => undefined];
+    const subscribed = new Promise<void>((resolve, reject) => ([acknowledge, fail] = [resolve, reject]));
+    const channel: Channel = { listeners: new Set(), subscribed, acknowledge, fail };
     this.channels.set(fn, channel);
     for (const name of channelsOf(fn)) this.functions.set(name, fn);
     if (this.connection.isReady) void this.connection.ready().then((client) => this.subscribe(client, [fn]));
@@ -95,6 +104,10 @@ export class ChannelHub {
       if (progress) for (const listener of [...channel.listeners]) listener.progress({ ...progress, fn });
     }
   }
+}
+
+function closedError(): ConnectionError {
+  return new ConnectionError('The connection is closed', 'the client was closed');
 }
 
 function channelsOf(fn: string): string[] {

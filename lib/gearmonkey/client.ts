@@ -135,12 +135,7 @@ export class GearMonkeyClient {
   ): Promise<OutputOf<F>> {
     const seconds = waitOf(options.timeout);
     const feed = this.feed(this.nameOf(ref));
-    const job = await this.untilFinal(
-      ref,
-      feed.open().then(() => ({ id: String(id), mayBeFinal: true })),
-      feed,
-      seconds,
-    );
+    const job = await this.untilFinal(ref, feed, seconds, async () => ({ id: String(id), mayBeFinal: true }));
     return outputOf(job);
   }
 
@@ -256,7 +251,7 @@ export class GearMonkeyClient {
     return Number(stored);
   }
 
-  /** Listens before it enqueues, so that no finish can pass unheard. */
+  /** Whatever finishes before its id is known is found among the expected, or read once the feed is open. */
   private async runAndWait<F extends FunctionRef>(
     ref: F,
     input: unknown,
@@ -265,37 +260,41 @@ export class GearMonkeyClient {
   ): Promise<{ id: string; job: Job }> {
     const feed = this.feed(this.nameOf(ref));
     let id = '';
-    const start = async () => {
-      await feed.open();
+    const job = await this.untilFinal(ref, feed, seconds, async () => {
+      const { isListening } = feed;
       const expected = feed.expect();
       try {
         id = await this.enqueueOne(ref, input, options);
-        return { id, mayBeFinal: expected.has(id) };
+        return { id, mayBeFinal: !isListening || expected.has(id) };
       } finally {
         expected.dispose();
       }
-    };
-    const job = await this.untilFinal(ref, start(), feed, seconds);
+    });
     return { id, job };
   }
 
-  /** Every way out gives the feed back. */
+  /**
+   * The job that `start` tells of, when it has finished. The feed opens meanwhile: were it waited for, an
+   * outage would outlast the deadlines. Every way out gives the feed back.
+   */
   private async untilFinal(
     ref: FunctionRef,
-    start: Promise<{ id: string; mayBeFinal: boolean }>,
     feed: JobFeed,
     seconds: number,
+    start: () => Promise<{ id: string; mayBeFinal: boolean }>,
   ): Promise<Job> {
     let unfollow = (): void => undefined;
+    const opened = feed.open();
+    opened.catch(() => undefined);
     try {
-      const { id, mayBeFinal } = await start;
+      const { id, mayBeFinal } = await start();
       const final = new Promise<Job>((resolve, reject) => {
         const check = () =>
           void this.getOrThrow(ref, id).then((job) => {
             if (isFinal(job.status)) resolve(job);
           }, reject);
         unfollow = feed.follow(id, { finished: check, resync: check });
-        if (mayBeFinal) check();
+        if (mayBeFinal) opened.then(check, reject);
       });
       return await withDeadline(
         final,

@@ -25,6 +25,7 @@ export class JobFeed {
   private readonly poller: ProgressPoller;
   private subscription: Promise<() => void> | undefined;
   private users = 0;
+  private listening = false;
 
   constructor(
     private readonly store: JobStore,
@@ -39,6 +40,12 @@ export class JobFeed {
     this.users += 1;
     this.subscription ??= this.store.listen(this.fn, this.listener);
     await this.subscription;
+    this.listening = true;
+  }
+
+  /** Whether messages arrive already. */
+  get isListening(): boolean {
+    return this.listening;
   }
 
   release(): void {

@@ -59,6 +59,7 @@ export class RedisStore implements JobStore {
   }
 
   close(): Promise<void> {
+    this.hub.close();
     this.commands.close();
     this.subscriber.close();
     return Promise.resolve();

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { read, type Codec } from '../job/codec.js';
-import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
+import { isErrorInfo, MalformedJobError, type JobErrorInfo } from '../job/errors.js';
 import type { Job, JobStatus, JobTimes, Progress } from '../job/job.js';
 import type { StoredJob } from './job-store.js';
 
@@ -86,13 +86,4 @@ function text(bytes: Uint8Array | undefined): string | undefined {
 
 function optional<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [key in K]: V });
-}
-
-function isErrorInfo(value: unknown): value is JobErrorInfo {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as JobErrorInfo).name === 'string' &&
-    typeof (value as JobErrorInfo).message === 'string'
-  );
 }

@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 /** Base of every error this package raises. `code` is stable; `message` names what was wrong and the remedy. */
 export abstract class GearMonkeyError extends Error {
   abstract readonly code: string;
@@ -243,7 +245,8 @@ const MAX_CAUSES = 5;
 
 /** What is stored of a thrown value, whatever it was. */
 export function toErrorInfo(thrown: unknown, depth = 0): JobErrorInfo {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: messageOf(thrown) };
+  if (isErrorInfo(thrown)) return thrown;
+  if (!isError(thrown)) return { name: 'Error', message: messageOf(thrown) };
   const code = 'code' in thrown && typeof thrown.code === 'string' ? { code: thrown.code } : {};
   const stack = thrown.stack === undefined ? {} : { stack: thrown.stack };
   const cause =
@@ -251,10 +254,30 @@ export function toErrorInfo(thrown: unknown, depth = 0): JobErrorInfo {
   return { name: thrown.name, message: thrown.message, ...code, ...stack, ...cause };
 }
 
-/** A thrown value in words. */
+/** Whether this was stored as an error: the cause of a JobFailedError is one. */
+export function isErrorInfo(value: unknown): value is JobErrorInfo {
+  if (typeof value !== 'object' || value === null || isError(value)) return false;
+  return (
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'message' in value &&
+    typeof value.message === 'string'
+  );
+}
+
+/** A thrown value in words. An AggregateError, as of a connection to two addresses, has no message. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message;
+  if (isError(thrown)) {
+    return (
+      thrown.message || ('code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name)
+    );
+  }
   return typeof thrown === 'string' ? thrown : describe(thrown);
+}
+
+/** Also those of another realm, which are instances of another Error. */
+function isError(value: unknown): value is Error {
+  return value instanceof Error || isNativeError(value);
 }
 
 function describe(value: unknown): string {
