@@ -14,15 +14,15 @@ export interface Codec {
 
 export type CodecName = 'json' | 'text' | 'msgpack';
 
-const CODECS: Record<CodecName, Codec> = {
-  json: { name: 'json', encode: encodeJson, decode: decodeJson },
-  text: { name: 'text', encode: encodeText, decode: decodeText },
-  msgpack: { name: 'msgpack', encode: (value) => encode(value), decode: (bytes) => decode(bytes) },
-};
+const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
+  ['json', { name: 'json', encode: encodeJson, decode: decodeJson }],
+  ['text', { name: 'text', encode: encodeText, decode: decodeText }],
+  ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: (bytes) => decode(bytes) }],
+]);
 
 /** @throws InvalidOptionError for a name there is no codec of */
 export function codecOf(codec: CodecName | Codec = 'json'): Codec {
-  const found = typeof codec === 'string' ? (CODECS as Record<string, Codec | undefined>)[codec] : codec;
+  const found = typeof codec === 'string' ? CODECS.get(codec) : codec;
   if (!found) throw new InvalidOptionError('codec', codec, "'json', 'text', 'msgpack' or a Codec");
   return found;
 }

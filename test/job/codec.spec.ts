@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { codecOf, payloadBytes, read, write, type CodecName } from '../../lib/job/codec.js';
+import { InvalidOptionError, NotSerializableError, UnreadablePayloadError } from '../../lib/job/errors.js';
+
+const bytes = (...values: number[]) => new Uint8Array(values);
+const utf8 = (text: string) => new Uint8Array(Buffer.from(text));
+
+describe('codecOf', () => {
+  it.each(['xml', 'toString', '__proto__'])('refuses %p', (name) => {
+    expect(() => codecOf(name as CodecName)).toThrow(InvalidOptionError);
+    expect(() => codecOf(name as CodecName)).toThrow("'json', 'text', 'msgpack' or a Codec");
+  });
+
+  it('is json unless something else is asked for', () => {
+    expect(codecOf().name).toBe('json');
+  });
+
+  it('takes a codec of the caller', () => {
+    const rot = { name: 'rot', encode: () => 'x', decode: () => 'y' };
+    expect(codecOf(rot)).toBe(rot);
+  });
+});
+
+describe('write', () => {
+  const circular: unknown[] = [];
+  circular.push(circular);
+  const throwing = () => ({
+    toJSON() {
+      throw new Error('not today');
+    },
+  });
+
+  it.each([
+    ['json', 'a circle', () => circular, 'circular'],
+    ['json', 'a BigInt', () => 1n, 'BigInt'],
+    ['json', 'a function', () => () => 1, 'a function has no JSON'],
+    ['json', 'a symbol', () => Symbol('x'), 'a symbol has no JSON'],
+    ['json', 'what throws', throwing, 'not today'],
+    ['text', 'a number', () => 7, 'expected a string, got number'],
+    ['text', 'undefined', () => undefined, 'expected a string, got undefined'],
+    ['msgpack', 'a circle', () => circular, ''],
+    ['msgpack', 'a function', () => () => 1, ''],
+    ['msgpack', 'a BigInt', () => 1n, ''],
+  ] as [CodecName, string, () => unknown, string][])('by %s refuses %s', (name, _, value, reason) => {
+    const writing = () => write(codecOf(name), 'fn', 'input', value());
+    expect(writing).toThrow(NotSerializableError);
+    expect(writing).toThrow(`The input of "fn" can't be written as ${name}`);
+    expect(writing).toThrow(reason);
+    expect(writing).toThrow('choose another codec');
+  });
+
+  it.each([
+    ['json', { a: [1, 'ä', null] }, '{"a":[1,"ä",null]}'],
+    ['json', 'word', '"word"'],
+    ['json', undefined, 'null'],
+    ['text', '"{', '"{'],
+  ] as [CodecName, unknown, string][])('by %s writes %p', (name, value, payload) => {
+    expect(write(codecOf(name), 'fn', 'output', value)).toBe(payload);
+  });
+});
+
+describe('read', () => {
+  it.each([
+    ['json', bytes(255, 254), 'it is not UTF-8'],
+    ['text', bytes(0xc3), 'it is not UTF-8'],
+    ['msgpack', bytes(), ''],
+    ['msgpack', bytes(0xc1), ''],
+    ['msgpack', bytes(1, 2), ''],
+    ['msgpack', bytes(0xdd, 0xff, 0xff, 0xff, 0xff), ''],
+  ] as [CodecName, Uint8Array, string][])('by %s refuses %p', (name, payload, reason) => {
+    const reading = () => read(codecOf(name), 'fn', 'output', payload);
+    expect(reading).toThrow(UnreadablePayloadError);
+    expect(reading).toThrow(`The output of "fn" is not readable as ${name}`);
+    expect(reading).toThrow(reason);
+  });
+
+  it.each([
+    ['{"a":1}', { a: 1 }],
+    ['"word"', 'word'],
+    ['word', 'word'],
+    ['', ''],
+    ['{"a":', '{"a":'],
+    ['a\0b\n', 'a\0b\n'],
+    ['NaN', 'NaN'],
+    [' 7 ', 7],
+  ])('by json takes what is not JSON for the string it is: %p', (payload, value) => {
+    expect(read(codecOf('json'), 'fn', 'input', utf8(payload))).toEqual(value);
+  });
+
+  it('by text reads strings as they are', () => {
+    expect(read(codecOf('text'), 'fn', 'input', utf8('"{ä'))).toBe('"{ä');
+  });
+
+  it('by msgpack reads what it wrote', () => {
+    const value = { list: [1, -1, 1.5, 'ä', null, true], bytes: bytes(0, 255) };
+    const payload = write(codecOf('msgpack'), 'fn', 'input', value);
+    expect(read(codecOf('msgpack'), 'fn', 'input', payload as Uint8Array)).toEqual(value);
+  });
+
+  it('names the reason a codec of the caller gives, whatever it throws', () => {
+    const codec = {
+      name: 'own',
+      encode: () => '',
+      decode: () => {
+        throw 'out of order';
+      },
+    };
+    expect(() => read(codec, 'fn', 'input', bytes())).toThrow('out of order');
+  });
+});
+
+describe('payloadBytes', () => {
+  it('counts UTF-8', () => {
+    expect([payloadBytes('€'), payloadBytes(bytes(1, 2)), payloadBytes('')]).toEqual([3, 2, 0]);
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import * as errors from '../../lib/job/errors.js';
+
+describe('GearMonkeyError', () => {
+  const cause = new Error('ECONNREFUSED');
+  it.each([
+    [new errors.InvalidFunctionNameError('x'), 'INVALID_FUNCTION_NAME', 'x'],
+    [
+      new errors.InvalidOptionError('timeout', 0, 'more'),
+      'INVALID_OPTION',
+      'Expected `timeout` to be more, got 0.',
+    ],
+    [new errors.PayloadTooLargeError('fn', 'output', 9, 8), 'PAYLOAD_TOO_LARGE', 'raise `maxPayloadBytes`'],
+    [new errors.NotSerializableError('fn', 'input', 'json', cause), 'NOT_SERIALIZABLE', 'Pass plain data'],
+    [new errors.UnreadablePayloadError('fn', 'input', 'json', 'why'), 'UNREADABLE_PAYLOAD', 'json: why.'],
+    [new errors.ValidationError('fn', 'input', []), 'VALIDATION_FAILED', "doesn't match its schema"],
+    [new errors.NoWorkersError('fn'), 'NO_WORKERS', 'without `rollCall`'],
+    [
+      new errors.JobFailedError('fn', '7', { name: 'E', message: 'no' }),
+      'JOB_FAILED',
+      'Job 7 of "fn" failed: no',
+    ],
+    [new errors.WaitTimeoutError('fn', '7', 3), 'WAIT_TIMEOUT', 'read it with get()'],
+    [new errors.JobNotFoundError('fn', '7'), 'JOB_NOT_FOUND', 'more than 25 hours ago'],
+    [new errors.MalformedJobError('fn', '7', 'why'), 'MALFORMED_JOB', 'Look at its hash and delete it'],
+    [new errors.EnqueueTimeoutError('fn', 5, cause), 'ENQUEUE_TIMEOUT', 'within 5 ms: ECONNREFUSED.'],
+    [new errors.EnqueueTimeoutError('fn', 5), 'ENQUEUE_TIMEOUT', 'within 5 ms. Check'],
+    [new errors.ConnectionError('Reading', cause), 'CONNECTION', 'Reading: ECONNREFUSED. Check'],
+    [new errors.ConfigurationError('x'), 'CONFIGURATION', 'x'],
+    [new errors.LeaseLostError('fn', '7'), 'LEASE_LOST', 'was given to another worker'],
+    [new errors.ShutdownError(), 'SHUTDOWN', 'goes back to the front of its queue'],
+  ])('%s has a name, a code and a message with the remedy', (error, code, message) => {
+    expect(error).toBeInstanceOf(errors.GearMonkeyError);
+    expect(error.name).toBe(error.constructor.name);
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+  });
+
+  it('keeps the cause', () => {
+    expect(new errors.ConnectionError('x', cause).cause).toBe(cause);
+  });
+
+  it('shows no more than the beginning of a long value', () => {
+    expect(new errors.InvalidOptionError('o', 'x'.repeat(500), 'short').message).toContain(
+      '… (500 characters)',
+    );
+  });
+});
+
+describe('toErrorInfo', () => {
+  it.each([
+    ['word', 'word'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [7, '7'],
+    [Symbol('s'), 'Symbol(s)'],
+    [{ a: 1 }, 'an object'],
+    [[1], 'an array'],
+  ])('takes what is no Error: %p', (thrown, message) => {
+    expect(errors.toErrorInfo(thrown)).toEqual({ name: 'Error', message });
+  });
+
+  it('keeps name, message, stack, code and causes', () => {
+    const error = Object.assign(
+      new RangeError('outer', { cause: new TypeError('inner', { cause: 'word' }) }),
+      {
+        code: 'E_OUTER',
+      },
+    );
+    expect(errors.toErrorInfo(error)).toEqual({
+      name: 'RangeError',
+      message: 'outer',
+      code: 'E_OUTER',
+      stack: error.stack,
+      cause: {
+        name: 'TypeError',
+        message: 'inner',
+        stack: expect.any(String),
+        cause: { name: 'Error', message: 'word' },
+      },
+    });
+  });
+
+  it('keeps the error of another job as the cause', () => {
+    const failed = new errors.JobFailedError('fn', '7', { name: 'RangeError', message: 'too far' });
+    expect(errors.toErrorInfo(failed).cause).toEqual({ name: 'RangeError', message: 'too far' });
+  });
+
+  it('leaves out a code that is no string, and a stack that is not there', () => {
+    const error = Object.assign(new Error('x'), { code: 7, stack: undefined });
+    expect(errors.toErrorInfo(error)).toEqual({ name: 'Error', message: 'x' });
+  });
+
+  it('ends in causes that go in a circle', () => {
+    const error: Error = new Error('round');
+    error.cause = error;
+    expect(JSON.stringify(errors.toErrorInfo(error)).split('"message":"round"')).toHaveLength(7);
+  });
+});
