@@ -3,10 +3,15 @@ import { NestFactory } from '@nestjs/core';
 import { WorkerModule } from './demo.modules.js';
 
 /** A worker process: runs jobs until SIGTERM, or until the demo is gone. */
-const app = await NestFactory.createApplicationContext(WorkerModule, {
-  logger: ['warn'],
-  abortOnError: false,
-});
-app.enableShutdownHooks();
-process.once('disconnect', () => void app.close());
-process.send?.('ready');
+try {
+  const app = await NestFactory.createApplicationContext(WorkerModule, {
+    logger: ['warn'],
+    abortOnError: false,
+  });
+  app.enableShutdownHooks();
+  process.once('disconnect', () => void app.close());
+  process.send?.('ready');
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}
