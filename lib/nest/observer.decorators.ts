@@ -21,10 +21,10 @@ export function observerMetadata(observed: Observed): string {
   return `gearmonkey:on:${observed}`;
 }
 
-type ObserverDecorator<T> = (
+type ObserverDecorator<T> = <M extends (message: T) => unknown>(
   target: object,
   method: string | symbol,
-  descriptor: TypedPropertyDescriptor<(message: T) => unknown>,
+  descriptor: TypedPropertyDescriptor<M>,
 ) => void;
 
 function observer<T>(decorator: string, observed: Observed) {
