@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf } from '../job/errors.js';
+import { withDeadline } from '../job/deadline.js';
+import { ConnectionError, messageOf } from '../job/errors.js';
 import type { Claim, JobSource, Outcome, Slots } from '../job/job-source.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { keysOf } from './protocol.js';
@@ -23,7 +24,7 @@ export interface SourceConnections {
 
 /** A server that is down when the app starts is an error; one that is down when it stops is not waited for. */
 const OPEN_TIMEOUT_MS = 10_000;
-const CLOSE_TIMEOUT_MS = 1000;
+const CLOSE_TIMEOUT_MS = 3000;
 
 interface Waiting {
   readonly slots: Slots;
@@ -110,16 +111,24 @@ export class RedisSource implements JobSource {
 
   async close(): Promise<void> {
     this.answer([]);
-    await this.waker.close();
-    await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
     try {
-      const redis = await this.connections.commands.ready(CLOSE_TIMEOUT_MS);
-      await this.settle(this.spare.splice(0).map((claim) => ({ claim, status: 'released' })));
-      await Promise.all([...this.opened].map((fn) => redis.decr(keysOf(fn).count)));
+      if (this.opened.size === 0) return;
+      const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
+      await withDeadline(this.signOff(), CLOSE_TIMEOUT_MS, late);
     } catch (error) {
       this.options.onProblem?.(`The worker could not sign off: ${messageOf(error)}`);
+    } finally {
+      this.connections.blocking.close();
+      this.opened.clear();
     }
-    this.opened.clear();
+  }
+
+  private async signOff(): Promise<void> {
+    await this.waker.close();
+    await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
+    const redis = await this.connections.commands.ready();
+    await this.settle(this.spare.splice(0).map((claim) => ({ claim, status: 'released' })));
+    await Promise.all([...this.opened].map((fn) => redis.decr(keysOf(fn).count)));
   }
 
   private turnsOf(fn: string): Turns {

@@ -20,12 +20,14 @@ const OWN_SETTINGS = {
   lazyConnect: true,
   disableClientInfo: true,
   socketTimeout: 5000,
+  disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_MAX_MS),
 } satisfies RedisOptions;
 
 /** One connection of ours, opened when it is first needed and kept until `close`. */
 export class RedisConnection {
   private client?: Redis | Cluster;
+  private readonly waiting = new Set<() => void>();
   private lastError?: Error;
   private closed = false;
 
@@ -75,6 +77,8 @@ export class RedisConnection {
   close(): void {
     this.closed = true;
     this.client?.disconnect();
+    // ioredis emits no 'end' for a connection that was about to try again.
+    for (const giveUp of [...this.waiting]) giveUp();
   }
 
   private opened(): Redis | Cluster {
@@ -92,6 +96,7 @@ export class RedisConnection {
       const done = (end: () => void) => {
         clearTimeout(timer);
         client.off('ready', onReady).off('end', onEnd);
+        this.waiting.delete(onEnd);
         end();
       };
       const fail = (reason: string) =>
@@ -103,6 +108,7 @@ export class RedisConnection {
           ? undefined
           : setTimeout(() => fail(`no connection within ${timeout} ms`), timeout);
       client.on('ready', onReady).on('end', onEnd);
+      this.waiting.add(onEnd);
     });
   }
 }
