@@ -1,3 +1,4 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { GearMonkeyClient } from '../gearmonkey/client.js';
 import { RedisSource } from '../gearmonkey/redis-source.js';
 import { RedisStore } from '../gearmonkey/redis-store.js';
@@ -12,15 +13,18 @@ import { RedisConnection, type ConnectionSpec } from '../redis/redis-connection.
 import type { WorkerLog } from '../worker/job-worker.js';
 import type { GearMonkeyModuleOptions } from './gearmonkey.options.js';
 
-/** What one `forRoot` stands for: a client, a source for handlers, and the connections of both. */
-export interface GearMonkeyInstance {
+/**
+ * What one `forRoot` stands for: a client, a source for handlers, and the connections of both. Provided by
+ * a global module, it is among the last that Nest tells of a shutdown: other hooks may still enqueue.
+ */
+export interface GearMonkeyInstance extends OnApplicationShutdown {
   readonly name: string;
   readonly options: GearMonkeyModuleOptions;
   readonly client: GearMonkeyClient;
   readonly source: JobSource;
   /** Milliseconds. */
   readonly shutdownTimeout: number;
-  close(): Promise<void>;
+  onApplicationShutdown(): Promise<void>;
 }
 
 interface Backend {
@@ -43,7 +47,7 @@ export function createInstance(
     client,
     source,
     shutdownTimeout: toMilliseconds('shutdownTimeout', options.shutdownTimeout ?? '10s'),
-    close: async () => {
+    onApplicationShutdown: async () => {
       await client.close();
       close();
     },

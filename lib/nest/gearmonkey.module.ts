@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder, Logger, Module, type DynamicModule, type Provider } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import type { AnyJobDefinition } from '../job/job-definition.js';
 import { createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
 import { DEFAULT_INSTANCE, type GearMonkeyModuleOptions } from './gearmonkey.options.js';
@@ -9,13 +9,25 @@ import { getClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 
+const NEARER_THAN_ROOT = 0;
+
 /** What all instances of an app share. */
 @Module({
   imports: [DiscoveryModule],
   providers: [InstanceRegistry, WorkerExplorer, HandlerContext, WorkerOrchestrator],
   exports: [InstanceRegistry],
 })
-export class GearMonkeyCoreModule {}
+export class GearMonkeyCoreModule {
+  /**
+   * Nest calls hooks from the module farthest from the root to the nearest when an app starts, and the
+   * other way round when it closes. Workers start after all others and stop before them.
+   */
+  constructor(modules: ModulesContainer) {
+    for (const module of modules.values()) {
+      if (module.metatype === GearMonkeyCoreModule) module.distance = NEARER_THAN_ROOT;
+    }
+  }
+}
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
   new ConfigurableModuleBuilder<GearMonkeyModuleOptions>({

@@ -27,8 +27,4 @@ export class InstanceRegistry {
       `${user} belongs to the instance "${name}", but there is no such GearMonkeyModule (known: ${known}). Import GearMonkeyModule.forRoot with that name.`,
     );
   }
-
-  all(): readonly GearMonkeyInstance[] {
-    return [...this.instances.values()];
-  }
 }

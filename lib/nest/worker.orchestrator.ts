@@ -1,10 +1,4 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../gearmonkey/client.js';
 import { codecOf } from '../job/codec.js';
@@ -24,7 +18,7 @@ import {
 
 /** Owns the lifetime of everything that runs: starts workers and observers when the app is ready, and stops them in order. */
 @Injectable()
-export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly log = new Logger('GearMonkey');
   private readonly workers = new Map<GearMonkeyInstance, JobWorker>();
   private subscriptions: Subscription[] = [];
@@ -44,15 +38,11 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
     for (const [instance, bindings] of handlers) await this.start(instance, bindings);
   }
 
-  /** Running jobs may still use clients and other providers: those close later, in `onApplicationShutdown`. */
+  /** Running jobs may still use other providers and clients: no other hook of the app has been called yet. */
   async onModuleDestroy(): Promise<void> {
     await Promise.all([...this.workers].map(([{ shutdownTimeout }, worker]) => worker.stop(shutdownTimeout)));
     this.workers.clear();
     for (const subscription of this.subscriptions.splice(0)) subscription.unsubscribe();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.registry.all().map((instance) => instance.close()));
   }
 
   private handlersByInstance(bindings: readonly WorkerBinding[]): Map<GearMonkeyInstance, HandlerBinding[]> {
