@@ -1,0 +1,211 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Injectable, Logger, type LoggerService } from '@nestjs/common';
+import {
+  GearMonkeyClient,
+  GearMonkeyModule,
+  OnCreate,
+  OnFinish,
+  OnProgress,
+  OnStart,
+  Worker,
+  defineJob,
+  type JobEvent,
+  type JobProgress,
+  type RunningJob,
+} from 'nestjs-gearmonkey';
+import { until } from '../support/until.js';
+import { useApps } from '../support/use-apps.js';
+import { useRedis } from '../support/use-redis.js';
+
+const used = useRedis();
+const connections = [
+  ['memory', (name: string) => `memory:observed-${name}`, async () => undefined],
+  ['Redis', () => used.url, heard],
+] as const;
+
+/** Redis has acknowledged the subscriptions of that many apps: they are not waited for at bootstrap. */
+async function heard(fn: string, apps = 1): Promise<void> {
+  await until(async () => Number((await used.redis.pubsub('NUMSUB', `channel:${fn}`))[1]) === apps);
+}
+
+/** What a class with one observer of each kind was told, in order. */
+function observersOf(fn: string) {
+  const seen: string[] = [];
+  class Observers {
+    @OnCreate(fn)
+    created({ type, id }: JobEvent) {
+      seen.push(`${type} ${id}`);
+    }
+    @OnStart(fn)
+    started({ type, id }: JobEvent) {
+      seen.push(`${type} ${id}`);
+    }
+    @OnProgress(fn)
+    progressed({ id, dividend, divisor }: JobProgress) {
+      seen.push(`progress ${id} ${dividend}/${divisor}`);
+    }
+    @OnFinish(fn)
+    finished({ type, id, fn: name }: JobEvent) {
+      seen.push(`${type} ${id} ${name}`);
+    }
+  }
+  return { Observers, seen, expected: ['create 1', 'start 1', 'progress 1 1/2', `finish 1 ${fn}`] };
+}
+
+function workerOf(fn: string) {
+  @Injectable()
+  class Handlers {
+    @Worker(fn)
+    async run(_: unknown, job: RunningJob) {
+      await job.update(1, 2);
+    }
+  }
+  return Handlers;
+}
+
+describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
+  const apps = useApps();
+  const gearmonkey = (fn: string) => GearMonkeyModule.forRoot({ connection: connectionOf(fn) });
+
+  it('are told of creation, start, progress and finish, in that order', async () => {
+    const fn = used.fn();
+    const { Observers, seen, expected } = observersOf(fn);
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers, workerOf(fn)] });
+    await listening(fn);
+    await app.get(GearMonkeyClient).call(fn, null);
+    await until(() => seen.length === 4);
+    expect(seen).toEqual(expected);
+  });
+
+  it('may be methods of controllers', async () => {
+    const fn = used.fn();
+    const { Observers, seen, expected } = observersOf(fn);
+    Controller()(Observers);
+    const app = await apps.start({
+      imports: [gearmonkey(fn)],
+      controllers: [Observers],
+      providers: [workerOf(fn)],
+    });
+    await listening(fn);
+    await app.get(GearMonkeyClient).call(fn, null);
+    await until(() => seen.length === 4);
+    expect(seen).toEqual(expected);
+  });
+
+  it('hear of jobs that other apps create and run', async () => {
+    const fn = used.fn();
+    const { Observers, seen, expected } = observersOf(fn);
+    await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });
+    await apps.start({ imports: [gearmonkey(fn)], providers: [workerOf(fn)] });
+    const client = (await apps.start({ imports: [gearmonkey(fn)] })).get(GearMonkeyClient);
+    await listening(fn);
+    await client.call(fn, null);
+    await until(() => seen.length === 4);
+    expect(seen).toEqual(expected);
+  });
+
+  it('are told by every app that has them, each once', async () => {
+    const fn = used.fn();
+    const observers = [observersOf(fn), observersOf(fn)] as const;
+    const [first] = await Promise.all(
+      observers.map(({ Observers }) => apps.start({ imports: [gearmonkey(fn)], providers: [Observers] })),
+    );
+    await apps.start({ imports: [gearmonkey(fn)], providers: [workerOf(fn)] });
+    await listening(fn, 2);
+    await first?.get(GearMonkeyClient).call(fn, null);
+    for (const { seen, expected } of observers) {
+      await until(() => seen.length >= 4);
+      expect(seen).toEqual(expected);
+    }
+  });
+
+  it('that throw are logged with class and method, and stop neither others nor the next message', async () => {
+    const fn = used.fn();
+    const seen: string[] = [];
+    @Injectable()
+    class Throwing {
+      @OnCreate(fn)
+      throwing() {
+        throw new Error('observer broke');
+      }
+      @OnCreate(fn)
+      async rejecting() {
+        throw new Error('observer rejected');
+      }
+    }
+    @Injectable()
+    class Steady {
+      @OnCreate(fn)
+      created({ id }: JobEvent) {
+        seen.push(id);
+      }
+    }
+    const errors: unknown[] = [];
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Throwing, Steady] });
+    const logger = { error: (message: unknown) => errors.push(message), log() {}, warn() {} };
+    Logger.overrideLogger(logger as LoggerService);
+    await listening(fn);
+    await app.get(GearMonkeyClient).runMany(fn, [1, 2]);
+    await until(() => errors.length === 4);
+    Logger.overrideLogger(false);
+    expect(seen).toEqual(['1', '2']);
+    expect(new Set(errors)).toEqual(
+      new Set(['Throwing.throwing failed: observer broke', 'Throwing.rejecting failed: observer rejected']),
+    );
+  });
+
+  it('of a definition hear of its function; one method may observe several kinds', async () => {
+    const fn = used.fn();
+    const job = defineJob<number, number>(fn);
+    const seen: string[] = [];
+    @Injectable()
+    class Observers {
+      @OnCreate(job)
+      @OnFinish(job)
+      ends({ type }: JobEvent) {
+        seen.push(type);
+      }
+    }
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers, workerOf(fn)] });
+    await listening(fn);
+    await app.get(GearMonkeyClient).call(job, 1);
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(['create', 'finish']);
+  });
+
+  it('of a named instance hear of its jobs only', async () => {
+    const fn = used.fn();
+    const seen: string[] = [];
+    @Injectable()
+    class Observers {
+      @OnCreate(fn)
+      here() {
+        seen.push('default');
+      }
+      @OnCreate(fn, { instance: 'legacy' })
+      there() {
+        seen.push('legacy');
+      }
+    }
+    const app = await apps.start({
+      imports: [gearmonkey(fn), GearMonkeyModule.forRoot({ connection: 'memory:', name: 'legacy' })],
+      providers: [Observers],
+    });
+    await listening(fn);
+    await app.get(GearMonkeyClient).run(fn, null);
+    await until(() => seen.length > 0);
+    expect(seen).toEqual(['default']);
+  });
+
+  it('hear nothing after their app has closed', async () => {
+    const fn = used.fn();
+    const { Observers, seen } = observersOf(fn);
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });
+    const client = (await apps.start({ imports: [gearmonkey(fn)], providers: [workerOf(fn)] })).get(
+      GearMonkeyClient,
+    );
+    await app.close();
+    await client.call(fn, null);
+    expect(seen).toEqual([]);
+  });
+});
