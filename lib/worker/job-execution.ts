@@ -17,6 +17,7 @@ export interface ExecutionLimits {
 export class JobExecution {
   private job?: RunningJob;
   private ended = false;
+  private reason?: JobAbortedError;
 
   constructor(
     readonly claim: Claim,
@@ -35,6 +36,7 @@ export class JobExecution {
 
   /** Ends it now, whatever its handler does from here on. Without an outcome nothing is settled. */
   abort(reason: JobAbortedError, outcome?: Outcome): void {
+    this.reason = reason;
     this.end(outcome);
     this.job?.abort(reason);
   }
@@ -46,6 +48,8 @@ export class JobExecution {
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
+    // Whoever aborted it while the schema took its time gave it back: it may run elsewhere by now.
+    if (this.reason) throw this.reason;
     this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined));
     const returned = await settleResult(await handle(input, this.job), this.job);
     const output = definition.output
