@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { NEVER, Observable } from 'rxjs';
+import { z } from 'zod';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { LeaseLostError, ShutdownError } from '../../lib/job/errors.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { progress } from '../../lib/job/job.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { claimOne } from '../contract/claiming.js';
+import { memoryRig } from '../memory/memory-rig.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+
+const LONG_MS = 20_000;
+const SHORT_LEASE_MS = 100;
+
+describe('JobWorker.stop', () => {
+  let rig: Awaited<ReturnType<typeof memoryRig>>;
+  let client: GearMonkeyClient;
+
+  beforeEach(async () => {
+    rig = await memoryRig();
+    client = rig.client();
+  });
+  stopWorkersAfterEach();
+
+  const aborted = ({ signal }: RunningJob) =>
+    new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
+
+  it('ends an idle worker, and takes it out of the count', async () => {
+    const { worker } = await runWorker(rig.source(), 'fn', () => 'out');
+    await worker.stop(LONG_MS);
+    await expect(rig.workers('fn')).resolves.toBe(0);
+    const job = await client.run('fn', 'x');
+    await expect(job.get()).resolves.toMatchObject({ status: 'idle' });
+  });
+
+  it('lets what runs finish, and begins nothing more', async () => {
+    const [started, end] = [gate(), gate()];
+    const { worker } = await runWorker(rig.source(), 'fn', async () => {
+      started.open();
+      await end.passed;
+      return 'out';
+    });
+    const [first, second] = await client.runMany('fn', ['a', 'b']);
+    await started.passed;
+    const stopped = worker.stop(LONG_MS);
+    end.open();
+    await stopped;
+    await expect(first?.get()).resolves.toMatchObject({ status: 'success', output: 'out' });
+    await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
+  });
+
+  it('gives back what still runs at the deadline, after its signal was aborted', async () => {
+    const [reason, started] = [gate<unknown>(), gate()];
+    const { worker } = await runWorker(rig.source(), 'fn', async (_, job) => {
+      void aborted(job).then(reason.open);
+      started.open();
+      await new Promise(() => undefined);
+    });
+    const job = await client.run('fn', 'x');
+    await started.passed;
+    await worker.stop(50);
+    await expect(reason.passed).resolves.toBeInstanceOf(ShutdownError);
+    await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+    await expect(claimOne(rig.source(), 'fn')).resolves.toMatchObject({ id: job.id, attempts: 1 });
+  });
+
+  it('aborts a signal that is asked for later', async () => {
+    const [started, end, seen] = [gate(), gate(), gate<boolean>()];
+    const { worker } = await runWorker(rig.source(), 'fn', async (_, job) => {
+      started.open();
+      await end.passed;
+      seen.open(job.signal.aborted);
+      await expect(job.update(1, 2)).rejects.toThrow(ShutdownError);
+    });
+    await client.run('fn', 'x');
+    await started.passed;
+    await worker.stop(10);
+    end.open();
+    await expect(seen.passed).resolves.toBe(true);
+  });
+
+  it('unsubscribes from an Observable at the deadline', async () => {
+    const [started, left] = [gate(), gate()];
+    const handle = () =>
+      new Observable((subscriber) => {
+        started.open();
+        subscriber.next(progress(1, 2));
+        subscriber.add(NEVER.subscribe());
+        return () => left.open();
+      });
+    const { worker } = await runWorker(rig.source(), 'fn', handle);
+    await client.run('fn', 'x');
+    await started.passed;
+    await worker.stop(10);
+    await expect(left.passed).resolves.toBeUndefined();
+  });
+
+  it('ends a generator at its next step', async () => {
+    const [started, step, ended] = [gate(), gate(), gate()];
+    const { worker } = await runWorker(rig.source(), 'fn', async function* () {
+      try {
+        started.open();
+        await step.passed;
+        yield 'a step';
+        yield* [];
+      } finally {
+        ended.open();
+      }
+    });
+    await client.run('fn', 'x');
+    await started.passed;
+    await worker.stop(10);
+    step.open();
+    await expect(ended.passed).resolves.toBeUndefined();
+  });
+
+  it('does not begin a job whose input is still checked at the deadline', async () => {
+    const [checking, checked] = [gate(), gate<boolean>()];
+    const input = z.string().refine(() => {
+      checking.open();
+      return checked.passed;
+    });
+    let begun = false;
+    const { worker } = await runWorker(rig.source(), defineJob('fn', { input }), () => (begun = true));
+    const id = await rig.submit('fn', '"x"');
+    await checking.passed;
+    await worker.stop(10);
+    checked.open(true);
+    await new Promise(setImmediate);
+    expect(begun).toBe(false);
+    await expect(client.get('fn', id)).resolves.toMatchObject({ status: 'idle' });
+  });
+});
+
+describe('JobWorker with a lease', () => {
+  stopWorkersAfterEach();
+
+  it('keeps it while the handler runs', async () => {
+    const rig = await memoryRig();
+    const end = gate();
+    await runWorker(rig.source({ lease: SHORT_LEASE_MS }), 'fn', () => end.passed);
+    const job = await rig.client().run('fn', 'x');
+    const abort = new AbortController();
+    const stolen = rig.source().claim(new Map([['fn', 1]]), abort.signal);
+    const start = performance.now();
+    await until(() => performance.now() - start > 4 * SHORT_LEASE_MS);
+    abort.abort();
+    await expect(stolen).resolves.toEqual([]);
+    end.open();
+    await expect(job.result({ timeout: 5 })).resolves.toBeNull();
+  });
+
+  it("aborts the job when it is lost, and its outcome is nobody's", async () => {
+    const rig = await memoryRig();
+    const [started, reason, end] = [gate<RunningJob>(), gate<unknown>(), gate()];
+    const { said } = await runWorker(rig.source(), 'fn', async (_, job) => {
+      job.signal.addEventListener('abort', () => reason.open(job.signal.reason));
+      started.open(job);
+      await end.passed;
+      return 'old';
+    });
+    const { id } = await rig.client().run('fn', 'x');
+    const running = await started.passed;
+    await rig.source().settle([{ claim: running.claim, status: 'released' }]);
+    const holder = rig.source();
+    const held = await claimOne(holder, 'fn');
+    await expect(running.update(1, 2)).rejects.toThrow(LeaseLostError);
+    await expect(reason.passed).resolves.toBeInstanceOf(LeaseLostError);
+    end.open();
+    await expect(holder.settle([{ claim: held, status: 'success', output: 'new' }])).resolves.toEqual([]);
+    await expect(rig.stored('fn', id)).resolves.toEqual({ status: 'success', output: 'new' });
+    expect(said).toEqual([]);
+  });
+});

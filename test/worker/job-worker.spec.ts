@@ -1,0 +1,221 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Observable, concat, of, throwError } from 'rxjs';
+import { z } from 'zod';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { JobFailedError } from '../../lib/job/errors.js';
+import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
+import { progress, type JobProgress } from '../../lib/job/job.js';
+import type { JobHandler } from '../../lib/worker/job-handler.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { memoryRig } from '../memory/memory-rig.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach, type WorkerSettings } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+
+describe('JobWorker', () => {
+  let rig: Awaited<ReturnType<typeof memoryRig>>;
+  let client: GearMonkeyClient;
+
+  beforeEach(async () => {
+    rig = await memoryRig();
+    client = rig.client();
+  });
+  stopWorkersAfterEach();
+
+  /** The outcome of one job. */
+  async function outcome(handle: JobHandler, input: unknown = 'x', settings?: WorkerSettings) {
+    await runWorker(rig.source(), 'fn', handle, settings);
+    return client.call('fn', input, { timeout: 5 });
+  }
+
+  async function updates(handle: JobHandler): Promise<[output: unknown, number[]]> {
+    const seen: JobProgress[] = [];
+    const subscription = client.progress('fn').subscribe((update) => seen.push(update));
+    const output = await outcome(handle);
+    subscription.unsubscribe();
+    return [output, seen.map(({ dividend }) => dividend)];
+  }
+
+  describe('a handler that fails', () => {
+    it.each([
+      ['throws', (): unknown => JSON.parse('{'), 'JSON'],
+      ['rejects', () => Promise.reject(new Error('no disk')), 'no disk'],
+      [
+        'throws in a generator',
+        async function* () {
+          yield progress(1, 2);
+          throw new Error('half-way');
+        },
+        'half-way',
+      ],
+      [
+        'errors in an Observable',
+        () =>
+          concat(
+            of(progress(1, 2)),
+            throwError(() => new Error('late')),
+          ),
+        'late',
+      ],
+      [
+        'throws while it is subscribed',
+        () =>
+          new Observable(() => {
+            throw new Error('at once');
+          }),
+        'at once',
+      ],
+    ] as [string, JobHandler, string][])('and %s fails its job', async (_, handle, message) => {
+      await expect(outcome(handle)).rejects.toThrow(message);
+    });
+
+    it.each([
+      ['word', 'word'],
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [{ a: 1 }, 'an object'],
+    ])('and throws no Error (%p) fails its job', async (thrown, message) => {
+      const running = outcome(() => {
+        throw thrown;
+      });
+      await expect(running).rejects.toThrow(JobFailedError);
+      await expect(running).rejects.toMatchObject({ error: { name: 'Error', message } });
+    });
+
+    it('does not end the worker', async () => {
+      await expect(outcome(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+      await expect(client.call('fn', 'x', { timeout: 5 })).rejects.toThrow('no');
+    });
+
+    it.each([
+      ['a BigInt', 1n, 'BigInt'],
+      ['a function', () => 1, 'a function has no JSON'],
+    ])('and returns %s fails its job', async (_, output, reason) => {
+      await expect(outcome(() => output)).rejects.toMatchObject({
+        error: { code: 'NOT_SERIALIZABLE', message: expect.stringContaining(reason) },
+      });
+    });
+
+    it('and returns more than the limit fails its job', async () => {
+      const running = outcome(() => 'x'.repeat(99), 'x', { maxPayloadBytes: 100 });
+      await expect(running).rejects.toMatchObject({
+        error: {
+          code: 'PAYLOAD_TOO_LARGE',
+          message: expect.stringContaining('output of "fn" has 101 bytes'),
+        },
+      });
+    });
+
+    it.each([
+      [Number.NaN, 1],
+      [1, 0],
+      [1, -1],
+      [1, Infinity],
+    ])('and reports progress of %p/%p fails its job', async (dividend, divisor) => {
+      await expect(outcome((_, job) => job.update(dividend, divisor))).rejects.toMatchObject({
+        error: { code: 'INVALID_OPTION' },
+      });
+    });
+  });
+
+  describe('a handler', () => {
+    it.each([
+      ['a value', () => 'out', 'out'],
+      ['a Promise', async () => 'out', 'out'],
+      ['undefined', () => undefined, null],
+      ['an array', () => [1], [1]],
+      ['an Observable', () => of(1, 2, 'out'), 'out'],
+      ['an empty Observable', () => of(), null],
+      ['a Promise of an Observable', async () => of('out'), 'out'],
+    ] as [string, JobHandler, unknown][])('returns %s', async (_, handle, output) => {
+      await expect(outcome(handle)).resolves.toEqual(output);
+    });
+
+    it('gets the input and its job', async () => {
+      const handle = (input: unknown, { id, fn, attempts, input: same }: RunningJob) => ({
+        ...{ input, id, fn, attempts, same },
+      });
+      await expect(outcome(handle, { a: 1 })).resolves.toEqual({
+        ...{ input: { a: 1 }, id: '1', fn: 'fn', attempts: 1, same: { a: 1 } },
+      });
+    });
+
+    it('yields progress and returns the output', async () => {
+      await expect(
+        updates(async function* () {
+          yield progress(1, 2);
+          yield 'ignored';
+          yield progress(2, 2);
+          return 'out';
+        }),
+      ).resolves.toEqual(['out', [1, 2]]);
+    });
+
+    it('emits progress among values, the last of which is the output', async () => {
+      await expect(
+        updates(() => of(progress(1, 3), 'a', progress(2, 3), 'out', progress(3, 3))),
+      ).resolves.toEqual(['out', [1, 2, 3]]);
+    });
+  });
+
+  describe('concurrency', () => {
+    it.each([1, 4])('of %i is reached and not exceeded', async (concurrency) => {
+      const end = gate();
+      let [active, most] = [0, 0];
+      const handle = async () => {
+        most = Math.max(most, (active += 1));
+        await end.passed;
+        active -= 1;
+      };
+      await runWorker(rig.source(), 'fn', handle, { concurrency });
+      const jobs = await client.runMany(
+        'fn',
+        Array.from({ length: 12 }, (_, i) => i),
+      );
+      await until(() => active === concurrency);
+      end.open();
+      await Promise.all(jobs.map((job) => job.result({ timeout: 5 })));
+      expect(most).toBe(concurrency);
+    });
+  });
+
+  describe('schemas', () => {
+    const schemas = {
+      input: z.object({ n: z.coerce.number() }),
+      output: z.object({ twice: z.number().max(10) }),
+    };
+    const job: AnyJobDefinition = defineJob('fn', schemas);
+    let calls: number;
+
+    beforeEach(async () => {
+      calls = 0;
+      await runWorker(rig.source(), job, (input) => {
+        calls += 1;
+        return { twice: 2 * (input as { n: number }).n, more: 'is stripped' };
+      });
+    });
+
+    it('refuse input at the client', async () => {
+      await expect(client.run(job, { n: 'x' })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+      await expect(client.get('fn', 1)).resolves.toBeNull();
+    });
+
+    it('refuse input of other clients before the handler', async () => {
+      const id = await rig.submit('fn', '{"n":"x"}');
+      await expect(client.result('fn', id, { timeout: 5 })).rejects.toMatchObject({
+        error: { code: 'VALIDATION_FAILED', message: expect.stringContaining('The input of "fn"') },
+      });
+      expect(calls).toBe(0);
+    });
+
+    it('refuse output', async () => {
+      await expect(client.call(job, { n: 6 }, { timeout: 5 })).rejects.toMatchObject({
+        error: { code: 'VALIDATION_FAILED', message: expect.stringContaining('The output of "fn"') },
+      });
+    });
+
+    it('hand over what they make of input and output', async () => {
+      await expect(client.call(job, { n: '5' }, { timeout: 5 })).resolves.toEqual({ twice: 10 });
+    });
+  });
+});
