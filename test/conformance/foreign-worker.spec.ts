@@ -1,0 +1,153 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { JobFailedError, NoWorkersError } from '../../lib/job/errors.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { PythonActor, stopActors } from './python-actor.js';
+import { bytes, ChannelLog, expectFinished, protocolFields, ranOnce, text, upper } from './wire.js';
+
+const BINARY = Buffer.from([0, 97, 255, 10, 195, 40, 34, 122]);
+const BINARY_UPPER = Buffer.from([0, 65, 255, 10, 195, 40, 34, 90]);
+
+const server = useRedis();
+let actors: RedisActors;
+let client: GearMonkeyClient;
+
+beforeAll(() => {
+  actors = new RedisActors(server.url);
+  client = actors.client();
+});
+afterEach(async () => {
+  await stopWorkers();
+  await stopActors();
+});
+afterAll(() => actors.close());
+
+describe('Our client, with a worker in Python', () => {
+  async function python(fn: string, ...args: (string | number)[]): Promise<PythonActor> {
+    const actor = new PythonActor('worker', [server.url, fn, ...args]);
+    await expect(actor.line()).resolves.toEqual({ ready: true });
+    return actor;
+  }
+
+  it('creates the job as the protocol has it', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    await client.run(text(fn), 'hello');
+    expect(protocolFields(await server.redis.hgetall(`job:${fn}:1`))).toEqual({
+      status: 'idle',
+      input: 'hello',
+    });
+    await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
+    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
+    await client.run(text(fn), 'later', { scheduled: 4_000_000_000.5 });
+    await expect(server.redis.zscore(`queue:${fn}:scheduled`, '2')).resolves.toBe('4000000000.5');
+    await expect(server.redis.get(`uid:${fn}`)).resolves.toBe('2');
+    await expect(log.close()).resolves.toEqual(['create:1', 'create:2']);
+  });
+
+  it('gets the output', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    await python(fn);
+    await expect(client.call(text(fn), 'hello', { timeout: 10 })).resolves.toBe('HELLO');
+    await until(async () => (await server.redis.ttl(`lock:${fn}:1`)) > 0);
+    await expectFinished(server.redis, fn, 1, { status: 'success', input: 'hello', output: 'HELLO' });
+    await expect(client.get(text(fn), 1)).resolves.toMatchObject({ attempts: 0, output: 'HELLO' });
+    await expect(log.close()).resolves.toEqual(ranOnce(1));
+  });
+
+  it('gets the message of an error', async () => {
+    const fn = server.fn();
+    await python(fn, '--fail', 'disk full');
+    const calling = client.call(text(fn), 'x', { timeout: 10 });
+    await expect(calling).rejects.toThrow(JobFailedError);
+    await expect(calling).rejects.toMatchObject({ error: { name: 'Error', message: 'disk full' } });
+    const job = await client.run(text(fn), 'x', { blocking: true, timeout: 10 });
+    await expect(job.get()).resolves.toMatchObject({ status: 'error' });
+  });
+
+  it('schedules a job', async () => {
+    const fn = server.fn();
+    await python(fn);
+    const due = Date.now() + 700;
+    const job = await client.run(text(fn), 'later', {
+      scheduled: new Date(due),
+      blocking: true,
+      timeout: 10,
+    });
+    expect(Date.now()).toBeGreaterThanOrEqual(due);
+    await expect(job.result()).resolves.toBe('LATER');
+  });
+
+  it('has its jobs run by priority', async () => {
+    const fn = server.fn();
+    for (const priority of ['low', 'normal', 'high'] as const) {
+      await client.run(text(fn), priority, { priority });
+    }
+    await client.run(text(fn), 'due', { scheduled: 0 });
+    const actor = await python(fn, '--max-jobs', 4);
+    const order: (string | undefined)[] = [];
+    for (let line = 0; line < 8; line++) order.push((await actor.line()).input);
+    expect(order.filter(Boolean)).toEqual(['due', 'high', 'normal', 'low']);
+  });
+
+  it('counts it in a roll call', async () => {
+    const fn = server.fn();
+    await expect(client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+    const actor = await python(fn);
+    await expect(client.rollCall(fn)).resolves.toBe(1);
+    await runWorker(actors.source(), text(fn), upper);
+    await expect(client.rollCall(fn)).resolves.toBe(2);
+    await actor.stop();
+    await stopWorkers();
+    await expect(client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+  });
+
+  it('sends bytes and gets bytes', async () => {
+    const fn = server.fn();
+    await python(fn);
+    const output = await client.call(bytes(fn), BINARY, { timeout: 10 });
+    expect(Buffer.from(output)).toEqual(BINARY_UPPER);
+  });
+
+  it('sees the progress that it does not publish', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    const job = await client.run(text(fn), 'x');
+    const seen = { one: new Set<number>(), all: new Set<number>(), watched: new Set<number>() };
+    const ended = gate();
+    const subscriptions = [
+      job.progress$.subscribe({ next: ({ dividend }) => seen.one.add(dividend), complete: ended.open }),
+      client.progress(fn).subscribe(({ dividend }) => seen.all.add(dividend)),
+      client
+        .watch(text(fn), job.id)
+        .subscribe(({ progress }) => progress && seen.watched.add(progress.dividend)),
+    ];
+    await until(async () => (await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1] === 2);
+    await python(fn, '--updates', 100);
+    await ended.passed;
+    for (const subscription of subscriptions) subscription.unsubscribe();
+    for (const dividends of Object.values(seen)) {
+      expect(dividends.size).toBeGreaterThan(1);
+      expect([...dividends]).toEqual([...dividends].sort((a, b) => a - b));
+    }
+    await expect(log.close()).resolves.toEqual(ranOnce(job.id));
+    expect(log.progress).toEqual([]);
+  });
+
+  it('has each job run once when our workers help', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    await python(fn);
+    await runWorker(actors.source(), text(fn), upper, { concurrency: 3 });
+    const inputs = Array.from({ length: 40 }, (_, i) => `job ${i}`);
+    const jobs = await client.runMany(text(fn), inputs);
+    const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: 20 })));
+    expect(outputs).toEqual(inputs.map(upper));
+    expect((await log.close()).sort()).toEqual(jobs.flatMap(({ id }) => ranOnce(id)).sort());
+  });
+});
