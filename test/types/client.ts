@@ -1,0 +1,57 @@
+import type { Observable } from 'rxjs';
+import type { GearMonkeyClient, Job, JobEvent, JobHandle, JobProgress } from 'nestjs-gearmonkey';
+import { mail, measure, resize, same, type Size } from './definitions.js';
+
+/** Never called: it only has to compile. */
+export async function client(jobs: GearMonkeyClient): Promise<void> {
+  const size: Size = { width: 1, height: 2 };
+
+  const handle = await jobs.run(resize, size, { priority: 'high', rollCall: true });
+  same<typeof handle, JobHandle<typeof resize>>();
+  const result = await handle.result();
+  same<typeof result, string>();
+  const read = await handle.get();
+  same<typeof read, Job<Size, string>>();
+  // @ts-expect-error the input of another job
+  await jobs.run(resize, { to: 'a@b.org' });
+  // @ts-expect-error a part of the input
+  await jobs.run(resize, { width: 1 });
+  // @ts-expect-error no such priority
+  await jobs.run(resize, size, { priority: 'urgent' });
+
+  const output = await jobs.call(resize, size, { timeout: 30 });
+  same<typeof output, string>();
+  // @ts-expect-error `call` always waits
+  await jobs.call(resize, size, { blocking: true });
+  // @ts-expect-error the output is a string
+  const wrong: number = await jobs.call(resize, size);
+
+  const handles = await jobs.runMany(resize, [size, size]);
+  same<typeof handles, JobHandle<typeof resize>[]>();
+  // @ts-expect-error one of the inputs
+  await jobs.runMany(resize, [size, 'large']);
+
+  const found = await jobs.get(resize, 7);
+  same<typeof found, Job<Size, string> | null>();
+  const waited = await jobs.result(resize, '7', { timeout: 1 });
+  same<typeof waited, string>();
+  const watched = jobs.watch(resize, 7);
+  same<typeof watched, Observable<Job<Size, string>>>();
+  const events = jobs.events(resize);
+  same<typeof events, Observable<JobEvent>>();
+  const progress = jobs.progress(resize, 7);
+  same<typeof progress, Observable<JobProgress>>();
+  // @ts-expect-error neither a name nor a definition
+  jobs.watch({}, 7);
+
+  await jobs.call(measure, { text: 'four' }).then((centimetres) => centimetres.toUpperCase());
+  // @ts-expect-error the parsed type is the handler's
+  await jobs.run(measure, { text: 4 });
+  await jobs.run(mail, { to: 'a@b.org' });
+  // @ts-expect-error a schema's input
+  await jobs.run(mail, { to: 1 });
+
+  const unknownOutput = await jobs.call('anything', { any: ['input'] });
+  same<typeof unknownOutput, unknown>();
+  void [wrong];
+}
