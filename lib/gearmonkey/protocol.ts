@@ -48,12 +48,11 @@ export function parseEvent(message: string): { type: 'create' | 'start' | 'finis
   return match ? { type: match[1] as 'create' | 'start' | 'finish', id: match[2] as string } : undefined;
 }
 
-/** `7:3/10` as on `progress:{FN}`. */
+/** `7:3/10` as on `progress:{FN}`; undefined for anything else. */
 export function parseProgress(
   message: string,
 ): { id: string; dividend: number; divisor: number } | undefined {
   const match = /^(.+):([^:/]+)\/([^:/]+)$/s.exec(message);
-  return match
-    ? { id: match[1] as string, dividend: Number(match[2]), divisor: Number(match[3]) }
-    : undefined;
+  const [id = '', dividend, divisor] = [match?.[1], Number(match?.[2]), Number(match?.[3])];
+  return Number.isFinite(dividend) && Number.isFinite(divisor) ? { id, dividend, divisor } : undefined;
 }
