@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { JOB_TTL_SECONDS, keysOf, parseEvent, parseProgress } from '../../lib/gearmonkey/protocol.js';
+
+/** As published; the document has lost the second space before `item[1] }`. */
+const SCRIPT =
+  "local item = redis.call('ZRANGEBYSCORE', KEYS[1], 0, ARGV[1], 'LIMIT', 0, 1); " +
+  "if (#item > 0) then redis.call('ZREM', KEYS[1], item[1]); return { KEYS[1],  item[1] }; end";
+const SHA = '5231827cd49b540660ef44969b38cc858f157824';
+
+const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
+
+describe("the protocol's script", () => {
+  it('has the published SHA-1 with two spaces, and another with one', () => {
+    expect(sha1(SCRIPT)).toBe(SHA);
+    expect(sha1(SCRIPT.replace(',  ', ', '))).toMatch(/^14eede1c/);
+  });
+
+  it('is what the worker in Python loads', () => {
+    const python = readFileSync(new URL('../conformance/worker.py', import.meta.url), 'utf8');
+    expect(python).toContain(SHA);
+    expect(python).toContain('{ KEYS[1],  item[1] }');
+  });
+});
+
+describe('keysOf', () => {
+  it.each(['resize', 'mail:send', '{resize}', '🐒'])('spells the keys of %s as the protocol does', (fn) => {
+    expect(keysOf(fn)).toEqual({
+      ids: `uid:${fn}`,
+      count: `count:${fn}`,
+      channel: `channel:${fn}`,
+      high: `queue:${fn}:high`,
+      normal: `queue:${fn}:normal`,
+      low: `queue:${fn}:low`,
+      scheduled: `queue:${fn}:scheduled`,
+      jobs: `job:${fn}:`,
+      locks: `lock:${fn}:`,
+      leases: `lease:${fn}`,
+      wake: `wake:${fn}`,
+      progress: `progress:${fn}`,
+    });
+  });
+
+  it('keeps a finished job for 25 hours', () => {
+    expect(JOB_TTL_SECONDS).toBe(25 * 60 * 60);
+  });
+});
+
+describe('parseEvent', () => {
+  it.each(['', 'create', 'create:', 'CREATE:1', ' create:1', 'delete:1', '1', ':1'])(
+    'knows nothing of %p',
+    (message) => {
+      expect(parseEvent(message)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['create:7', 'create', '7'],
+    ['start:7', 'start', '7'],
+    ['finish:7', 'finish', '7'],
+    ['finish:a:b\n', 'finish', 'a:b\n'],
+  ])('reads %p', (message, type, id) => {
+    expect(parseEvent(message)).toEqual({ type, id });
+  });
+});
+
+describe('parseProgress', () => {
+  it.each(['', '7', '7:', '7:3', '7:3/', ':3/10', '7:/10', '7:x/10', '7:3/y', '7:3/10/20'])(
+    'knows nothing of %p',
+    (message) => {
+      expect(parseProgress(message)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['7:3/10', '7', 3, 10],
+    ['7:0.5/1', '7', 0.5, 1],
+    ['a:b:-1/10', 'a:b', -1, 10],
+    ['7:1e+21/1e+22', '7', 1e21, 1e22],
+  ])('reads %p', (message, id, dividend, divisor) => {
+    expect(parseProgress(message)).toEqual({ id, dividend, divisor });
+  });
+});

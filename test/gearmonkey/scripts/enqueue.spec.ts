@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChannelLog } from '../../conformance/wire.js';
+import { useRedis } from '../../support/use-redis.js';
+import { enqueue, NOW } from './scripts.js';
+
+describe('enqueue.lua', () => {
+  const server = useRedis();
+
+  it.each([
+    ['the queue', 'queue:FN:normal', 'WRONGTYPE'],
+    ['the ids', 'uid:FN', 'integer'],
+  ])('creates no job where %s has the wrong type', async (_, key, reason) => {
+    const fn = server.fn();
+    await server.redis.set(key.replace('FN', fn), 'text');
+    await expect(enqueue(server.redis, fn, ['a'])).rejects.toThrow(reason);
+    await expect(server.redis.keys(`job:${fn}:*`)).resolves.toEqual([]);
+  });
+
+  it('writes what the protocol writes, and when it was created', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    await expect(enqueue(server.redis, fn, ['a'])).resolves.toBe(1);
+    await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toEqual({
+      status: 'idle',
+      input: 'a',
+      created: `${NOW}`,
+    });
+    await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
+    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
+    await expect(log.close()).resolves.toEqual(['create:1']);
+  });
+
+  it('answers the last of many ids, which follow each other, the first at the front', async () => {
+    const fn = server.fn();
+    await server.redis.set(`uid:${fn}`, 41);
+    await expect(enqueue(server.redis, fn, ['a', 'b', 'c'], { queue: 'high' })).resolves.toBe(44);
+    await expect(server.redis.lrange(`queue:${fn}:high`, 0, -1)).resolves.toEqual(['44', '43', '42']);
+    await expect(server.redis.hget(`job:${fn}:43`, 'input')).resolves.toBe('b');
+  });
+
+  it('takes a thousand and more', async () => {
+    const fn = server.fn();
+    const inputs = Array.from({ length: 2345 }, (_, i) => `${i}`);
+    await expect(enqueue(server.redis, fn, inputs)).resolves.toBe(2345);
+    await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(2345);
+    await expect(server.redis.hget(`job:${fn}:2345`, 'input')).resolves.toBe('2344');
+  });
+
+  it('writes ids above a hundred million million without an exponent', async () => {
+    const fn = server.fn();
+    await server.redis.set(`uid:${fn}`, 10 ** 15);
+    await enqueue(server.redis, fn, ['a']);
+    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1000000000000001']);
+  });
+
+  it('schedules with a fraction of a second', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b'], { queue: 'scheduled', score: 1234.5 });
+    await expect(server.redis.zscore(`queue:${fn}:scheduled`, '1')).resolves.toBe('1234.5');
+    await expect(server.redis.zscore(`queue:${fn}:scheduled`, '2')).resolves.toBe('1234.5');
+    await expect(server.redis.hget(`job:${fn}:1`, 'due')).resolves.toBe('1234500');
+  });
+
+  it('sets the wake marker once', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b']);
+    await enqueue(server.redis, fn, ['c']);
+    await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChannelLog } from '../../conformance/wire.js';
+import { useRedis } from '../../support/use-redis.js';
+import { enqueue, LEASE_MS, look, NOW, progress, renew, turn } from './scripts.js';
+
+const server = useRedis();
+
+async function claimed(inputs = ['a']): Promise<string> {
+  const fn = server.fn();
+  await enqueue(server.redis, fn, inputs);
+  await turn(server.redis, fn);
+  return fn;
+}
+
+describe('progress.lua', () => {
+  it('refuses a worker that lost the job, and writes nothing', async () => {
+    const fn = await claimed();
+    const log = await ChannelLog.open(server.redis, fn);
+    await turn(server.redis, fn, { now: NOW + LEASE_MS });
+    for (const member of ['1:1', '1:3', '9:1']) {
+      await expect(progress(server.redis, fn, member, 3, 10)).resolves.toBe(false);
+    }
+    await expect(server.redis.hexists(`job:${fn}:1`, 'status:dividend')).resolves.toBe(0);
+    await log.close();
+    expect(log.progress).toEqual([]);
+  });
+
+  it('records the parts as the protocol has them, and publishes on a channel of ours', async () => {
+    const fn = await claimed();
+    const log = await ChannelLog.open(server.redis, fn);
+    await expect(progress(server.redis, fn, '1:1', 0.5, 10)).resolves.toBe(true);
+    await expect(server.redis.hmget(`job:${fn}:1`, 'status:dividend', 'status:divisor')).resolves.toEqual([
+      '0.5',
+      '10',
+    ]);
+    await expect(log.close()).resolves.toEqual([]);
+    expect(log.progress).toEqual(['1:0.5/10']);
+  });
+});
+
+describe('renew.lua', () => {
+  it('names what is lost, and brings nothing back', async () => {
+    const fn = await claimed(['a', 'b']);
+    await turn(server.redis, fn, { slots: 0, outcomes: ['2:1', 'success', 'x', ''] });
+    await expect(renew(server.redis, fn, NOW, ['1:1', '2:1', '1:2', '9:1'])).resolves.toEqual([
+      ...['2:1', '1:2', '9:1'],
+    ]);
+    await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
+  });
+
+  it('extends from now', async () => {
+    const fn = await claimed();
+    await expect(renew(server.redis, fn, NOW + 70, ['1:1'])).resolves.toEqual([]);
+    await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + 70 + LEASE_MS}`);
+  });
+
+  it('extends a lease that is over while nobody has taken the job', async () => {
+    const fn = await claimed();
+    await expect(renew(server.redis, fn, NOW + 2 * LEASE_MS, ['1:1'])).resolves.toEqual([]);
+    await expect(turn(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({ claims: [] });
+  });
+});
+
+describe('look.lua', () => {
+  const woken = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;
+
+  it('sees through keys of the wrong type', async () => {
+    const fn = server.fn();
+    for (const key of ['scheduled', 'high', 'normal', 'low'])
+      await server.redis.set(`queue:${fn}:${key}`, 'x');
+    await expect(look(server.redis, [fn])).resolves.toEqual([-1]);
+    await expect(woken(fn)).resolves.toBe(false);
+  });
+
+  it('wakes nobody where nothing is', async () => {
+    const fn = server.fn();
+    await expect(look(server.redis, [fn])).resolves.toEqual([-1]);
+    await expect(woken(fn)).resolves.toBe(false);
+  });
+
+  it.each(['high', 'normal', 'low'])('wakes one worker, once, for a job in %s', async (queue) => {
+    const fn = server.fn();
+    await server.redis.lpush(`queue:${fn}:${queue}`, '1', '2');
+    await look(server.redis, [fn]);
+    await look(server.redis, [fn]);
+    await expect(woken(fn)).resolves.toBe(true);
+  });
+
+  it('tells how long it is until the next scheduled job, and wakes when that is due', async () => {
+    const fn = server.fn();
+    await server.redis.zadd(`queue:${fn}:scheduled`, (NOW + 250) / 1000, '1');
+    await expect(look(server.redis, [fn])).resolves.toEqual([250]);
+    await expect(woken(fn)).resolves.toBe(false);
+    await expect(look(server.redis, [fn], NOW + 250)).resolves.toEqual([0]);
+    await expect(woken(fn)).resolves.toBe(true);
+  });
+
+  it('wakes when a lease is over', async () => {
+    const fn = await claimed();
+    await server.redis.del(`wake:${fn}`);
+    await look(server.redis, [fn], NOW + LEASE_MS - 1);
+    await expect(woken(fn)).resolves.toBe(false);
+    await look(server.redis, [fn], NOW + LEASE_MS);
+    await expect(woken(fn)).resolves.toBe(true);
+  });
+
+  it('looks at several functions, each for itself', async () => {
+    const [idle, busy] = [server.fn(), server.fn()];
+    await server.redis.lpush(`queue:${busy}:low`, '1');
+    await server.redis.zadd(`queue:${idle}:scheduled`, NOW / 1000 + 1, '1');
+    await expect(look(server.redis, [idle, busy])).resolves.toEqual([1000, -1]);
+    await expect(Promise.all([woken(idle), woken(busy)])).resolves.toEqual([false, true]);
+  });
+});

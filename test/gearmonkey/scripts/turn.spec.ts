@@ -1,0 +1,194 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChannelLog, ranOnce } from '../../conformance/wire.js';
+import { useRedis } from '../../support/use-redis.js';
+import { enqueue, LEASE_MS, NOW, turn } from './scripts.js';
+
+describe('turn.lua', () => {
+  const server = useRedis();
+  const ids = (claims: readonly { id: string }[]) => claims.map(({ id }) => id);
+
+  describe('claims', () => {
+    it('nothing where nothing is', async () => {
+      await expect(turn(server.redis, server.fn())).resolves.toEqual({
+        ...{ refused: [], claims: [], dropped: [], wait: -1 },
+      });
+    });
+
+    it('nothing without slots', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await expect(turn(server.redis, fn, { slots: 0 })).resolves.toMatchObject({ claims: [] });
+      await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('idle');
+    });
+
+    it('with a token, a lease and a start', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await enqueue(server.redis, fn, ['a']);
+      const { claims } = await turn(server.redis, fn);
+      expect(claims).toEqual([{ id: '1', token: 1, attempts: 1, input: Buffer.from('a') }]);
+      await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
+        ...{ status: 'busy', token: '1', attempts: '1', queue: 'normal', started: `${NOW}` },
+      });
+      await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + LEASE_MS}`);
+      await expect(log.close()).resolves.toEqual(['create:1', 'start:1']);
+    });
+
+    it('by priority, up to the slots', async () => {
+      const fn = server.fn();
+      for (const queue of ['low', 'normal', 'high'] as const) {
+        await enqueue(server.redis, fn, ['a', 'b'], { queue });
+      }
+      await enqueue(server.redis, fn, ['due'], { queue: 'scheduled', score: NOW / 1000 });
+      await expect(turn(server.redis, fn, { slots: 4 }).then(({ claims }) => ids(claims))).resolves.toEqual([
+        ...['7', '5', '6', '3'],
+      ]);
+      await expect(turn(server.redis, fn).then(({ claims }) => ids(claims))).resolves.toEqual([
+        '4',
+        '1',
+        '2',
+      ]);
+    });
+
+    it('a scheduled job from its millisecond on, and tells how long that is', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: (NOW + 250) / 1000 });
+      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], wait: 250 });
+      await expect(turn(server.redis, fn, { now: NOW + 249 })).resolves.toMatchObject({
+        claims: [],
+        wait: 1,
+      });
+      const { claims } = await turn(server.redis, fn, { now: NOW + 250 });
+      expect(ids(claims)).toEqual(['1']);
+    });
+
+    it('past ids that have no job, which it names', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b', 'c']);
+      await server.redis.del(`job:${fn}:1`, `job:${fn}:2`);
+      const { claims, dropped } = await turn(server.redis, fn, { slots: 1 });
+      expect([ids(claims), dropped]).toEqual([['3'], ['1', '2']]);
+    });
+
+    it('and sets the wake marker again when it leaves jobs behind', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await server.redis.del(`wake:${fn}`);
+      await expect(turn(server.redis, fn, { slots: 1 })).resolves.toMatchObject({ wait: 0 });
+      await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
+      await server.redis.del(`wake:${fn}`);
+      await turn(server.redis, fn, { slots: 1 });
+      await expect(server.redis.exists(`wake:${fn}`)).resolves.toBe(0);
+    });
+  });
+
+  describe('settles', () => {
+    it('nothing that is not leased', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      const outcomes = ['1:1', 'success', 'x', '', '9:1', 'error', 'x', '{}', '1:1', 'released', '', ''];
+      await expect(turn(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({
+        refused: ['1:1', '9:1', '1:1'],
+      });
+      await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('idle');
+      await expect(server.redis.exists(`job:${fn}:9`, `lock:${fn}:1`)).resolves.toBe(0);
+    });
+
+    it('and claims in one call', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await turn(server.redis, fn, { slots: 1 });
+      const outcomes = ['1:1', 'success', 'out', ''];
+      const { refused, claims } = await turn(server.redis, fn, { slots: 1, outcomes, now: NOW + 5 });
+      expect([refused, ids(claims)]).toEqual([[], ['2']]);
+      await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
+        ...{ status: 'success', output: 'out', finished: `${NOW + 5}`, settled: '1' },
+      });
+      await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(90_000);
+      await expect(log.close()).resolves.toEqual(['create:1', 'create:2', 'start:1', 'finish:1', 'start:2']);
+    });
+
+    it('an error with its message for all and the rest for us', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      await turn(server.redis, fn, { outcomes: ['1:1', 'error', 'no disk', '{"name":"E"}'] });
+      await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
+        ...{ status: 'error', output: 'no disk', error: '{"name":"E"}' },
+      });
+    });
+
+    it('the same outcome twice, with one finish', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      const outcomes = ['1:1', 'success', 'out', ''];
+      await turn(server.redis, fn, { outcomes });
+      await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
+      await expect(server.redis.llen(`lock:${fn}:1`)).resolves.toBe(1);
+      await expect(log.close()).resolves.toEqual(ranOnce(1));
+    });
+
+    it('a release back to the front, without counting the attempt', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await turn(server.redis, fn, { slots: 1 });
+      await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+      await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
+      const { claims } = await turn(server.redis, fn, { slots: 1 });
+      expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 1 }]);
+    });
+  });
+
+  describe('recovers', () => {
+    it('a job whose lease is over, to the front, and not before', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await turn(server.redis, fn, { slots: 1 });
+      await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS - 1 });
+      await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('busy');
+      const { claims } = await turn(server.redis, fn, { slots: 1, now: NOW + LEASE_MS });
+      expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 2 }]);
+      await expect(
+        turn(server.redis, fn, { outcomes: ['1:1', 'success', 'old', ''] }),
+      ).resolves.toMatchObject({
+        refused: ['1:1'],
+      });
+    });
+
+    it('a scheduled job to where it was', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: 1 });
+      await turn(server.redis, fn);
+      await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
+      await expect(server.redis.zscore(`queue:${fn}:scheduled`, '1')).resolves.toBe('0');
+    });
+
+    it('no job more than maxStalls times: then it ends as JOB_STALLED', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await enqueue(server.redis, fn, ['a']);
+      for (const now of [NOW, NOW + LEASE_MS]) await turn(server.redis, fn, { now });
+      await expect(turn(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({
+        claims: [],
+      });
+      const job = await server.redis.hgetall(`job:${fn}:1`);
+      expect(job).toMatchObject({ status: 'error', stalls: '2', output: expect.stringContaining('2 times') });
+      expect(JSON.parse(job['error'] ?? '')).toMatchObject({ code: 'JOB_STALLED', message: job['output'] });
+      await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(90_000);
+      await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'start:1', 'finish:1']);
+    });
+
+    it('no job that somebody else has finished or deleted', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await turn(server.redis, fn);
+      await server.redis.hset(`job:${fn}:1`, 'status', 'success');
+      await server.redis.del(`job:${fn}:2`);
+      await expect(turn(server.redis, fn, { now: NOW + LEASE_MS })).resolves.toMatchObject({ claims: [] });
+      await expect(server.redis.exists(`job:${fn}:2`, `queue:${fn}:normal`, `lease:${fn}`)).resolves.toBe(0);
+    });
+  });
+});
