@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { JobFailedError, JobNotFoundError, NoWorkersError, WaitTimeoutError } from '../../lib/job/errors.js';
-import { defineJob } from '../../lib/job/job-definition.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { claimInOrder, claimOne, inputOf } from './claiming.js';
+import { claimInOrder } from './claiming.js';
+import { codecContract } from './codec-contract.js';
 import { observableContract } from './observable-contract.js';
 import type { ClientRig } from './rig.js';
 
@@ -222,56 +222,10 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       });
     });
 
-    describe('codecs', () => {
-      it('json hands over what is not JSON as the string it is', async () => {
-        const fn = rig.fn();
-        const received: unknown[] = [];
-        await runWorker(rig.source(), fn, (input) => void received.push(input));
-        const words = ['hello', '', '{"a":', 'é€😀', '[1]', 'null'];
-        for (const word of words) await rig.submit(fn, word);
-        await client.result(fn, words.length, { timeout: 10 });
-        expect(received).toEqual(['hello', '', '{"a":', 'é€😀', [1], null]);
-      });
-
-      it('json writes undefined as null', async () => {
-        const fn = rig.fn();
-        await runWorker(rig.source(), fn, () => undefined);
-        await expect(client.call(fn, undefined, { timeout: 10 })).resolves.toBeNull();
-      });
-
-      it('text passes strings as they are', async () => {
-        const job = defineJob<string, string>(rig.fn(), { codec: 'text' });
-        await runWorker(rig.source(), job, (input) => `${input as string}!`);
-        await expect(client.call(job, '"{', { timeout: 10 })).resolves.toBe('"{!');
-        await expect(rig.stored(job.name, '1')).resolves.toEqual({ status: 'success', output: '"{!' });
-      });
-
-      it('msgpack passes bytes', async () => {
-        const job = defineJob<{ bytes: Uint8Array }>(rig.fn(), { codec: 'msgpack' });
-        await runWorker(rig.source(), job, echo);
-        const input = { bytes: new Uint8Array([0, 255, 13, 10]) };
-        await expect(client.call(job, input, { timeout: 10 })).resolves.toEqual(input);
-      });
-
-      it('of a definition hold where only its name is given, once it is registered', async () => {
-        const job = defineJob<string>(rig.fn(), { codec: 'text' });
-        const knowing = rig.client();
-        knowing.register(job);
-        await knowing.run(job.name, 'plain');
-        const source = rig.source();
-        await expect(claimOne(source, job.name).then(inputOf)).resolves.toBe('plain');
-        await source.close();
-      });
-
-      it('of the client hold where a definition has none', async () => {
-        const fn = rig.fn();
-        await rig.client({ codec: 'text' }).run(fn, 'plain');
-        const source = rig.source();
-        await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('plain');
-        await source.close();
-      });
-    });
-
+    codecContract(
+      () => rig,
+      () => client,
+    );
     observableContract(
       () => rig,
       () => client,

@@ -1,0 +1,109 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Claim, JobSource } from '../../lib/job/job-source.js';
+import { until } from '../support/until.js';
+import { claimOne, failure, released, success } from './claiming.js';
+import type { SourceRig } from './rig.js';
+
+/** The part of the contract that is about handing outcomes over, and leaving. */
+export function settleContract(
+  rigOf: () => SourceRig,
+  open: (fn: string | string[]) => Promise<JobSource>,
+): void {
+  describe('settle', () => {
+    it('ends a job with its output', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      await expect(source.settle([success(await claimOne(source, fn), '"out"')])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: '"out"' });
+    });
+
+    it("ends a job with its error's message", async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      await expect(source.settle([failure(await claimOne(source, fn), 'no disk')])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'error', output: 'no disk' });
+    });
+
+    it('gives a released job back to the front, and the attempt does not count', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      for (const input of ['a', 'b']) await rigOf().submit(fn, input);
+      const claim = await claimOne(source, fn);
+      await expect(source.settle([released(claim)])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, claim.id)).resolves.toMatchObject({ status: 'idle' });
+      const again = await claimOne(source, fn);
+      expect(again).toMatchObject({ id: claim.id, attempts: 1 });
+      expect(again.token).toBeGreaterThan(claim.token);
+    });
+
+    it('refuses whoever released the job, and leaves it to who holds it now', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      const first = await claimOne(source, fn);
+      await source.settle([released(first)]);
+      const second = await claimOne(source, fn);
+      await source.settle([released(first)]);
+      await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'busy' });
+      await expect(source.settle([success(second, 'mine')])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'mine' });
+    });
+
+    it('takes many outcomes of several functions in one call', async () => {
+      const functions = [rigOf().fn(), rigOf().fn()];
+      const source = await open(functions);
+      const claims: Claim[] = [];
+      for (const fn of functions) {
+        for (let i = 0; i < 3; i++) await rigOf().submit(fn, `${i}`);
+        for (let i = 0; i < 3; i++) claims.push(await claimOne(source, fn));
+      }
+      await expect(source.settle(claims.map((claim) => success(claim, claim.id)))).resolves.toEqual([]);
+      const states = await Promise.all(claims.map(({ fn, id }) => rigOf().stored(fn, id)));
+      expect(states).toEqual(claims.map(({ id }) => ({ status: 'success', output: id })));
+    });
+
+    it('accepts an outcome that is sent again', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      const outcome = success(await claimOne(source, fn), 'once');
+      await expect(source.settle([outcome])).resolves.toEqual([]);
+      await expect(source.settle([outcome])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'once' });
+    });
+  });
+
+  describe('close', () => {
+    it('gives back what was claimed and not handed out', async () => {
+      const fn = rigOf().fn();
+      const leaving = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      const abort = new AbortController();
+      const claiming = leaving.claim(new Map([[fn, 1]]), abort.signal);
+      await new Promise(setImmediate);
+      abort.abort();
+      await leaving.settle((await claiming).map(released));
+      await leaving.close();
+      await until(async () => (await rigOf().stored(fn, id)).status === 'idle');
+      await expect(claimOne(await open(fn), fn)).resolves.toMatchObject({ id, attempts: 1 });
+    });
+
+    it('ends a claim that waits', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const abort = new AbortController();
+      const claiming = source.claim(new Map([[fn, 1]]), abort.signal);
+      abort.abort();
+      await source.close();
+      await expect(claiming).resolves.toEqual([]);
+    });
+
+    it('may be called again', async () => {
+      const source = await open(rigOf().fn());
+      await source.close();
+      await expect(source.close()).resolves.toBeUndefined();
+    });
+  });
+}
