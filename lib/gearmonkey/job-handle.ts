@@ -1,7 +1,13 @@
 import type { Observable } from 'rxjs';
 import type { Job, JobProgress } from '../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
-import type { GearMonkeyClient } from './client.js';
+
+/** What a handle asks its client for. */
+export interface JobReader {
+  progress(ref: FunctionRef, id: string): Observable<JobProgress>;
+  getOrThrow<F extends FunctionRef>(ref: F, id: string): Promise<Job<InputOf<F>, OutputOf<F>>>;
+  result<F extends FunctionRef>(ref: F, id: string, options: { timeout?: number }): Promise<OutputOf<F>>;
+}
 
 /** A job that was enqueued. */
 export class JobHandle<F extends FunctionRef = FunctionRef> {
@@ -9,7 +15,7 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   readonly progress$: Observable<JobProgress>;
 
   constructor(
-    private readonly client: GearMonkeyClient,
+    private readonly client: JobReader,
     private readonly ref: F,
     readonly fn: string,
     readonly id: string,

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
-import { DEFAULT_MAX_PAYLOAD_BYTES } from '../gearmonkey/client.js';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../gearmonkey/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../job/errors.js';
 import { functionName, type AnyJobDefinition, type FunctionRef } from '../job/job-definition.js';
