@@ -5,6 +5,7 @@ import {
   OnCreate,
   OnProgress,
   Worker,
+  progress,
   type JobEvent,
   type JobProgress,
   type ProgressUpdate,
@@ -21,19 +22,20 @@ export class Accepted {
     return `${width}x${height}`;
   }
   @Worker(resize, { concurrency: 2 })
-  async promise(_: Size, job: RunningJob<Size>): Promise<string> {
+  async promise(_value: Size, job: RunningJob<Size>): Promise<string> {
     return job.id;
   }
   @Worker(resize)
-  async *generator(_: Size): AsyncGenerator<ProgressUpdate, string> {
+  async *generator(_value: Size): AsyncGenerator<ProgressUpdate, string> {
+    yield progress(1, 2);
     return output;
   }
   @Worker(resize)
-  observable(_: Size): Observable<ProgressUpdate | string> {
+  observable(_value: Size): Observable<ProgressUpdate | string> {
     throw new Error(output);
   }
   @Worker(resize)
-  wider(_: { width: number }): string {
+  wider(_value: { width: number }): string {
     return output;
   }
   @Worker(resize)
@@ -57,7 +59,7 @@ export class Accepted {
     return input.text;
   }
   @Worker(mail)
-  anyOutput(_: { to: string }) {
+  anyOutput(_value: { to: string }) {
     return { sent: new Date() };
   }
   @Worker('anything')
@@ -67,7 +69,7 @@ export class Accepted {
   @Worker('anything', { instance: 'legacy' })
   empty() {}
   @OnCreate(resize)
-  created(_: JobEvent) {}
+  created(_value: JobEvent) {}
   @OnProgress('resize')
   async progressed({ dividend }: JobProgress) {
     return dividend;
@@ -80,40 +82,41 @@ export class Accepted {
 export class Refused {
   // @ts-expect-error the input is a Size
   @Worker(resize)
-  input(_: string): string {
+  input(_value: string): string {
     return output;
   }
   // @ts-expect-error the output is a string
   @Worker(resize)
-  output(_: Size): number {
+  output(_value: Size): number {
     return 1;
   }
   // @ts-expect-error a Promise of the wrong output
   @Worker(resize)
-  async promise(_: Size): Promise<number> {
+  async promise(_value: Size): Promise<number> {
     return 1;
   }
   // @ts-expect-error a generator of the wrong output
   @Worker(resize)
-  async *generator(_: Size): AsyncGenerator<ProgressUpdate, number> {
+  async *generator(_value: Size): AsyncGenerator<ProgressUpdate, number> {
+    yield progress(1, 2);
     return 1;
   }
   // @ts-expect-error the handler gets the parsed input
   @Worker(measure)
-  unparsed(_: { text: string }): number {
+  unparsed(_value: { text: string }): number {
     return 1;
   }
   // @ts-expect-error the handler returns what the schema takes
   @Worker(measure)
-  transformed(_: { text: number }): string {
+  transformed(_value: { text: number }): string {
     return output;
   }
   // @ts-expect-error a property that the definition does not have
   @Worker(mail)
-  property(_: number) {}
+  property(_value: number) {}
   // @ts-expect-error no such option
   @Worker(resize, { concurency: 2 })
-  option(_: Size): string {
+  option(_value: Size): string {
     return output;
   }
   // @ts-expect-error neither a name nor a definition
@@ -121,5 +124,5 @@ export class Refused {
   name() {}
   // @ts-expect-error an event is no progress
   @OnCreate(resize)
-  created(_: JobProgress) {}
+  created(_value: JobProgress) {}
 }

@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  machinePaths,
+  tooLong,
+  vagueFolders,
+  violations,
+  type Arrows,
+  type Sources,
+} from './support/architecture.js';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const MAX_LINES = 250;
+
+const SYSTEM = ['job', 'worker', 'redis', 'nest'];
+const CORE = [...SYSTEM, 'gearmonkey', 'memory'];
+const ARROWS: Arrows = {
+  job: [],
+  worker: ['job'],
+  redis: ['job'],
+  gearmonkey: ['job', 'worker', 'redis'],
+  memory: ['job', 'gearmonkey'],
+  nest: ['job', 'worker', 'redis', 'gearmonkey', 'memory'],
+  index: CORE,
+  qless: SYSTEM,
+  jq: [...SYSTEM, 'qless'],
+  jobd: SYSTEM,
+  // Nothing above may import these: they are on nobody's list.
+  dashboard: [...CORE, 'index'],
+  metrics: [...CORE, 'index'],
+  health: [...CORE, 'index'],
+  testing: [...CORE, 'index'],
+  cli: [...CORE, 'index', 'qless', 'jq', 'jobd', 'testing'],
+};
+
+/** Split in two, so that this file does not break its own rule. */
+const MACHINE_PATHS = [
+  ['/wo', 'rk/'],
+  ['/ro', 'ot/'],
+  ['/tmp/pro', 'be'],
+].map((halves) => halves.join(''));
+
+/** What git knows or would add. */
+function repositoryFiles(): string[] {
+  const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+  });
+  return list
+    .toString()
+    .split('\0')
+    .filter((path) => path && existsSync(join(root, path)));
+}
+
+const paths = repositoryFiles();
+const read = (chosen: readonly string[]): Sources =>
+  new Map(chosen.map((path) => [path, readFileSync(join(root, path), 'utf8')]));
+const lib = paths.filter((path) => path.startsWith('lib/'));
+
+describe('lib', () => {
+  it('imports along the arrows of the design, without cycles, any, non-null ! or silenced errors', () => {
+    const sources = read(lib.filter((path) => path.endsWith('.ts')));
+    expect(sources.size).toBeGreaterThan(40);
+    expect(violations(sources, ARROWS)).toEqual([]);
+  });
+
+  it(`has no file of more than ${MAX_LINES} lines`, () => {
+    expect(tooLong(read(lib), MAX_LINES)).toEqual([]);
+  });
+
+  it('has no folder that is named for a kind of file', () => {
+    expect(vagueFolders(lib)).toEqual([]);
+  });
+});
+
+describe('package.json', () => {
+  it('exports exactly the folders with an index.ts', () => {
+    const folders = readdirSync(join(root, 'lib'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && existsSync(join(root, 'lib', entry.name, 'index.ts')))
+      .map(({ name }) => `./${name}`);
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      exports: Record<string, unknown>;
+    };
+    expect(Object.keys(exports).sort()).toEqual(['.', './package.json', ...folders].sort());
+  });
+});
+
+describe('the repository', () => {
+  it('names no path of one machine', () => {
+    expect(machinePaths(read(paths), MACHINE_PATHS)).toEqual([]);
+  });
+});
+
+describe('the checks themselves', () => {
+  const made = (files: Record<string, string>) => violations(new Map(Object.entries(files)), ARROWS);
+
+  it.each([
+    ['an import against the arrows', "import { a } from '../nest/a.js';"],
+    ['a type import', "import type { A } from '../nest/a.js';"],
+    ['a re-export', "export * from '../nest/a.js';"],
+    ['a dynamic import', "const a = await import('../nest/a.js');"],
+    ['an import type', "let a: import('../nest/a.js').A;"],
+  ])('find %s', (_, text) => {
+    expect(made({ 'lib/job/b.ts': text, 'lib/nest/a.ts': '' })).toEqual([
+      'lib/job/b.ts imports lib/nest/a.ts: "job" may import nothing',
+    ]);
+  });
+
+  it('know which system may use which, and that nobody uses the tools', () => {
+    const importing = (from: string, to: string) =>
+      made({ [`lib/${from}/a.ts`]: `import '../${to}/b.js';`, [`lib/${to}/b.ts`]: '' }).length;
+    expect(importing('jq', 'qless')).toBe(0);
+    expect(importing('qless', 'jq')).toBe(1);
+    expect(importing('jobd', 'qless')).toBe(1);
+    expect(importing('qless', 'gearmonkey')).toBe(1);
+    expect(importing('worker', 'redis')).toBe(1);
+    for (const tool of ['dashboard', 'metrics', 'health', 'testing', 'cli']) {
+      expect(importing('nest', tool)).toBe(1);
+    }
+  });
+
+  it('find cycles between files, folders without a place, and imports from outside lib', () => {
+    const one = "import './b.js';";
+    const two = "import './a.js';";
+    expect(made({ 'lib/job/a.ts': one, 'lib/job/b.ts': two })).toEqual([
+      'cycle: lib/job/a.ts -> lib/job/b.ts -> lib/job/a.ts',
+    ]);
+    expect(made({ 'lib/extra/a.ts': '' })).toEqual([
+      'lib/extra/a.ts: the folder "extra" has no place in the architecture',
+    ]);
+    expect(made({ 'lib/job/a.ts': "import '../../test/a.js';" })).toHaveLength(1);
+  });
+
+  it('find any, a non-null ! and silenced errors, and not the words in strings and comments', () => {
+    const text = [
+      'const a: any = 1;',
+      'const b = a!;',
+      '// @ts-ignore',
+      '// @ts-expect-error',
+      "const c = 'any'; // any! of them",
+      'const d = a as Record<string, any>;',
+    ];
+    expect(made({ 'lib/job/a.ts': text.join('\n') })).toEqual([
+      'lib/job/a.ts:1 any',
+      'lib/job/a.ts:2 a non-null !',
+      'lib/job/a.ts:6 any',
+      'lib/job/a.ts:3 a comment that silences the compiler',
+      'lib/job/a.ts:4 a comment that silences the compiler',
+    ]);
+  });
+
+  it('find long files, vague folders and paths of one machine', () => {
+    const long = 'x\n'.repeat(MAX_LINES + 1);
+    expect(tooLong(new Map([['lib/a.ts', long]]), MAX_LINES)).toEqual(['lib/a.ts has 251 lines']);
+    expect(vagueFolders(['lib/job/utils/a.ts', 'lib/utils.ts'])).toEqual(['lib/job/utils/a.ts']);
+    const [place = ''] = MACHINE_PATHS;
+    expect(machinePaths(new Map([['a.md', `one\nsee ${place}x`]]), MACHINE_PATHS)).toEqual([
+      `a.md:2 names ${place}`,
+    ]);
+  });
+});
