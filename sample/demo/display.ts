@@ -83,7 +83,7 @@ class Bars implements Display {
   }
 }
 
-const LINES = 10;
+const LINES = 5;
 
 class Lines implements Display {
   private total = 0;
@@ -112,7 +112,7 @@ class Lines implements Display {
 
   end(): void {}
 
-  /** Says something every tenth of the way. */
+  /** Says something every fifth of the way. */
   private step(line: (count: string) => string): void {
     const before = Math.floor((this.done * LINES) / this.total);
     this.done += 1;

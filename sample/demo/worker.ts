@@ -10,7 +10,8 @@ try {
   });
   app.enableShutdownHooks();
   process.once('disconnect', () => void app.close());
-  process.send?.('ready');
+  if (process.connected) process.send?.('ready');
+  else await app.close();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);
