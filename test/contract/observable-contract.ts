@@ -132,8 +132,12 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await until(() => seen.length >= 6);
       subscription.unsubscribe();
       expect(seen.map(({ id, dividend }) => `${id}:${dividend}`)).toEqual([
-        ...['1:1', '1:2', '1:3'],
-        ...['2:1', '2:2', '2:3'],
+        '1:1',
+        '1:2',
+        '1:3',
+        '2:1',
+        '2:2',
+        '2:3',
       ]);
     });
 

@@ -133,10 +133,18 @@ describe('JobWorker', () => {
 
     it('gets the input and its job', async () => {
       const handle = (input: unknown, { id, fn, attempts, input: same }: RunningJob) => ({
-        ...{ input, id, fn, attempts, same },
+        input,
+        id,
+        fn,
+        attempts,
+        same,
       });
       await expect(outcome(handle, { a: 1 })).resolves.toEqual({
-        ...{ input: { a: 1 }, id: '1', fn: 'fn', attempts: 1, same: { a: 1 } },
+        input: { a: 1 },
+        id: '1',
+        fn: 'fn',
+        attempts: 1,
+        same: { a: 1 },
       });
     });
 

@@ -43,7 +43,9 @@ describe('renew.lua', () => {
     const fn = await claimed(['a', 'b']);
     await turn(server.redis, fn, { slots: 0, outcomes: ['2:1', 'success', 'x', ''] });
     await expect(renew(server.redis, fn, NOW, ['1:1', '2:1', '1:2', '9:1'])).resolves.toEqual([
-      ...['2:1', '1:2', '9:1'],
+      '2:1',
+      '1:2',
+      '9:1',
     ]);
     await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
   });

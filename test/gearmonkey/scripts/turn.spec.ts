@@ -10,7 +10,10 @@ describe('turn.lua', () => {
   describe('claims', () => {
     it('nothing where nothing is', async () => {
       await expect(turn(server.redis, server.fn())).resolves.toEqual({
-        ...{ refused: [], claims: [], dropped: [], wait: -1 },
+        refused: [],
+        claims: [],
+        dropped: [],
+        wait: -1,
       });
     });
 
@@ -28,7 +31,11 @@ describe('turn.lua', () => {
       const { claims } = await turn(server.redis, fn);
       expect(claims).toEqual([{ id: '1', token: 1, attempts: 1, input: Buffer.from('a') }]);
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
-        ...{ status: 'busy', token: '1', attempts: '1', queue: 'normal', started: `${NOW}` },
+        status: 'busy',
+        token: '1',
+        attempts: '1',
+        queue: 'normal',
+        started: `${NOW}`,
       });
       await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + LEASE_MS}`);
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1']);
@@ -41,7 +48,10 @@ describe('turn.lua', () => {
       }
       await enqueue(server.redis, fn, ['due'], { queue: 'scheduled', score: NOW / 1000 });
       await expect(turn(server.redis, fn, { slots: 4 }).then(({ claims }) => ids(claims))).resolves.toEqual([
-        ...['7', '5', '6', '3'],
+        '7',
+        '5',
+        '6',
+        '3',
       ]);
       await expect(turn(server.redis, fn).then(({ claims }) => ids(claims))).resolves.toEqual([
         '4',
@@ -103,7 +113,10 @@ describe('turn.lua', () => {
       const { refused, claims } = await turn(server.redis, fn, { slots: 1, outcomes, now: NOW + 5 });
       expect([refused, ids(claims)]).toEqual([[], ['2']]);
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
-        ...{ status: 'success', output: 'out', finished: `${NOW + 5}`, settled: '1' },
+        status: 'success',
+        output: 'out',
+        finished: `${NOW + 5}`,
+        settled: '1',
       });
       await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(90_000);
       await expect(log.close()).resolves.toEqual(['create:1', 'create:2', 'start:1', 'finish:1', 'start:2']);
@@ -115,7 +128,9 @@ describe('turn.lua', () => {
       await turn(server.redis, fn);
       await turn(server.redis, fn, { outcomes: ['1:1', 'error', 'no disk', '{"name":"E"}'] });
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
-        ...{ status: 'error', output: 'no disk', error: '{"name":"E"}' },
+        status: 'error',
+        output: 'no disk',
+        error: '{"name":"E"}',
       });
     });
 
