@@ -30,8 +30,7 @@ describe('npm run demo', () => {
 
   it('digests every file of a folder without a server, and says so in plain lines', async () => {
     const demo = new SampleProcess(['demo', folder]);
-    await expect(demo.exit).resolves.toBe(0);
-    expect(demo.errors).toBe('');
+    await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toContain('embedded: no server, one process');
     expect(demo.output).toContain('42 of 42 files agree with a direct computation');
     expect(demo.output).toMatch(/Largest .*\n {2}large\.bin +3\.00 MB +500,000 /);
@@ -40,8 +39,7 @@ describe('npm run demo', () => {
 
   it('digests them in several processes over Redis, which sign off in the end', async () => {
     const demo = new SampleProcess(['demo', folder], { REDIS_URL: redis.url });
-    await expect(demo.exit).resolves.toBe(0);
-    expect(demo.errors).toBe('');
+    await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toMatch(/[2-4] worker processes on Redis/);
     expect(demo.output).toContain('42 of 42 files agree with a direct computation');
     await expect(redis.redis.get('count:demo-digest')).resolves.toBe('0');
@@ -51,7 +49,7 @@ describe('npm run demo', () => {
 
   it('takes so many files as it is told', async () => {
     const demo = new SampleProcess(['demo', '--files', '7', folder]);
-    await expect(demo.exit).resolves.toBe(0);
+    await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toContain('7 of 42 files');
     expect(demo.output).toContain('7 of 7 files agree');
   });
@@ -68,16 +66,20 @@ describe('npm run demo', () => {
     await Promise.all(
       demos.map(async ([args, message]) => {
         const demo = new SampleProcess(['demo', ...args]);
-        await expect(demo.exit).resolves.toBe(2);
-        expect(demo.errors).toMatch(message);
+        await expect(demo.result()).resolves.toMatchObject({
+          code: 2,
+          errors: expect.stringMatching(message),
+        });
       }),
     );
   });
 
   it('ends with 1 when Redis is not there', async () => {
     const demo = new SampleProcess(['demo', folder], { REDIS_URL: 'redis://127.0.0.1:1' });
-    await expect(demo.exit).resolves.toBe(1);
-    expect(demo.errors).toContain('ECONNREFUSED');
+    await expect(demo.result()).resolves.toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 });
 

@@ -13,8 +13,10 @@ afterEach(stopSamples);
 describe('npm run sample', () => {
   it('names the samples there are', async () => {
     const sample = new SampleProcess(['03-missing']);
-    await expect(sample.exit).resolves.toBe(2);
-    expect(sample.errors).toContain('Expected one of 01-hello, 02-progress-stream, demo');
+    await expect(sample.result()).resolves.toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('Expected one of 01-hello, 02-progress-stream, demo'),
+    });
   });
 });
 
@@ -23,14 +25,12 @@ describe('sample/01-hello', () => {
 
   it('greets without a server', async () => {
     const sample = new SampleProcess(['01-hello']);
-    await expect(sample.exit).resolves.toBe(0);
-    expect(sample).toMatchObject({ output: GREETINGS, errors: '' });
+    await expect(sample.result()).resolves.toEqual({ code: 0, output: GREETINGS, errors: '' });
   });
 
   it('greets over Redis, and signs off', async () => {
     const sample = new SampleProcess(['01-hello'], { REDIS_URL: redis.url });
-    await expect(sample.exit).resolves.toBe(0);
-    expect(sample).toMatchObject({ output: GREETINGS, errors: '' });
+    await expect(sample.result()).resolves.toEqual({ code: 0, output: GREETINGS, errors: '' });
     await expect(redis.redis.get('count:greet')).resolves.toBe('0');
     await expect(redis.redis.hget('job:greet:1', 'output')).resolves.toBe('"Hello, Ada!"');
   });

@@ -14,7 +14,7 @@ export async function stopSamples(): Promise<void> {
 /** A sample as `npm run sample -- NAME …` starts it, on the built package; without REDIS_URL unless given. */
 export class SampleProcess {
   /** The exit code; null when a signal ended it. */
-  readonly exit: Promise<number | null>;
+  private readonly exit: Promise<number | null>;
   readonly #child: ChildProcess;
   #output = '';
   #errors = '';
@@ -40,8 +40,9 @@ export class SampleProcess {
     return this.#output;
   }
 
-  get errors(): string {
-    return this.#errors;
+  /** When it has ended. */
+  async result(): Promise<{ code: number | null; output: string; errors: string }> {
+    return { code: await this.exit, output: this.#output, errors: this.#errors };
   }
 
   /** What the first match captured. @throws when the sample says nothing like it */
