@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
+
+const PACK_TIMEOUT_MS = 90_000;
+const PROJECT_TIMEOUT_MS = 120_000;
+
+/** What only other entry points, or nobody, may load. */
+const NOT_FOR_THE_ROOT =
+  /node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|@nestjs\/(swagger|terminus|testing)|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
+
+/**
+ * The same program as a module and as CommonJS: an app that ends by itself, with a typed handler whose
+ * parameters, guard and request scope lean on Nest, and a global guard that does not hold for it.
+ */
+const PROGRAM = `
+import 'reflect-metadata';
+import { Inject, Injectable, Module, Scope, UseGuards, type CanActivate, type PipeTransform } from '@nestjs/common';
+import { APP_GUARD, NestFactory, REQUEST } from '@nestjs/core';
+import { CurrentJob, GearMonkeyClient, GearMonkeyModule, Input, OnFinish, Worker, defineJob, type RunningJob } from 'nestjs-gearmonkey';
+
+const upper = defineJob<{ text: string }, string>('upper');
+const scoped = defineJob<null, string>('scoped');
+const order: string[] = [];
+
+class Upper implements PipeTransform<string, string> {
+  transform(text: string): string {
+    return text.toUpperCase();
+  }
+}
+
+class Open implements CanActivate {
+  canActivate(): boolean {
+    order.push('guarded');
+    return true;
+  }
+}
+
+class Closed implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
+@Injectable()
+class Handlers {
+  constructor(private readonly jobs: GearMonkeyClient) {}
+  async onApplicationBootstrap(): Promise<void> {
+    await this.jobs.run(upper, { text: 'early' });
+    order.push('bootstrapped');
+  }
+  @Worker(upper, { concurrency: 2 })
+  @UseGuards(Open)
+  async upper(@CurrentJob() job: RunningJob, @Input('text', Upper) text: string): Promise<string> {
+    const stored = await this.jobs.get(upper, job.id);
+    return text + ' ' + stored?.status;
+  }
+  @OnFinish(upper)
+  finished(): void {}
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class Scoped {
+  constructor(@Inject(REQUEST) private readonly job: RunningJob) {}
+  @Worker(scoped)
+  run(): string {
+    return 'job ' + this.job.id;
+  }
+}
+
+@Module({
+  imports: [GearMonkeyModule.forRoot({ connection: 'memory:' })],
+  providers: [Handlers, Scoped, { provide: APP_GUARD, useClass: Closed }],
+})
+class App {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(App, { logger: false });
+  const client = app.get(GearMonkeyClient);
+  const outputs: string[] = [await client.call(upper, { text: 'ran' }), await client.call(scoped, null)];
+  await app.close();
+  console.log([...outputs, ...order].join(', '));
+}
+void main();
+`;
+const PRINTED = 'RAN busy, job 1, bootstrapped, guarded, guarded\n';
+
+/** Prints every file that importing the root loads, as a module or by require. */
+const LOADED = `
+import { readFileSync } from 'node:fs';
+import { createRequire, register } from 'node:module';
+
+const list = 'loaded.txt';
+const hooks = 'import { appendFileSync } from "node:fs"; let list; export const initialize = (data) => { list = data; };'
+  + 'export const load = (url, context, next) => { appendFileSync(list, url + "\\\\n"); return next(url, context); };';
+register('data:text/javascript,' + encodeURIComponent(hooks), { data: list });
+await import('nestjs-gearmonkey');
+console.log(readFileSync(list, 'utf8') + Object.keys(createRequire(import.meta.url).cache).join('\\n'));
+`;
+
+describe('the package', () => {
+  let folder: string;
+  let tarball: string;
+
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    tarball = await pack(folder);
+  }, PACK_TIMEOUT_MS);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('holds what was built, the documents and nothing else', async () => {
+    const files = await packedFiles(tarball);
+    expect([...new Set(files.map((path) => path.split('/')[0]))].sort()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'dist',
+      'docs',
+      'package.json',
+    ]);
+    expect(files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/protocol.md']));
+    const scripts = (await readdir(new URL('../lib/gearmonkey/scripts', import.meta.url))).sort();
+    expect(files.filter((path) => path.endsWith('.lua')).sort()).toEqual(
+      scripts.map((name) => `dist/gearmonkey/scripts/${name}`),
+    );
+  });
+
+  it.each(['12', '11'])(
+    'compiles strictly and runs a handler with Nest %s, by import and by require',
+    async (nest) => {
+      const project = await consumer(
+        join(folder, `nest-${nest}`),
+        [
+          tarball,
+          `@nestjs/common@${nest}`,
+          `@nestjs/core@${nest}`,
+          'reflect-metadata',
+          'rxjs',
+          'typescript@6',
+          '@types/node@20',
+        ],
+        { 'by-import.mts': PROGRAM, 'by-require.cts': PROGRAM, 'loaded.mjs': LOADED },
+      );
+      await expect(run(project, process.execPath, 'out/by-import.mjs')).resolves.toBe(PRINTED);
+      await expect(run(project, process.execPath, 'out/by-require.cjs')).resolves.toBe(PRINTED);
+      const installed = await readdir(join(project, 'node_modules'));
+      expect(installed).not.toContain('zod');
+
+      const loaded = (await run(project, process.execPath, 'loaded.mjs')).split('\n');
+      expect(loaded).toEqual(
+        expect.arrayContaining([expect.stringMatching(/nestjs-gearmonkey\/dist\/index\.js$/)]),
+      );
+      expect(loaded).toEqual(expect.arrayContaining([expect.stringMatching(/node_modules\/ioredis\//)]));
+      expect(loaded.filter((path) => NOT_FOR_THE_ROOT.test(path))).toEqual([]);
+    },
+    PROJECT_TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** npm and jest hand their own settings down; a consumer has none of them. */
+const cleanEnv = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$)/i.test(name)));
+
+/** What the command printed. Rejects with everything it said. */
+export async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
+  try {
+    return (await execute(command, args, { cwd, env: cleanEnv(), timeout: 120_000 })).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${command} ${args.join(' ')}\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+export async function temporaryFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'gearmonkey-package-'));
+}
+
+/**
+ * Packs the repository, from a copy: packing builds, and others may be using `dist` now.
+ *
+ * @returns the tarball's path
+ */
+export async function pack(folder: string): Promise<string> {
+  const copy = join(folder, 'repository');
+  const listed = await run(root, 'git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard');
+  for (const path of listed.split('\0').filter(Boolean)) {
+    await mkdir(dirname(join(copy, path)), { recursive: true });
+    // A file may be deleted and not committed yet.
+    await cp(join(root, path), join(copy, path)).catch(() => undefined);
+  }
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+  await run(copy, 'npm', 'pack', '--pack-destination', folder);
+  const { name, version } = JSON.parse(await readFile(join(copy, 'package.json'), 'utf8')) as {
+    name: string;
+    version: string;
+  };
+  return join(folder, `${name}-${version}.tgz`);
+}
+
+/** Paths in a tarball, without npm's leading `package/`. */
+export async function packedFiles(tarball: string): Promise<string[]> {
+  const list = await run(dirname(tarball), 'tar', '-tzf', tarball);
+  return list
+    .split('\n')
+    .filter(Boolean)
+    .map((path) => path.replace(/^package\//, ''));
+}
+
+/** A project with these packages and files, strictly compiled. Its path. */
+export async function consumer(
+  folder: string,
+  packages: readonly string[],
+  files: Readonly<Record<string, string>>,
+): Promise<string> {
+  await mkdir(folder);
+  const all = { ...files, 'package.json': PACKAGE, 'tsconfig.json': TSCONFIG };
+  for (const [name, text] of Object.entries(all)) await writeFile(join(folder, name), text);
+  await run(folder, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', ...packages);
+  await run(folder, process.execPath, 'node_modules/typescript/bin/tsc');
+  return folder;
+}
+
+const PACKAGE = JSON.stringify({ name: 'consumer', private: true });
+const TSCONFIG = JSON.stringify({
+  compilerOptions: {
+    target: 'es2022',
+    module: 'nodenext',
+    strict: true,
+    skipLibCheck: false,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    types: ['node'],
+    outDir: 'out',
+  },
+});
