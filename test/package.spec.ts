@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
 
+const LOCK = new URL('../package-lock.json', import.meta.url);
 const PACK_TIMEOUT_MS = 90_000;
 const PROJECT_TIMEOUT_MS = 120_000;
 
@@ -156,4 +158,15 @@ describe('the package', () => {
     },
     PROJECT_TIMEOUT_MS,
   );
+});
+
+describe('package-lock.json', () => {
+  it('lists the optional packages of every system, without which `npm ci` fails', () => {
+    const { packages } = JSON.parse(readFileSync(LOCK, 'utf8')) as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+    };
+    const asked = Object.values(packages).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
+    // After a change of dependencies: node scripts/complete-lock.mjs
+    expect(asked.filter((name) => !packages[`node_modules/${name}`])).toEqual([]);
+  });
 });

@@ -1,0 +1,35 @@
+/**
+ * Adds to package-lock.json the optional packages of other systems that the registry did not offer when
+ * the lock was made. `npm ci` refuses a lock without them, though it would install none of them here.
+ *
+ *   node scripts/complete-lock.mjs     after a change of dependencies, where the registry is incomplete
+ *
+ * The versions are those that the packages themselves ask for; the system is read from the name.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const LOCK = new URL('../package-lock.json', import.meta.url);
+const SYSTEM =
+  /-(darwin|linux|win32|freebsd|android|openharmony)-(arm64|arm|x64|ia32|ppc64|s390x|riscv64|loong64)(?:-(gnu|musl|\w+))?/;
+
+function entryOf(name, version) {
+  const [, os, cpu, abi = ''] =
+    SYSTEM.exec(name) ?? fail(`The system of ${name} can't be read from its name.`);
+  const libc = os === 'linux' ? { libc: [abi.startsWith('musl') ? 'musl' : 'glibc'] } : {};
+  return { version, cpu: [cpu], dev: true, ...libc, optional: true, os: [os] };
+}
+
+function fail(message) {
+  throw new Error(message);
+}
+
+const lock = JSON.parse(readFileSync(LOCK, 'utf8'));
+const missing = Object.values(lock.packages)
+  .flatMap(({ optionalDependencies = {} }) => Object.entries(optionalDependencies))
+  .filter(([name]) => !lock.packages[`node_modules/${name}`]);
+for (const [name, version] of missing) lock.packages[`node_modules/${name}`] = entryOf(name, version);
+lock.packages = Object.fromEntries(
+  Object.entries(lock.packages).sort(([one], [other]) => one.localeCompare(other, 'en')),
+);
+writeFileSync(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
+console.log(`complete-lock: ${missing.length} packages added`);
