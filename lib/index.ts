@@ -1,7 +1,16 @@
 export * from './job/errors.js';
+export * from './job/abort-errors.js';
+export * from './job/server-errors.js';
 export * from './job/job.js';
 export { codecOf, type Codec, type CodecName, type Payload } from './job/codec.js';
 export type { Duration } from './job/duration.js';
+export {
+  RetryLaterError,
+  UnrecoverableError,
+  type Backoff,
+  type JobRetryOptions,
+  type RetryOptions,
+} from './job/retry.js';
 export * from './job/job-definition.js';
 export type { Claim, JobSource, Outcome, Slots } from './job/job-source.js';
 export * from './worker/job-handler.js';
@@ -24,3 +33,4 @@ export {
 } from './nest/observer.decorators.js';
 export { getClientToken } from './nest/tokens.js';
 export { Worker, type WorkerDecoratorOptions } from './nest/worker.decorator.js';
+export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';

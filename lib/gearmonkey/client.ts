@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
-import { JobFailedError, JobNotFoundError, NoWorkersError } from '../job/errors.js';
+import type { Payload } from '../job/codec.js';
+import { JobFailedError, JobNotFoundError, NotCancellableError, NoWorkersError } from '../job/errors.js';
 import type { Job, JobEvent, JobProgress } from '../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 import { JobFeed } from './job-feed.js';
@@ -71,7 +72,11 @@ export class GearMonkeyClient {
     options: RunManyOptions = {},
   ): Promise<JobHandle<F>[]> {
     const placement = placementOf(options);
-    const payloads = await Promise.all(inputs.map((input) => this.functions.encode(ref, input)));
+    const payloads: Payload[] = [];
+    for (const input of inputs) {
+      const payload = this.functions.encode(ref, input);
+      payloads.push(payload instanceof Promise ? await payload : payload);
+    }
     if (options.rollCall) await this.requireWorkers(ref);
     const ids =
       payloads.length === 0 ? [] : await this.store.enqueue(this.functions.nameOf(ref), payloads, placement);
@@ -107,6 +112,21 @@ export class GearMonkeyClient {
   ): Promise<OutputOf<F>> {
     const wait = this.wait(ref, waitOf(options.timeout));
     return outputOf(await untilFinal(String(id), wait));
+  }
+
+  /**
+   * Ends a job wherever it is: waiting, scheduled, retrying, or running on a worker of ours, whose handler is
+   * told by `job.signal`. To plain readers it is an error whose output says "cancelled".
+   *
+   * @returns false when it had finished before
+   * @throws JobNotFoundError · NotCancellableError when a plain worker runs it
+   */
+  async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
+    const fn = this.functions.nameOf(ref);
+    const came = await this.store.cancel(fn, String(id));
+    if (came === 'missing') throw new JobNotFoundError(fn, String(id));
+    if (came === 'running') throw new NotCancellableError(fn, String(id));
+    return came === 'cancelled';
   }
 
   /** How many workers are registered for the function. @throws NoWorkersError when it isn't at least one */
@@ -174,7 +194,8 @@ export class GearMonkeyClient {
 
   private async enqueueOne(ref: FunctionRef, input: unknown, options: RunOptions): Promise<string> {
     const placement = placementOf(options);
-    const payload = await this.functions.encode(ref, input);
+    const encoded = this.functions.encode(ref, input);
+    const payload = encoded instanceof Promise ? await encoded : encoded;
     if (options.rollCall) await this.requireWorkers(ref);
     const [id] = await this.store.enqueue(this.functions.nameOf(ref), [payload], placement);
     return id as string;

@@ -1,32 +1,63 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Cluster, Redis } from 'ioredis';
 import type { Payload } from '../job/codec.js';
 import { withDeadline } from '../job/deadline.js';
-import { ConnectionError, EnqueueTimeoutError, GearMonkeyError } from '../job/errors.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
+import { messageOf } from '../job/errors.js';
+import { EnqueueTimeoutError, NotDurableError, RefusedError } from '../job/server-errors.js';
+import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
+import { isReply, isTransientReply } from '../redis/redis-errors.js';
 import type { Placement } from './job-store.js';
 import { keysOf } from './protocol.js';
-import { isTransientReply } from '../redis/redis-errors.js';
 import * as scripts from './scripts.js';
 
 /** Jobs that one script call creates at most. */
-const MAX_BATCH = 1000;
-const TRANSIENT_RETRY_MS = 50;
+const MAX_BATCH = 250;
+/** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
+const LANES = 4;
+const RETRY_MS = 50;
+/** The part of the timeout in which others may join a call that waits: its deadline is the first one's. */
+const JOIN_PART = 0.1;
+/** How long one WAIT may hold up the connection. */
+const WAIT_MS = 250;
 
-interface Batch {
+export interface EnqueuerOptions {
+  /** Milliseconds until an enqueue is given up. */
+  readonly timeout: number;
+  /** How many replicas must have the jobs before they count as enqueued. */
+  readonly replicas?: number;
+}
+
+interface Call {
   readonly fn: string;
   readonly placement: Placement;
   readonly inputs: Payload[];
+  /** When it is given up, by `performance.now()`. */
+  readonly until: number;
+  /** What the server has acknowledged; replicas may not have it yet. */
+  created?: string[];
+}
+
+interface Batch extends Call {
   readonly ids: Promise<string[]>;
+}
+
+/** A sender's calls are numbered, so that one that is sent again after a lost reply creates nothing twice. */
+interface Lane {
+  readonly key: string;
+  calls: number;
+  last: Promise<unknown>;
 }
 
 /** Creates jobs. What is enqueued for the same queue in the same tick is one call. */
 export class Enqueuer {
   private batches = new Map<string, Batch>();
+  private readonly lanes = new Map<string, Lane[]>();
+  private readonly sender = randomUUID();
 
   constructor(
     private readonly connection: RedisConnection,
-    /** Milliseconds until an enqueue is given up. */
-    private readonly timeout: number,
+    private readonly options: EnqueuerOptions,
   ) {}
 
   async add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
@@ -38,67 +69,114 @@ export class Enqueuer {
   }
 
   private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
-    const key = JSON.stringify([fn, placement.queue, placement.score]);
+    const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
-    if (!batch || batch.inputs.length + inputs.length > MAX_BATCH) {
-      batch = this.open(fn, placement);
+    if (!batch || batch.inputs.length + inputs.length > MAX_BATCH || this.isOld(batch)) {
+      batch = this.open(key, fn, placement);
       this.batches.set(key, batch);
     }
     const from = batch.inputs.length;
+    const mine = (ids: readonly string[]) => ids.slice(from, from + inputs.length);
     batch.inputs.push(...inputs);
-    const ids = await batch.ids;
-    return ids.slice(from, from + inputs.length);
+    try {
+      return mine(await batch.ids);
+    } catch (error) {
+      throw error instanceof NotDurableError ? new NotDurableError(fn, mine(error.ids), error.reason) : error;
+    }
   }
 
-  private open(fn: string, placement: Placement): Batch {
-    const inputs: Payload[] = [];
-    const ids = new Promise<string[]>((resolve, reject) => {
-      process.nextTick(() => {
-        this.batches = new Map();
-        this.send(fn, inputs, placement).then(resolve, reject);
-      });
-    });
-    return { fn, placement, inputs, ids };
+  private isOld({ until }: Batch): boolean {
+    return performance.now() > until - this.options.timeout * (1 - JOIN_PART);
   }
 
-  private send(fn: string, inputs: Payload[], placement: Placement): Promise<string[]> {
-    let lastError: unknown;
-    const attempt = async (until: number): Promise<string[]> => {
-      try {
-        return await this.sendOnce(fn, inputs, placement, until - performance.now());
-      } catch (error) {
-        lastError = error;
-        if (!isTransientReply(error)) throw error;
-        await delay(TRANSIENT_RETRY_MS, undefined, { ref: false });
-        return attempt(until);
-      }
-    };
-    const late = () => new EnqueueTimeoutError(fn, this.timeout, lastError);
-    return withDeadline(attempt(performance.now() + this.timeout), this.timeout, late).catch(
-      (error: unknown) => {
-        if (error instanceof GearMonkeyError) throw error;
-        throw new ConnectionError(`A job of "${fn}" may not have been enqueued`, error);
+  /** Collects until the tick is over and a lane is free. */
+  private open(key: string, fn: string, placement: Placement): Batch {
+    const call: Call = { fn, placement, inputs: [], until: performance.now() + this.options.timeout };
+    const lane = this.laneOf(fn);
+    const sent = Promise.all([lane.last, new Promise<void>((resolve) => process.nextTick(resolve))]).then(
+      () => {
+        if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
+        return this.send(lane, call);
       },
     );
+    const last = sent.catch(() => undefined);
+    lane.last = last;
+    const late = () =>
+      call.created
+        ? new NotDurableError(fn, call.created, 'no replica said in time that it has them')
+        : new EnqueueTimeoutError(fn, this.options.timeout);
+    return Object.assign(call, { ids: withDeadline(sent, this.options.timeout, late) });
   }
 
-  private async sendOnce(
-    fn: string,
-    inputs: Payload[],
-    { queue, score }: Placement,
-    timeout: number,
-  ): Promise<string[]> {
-    const redis = await this.connection.ready(timeout).catch((error: unknown) => {
-      throw new EnqueueTimeoutError(fn, this.timeout, error);
-    });
-    const keys = keysOf(fn);
-    const last = await scripts.enqueue.run(
-      redis,
-      [keys.ids, keys.jobs, keys[queue], keys.channel, keys.wake],
-      Date.now(),
-      score ?? '',
-      inputs,
-    );
-    return inputs.map((_, index) => String(last - inputs.length + 1 + index));
+  /** The lanes take turns. */
+  private laneOf(fn: string): Lane {
+    let lanes = this.lanes.get(fn);
+    if (!lanes) {
+      const key = (lane: number) => `${keysOf(fn).senders}${this.sender}:${lane}`;
+      lanes = Array.from({ length: LANES }, (_, lane) => ({
+        key: key(lane),
+        calls: 0,
+        last: Promise.resolve(),
+      }));
+      this.lanes.set(fn, lanes);
+    }
+    const lane = lanes.shift() as Lane;
+    lanes.push(lane);
+    return lane;
   }
+
+  /** Until the server has answered or the time is up: a broken connection or a refusal for now is no answer. */
+  private async send(lane: Lane, call: Call): Promise<string[]> {
+    const { fn, until } = call;
+    lane.calls += 1;
+    let lastError: unknown;
+    for (;;) {
+      const left = until - performance.now();
+      if (left <= 0) throw new EnqueueTimeoutError(fn, this.options.timeout, lastError);
+      try {
+        const redis = await this.connection.ready(left);
+        call.created = await create(redis, lane, call);
+        return await this.durable(redis, call, call.created);
+      } catch (error) {
+        if (error instanceof NotDurableError || this.connection.isClosed) throw error;
+        if (isReply(error) && !isTransientReply(error)) throw new RefusedError(`A job of "${fn}"`, error);
+        lastError = error;
+        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+      }
+    }
+  }
+
+  /** Waits in short calls, since others use the connection too. @throws NotDurableError */
+  private async durable(redis: Redis | Cluster, { fn, until }: Call, ids: string[]): Promise<string[]> {
+    const { replicas } = this.options;
+    if (replicas === undefined) return ids;
+    try {
+      for (;;) {
+        const left = Math.floor(until - performance.now());
+        const reached = (await redis.call('WAIT', replicas, Math.max(1, Math.min(left, WAIT_MS)))) as number;
+        if (reached >= replicas) return ids;
+        if (left <= WAIT_MS) throw new Error(`only ${reached} of ${replicas} replicas have them`);
+      }
+    } catch (error) {
+      throw new NotDurableError(fn, ids, messageOf(error));
+    }
+  }
+}
+
+async function create(
+  redis: Redis | Cluster,
+  lane: Lane,
+  { fn, inputs, placement: { queue, score, options } }: Call,
+): Promise<string[]> {
+  const { ids, jobs, channel, wake, [queue]: target } = keysOf(fn);
+  const last = await scripts.enqueue.run(
+    redis,
+    [ids, jobs, target, channel, wake, lane.key],
+    Date.now(),
+    lane.calls,
+    score ?? '',
+    options ?? '',
+    [...inputs],
+  );
+  return inputs.map((_, index) => String(last - inputs.length + 1 + index));
 }

@@ -14,6 +14,9 @@ export interface JobFollower {
 /** Who follows a whole function. */
 export type FeedObserver = Partial<Pick<JobListener, 'event' | 'progress'>>;
 
+/** How long a feed that nobody uses stays open. */
+const LINGER_MS = 500;
+
 /**
  * One function's channels, listened to while anybody is interested. Messages reach the followers of
  * their job by its id, so that 100,000 followers cost no more a message than one.
@@ -26,6 +29,7 @@ export class JobFeed {
   private subscription: Promise<() => void> | undefined;
   private users = 0;
   private listening = false;
+  private linger?: NodeJS.Timeout;
 
   constructor(
     private readonly store: JobStore,
@@ -38,6 +42,7 @@ export class JobFeed {
   /** Resolves once messages arrive. Every `open` wants one `release`. */
   async open(): Promise<void> {
     this.users += 1;
+    clearTimeout(this.linger);
     this.subscription ??= this.store.listen(this.fn, this.listener);
     await this.subscription;
     this.listening = true;
@@ -48,9 +53,13 @@ export class JobFeed {
     return this.listening;
   }
 
+  /** The feed lingers, so that calls one after another share a subscription. */
   release(): void {
     this.users -= 1;
-    if (this.users > 0) return;
+    if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
+  }
+
+  private end(): void {
     this.poller.stop();
     this.onUnused();
     this.subscription?.then(

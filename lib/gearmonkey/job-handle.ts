@@ -6,26 +6,32 @@ import type { FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 export interface JobReader {
   progress(ref: FunctionRef, id: string): Observable<JobProgress>;
   getOrThrow<F extends FunctionRef>(ref: F, id: string): Promise<Job<InputOf<F>, OutputOf<F>>>;
+  cancel(ref: FunctionRef, id: string): Promise<boolean>;
   result<F extends FunctionRef>(ref: F, id: string, options: { timeout?: number }): Promise<OutputOf<F>>;
 }
 
 /** A job that was enqueued. */
 export class JobHandle<F extends FunctionRef = FunctionRef> {
-  /** Progress from now on; completes when the job has finished. */
-  readonly progress$: Observable<JobProgress>;
-
   constructor(
     private readonly client: JobReader,
     private readonly ref: F,
     readonly fn: string,
     readonly id: string,
-  ) {
-    this.progress$ = client.progress(ref, id);
+  ) {}
+
+  /** Progress from now on; completes when the job has finished. */
+  get progress$(): Observable<JobProgress> {
+    return this.client.progress(this.ref, this.id);
   }
 
   /** The job as it is now. @throws JobNotFoundError when it has expired */
   get(): Promise<Job<InputOf<F>, OutputOf<F>>> {
     return this.client.getOrThrow(this.ref, this.id);
+  }
+
+  /** As `GearMonkeyClient.cancel`. */
+  cancel(): Promise<boolean> {
+    return this.client.cancel(this.ref, this.id);
   }
 
   /**

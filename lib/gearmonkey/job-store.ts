@@ -7,7 +7,12 @@ export interface Placement {
   readonly queue: Queue;
   /** Seconds since 1970 from which a job in `scheduled` may run. */
   readonly score?: number;
+  /** The jobs' own options, as JSON. */
+  readonly options?: string;
 }
+
+/** What came of a cancellation. */
+export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'running';
 
 /** A job's hash as it is stored: field names to bytes. */
 export type StoredJob = ReadonlyMap<string, Uint8Array>;
@@ -25,7 +30,7 @@ export interface JobStore {
   /**
    * Creates jobs; returns their ids in order.
    *
-   * @throws EnqueueTimeoutError when it isn't acknowledged in time
+   * @throws EnqueueTimeoutError when it isn't acknowledged in time · RefusedError · NotDurableError
    */
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]>;
 
@@ -34,6 +39,9 @@ export interface JobStore {
 
   /** The progress the jobs' hashes hold. */
   readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]>;
+
+  /** Ends a job that waits or that a worker of ours runs. */
+  cancel(fn: string, id: string): Promise<Cancellation>;
 
   /** `count:{FN}` as it is stored. */
   count(fn: string): Promise<string | undefined>;

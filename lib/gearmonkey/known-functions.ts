@@ -60,12 +60,20 @@ export class KnownFunctions {
     return this.definitionOf(ref)?.codec ?? this.codec;
   }
 
-  /** An input as it is sent. @throws ValidationError, NotSerializableError, PayloadTooLargeError */
-  async encode(ref: FunctionRef, input: unknown): Promise<Payload> {
+  /**
+   * An input as it is sent; without a schema, at once.
+   *
+   * @throws ValidationError, NotSerializableError, PayloadTooLargeError
+   */
+  encode(ref: FunctionRef, input: unknown): Payload | Promise<Payload> {
     const fn = this.nameOf(ref);
     const schema = this.definitionOf(ref)?.input;
     // The input itself is sent: what the schema makes of it, it makes again before the handler.
-    if (schema) await validate(schema, fn, 'input', input);
+    if (schema) return validate(schema, fn, 'input', input).then(() => this.write(ref, fn, input));
+    return this.write(ref, fn, input);
+  }
+
+  private write(ref: FunctionRef, fn: string, input: unknown): Payload {
     const payload = write(this.codecOf(ref), fn, 'input', input);
     const bytes = payloadBytes(payload);
     if (bytes > this.maxPayloadBytes)

@@ -23,6 +23,12 @@ export interface FunctionKeys {
   readonly wake: string;
   /** Channel of progress updates. */
   readonly progress: string;
+  /** Channel of "id:token" whose handler shall stop. */
+  readonly cancel: string;
+  /** Sorted set of workers of ours by the time their presence ends. */
+  readonly workers: string;
+  /** Prefix of what a sender's last call did: the sender follows. */
+  readonly senders: string;
 }
 
 export function keysOf(fn: string): FunctionKeys {
@@ -39,6 +45,9 @@ export function keysOf(fn: string): FunctionKeys {
     leases: `lease:${fn}`,
     wake: `wake:${fn}`,
     progress: `progress:${fn}`,
+    cancel: `cancel:${fn}`,
+    workers: `workers:${fn}`,
+    senders: `sender:${fn}:`,
   };
 }
 

@@ -1,27 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { withDeadline } from '../job/deadline.js';
-import { ConnectionError, messageOf } from '../job/errors.js';
-import type { Claim, JobSource, Outcome, Slots } from '../job/job-source.js';
+import { messageOf } from '../job/errors.js';
+import { ConnectionError } from '../job/server-errors.js';
+import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
+import { Holdings, type HoldingsConnections } from './holdings.js';
+import { memberOf } from './lease-keeper.js';
 import { keysOf } from './protocol.js';
 import * as scripts from './scripts.js';
-import { Turns, memberOf } from './turns.js';
+import { Turns } from './turns.js';
 import { Waker } from './waker.js';
 
 export interface RedisSourceOptions {
   /** How long a claim holds without being renewed, in ms. @default 8000 */
   lease?: number;
+  /** How long `count:{FN}` includes a worker that gave no more sign of life, in ms. @default 10000 */
+  presence?: number;
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
   /** Told of jobs that can't be run and of calls that are tried again. */
   onProblem?: (message: string) => void;
 }
 
-export interface SourceConnections {
-  readonly commands: RedisConnection;
+export interface SourceConnections extends HoldingsConnections {
   readonly blocking: RedisConnection;
 }
 
+const DEFAULT_LEASE_MS = 8000;
+const DEFAULT_PRESENCE_MS = 10_000;
 /** A server that is down when the app starts is an error; one that is down when it stops is not waited for. */
 const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3000;
@@ -33,34 +39,53 @@ interface Waiting {
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
-  readonly renewInterval: number;
+  readonly renewInterval?: number;
   private readonly lease: number;
   private readonly turns = new Map<string, Turns>();
   private readonly waker: Waker;
+  private readonly holdings: Holdings;
   private readonly opened = new Set<string>();
   /** Functions of which nothing is known to wait: the waker tells when that changes. */
   private readonly asleep = new Set<string>();
+  private onRevoked: OnRevoked = () => undefined;
   private waiting: Waiting | undefined;
   /** Claimed by a turn that came back after its caller had been answered. */
   private spare: Claim[] = [];
+  private lastTurn?: Date;
 
   constructor(
     private readonly connections: SourceConnections,
     private readonly options: RedisSourceOptions = {},
   ) {
-    this.lease = options.lease ?? 8000;
-    this.renewInterval = this.lease / 4;
-    this.waker = new Waker(connections, `wake:${randomUUID()}`, (fn) => {
+    this.lease = options.lease ?? DEFAULT_LEASE_MS;
+    if (!connections.keeper) this.renewInterval = this.lease / 4;
+    const worker = randomUUID();
+    this.holdings = new Holdings(connections, {
+      worker,
+      lease: this.lease,
+      presence: options.presence ?? DEFAULT_PRESENCE_MS,
+      onRevoked: (claim, why) => this.onRevoked(claim, why),
+      onProblem: (message) => this.options.onProblem?.(message),
+    });
+    this.waker = new Waker(connections, `wake:${worker}`, (fn) => {
       this.asleep.delete(fn);
       this.turnsOf(fn).claim();
     });
   }
 
-  async open(functions: readonly string[]): Promise<void> {
+  health(): SourceHealth {
+    // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
+    const { commands, blocking, hub } = this.connections;
+    commands.open();
+    const connected = commands.isReady && !blocking.isDown && !hub.isDown;
+    return { connected, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
+  }
+
+  async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
+    this.onRevoked = onRevoked;
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
-    const redis = await this.connections.commands.ready(OPEN_TIMEOUT_MS);
-    await Promise.all(added.map((fn) => redis.incr(keysOf(fn).count)));
+    await this.holdings.open(added, OPEN_TIMEOUT_MS);
     for (const fn of added) this.opened.add(fn);
   }
 
@@ -80,33 +105,27 @@ export class RedisSource implements JobSource {
     });
   }
 
-  async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
-    const redis = await this.connections.commands.ready(this.renewInterval);
-    const lost = await Promise.all(
-      [...new Set(claims.map(({ fn }) => fn))].map(async (fn) => {
-        const held = claims.filter((claim) => claim.fn === fn);
-        const gone = new Set(
-          await scripts.renew.run(redis, [keysOf(fn).leases], '', this.lease, held.map(memberOf)),
-        );
-        return held.filter((claim) => gone.has(memberOf(claim)));
-      }),
-    );
-    return lost.flat();
+  renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    return this.holdings.renew(claims);
+  }
+
+  limit(claim: Claim, deadline: number): void {
+    this.holdings.limit(claim, deadline);
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const { jobs, leases, progress } = keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
-    return this.connections.commands.insist((redis) =>
+    const held = await this.connections.commands.insist((redis) =>
       scripts.progress.run(redis, keys, claim.id, memberOf(claim), dividend, divisor),
     );
+    if (!held) this.holdings.drop(claim);
+    return held;
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
-    const accepted = await Promise.all(
-      outcomes.map((outcome) => this.turnsOf(outcome.claim.fn).settle(outcome)),
-    );
-    return outcomes.filter((_, index) => !accepted[index]).map(({ claim }) => claim);
+    const refused = await Promise.all(outcomes.map((outcome) => this.settleOne(outcome)));
+    return refused.flat();
   }
 
   async close(): Promise<void> {
@@ -118,6 +137,7 @@ export class RedisSource implements JobSource {
     } catch (error) {
       this.options.onProblem?.(`The worker could not sign off: ${messageOf(error)}`);
     } finally {
+      await this.holdings.stop();
       this.connections.blocking.close();
       this.opened.clear();
     }
@@ -126,9 +146,23 @@ export class RedisSource implements JobSource {
   private async signOff(): Promise<void> {
     await this.waker.close();
     await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
-    const redis = await this.connections.commands.ready();
-    await this.settle(this.spare.splice(0).map((claim) => ({ claim, status: 'released' })));
-    await Promise.all([...this.opened].map((fn) => redis.decr(keysOf(fn).count)));
+    await this.settle(
+      this.spare
+        .splice(0)
+        .toReversed()
+        .map((claim) => ({ claim, status: 'released' })),
+    );
+    await this.holdings.signOff();
+  }
+
+  /** The lease is kept until its outcome has been taken. */
+  private async settleOne(outcome: Outcome): Promise<Claim[]> {
+    const { claim } = outcome;
+    try {
+      return (await this.turnsOf(claim.fn).settle(outcome)) ? [] : [claim];
+    } finally {
+      this.holdings.drop(claim);
+    }
   }
 
   private turnsOf(fn: string): Turns {
@@ -139,13 +173,8 @@ export class RedisSource implements JobSource {
         lease: this.lease,
         maxStalls: this.options.maxStalls ?? 3,
         slots: (name) => this.waiting?.slots.get(name) ?? 0,
-        onTurn: (name, claims, wait, asked) => this.onTurn(name, claims, wait, asked),
-        onDropped: (name, id) =>
-          this.options.onProblem?.(
-            `Job ${id} of "${name}" is queued but can't be run: its hash is missing, malformed or finished.`,
-          ),
-        onFailure: (name, reason) =>
-          this.options.onProblem?.(`A turn of "${name}" is tried again: ${reason}`),
+        onTurn: (...turn) => this.onTurn(...turn),
+        onProblem: (message) => this.options.onProblem?.(message),
       });
       this.turns.set(fn, turns);
     }
@@ -153,6 +182,7 @@ export class RedisSource implements JobSource {
   }
 
   private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
+    this.lastTurn = new Date();
     if (claims.length < asked) {
       this.asleep.add(fn);
       this.waker.sleep(fn, wait);
@@ -161,6 +191,7 @@ export class RedisSource implements JobSource {
       this.waker.awake(fn);
     }
     if (claims.length === 0) return;
+    this.holdings.add(claims);
     if (this.waiting) this.answer(claims);
     else this.spare.push(...claims);
   }

@@ -1,74 +1,106 @@
+import type { Cluster, Redis } from 'ioredis';
 import { withDeadline } from '../job/deadline.js';
 import type { Payload } from '../job/codec.js';
-import { ConnectionError, GearMonkeyError, MalformedJobError } from '../job/errors.js';
+import { GearMonkeyError, MalformedJobError } from '../job/errors.js';
+import { JobCancelledError } from '../job/abort-errors.js';
+import { ConnectionError } from '../job/server-errors.js';
 import type { Progress } from '../job/job.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { ChannelHub } from './channel-hub.js';
-import { Enqueuer } from './enqueuer.js';
-import type { JobListener, JobStore, Placement, StoredJob } from './job-store.js';
-import { keysOf } from './protocol.js';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
+import type { Cancellation, JobListener, JobStore, Placement, StoredJob } from './job-store.js';
+import { keysOf, parseEvent, parseProgress } from './protocol.js';
+import * as scripts from './scripts.js';
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements JobStore {
   private readonly enqueuer: Enqueuer;
-  private readonly hub: ChannelHub;
+  /** Milliseconds a command may take. */
+  private readonly timeout: number;
 
   constructor(
     private readonly commands: RedisConnection,
-    private readonly subscriber: RedisConnection,
-    /** Milliseconds a command may take. */
-    private readonly timeout: number,
+    private readonly hub: ChannelHub,
+    options: EnqueuerOptions,
   ) {
-    this.enqueuer = new Enqueuer(commands, timeout);
-    this.hub = new ChannelHub(subscriber);
+    this.timeout = options.timeout;
+    this.enqueuer = new Enqueuer(commands, options);
   }
 
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
     return this.enqueuer.add(fn, inputs, placement);
   }
 
-  async read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
+  read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
     const { jobs } = keysOf(fn);
-    return this.ask(`Reading jobs of "${fn}"`, async () => {
-      const redis = await this.commands.ready(this.timeout);
-      return Promise.all(
+    return this.ask(`Reading jobs of "${fn}"`, (redis) =>
+      Promise.all(
         ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
-      );
-    });
+      ),
+    );
   }
 
-  async readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]> {
+  readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]> {
     const { jobs } = keysOf(fn);
-    return this.ask(`Reading progress of "${fn}"`, async () => {
-      const redis = await this.commands.ready(this.timeout);
-      return Promise.all(
+    return this.ask(`Reading progress of "${fn}"`, (redis) =>
+      Promise.all(
         ids.map(async (id) => toProgress(await redis.hmget(jobs + id, 'status:dividend', 'status:divisor'))),
-      );
-    });
+      ),
+    );
   }
 
-  async count(fn: string): Promise<string | undefined> {
-    return this.ask(`The roll call of "${fn}"`, async () => {
-      const redis = await this.commands.ready(this.timeout);
-      return (await redis.get(keysOf(fn).count)) ?? undefined;
-    });
+  count(fn: string): Promise<string | undefined> {
+    return this.ask(
+      `The roll call of "${fn}"`,
+      async (redis) => (await redis.get(keysOf(fn).count)) ?? undefined,
+    );
   }
 
-  listen(fn: string, listener: JobListener): Promise<() => void> {
-    return this.hub.listen(fn, listener);
+  async cancel(fn: string, id: string): Promise<Cancellation> {
+    const k = keysOf(fn);
+    const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+    const error = new JobCancelledError(fn, id);
+    const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
+    return this.ask(`Cancelling a job of "${fn}"`, (redis) =>
+      scripts.cancel.run(redis, keys, '', id, error.message, info),
+    );
+  }
+
+  async listen(fn: string, listener: JobListener): Promise<() => void> {
+    const { channel, progress } = keysOf(fn);
+    const [stopEvents, stopProgress] = await Promise.all([
+      this.hub.listen(channel, {
+        message: (text) => {
+          const event = parseEvent(text);
+          if (event) listener.event({ ...event, fn });
+        },
+        resync: () => listener.resync(),
+      }),
+      this.hub.listen(progress, {
+        message: (text) => {
+          const update = parseProgress(text);
+          if (update) listener.progress({ ...update, fn });
+        },
+      }),
+    ]);
+    return () => {
+      stopEvents();
+      stopProgress();
+    };
   }
 
   close(): Promise<void> {
     this.hub.close();
     this.commands.close();
-    this.subscriber.close();
+    this.hub.close();
     return Promise.resolve();
   }
 
-  private async ask<T>(what: string, question: () => Promise<T>): Promise<T> {
+  /** Asks again after a broken connection: only for what may be asked twice. */
+  private async ask<T>(what: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
     try {
-      return await withDeadline(question(), this.timeout, late);
+      return await withDeadline(this.commands.insist(question, this.timeout), this.timeout, late);
     } catch (error) {
       throw error instanceof GearMonkeyError ? error : new ConnectionError(what, error);
     }

@@ -1,4 +1,7 @@
+import { toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
+import type { JobOptions } from '../job/job-source.js';
+import { checkRetry, type JobRetryOptions } from '../job/retry.js';
 import type { Placement } from './job-store.js';
 
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
@@ -15,15 +18,53 @@ export interface RunOptions {
   rollCall?: boolean;
   /** Seconds that `blocking` waits at most. @default no limit */
   timeout?: number;
+  /** What happens when this job's handler fails. @default what handler or definition say */
+  retry?: JobRetryOptions;
+  /** How long a run of this job may take. @default what handler or definition say */
+  jobTimeout?: Duration;
 }
 
 export type CallOptions = Omit<RunOptions, 'blocking'>;
-export type RunManyOptions = Pick<RunOptions, 'priority' | 'scheduled' | 'rollCall'>;
+export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
 
 /** @throws InvalidOptionError */
-export function placementOf({ priority, scheduled }: RunOptions): Placement {
+export function placementOf(options: RunOptions): Placement {
+  const own = jobOptionsOf(options);
+  return { ...queueOf(options), ...(own === undefined ? {} : { options: own }) };
+}
+
+/** What the job itself carries, as JSON. */
+function jobOptionsOf({ retry, jobTimeout }: RunOptions): string | undefined {
+  if (retry === undefined && jobTimeout === undefined) return undefined;
+  if (typeof retry?.backoff === 'function') {
+    throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");
+  }
+  const options: JobOptions = {
+    ...(retry === undefined ? {} : { retry: checkRetry(retry) as JobRetryOptions }),
+    ...(jobTimeout === undefined ? {} : { timeout: toMilliseconds('jobTimeout', jobTimeout) }),
+  };
+  return JSON.stringify(options);
+}
+
+const NO_OPTIONS: JobOptions = Object.freeze({});
+
+/** What a job carries, read again. What no client of ours would have written means nothing. */
+export function readJobOptions(json: string): JobOptions {
+  if (json === '') return NO_OPTIONS;
+  try {
+    const { retry, timeout } = JSON.parse(json) as JobOptions;
+    return {
+      ...(retry === undefined ? {} : { retry: checkRetry(retry) as JobRetryOptions }),
+      ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
+    };
+  } catch {
+    return NO_OPTIONS;
+  }
+}
+
+function queueOf({ priority, scheduled }: RunOptions): Pick<Placement, 'queue' | 'score'> {
   const queue = priority ?? (scheduled === undefined ? 'normal' : 'scheduled');
   if (!PRIORITIES.has(queue)) {
     throw new InvalidOptionError('priority', priority, "'low', 'normal', 'high' or 'scheduled'");

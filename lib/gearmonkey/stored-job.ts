@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { read, type Codec } from '../job/codec.js';
 import { isErrorInfo, MalformedJobError, type JobErrorInfo } from '../job/errors.js';
-import type { Job, JobStatus, JobTimes, Progress } from '../job/job.js';
+import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../job/job.js';
 import type { StoredJob } from './job-store.js';
 
 const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
@@ -23,6 +23,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
     ...(status === 'success' && output ? { output: read(codec, fn, 'output', output) } : {}),
     ...(status === 'error' ? { error: errorOf(stored) } : {}),
     ...optional('progress', progressOf(stored)),
+    errors: attemptErrors(stored),
     attempts: numberOf(stored, 'attempts') ?? 0,
     times: timesOf(stored),
   };
@@ -41,12 +42,26 @@ export function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
 
 /** The message is what every worker leaves; ours add the rest as JSON. */
 export function errorOf(stored: StoredJob): JobErrorInfo {
-  const plain = { name: 'Error', message: text(stored.get('output')) ?? '' };
+  return parseError(stored.get('error')) ?? { name: 'Error', message: text(stored.get('output')) ?? '' };
+}
+
+/** What `error:{attempt}` fields hold, in their order. */
+function attemptErrors(stored: StoredJob): AttemptError[] {
+  return [...stored]
+    .flatMap(([field, value]) => {
+      const attempt = /^error:(\d+)$/.exec(field)?.[1];
+      const error = attempt === undefined ? undefined : parseError(value);
+      return error ? [{ ...error, attempt: Number(attempt) }] : [];
+    })
+    .sort((a, b) => a.attempt - b.attempt);
+}
+
+function parseError(value: Uint8Array | undefined): JobErrorInfo | undefined {
   try {
-    const info: unknown = JSON.parse(text(stored.get('error')) ?? '');
-    return isErrorInfo(info) ? info : plain;
+    const info: unknown = JSON.parse(text(value) ?? '');
+    return isErrorInfo(info) ? info : undefined;
   } catch {
-    return plain;
+    return undefined;
   }
 }
 

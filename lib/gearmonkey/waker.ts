@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisConnection } from '../redis/redis-connection.js';
+import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
 import { keysOf } from './protocol.js';
 import { isReply } from '../redis/redis-errors.js';
 import * as scripts from './scripts.js';
@@ -7,6 +7,7 @@ import * as scripts from './scripts.js';
 /** How long an idle worker sleeps at most before it looks for jobs nobody told of: the protocol's second. */
 const LOOK_MS = 1000;
 const RETRY_MS = 100;
+const PROBE_MS = 300;
 
 export interface WakerConnections {
   readonly blocking: RedisConnection;
@@ -57,15 +58,28 @@ export class Waker {
   private async run(): Promise<void> {
     // What became idle in the same tick waits together.
     await Promise.resolve();
+    let unsure = false;
     while (!this.closed && this.idle.size > 0) {
+      const functions = [...this.idle.keys()];
       try {
-        await this.block([...this.idle.keys()]);
+        // A marker may have been lost with its connection.
+        if (unsure) await this.look(functions);
+        unsure = false;
+        await this.block(functions);
       } catch (error) {
-        if (isReply(error)) await delay(RETRY_MS);
-        else await this.connections.blocking.ready().catch(() => undefined);
+        unsure = true;
+        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+        if (!isReply(error)) await this.reconnected();
       }
     }
     this.running = false;
+  }
+
+  /** What silenced this connection may have silenced the other: it is asked, not left to be found out later. */
+  private async reconnected(): Promise<void> {
+    const { blocking, commands } = this.connections;
+    await blocking.ready().catch(() => undefined);
+    await commands.probe(PROBE_MS);
   }
 
   private async block(functions: readonly string[]): Promise<void> {

@@ -11,15 +11,22 @@ export interface JobErrorInfo {
 
 const MAX_CAUSES = 5;
 
+/** More of a message or stack than this helps nobody. */
+const MAX_TEXT = 8192;
+
 /** What is stored of a thrown value, whatever it was. */
 export function toErrorInfo(thrown: unknown, depth = 0): JobErrorInfo {
   if (isErrorInfo(thrown)) return thrown;
-  if (!isError(thrown)) return { name: 'Error', message: messageOf(thrown) };
+  if (!isError(thrown)) return { name: 'Error', message: shorten(messageOf(thrown)) };
   const code = 'code' in thrown && typeof thrown.code === 'string' ? { code: thrown.code } : {};
-  const stack = thrown.stack === undefined ? {} : { stack: thrown.stack };
+  const stack = thrown.stack === undefined ? {} : { stack: shorten(thrown.stack) };
   const cause =
     thrown.cause === undefined || depth >= MAX_CAUSES ? {} : { cause: toErrorInfo(thrown.cause, depth + 1) };
-  return { name: thrown.name, message: thrown.message, ...code, ...stack, ...cause };
+  return { name: thrown.name, message: shorten(thrown.message), ...code, ...stack, ...cause };
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }
 
 /** Whether this was stored as an error: the cause of a JobFailedError is one. */

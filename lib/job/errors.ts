@@ -38,8 +38,8 @@ export class InvalidOptionError extends GearMonkeyError {
 
   constructor(
     readonly option: string,
-    value: unknown,
-    expected: string,
+    readonly value: unknown,
+    readonly expected: string,
   ) {
     super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
   }
@@ -177,59 +177,21 @@ export class MalformedJobError extends GearMonkeyError {
   }
 }
 
-/** The server didn't take the jobs in time. They may have been enqueued if the connection broke meanwhile. */
-export class EnqueueTimeoutError extends GearMonkeyError {
-  readonly code = 'ENQUEUE_TIMEOUT';
-
-  constructor(
-    readonly fn: string,
-    readonly timeout: number,
-    cause?: unknown,
-  ) {
-    super(
-      `The server didn't acknowledge a job of "${fn}" within ${timeout} ms${cause ? `: ${messageOf(cause)}` : ''}. ` +
-        'Check that it is up and reachable; raise `enqueueTimeout` if it is only slow.',
-      { cause },
-    );
-  }
-}
-
-/** The server couldn't be asked: it is down, unreachable, or refused the command. */
-export class ConnectionError extends GearMonkeyError {
-  readonly code = 'CONNECTION';
-
-  constructor(what: string, cause: unknown) {
-    super(`${what}: ${messageOf(cause)}. Check that the server is up and \`connection\` is right.`, {
-      cause,
-    });
-  }
-}
-
 /** A module that was set up wrongly; raised at startup. */
 export class ConfigurationError extends GearMonkeyError {
   readonly code = 'CONFIGURATION';
 }
 
-/** Why a job's signal was aborted. */
-export abstract class JobAbortedError extends GearMonkeyError {}
-
-/** The job belongs to another worker by now; its outcome here is refused. */
-export class LeaseLostError extends JobAbortedError {
-  readonly code = 'LEASE_LOST';
+/** The job runs on a plain worker, which no message reaches. It goes on. */
+export class NotCancellableError extends GearMonkeyError {
+  readonly code = 'NOT_CANCELLABLE';
 
   constructor(
     readonly fn: string,
     readonly id: string,
   ) {
-    super(`Job ${id} of "${fn}" was given to another worker, because its lease had expired here.`);
-  }
-}
-
-/** The worker is shutting down and its deadline is over; the job went back to the queue. */
-export class ShutdownError extends JobAbortedError {
-  readonly code = 'SHUTDOWN';
-
-  constructor() {
-    super('The worker is shutting down; the job goes back to the front of its queue.');
+    super(
+      `Job ${id} of "${fn}" runs on a plain GearMonkey worker, which can't be told to stop. Wait for its end.`,
+    );
   }
 }

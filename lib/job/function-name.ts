@@ -17,6 +17,10 @@ const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: strin
   ],
 ];
 
+/** Names that passed: they are checked with every job. */
+const known = new Set<unknown>();
+const MAX_KNOWN = 10_000;
+
 /**
  * The name itself, if it may be a function's name: 1 to 200 bytes of Unicode without white space and
  * control characters. Colons are legal on the wire and taken; braces only as one cluster hash tag.
@@ -24,6 +28,7 @@ const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: strin
  * @throws InvalidFunctionNameError
  */
 export function checkFunctionName(name: unknown): string {
+  if (known.has(name)) return name as string;
   if (typeof name !== 'string') {
     throw new InvalidFunctionNameError(`Expected a function name to be a string, got ${typeof name}.`);
   }
@@ -35,5 +40,6 @@ export function checkFunctionName(name: unknown): string {
         `Use 1 to ${MAX_FUNCTION_NAME_BYTES} bytes without white space, such as "resize" or "mail:send".`,
     );
   }
+  if (known.size < MAX_KNOWN) known.add(name);
   return name;
 }

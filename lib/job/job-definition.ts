@@ -1,9 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { codecOf, type Codec, type CodecName } from './codec.js';
+import { toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
+import { checkRetry, type RetryOptions } from './retry.js';
+
+/** How a function's jobs are run. A handler's options go before the definition's, a job's own before both. */
+export interface RunLimits {
+  /** What happens when the handler fails. @default no retry */
+  retry?: RetryOptions;
+  /** How long one run may take: then its signal aborts and the attempt has failed. @default no limit */
+  timeout?: Duration;
+}
 
 /** What a definition may say besides its types. */
-export interface DefinitionOptions {
+export interface DefinitionOptions extends RunLimits {
   /** How input and output are written. @default the module's codec, `json` */
   codec?: CodecName | Codec;
 }
@@ -17,6 +27,9 @@ export interface DefinitionOptions {
 export interface JobDefinition<Input = unknown, Output = unknown, Received = Input, Returned = Output> {
   readonly name: string;
   readonly codec?: Codec;
+  readonly retry?: RetryOptions;
+  /** Milliseconds. */
+  readonly timeout?: number;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Never there at run time: it only carries the types. */
@@ -43,7 +56,7 @@ export interface SchemaOptions<
  * Says what a job is, typed: by type arguments, or by schemas of any Standard Schema library
  * (zod, valibot …), which are then also checked at both ends.
  *
- * @throws InvalidFunctionNameError
+ * @throws InvalidFunctionNameError, InvalidOptionError
  */
 export function defineJob<
   I extends StandardSchemaV1,
@@ -65,10 +78,12 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output } = options;
+  const { codec, input, output, retry, timeout } = options;
   return Object.freeze({
     name: checkFunctionName(name),
     ...(codec === undefined ? {} : { codec: codecOf(codec) }),
+    ...(retry === undefined ? {} : { retry: checkRetry(retry) }),
+    ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
     ...(input ? { input } : {}),
     ...(output ? { output } : {}),
   });

@@ -1,5 +1,6 @@
 import type { JobErrorInfo } from './errors.js';
 import type { Payload } from './codec.js';
+import type { JobRetryOptions } from './retry.js';
 
 /** A job taken from a source: the right to run it, until its lease ends. */
 export interface Claim {
@@ -11,16 +12,39 @@ export interface Claim {
   readonly input: Uint8Array;
   /** How often the job was claimed, this time included. */
   readonly attempts: number;
+  /** How many of these attempts ended with their worker's death. */
+  readonly stalls: number;
+  /** What the job's sender said about running it. */
+  readonly options: JobOptions;
+}
+
+/** What may be said of a single job; it goes before the handler's and the definition's. */
+export interface JobOptions {
+  readonly retry?: JobRetryOptions;
+  /** Milliseconds a run may take. */
+  readonly timeout?: number;
 }
 
 /** How a claim ended. */
 export type Outcome =
   | { readonly claim: Claim; readonly status: 'success'; readonly output: Payload }
   | { readonly claim: Claim; readonly status: 'error'; readonly error: JobErrorInfo }
+  /** Failed, and to be tried again after `delay` milliseconds. */
+  | { readonly claim: Claim; readonly status: 'retry'; readonly error: JobErrorInfo; readonly delay: number }
   /** Untouched: it goes back to the front of its queue, and the attempt doesn't count. */
   | { readonly claim: Claim; readonly status: 'released' };
 
-/** Free slots of each function that may take jobs. */
+/** A claim is gone: `lost` to another worker, or its job was `cancelled`. */
+export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;
+
+/** Whether a source reaches its server. */
+export interface SourceHealth {
+  readonly connected: boolean;
+  /** When the server last answered a worker. */
+  readonly lastTurn?: Date;
+}
+
+/** Free slots of each function that may take jobs; kept up to date while a claim waits. */
 export type Slots = ReadonlyMap<string, number>;
 
 /**
@@ -28,17 +52,23 @@ export type Slots = ReadonlyMap<string, number>;
  * `worker/` runs handlers for any of them. Functions are named as definitions name them.
  */
 export interface JobSource {
-  /** Milliseconds after which a running job's claim wants to be renewed. */
-  readonly renewInterval: number;
+  /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
+  readonly renewInterval?: number;
 
-  /** Announces the worker for these functions. Idempotent. */
-  open(functions: readonly string[]): Promise<void>;
+  /**
+   * Announces the worker for these functions. Idempotent. `onRevoked` is told of claims that the source
+   * learns are no longer this worker's; the objects are those that `claim` returned.
+   */
+  open(functions: readonly string[], onRevoked?: OnRevoked): Promise<void>;
 
   /**
    * Takes up to `slots` jobs a function. Waits until there is at least one, or `signal` aborts: then
    * what was already taken is returned, or nothing. Called again only after it has returned.
    */
   claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]>;
+
+  /** Lets the lease of a running claim end at `deadline` (ms since 1970), though its process be too busy to say so. */
+  limit?(claim: Claim, deadline: number): void;
 
   /** Extends the leases of running jobs; returns the claims that another worker holds by now. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;
@@ -51,6 +81,9 @@ export interface JobSource {
    * Waits through an outage: it rejects only after `close`.
    */
   settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]>;
+
+  /** What the source has seen of its server. */
+  health?(): SourceHealth;
 
   /** Withdraws the worker; what was claimed and not handed out goes back. Idempotent. */
   close(): Promise<void>;

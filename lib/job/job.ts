@@ -17,6 +17,12 @@ export interface JobTimes {
   readonly finished?: Date;
 }
 
+/** Why an attempt failed. */
+export interface AttemptError extends JobErrorInfo {
+  /** The claim it belongs to, counted from 1. */
+  readonly attempt: number;
+}
+
 /** A job as it was when it was read. */
 export interface Job<Input = unknown, Output = unknown> {
   readonly id: string;
@@ -28,7 +34,9 @@ export interface Job<Input = unknown, Output = unknown> {
   /** Only with status `error`. A plain worker leaves no more than the message. */
   readonly error?: JobErrorInfo;
   readonly progress?: Progress;
-  /** How often a worker took it; 0 if only plain workers did. */
+  /** The error of every attempt that failed, the last included, oldest first. */
+  readonly errors: readonly AttemptError[];
+  /** How often a worker of ours took it and did not hand it back untouched. */
   readonly attempts: number;
   readonly times: JobTimes;
 }

@@ -2,9 +2,8 @@ import type { Payload } from '../job/codec.js';
 import { isFinal, type JobEvent, type JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/protocol.js';
-import type { JobListener, Placement, StoredJob } from '../gearmonkey/job-store.js';
-
-type Listed = Exclude<Queue, 'scheduled'>;
+import { MemoryQueues } from './memory-queues.js';
+import type { Cancellation, JobListener, Placement, StoredJob } from '../gearmonkey/job-store.js';
 
 interface Lease {
   readonly token: number;
@@ -16,27 +15,23 @@ export interface Taken {
   readonly id: string;
   readonly token: number;
   readonly attempts: number;
+  readonly stalls: number;
+  /** JSON, or empty. */
+  readonly options: string;
   readonly input: Uint8Array;
 }
-
-const LISTED: readonly Listed[] = ['high', 'normal', 'low'];
 
 /** One function of the embedded server: the same state that Redis would hold for it, and the same moves. */
 export class MemoryFunction {
   readonly listeners = new Set<JobListener>();
+  /** Told of running jobs that were cancelled. */
+  readonly cancellations = new Set<(id: string, token: number) => void>();
   /** Woken when there may be something to claim. */
   readonly sleepers = new Set<() => void>();
   workers = 0;
   private lastId = 0;
   private readonly jobs = new Map<string, Map<string, Uint8Array>>();
-  private readonly queues: Record<Listed, Set<string>> = {
-    high: new Set(),
-    normal: new Set(),
-    low: new Set(),
-  };
-  /** Given back: they go before their queue. */
-  private readonly fronts: Record<Listed, string[]> = { high: [], normal: [], low: [] };
-  private scheduled: { readonly id: string; readonly due: number }[] = [];
+  private readonly queues = new MemoryQueues();
   private readonly leases = new Map<string, Lease>();
   /** Finished jobs in the order they expire. */
   private readonly expiring: { readonly id: string; readonly at: number }[] = [];
@@ -46,17 +41,18 @@ export class MemoryFunction {
     private readonly maxStalls: number,
   ) {}
 
-  enqueue(input: Payload, { queue, score }: Placement, now: number): string {
+  enqueue(input: Payload, { queue, score, options }: Placement, now: number): string {
     const id = String((this.lastId += 1));
     const job = new Map([
       ['status', bytes('idle')],
       ['input', typeof input === 'string' ? bytes(input) : input],
       ['created', bytes(String(now))],
     ]);
+    if (options !== undefined) job.set('options', bytes(options));
     if (score !== undefined) job.set('due', bytes(String(score * 1000)));
     this.jobs.set(id, job);
-    if (queue === 'scheduled') this.schedule(id, (score ?? 0) * 1000);
-    else this.queues[queue].add(id);
+    if (queue === 'scheduled') this.queues.schedule(id, (score ?? 0) * 1000);
+    else this.queues.add(id, queue);
     this.publish('create', id);
     this.wake();
     return id;
@@ -74,7 +70,7 @@ export class MemoryFunction {
     this.forgetExpired(now);
     const taken: Taken[] = [];
     while (taken.length < slots) {
-      const next = this.next(now);
+      const next = this.queues.next(now);
       if (!next) break;
       taken.push(this.take(next.id, next.queue, lease, now));
     }
@@ -106,8 +102,34 @@ export class MemoryFunction {
   ): boolean {
     if (!this.holds(id, token)) return this.hasSettled(id, token);
     this.set(id, { settled: token });
+    if (error) this.note(id, error);
     this.end(id, status, output, error, now);
     return true;
+  }
+
+  /** Failed: it waits in `scheduled` for its next attempt. */
+  retry(id: string, token: number, error: JobErrorInfo, delay: number, now: number): boolean {
+    if (!this.holds(id, token)) return this.hasSettled(id, token);
+    this.leases.delete(id);
+    this.set(id, { status: 'idle', settled: token });
+    this.note(id, error);
+    this.queues.schedule(id, now + delay);
+    this.wake();
+    return true;
+  }
+
+  /** A running job's worker is told; its outcome will be refused. */
+  cancel(id: string, error: JobErrorInfo, now: number): Cancellation {
+    const job = this.jobs.get(id);
+    if (!job) return 'missing';
+    if (isFinal(text(job.get('status')) as JobStatus)) {
+      return text(job.get('error')) === JSON.stringify(error) ? 'cancelled' : 'finished';
+    }
+    const token = this.leases.get(id)?.token;
+    this.queues.remove(id);
+    this.end(id, 'error', error.message, error, now);
+    if (token !== undefined) for (const tell of [...this.cancellations]) tell(id, token);
+    return 'cancelled';
   }
 
   /** Back to the front of its queue; this attempt doesn't count. */
@@ -120,25 +142,8 @@ export class MemoryFunction {
 
   /** Milliseconds until the next scheduled job is due or the next lease ends. */
   outlook(now: number): number {
-    const due = this.scheduled[0]?.due ?? Infinity;
     const expiry = Math.min(...[...this.leases.values()].map(({ expires }) => expires));
-    return Math.max(0, Math.min(due, expiry) - now);
-  }
-
-  /** Removes what runs next. */
-  private next(now: number): { id: string; queue: Queue } | undefined {
-    const first = this.scheduled[0];
-    if (first && first.due <= now) {
-      this.scheduled.shift();
-      return { id: first.id, queue: 'scheduled' };
-    }
-    for (const queue of LISTED) {
-      const id = this.fronts[queue].pop() ?? this.queues[queue].values().next().value;
-      if (id === undefined) continue;
-      this.queues[queue].delete(id);
-      return { id, queue };
-    }
-    return undefined;
+    return Math.max(0, Math.min(this.queues.nextDue, expiry) - now);
   }
 
   private take(id: string, queue: Queue, lease: number, now: number): Taken {
@@ -147,7 +152,14 @@ export class MemoryFunction {
     this.set(id, { status: 'busy', token, attempts, queue, started: now });
     this.leases.set(id, { token, expires: now + lease });
     this.publish('start', id);
-    return { id, token, attempts, input: this.jobs.get(id)?.get('input') ?? bytes('') };
+    return {
+      id,
+      token,
+      attempts,
+      stalls: this.number(id, 'stalls'),
+      options: text(this.jobs.get(id)?.get('options')),
+      input: this.jobs.get(id)?.get('input') ?? bytes(''),
+    };
   }
 
   private holds(id: string, token: number): boolean {
@@ -160,13 +172,19 @@ export class MemoryFunction {
   }
 
   private recover(now: number): void {
-    for (const [id, { expires }] of this.leases) {
-      if (expires > now) continue;
+    const expired = [...this.leases].filter(([, { expires }]) => expires <= now).map(([id]) => id);
+    // Each goes before the one before it, so that the oldest is in front in the end.
+    for (const id of expired.sort((a, b) => Number(b) - Number(a))) {
       const stalls = this.number(id, 'stalls') + 1;
       this.set(id, { stalls });
       if (stalls <= this.maxStalls) this.giveBack(id);
       else this.stalled(id, stalls, now);
     }
+  }
+
+  /** Remembers the error of this attempt. */
+  private note(id: string, error: JobErrorInfo): void {
+    this.set(id, { [`error:${this.number(id, 'attempts')}`]: JSON.stringify(error) });
   }
 
   private stalled(id: string, stalls: number, now: number): void {
@@ -177,9 +195,7 @@ export class MemoryFunction {
   private giveBack(id: string): void {
     this.leases.delete(id);
     this.set(id, { status: 'idle' });
-    const queue = text(this.jobs.get(id)?.get('queue')) as Queue;
-    if (queue === 'scheduled') this.schedule(id, 0);
-    else this.fronts[queue].push(id);
+    this.queues.giveBack(id, text(this.jobs.get(id)?.get('queue')) as Queue);
     this.wake();
   }
 
@@ -194,11 +210,6 @@ export class MemoryFunction {
     this.set(id, { status, output, finished: now, ...(error ? { error: JSON.stringify(error) } : {}) });
     this.expiring.push({ id, at: now + JOB_TTL_SECONDS * 1000 });
     this.publish('finish', id);
-  }
-
-  private schedule(id: string, due: number): void {
-    const at = this.scheduled.findLastIndex((entry) => entry.due <= due) + 1;
-    this.scheduled.splice(at, 0, { id, due });
   }
 
   private forgetExpired(now: number): void {

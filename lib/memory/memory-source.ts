@@ -1,4 +1,5 @@
-import type { Claim, JobSource, Outcome, Slots } from '../job/job-source.js';
+import { readJobOptions } from '../gearmonkey/run-options.js';
+import type { Claim, JobSource, OnRevoked, Outcome, Slots } from '../job/job-source.js';
 import type { MemoryServer } from './memory-server.js';
 
 const MAX_SLEEP_MS = 60_000;
@@ -12,7 +13,10 @@ export interface MemorySourceOptions {
 export class MemorySource implements JobSource {
   readonly renewInterval: number;
   private readonly lease: number;
-  private readonly opened = new Set<string>();
+  /** How to withdraw from each function. */
+  private readonly opened = new Map<string, () => void>();
+  private readonly held = new Set<Claim>();
+  private onRevoked: OnRevoked = () => undefined;
 
   constructor(
     private readonly server: MemoryServer,
@@ -22,10 +26,17 @@ export class MemorySource implements JobSource {
     this.renewInterval = this.lease / 4;
   }
 
-  async open(functions: readonly string[]): Promise<void> {
-    for (const fn of functions) {
-      if (!this.opened.has(fn)) this.server.function(fn).workers += 1;
-      this.opened.add(fn);
+  async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
+    this.onRevoked = onRevoked;
+    for (const fn of functions.filter((name) => !this.opened.has(name))) {
+      const server = this.server.function(fn);
+      const tell = (id: string, token: number) => this.revoke(fn, id, token);
+      server.workers += 1;
+      server.cancellations.add(tell);
+      this.opened.set(fn, () => {
+        server.workers -= 1;
+        server.cancellations.delete(tell);
+      });
     }
   }
 
@@ -49,30 +60,46 @@ export class MemorySource implements JobSource {
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    for (const { claim } of outcomes) this.held.delete(claim);
     return outcomes.filter((outcome) => !this.accept(outcome)).map(({ claim }) => claim);
   }
 
   async close(): Promise<void> {
-    for (const fn of this.opened) this.server.function(fn).workers -= 1;
+    for (const withdraw of this.opened.values()) withdraw();
     this.opened.clear();
   }
 
   private claimNow(slots: Slots): Claim[] {
-    return [...slots].flatMap(([fn, free]) =>
+    const claims = [...slots].flatMap(([fn, free]) =>
       this.server
         .function(fn)
         .claim(free, this.lease, Date.now())
-        .map((taken) => ({ fn, ...taken })),
+        .map(({ options, ...taken }) => ({
+          fn,
+          ...taken,
+          options: readJobOptions(options),
+        })),
     );
+    for (const claim of claims) this.held.add(claim);
+    return claims;
   }
 
   private accept({ claim: { fn, id, token }, ...outcome }: Outcome): boolean {
     const owner = this.server.function(fn);
     const now = Date.now();
     if (outcome.status === 'released') return owner.release(id, token);
+    if (outcome.status === 'retry') return owner.retry(id, token, outcome.error, outcome.delay, now);
     if (outcome.status === 'success')
       return owner.finish(id, token, 'success', outcome.output, undefined, now);
     return owner.finish(id, token, 'error', outcome.error.message, outcome.error, now);
+  }
+
+  private revoke(fn: string, id: string, token: number): void {
+    for (const claim of this.held) {
+      if (claim.fn !== fn || claim.id !== id || claim.token !== token) continue;
+      this.held.delete(claim);
+      this.onRevoked(claim, 'cancelled');
+    }
   }
 
   /** Until a job is enqueued or given back, one falls due, or a lease ends. */

@@ -1,6 +1,7 @@
 import type { Payload } from '../job/codec.js';
+import { JobCancelledError } from '../job/abort-errors.js';
 import type { Progress } from '../job/job.js';
-import type { JobListener, JobStore, Placement, StoredJob } from '../gearmonkey/job-store.js';
+import type { Cancellation, JobListener, JobStore, Placement, StoredJob } from '../gearmonkey/job-store.js';
 import { progressOf } from '../gearmonkey/stored-job.js';
 import type { MemoryServer } from './memory-server.js';
 
@@ -19,6 +20,11 @@ export class MemoryStore implements JobStore {
 
   async readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]> {
     return (await this.read(fn, ids)).map((stored) => stored && progressOf(stored));
+  }
+
+  async cancel(fn: string, id: string): Promise<Cancellation> {
+    const { name, code, message } = new JobCancelledError(fn, id);
+    return this.server.function(fn).cancel(id, { name, code, message }, Date.now());
   }
 
   async count(fn: string): Promise<string | undefined> {

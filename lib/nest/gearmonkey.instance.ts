@@ -9,7 +9,8 @@ import type { JobSource } from '../job/job-source.js';
 import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
-import { RedisConnection, type ConnectionSpec } from '../redis/redis-connection.js';
+import { ChannelHub } from '../redis/channel-hub.js';
+import { RedisConnection, toPlainConnection, type ConnectionSpec } from '../redis/redis-connection.js';
 import type { WorkerLog } from '../worker/job-worker.js';
 import type { GearMonkeyModuleOptions } from './gearmonkey.options.js';
 
@@ -54,36 +55,42 @@ export function createInstance(
   };
 }
 
-function backendOf(
-  name: string,
-  { connection, source, enqueueTimeout = '5s' }: GearMonkeyModuleOptions,
-  log: WorkerLog,
-): Backend {
+function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
+  const { connection, source } = options;
   if ((connection === undefined) === (source === undefined)) {
     throw new ConfigurationError(
       `GearMonkeyModule "${name}" wants either \`connection\` or \`source\`. For a start without a server: forRoot({ connection: 'memory:' }).`,
     );
   }
   if (source) return { store: foreignStore(name), source, close: () => undefined };
-  if (typeof connection === 'string' && connection.startsWith('memory:')) return memoryBackend(connection);
-  return redisBackend(connection as ConnectionSpec, toMilliseconds('enqueueTimeout', enqueueTimeout), log);
+  if (typeof connection === 'string' && connection.startsWith('memory:'))
+    return memoryBackend(connection, options);
+  return redisBackend(connection as ConnectionSpec, options, log);
 }
 
-function memoryBackend(url: string): Backend {
-  const server = memoryServer(url);
+function memoryBackend(url: string, { maxStalls }: GearMonkeyModuleOptions): Backend {
+  const server = memoryServer(url, maxStalls === undefined ? {} : { maxStalls });
   return { store: new MemoryStore(server), source: new MemorySource(server), close: () => undefined };
 }
 
-/** Three connections, opened when they are first needed. */
-function redisBackend(spec: ConnectionSpec, timeout: number, log: WorkerLog): Backend {
+/** Four connections, opened when they are first needed; the fourth is the lease keeper's. */
+function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
   const commands = new RedisConnection(spec, 'commands');
-  const subscriber = new RedisConnection(spec, 'subscriber');
   const blocking = new RedisConnection(spec, 'blocking');
-  return {
-    store: new RedisStore(commands, subscriber, timeout),
-    source: new RedisSource({ commands, blocking }, { onProblem: (message) => log.warn(message) }),
-    close: () => blocking.close(),
-  };
+  const hub = new ChannelHub(new RedisConnection(spec, 'subscriber'));
+  const keeper = toPlainConnection(spec, 'keeper');
+  const source = new RedisSource(
+    { commands, blocking, hub, keeper },
+    {
+      ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
+      ...(options.maxStalls === undefined ? {} : { maxStalls: options.maxStalls }),
+      onProblem: (message) => log.warn(message),
+    },
+  );
+  const timeout = toMilliseconds('enqueueTimeout', options.enqueueTimeout ?? '5s');
+  const replicas = options.durability === 'wait' ? (options.waitReplicas ?? 1) : undefined;
+  const store = new RedisStore(commands, hub, { timeout, ...(replicas === undefined ? {} : { replicas }) });
+  return { store, source, close: () => blocking.close() };
 }
 
 /** An instance with a `source` only runs handlers: its jobs are enqueued by that system's own client. */
@@ -98,6 +105,7 @@ function foreignStore(name: string): JobStore {
     enqueue: refuse,
     read: refuse,
     readProgress: refuse,
+    cancel: refuse,
     count: refuse,
     listen: refuse,
     close: async () => undefined,

@@ -2,6 +2,7 @@ import { ConfigurableModuleBuilder, Logger, Module, type DynamicModule, type Pro
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import type { AnyJobDefinition } from '../job/job-definition.js';
 import { createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
+import { GearMonkeyHealth } from './gearmonkey.health.js';
 import { DEFAULT_INSTANCE, type GearMonkeyModuleOptions } from './gearmonkey.options.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
@@ -14,8 +15,8 @@ const NEARER_THAN_ROOT = 0;
 /** What all instances of an app share. */
 @Module({
   imports: [DiscoveryModule],
-  providers: [InstanceRegistry, WorkerExplorer, HandlerContext, WorkerOrchestrator],
-  exports: [InstanceRegistry],
+  providers: [InstanceRegistry, GearMonkeyHealth, WorkerExplorer, HandlerContext, WorkerOrchestrator],
+  exports: [InstanceRegistry, GearMonkeyHealth],
 })
 export class GearMonkeyCoreModule {
   /**
@@ -40,7 +41,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
       global: true,
       imports: [...(definition.imports ?? []), GearMonkeyCoreModule],
       providers: [...(definition.providers ?? []), ...instanceProviders(name)],
-      exports: [getClientToken(name), getInstanceToken(name)],
+      exports: [getClientToken(name), getInstanceToken(name), GearMonkeyCoreModule],
     }))
     .build();
 

@@ -17,6 +17,18 @@ export interface GearMonkeyModuleOptions extends ClientOptions {
   /** How long an enqueue waits for the server before it rejects. @default '5s' */
   enqueueTimeout?: Duration;
 
+  /** `'wait'` acknowledges an enqueue only when `waitReplicas` replicas have it. @default the server's own word */
+  durability?: 'wait';
+
+  /** How many replicas `durability: 'wait'` asks for. @default 1 */
+  waitReplicas?: number;
+
+  /** How long a worker may be silent before its jobs go to others. It renews four times as often. @default '8s' */
+  lease?: Duration;
+
+  /** How often a job may lose its worker before it ends as an error. @default 3 */
+  maxStalls?: number;
+
   /** How long running jobs may go on when the app closes; then they go back to their queue. @default '10s' */
   shutdownTimeout?: Duration;
 

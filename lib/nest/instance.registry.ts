@@ -27,4 +27,8 @@ export class InstanceRegistry {
       `${user} belongs to the instance "${name}", but there is no such GearMonkeyModule (known: ${known}). Import GearMonkeyModule.forRoot with that name.`,
     );
   }
+
+  all(): readonly GearMonkeyInstance[] {
+    return [...this.instances.values()];
+  }
 }

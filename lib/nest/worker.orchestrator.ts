@@ -3,8 +3,8 @@ import { filter, type Observable, type Subscription } from 'rxjs';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../gearmonkey/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../job/errors.js';
-import { functionName, type AnyJobDefinition, type FunctionRef } from '../job/job-definition.js';
-import type { HandlerBinding } from '../worker/job-handler.js';
+import { functionName } from '../job/job-definition.js';
+import { bindHandler, type HandlerBinding } from '../worker/job-handler.js';
 import { JobWorker } from '../worker/job-worker.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 import { HandlerContext } from './handler-context.js';
@@ -62,10 +62,14 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
 
   private toHandler(instance: GearMonkeyInstance, binding: WorkerBinding): HandlerBinding {
     const { ref, options } = binding.annotation;
-    checkConcurrency(binding.label, options.concurrency);
     if (typeof ref !== 'string') instance.client.register(ref);
     const handle = this.contexts.handlerOf(binding, instance.options.globalEnhancers ?? false);
-    return { definition: definitionOf(ref), options, handle };
+    try {
+      return bindHandler(typeof ref === 'string' ? { name: ref } : ref, options, handle);
+    } catch (error) {
+      if (!(error instanceof InvalidOptionError)) throw error;
+      throw new InvalidOptionError(`${error.option} of ${binding.label}`, error.value, error.expected);
+    }
   }
 
   private async start(instance: GearMonkeyInstance, bindings: readonly HandlerBinding[]): Promise<void> {
@@ -108,15 +112,4 @@ function duplicate(fn: string, one: string, other: string): ConfigurationError {
   return new ConfigurationError(
     `${who} both handle "${fn}". One method handles a function: remove one, or give it another instance.`,
   );
-}
-
-/** @throws InvalidOptionError */
-function checkConcurrency(label: string, concurrency = 1): void {
-  if (!Number.isInteger(concurrency) || concurrency < 1) {
-    throw new InvalidOptionError(`concurrency of ${label}`, concurrency, 'a whole number above 0');
-  }
-}
-
-function definitionOf(ref: FunctionRef): AnyJobDefinition {
-  return typeof ref === 'string' ? { name: ref } : ref;
 }

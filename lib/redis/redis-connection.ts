@@ -1,12 +1,18 @@
+import { withDeadline } from '../job/deadline.js';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { isReply } from './redis-errors.js';
-import { ConfigurationError, ConnectionError } from '../job/errors.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isReply, isTransientReply } from './redis-errors.js';
+import { ConfigurationError, GearMonkeyError } from '../job/errors.js';
+import { ConnectionError } from '../job/server-errors.js';
 
 /** A URL, ioredis options, or an ioredis client whose settings are used. A given client is never closed. */
 export type ConnectionSpec = string | RedisOptions | Redis | Cluster;
 
 const RECONNECT_STEP_MS = 50;
 const RECONNECT_MAX_MS = 1000;
+const RETRY_MS = 50;
+/** Whoever asks again at once would never let the event loop hear that the connection is gone. */
+export const YIELD_MS = 1;
 
 /**
  * Commands are neither queued while offline nor sent twice: who sends them decides what a broken
@@ -19,7 +25,11 @@ const OWN_SETTINGS = {
   maxRetriesPerRequest: 0,
   lazyConnect: true,
   disableClientInfo: true,
-  socketTimeout: 5000,
+  socketTimeout: 1500,
+  connectTimeout: 1500,
+  // Redis' own guess of the time it still loads is often seconds too long.
+  maxLoadingRetryTime: 250,
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   disconnectTimeout: 200,
   retryStrategy: (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_MAX_MS),
 } satisfies RedisOptions;
@@ -30,6 +40,7 @@ export class RedisConnection {
   private readonly waiting = new Set<() => void>();
   private lastError?: Error;
   private closed = false;
+  private since = 0;
 
   /** @throws ConfigurationError for a URL that is none */
   constructor(
@@ -39,9 +50,39 @@ export class RedisConnection {
     if (typeof spec === 'string') checkUrl(spec);
   }
 
-  /** Whether commands would be sent at once. */
+  /** Whether commands would be sent at once: not on a socket that has ended, though ioredis is yet to hear of it. */
   get isReady(): boolean {
-    return this.client?.status === 'ready';
+    const { client } = this;
+    return client?.status === 'ready' && (!('stream' in client) || client.stream.writable);
+  }
+
+  /** Whether it was wanted and is not there. */
+  get isDown(): boolean {
+    return this.client !== undefined && !this.isReady;
+  }
+
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
+  /** Milliseconds since the connection came up. */
+  get uptime(): number {
+    return this.isReady ? performance.now() - this.since : 0;
+  }
+
+  /** Connects if nothing has yet. */
+  open(): void {
+    if (!this.closed) this.opened();
+  }
+
+  /** Connects anew if a PING is not answered within `timeout` milliseconds. */
+  async probe(timeout: number): Promise<void> {
+    const { client } = this;
+    if (!client || !this.isReady) return;
+    const late = () => new ConnectionError('Redis did not answer', `not within ${timeout} ms`);
+    await withDeadline(client.ping(), timeout, late).catch(() => {
+      if (this.isReady) client.disconnect(true);
+    });
   }
 
   /** Runs `listener` now if the connection is up, and whenever it has come up again. */
@@ -62,14 +103,22 @@ export class RedisConnection {
     return client;
   }
 
-  /** Asks until there is an answer, through broken connections: only for what may be asked twice. */
-  async insist<T>(question: (client: Redis | Cluster) => Promise<T>): Promise<T> {
+  /**
+   * Asks until there is an answer, through broken connections and refusals for now: only for what may be
+   * asked twice.
+   *
+   * @throws ConnectionError when there is none within `timeout` milliseconds
+   */
+  async insist<T>(question: (client: Redis | Cluster) => Promise<T>, timeout = Infinity): Promise<T> {
+    const until = performance.now() + timeout;
     for (;;) {
-      const client = await this.ready();
+      const client = await this.ready(Math.max(1, until - performance.now()));
       try {
         return await question(client);
       } catch (error) {
-        if (isReply(error)) throw error;
+        if (error instanceof GearMonkeyError || (isReply(error) && !isTransientReply(error))) throw error;
+        if (performance.now() > until) throw new ConnectionError('Redis did not answer', error);
+        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
       }
     }
   }
@@ -85,6 +134,9 @@ export class RedisConnection {
     if (this.closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
     if (!this.client) {
       this.client = connect(this.spec, this.role);
+      // In an outage everybody waits for `ready`: that is no leak.
+      this.client.setMaxListeners(0);
+      this.client.on('ready', () => (this.since = performance.now()));
       this.client.on('error', (error: Error) => (this.lastError = error));
       this.client.connect().catch((error: Error) => (this.lastError ??= error));
     }
@@ -114,14 +166,41 @@ export class RedisConnection {
 }
 
 function connect(spec: ConnectionSpec, role: string): Redis | Cluster {
-  const connectionName = `nestjs-gearmonkey:${role}`;
+  const own = { ...OWN_SETTINGS, connectionName: `nestjs-gearmonkey:${role}` };
   if (spec instanceof Cluster) {
-    const redisOptions = { ...spec.options.redisOptions, ...OWN_SETTINGS, connectionName };
+    const redisOptions = { ...spec.options.redisOptions, ...own };
     return spec.duplicate([], { ...spec.options, lazyConnect: true, redisOptions });
   }
-  if (spec instanceof Redis) return spec.duplicate({ ...OWN_SETTINGS, connectionName });
-  if (typeof spec === 'string') return new Redis(spec, { ...OWN_SETTINGS, connectionName });
-  return new Redis({ ...spec, ...OWN_SETTINGS, connectionName });
+  if (spec instanceof Redis) return spec.duplicate(own);
+  if (typeof spec === 'string') return new Redis(spec, own);
+  return new Redis({ ...spec, ...own });
+}
+
+/** Settings that may be handed to another thread. */
+export interface PlainConnection {
+  readonly options: object;
+  readonly nodes?: readonly (string | object)[];
+}
+
+/** The settings of a connection, less what is no plain data (functions, TLS contexts); `undefined` if it is no use without. */
+export function toPlainConnection(spec: ConnectionSpec, role: string): PlainConnection | undefined {
+  if (spec instanceof Cluster) return undefined;
+  const client = connect(spec, role) as Redis;
+  const { options } = client;
+  return options.Connector ? undefined : { options: { ...plain(options), lazyConnect: false } };
+}
+
+function plain(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => isCloneable(value)));
+}
+
+function isCloneable(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @throws ConfigurationError without repeating the URL, which may hold a password */

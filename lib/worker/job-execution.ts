@@ -1,6 +1,8 @@
-import { codecOf, payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
-import { PayloadTooLargeError, toErrorInfo, type JobAbortedError } from '../job/errors.js';
+import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
+import { PayloadTooLargeError, toErrorInfo } from '../job/errors.js';
+import { JobTimeoutError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
+import { retryDelay } from '../job/retry.js';
 import { validate } from '../job/standard-schema.js';
 import type { HandlerBinding } from './job-handler.js';
 import { settleResult } from './handler-result.js';
@@ -13,11 +15,12 @@ export interface ExecutionLimits {
   readonly maxPayloadBytes: number;
 }
 
-/** One claimed job being run: it ends with an outcome, once. */
+/** One claimed job being run: it ends once, with an outcome or, when the claim is gone, without. */
 export class JobExecution {
   private job?: RunningJob;
   private ended = false;
   private reason?: JobAbortedError;
+  private began = 0;
 
   constructor(
     readonly claim: Claim,
@@ -27,15 +30,43 @@ export class JobExecution {
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
 
+  /** Milliseconds this run may take. */
+  get timeout(): number | undefined {
+    return this.claim.options.timeout ?? this.binding.limits.timeout;
+  }
+
   start(): void {
+    this.began = performance.now();
     this.run().then(
-      (output) => this.end({ claim: this.claim, status: 'success', output }),
-      (error: unknown) => this.end({ claim: this.claim, status: 'error', error: toErrorInfo(error) }),
+      (output) => this.succeed(output),
+      (error: unknown) => this.end(this.failure(error)),
     );
   }
 
-  /** Ends it now, whatever its handler does from here on. Without an outcome nothing is settled. */
-  abort(reason: JobAbortedError, outcome?: Outcome): void {
+  /** The attempt has failed with `reason`, whatever its handler does from here on. */
+  fail(reason: JobAbortedError): void {
+    this.abort(reason, this.failure(reason));
+  }
+
+  /** Back to the front of its queue, as if it had not been claimed. */
+  release(reason: JobAbortedError): void {
+    this.abort(reason, { claim: this.claim, status: 'released' });
+  }
+
+  /** The claim is gone: nothing is settled. */
+  revoke(reason: JobAbortedError): void {
+    this.abort(reason, undefined);
+  }
+
+  /** Where something held the event loop, a result may come before the timer that would have ended its run. */
+  private succeed(output: Payload): void {
+    const { claim, timeout = Infinity } = this;
+    const inTime = performance.now() - this.began <= timeout;
+    if (inTime) this.end({ claim, status: 'success', output });
+    else this.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
+  }
+
+  private abort(reason: JobAbortedError, outcome: Outcome | undefined): void {
     this.reason = reason;
     this.end(outcome);
     this.job?.abort(reason);
@@ -67,17 +98,24 @@ export class JobExecution {
     return output;
   }
 
+  /** A backoff function of the user's may throw: then that is the error. */
+  private failure(thrown: unknown): Outcome {
+    const { claim } = this;
+    const attempt = claim.attempts - claim.stalls;
+    try {
+      const delay = retryDelay(claim.options.retry ?? this.binding.limits.retry, attempt, thrown);
+      const error = toErrorInfo(thrown);
+      return delay === undefined
+        ? { claim, status: 'error', error }
+        : { claim, status: 'retry', error, delay };
+    } catch (error) {
+      return { claim, status: 'error', error: toErrorInfo(error) };
+    }
+  }
+
   private end(outcome: Outcome | undefined): void {
     if (this.ended) return;
     this.ended = true;
     this.onEnd(this, outcome);
   }
-}
-
-/** @throws InvalidOptionError for an unknown codec */
-export function executionLimits(options: {
-  codec?: Parameters<typeof codecOf>[0];
-  maxPayloadBytes: number;
-}): ExecutionLimits {
-  return { codec: codecOf(options.codec), maxPayloadBytes: options.maxPayloadBytes };
 }

@@ -1,6 +1,8 @@
 import { withDeadline } from '../job/deadline.js';
-import { LeaseLostError, ShutdownError, messageOf } from '../job/errors.js';
+import { messageOf } from '../job/errors.js';
+import { JobCancelledError, JobTimeoutError, LeaseLostError, ShutdownError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
+import { Deadlines } from './deadlines.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
 
@@ -14,25 +16,25 @@ export interface WorkerOptions extends ExecutionLimits {
   readonly log: WorkerLog;
 }
 
-/** A function's handler and the jobs it runs now. */
-interface Lane {
-  readonly binding: HandlerBinding;
-  readonly concurrency: number;
-  active: number;
-}
-
 /** How long a failing `claim` is left alone. Sources wait through outages themselves. */
 const CLAIM_RETRY_MS = 1000;
+/** How much longer a lease is kept than its job may run. */
+const TIMEOUT_GRACE_MS = 1000;
 /** How long a closing worker waits for its last outcomes to be taken. */
 const SETTLE_TIMEOUT_MS = 5000;
 
 /** Runs the handlers of one source: fills free slots with claims, hands outcomes back. */
 export class JobWorker {
-  private readonly lanes: ReadonlyMap<string, Lane>;
+  private readonly bindings: ReadonlyMap<string, HandlerBinding>;
   private readonly running = new Set<JobExecution>();
+  private readonly deadlines = new Deadlines<JobExecution>((execution) => {
+    const { claim, timeout = 0 } = execution;
+    execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
+  });
   private readonly settling = new Set<Promise<unknown>>();
-  private claiming:
-    { readonly slots: ReadonlyMap<string, number>; readonly abort: AbortController } | undefined;
+  /** Free slots of each function that has any: kept up to date while a claim waits. */
+  private readonly slots = new Map<string, number>();
+  private claiming: AbortController | undefined;
   private wakeUp: () => void = () => undefined;
   private stopping = false;
   private loop: Promise<void> = Promise.resolve();
@@ -43,19 +45,15 @@ export class JobWorker {
     bindings: readonly HandlerBinding[],
     private readonly options: WorkerOptions,
   ) {
-    this.lanes = new Map(
-      bindings.map((binding) => [
-        binding.definition.name,
-        { binding, concurrency: binding.options.concurrency ?? 1, active: 0 },
-      ]),
-    );
+    this.bindings = new Map(bindings.map((binding) => [binding.definition.name, binding]));
+    for (const { definition, limits } of bindings) this.slots.set(definition.name, limits.concurrency);
   }
 
   /** Announces the functions and starts to claim. */
   async start(): Promise<void> {
-    await this.source.open([...this.lanes.keys()]);
-    this.renewal = setInterval(() => void this.renew(), this.source.renewInterval);
-    this.renewal.unref();
+    await this.source.open([...this.bindings.keys()], (claim, why) => this.revoke(claim, why));
+    const { renewInterval } = this.source;
+    if (renewInterval) this.renewal = setInterval(() => void this.renew(), renewInterval).unref();
     this.loop = this.claimUntilStopped();
   }
 
@@ -65,13 +63,13 @@ export class JobWorker {
    */
   async stop(timeout: number): Promise<void> {
     this.stopping = true;
-    this.claiming?.abort.abort();
+    this.claiming?.abort();
     this.wakeUp();
     await this.loop;
     await this.drain(timeout);
-    for (const execution of this.running) {
-      execution.abort(new ShutdownError(), { claim: execution.claim, status: 'released' });
-    }
+    // Each goes before the one before it: the oldest is in front again in the end.
+    for (const execution of [...this.running].reverse()) execution.release(new ShutdownError());
+    this.deadlines.clear();
     await this.settled();
     clearInterval(this.renewal);
     await this.source.close();
@@ -79,16 +77,15 @@ export class JobWorker {
 
   private async claimUntilStopped(): Promise<void> {
     while (!this.stopping) {
-      const slots = this.freeSlots();
-      if (slots.size === 0) await this.nextWakeUp();
-      else for (const claim of await this.claim(slots)) this.begin(claim);
+      if (this.slots.size === 0) await this.nextWakeUp();
+      else for (const claim of await this.claim()) this.begin(claim);
     }
   }
 
-  private async claim(slots: ReadonlyMap<string, number>): Promise<readonly Claim[]> {
-    this.claiming = { slots, abort: new AbortController() };
+  private async claim(): Promise<readonly Claim[]> {
+    this.claiming = new AbortController();
     try {
-      return await this.source.claim(slots, this.claiming.abort.signal);
+      return await this.source.claim(this.slots, this.claiming.signal);
     } catch (error) {
       this.options.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
       await this.nextWakeUp(CLAIM_RETRY_MS);
@@ -98,26 +95,29 @@ export class JobWorker {
     }
   }
 
-  private freeSlots(): Map<string, number> {
-    const slots = new Map<string, number>();
-    for (const [fn, { concurrency, active }] of this.lanes) {
-      if (active < concurrency) slots.set(fn, concurrency - active);
-    }
-    return slots;
+  private begin(claim: Claim): void {
+    const binding = this.bindings.get(claim.fn);
+    if (!binding) return this.settle({ claim, status: 'released' });
+    this.slotTaken(claim.fn);
+    const execution = new JobExecution(claim, binding, this.options, this.source, this.onEnd);
+    this.running.add(execution);
+    this.limit(execution);
+    execution.start();
   }
 
-  private begin(claim: Claim): void {
-    const lane = this.lanes.get(claim.fn);
-    if (!lane) return this.settle({ claim, status: 'released' });
-    lane.active += 1;
-    const execution = new JobExecution(claim, lane.binding, this.options, this.source, (ended, outcome) => {
-      lane.active -= 1;
-      this.running.delete(ended);
-      if (outcome) this.settle(outcome);
-      this.slotFreed(claim.fn);
-    });
-    this.running.add(execution);
-    execution.start();
+  private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
+    this.running.delete(execution);
+    this.deadlines.delete(execution);
+    if (outcome) this.settle(outcome);
+    this.slotFreed(execution.claim.fn);
+  };
+
+  /** Here the run ends in time; the source's lease ends a little later, in case this process can't keep time. */
+  private limit(execution: JobExecution): void {
+    const { timeout, claim } = execution;
+    if (timeout === undefined) return;
+    this.deadlines.set(execution, performance.now() + timeout);
+    this.source.limit?.(claim, Date.now() + timeout + TIMEOUT_GRACE_MS);
   }
 
   private settle(outcome: Outcome): void {
@@ -135,10 +135,18 @@ export class JobWorker {
     void settled.then(() => this.settling.delete(settled));
   }
 
+  private slotTaken(fn: string): void {
+    const free = (this.slots.get(fn) ?? 0) - 1;
+    if (free > 0) this.slots.set(fn, free);
+    else this.slots.delete(fn);
+  }
+
   /** A claim that waits without this function's slots is called again with them. */
   private slotFreed(fn: string): void {
+    const free = this.slots.get(fn) ?? 0;
+    this.slots.set(fn, free + 1);
     this.wakeUp();
-    if (this.claiming && !this.claiming.slots.has(fn)) this.claiming.abort.abort();
+    if (free === 0) this.claiming?.abort();
   }
 
   private nextWakeUp(timeout?: number): Promise<void> {
@@ -164,12 +172,22 @@ export class JobWorker {
     while (this.running.size > 0 && Date.now() < deadline) await this.nextWakeUp(deadline - Date.now());
   }
 
+  /** A job that has ended gave its lease up itself: the keeper may hear of that before this thread does. */
+  private revoke(claim: Claim, why: 'lost' | 'cancelled'): void {
+    const execution = [...this.running].find((running) => running.claim === claim);
+    if (!execution) return;
+    const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
+    execution.revoke(new reason(claim.fn, claim.id));
+    if (why === 'lost')
+      this.options.log.warn(`${claim.fn} ${claim.id} went to another worker: its lease had expired here.`);
+  }
+
   private async renew(): Promise<void> {
     const held = new Map([...this.running].map((execution) => [execution.claim, execution]));
     if (held.size === 0) return;
     try {
       for (const claim of await this.source.renew([...held.keys()])) {
-        held.get(claim)?.abort(new LeaseLostError(claim.fn, claim.id));
+        held.get(claim)?.revoke(new LeaseLostError(claim.fn, claim.id));
       }
     } catch (error) {
       this.options.log.warn(`Renewing leases failed: ${messageOf(error)}`);

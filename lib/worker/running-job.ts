@@ -1,4 +1,5 @@
-import { InvalidOptionError, LeaseLostError, type JobAbortedError } from '../job/errors.js';
+import { InvalidOptionError } from '../job/errors.js';
+import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */

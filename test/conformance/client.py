@@ -9,10 +9,12 @@ import argparse
 import json
 import os
 import sys
+import time
 
 import redis
 
 NO_WORKERS = 3
+PATIENCE_SECONDS = 0.1
 
 
 def main():
@@ -20,15 +22,25 @@ def main():
     server = redis.Redis.from_url(args.url)
     payload = sys.stdin.buffer.read() if args.input == "-" else os.fsencode(args.input)
     for _ in range(args.count):
-        if args.rollcall and count_workers(server, args.fn) < 1:
-            say({"error": "no workers"})
-            sys.exit(NO_WORKERS)
-        job_id = create(server, args, payload)
-        say({"id": job_id})
-        if args.blocking:
-            lock = server.execute_command("BRPOP", f"lock:{args.fn}:{job_id}", args.timeout)
-            job = server.execute_command("HGETALL", f"job:{args.fn}:{job_id}")
-            say({"id": job_id, "job": text(job), "lock": text(lock)})
+        time.sleep(args.pause)
+        try:
+            run(server, args, payload)
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            if not args.patient:
+                raise
+            time.sleep(PATIENCE_SECONDS)
+
+
+def run(server, args, payload):
+    if args.rollcall and count_workers(server, args.fn) < 1:
+        say({"error": "no workers"})
+        sys.exit(NO_WORKERS)
+    job_id = create(server, args, payload)
+    say({"id": job_id})
+    if args.blocking:
+        lock = server.execute_command("BRPOP", f"lock:{args.fn}:{job_id}", args.timeout)
+        job = server.execute_command("HGETALL", f"job:{args.fn}:{job_id}")
+        say({"id": job_id, "job": text(job), "lock": text(lock)})
 
 
 def parse_arguments():
@@ -41,6 +53,8 @@ def parse_arguments():
     parser.add_argument("--blocking", action="store_true")
     parser.add_argument("--rollcall", action="store_true")
     parser.add_argument("--timeout", type=int, default=10, metavar="S", help="of --blocking; 0 waits for ever")
+    parser.add_argument("--pause", type=float, default=0, metavar="S", help="before each job")
+    parser.add_argument("--patient", action="store_true", help="go on after an outage, with the next job")
     parser.add_argument("--count", type=int, default=1, metavar="N")
     args = parser.parse_args()
     if args.prio is None:

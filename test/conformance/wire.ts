@@ -36,12 +36,18 @@ const OUR_FIELDS = new Set([
   'finished',
   'settled',
   'stalls',
+  'options',
   'error',
 ]);
 
+/** The error of an attempt. */
+const ATTEMPT_ERROR = /^error:\d+$/;
+
 /** The fields that the protocol knows; a field that neither it nor we know stays in. */
 export function protocolFields(hash: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(hash).filter(([field]) => !OUR_FIELDS.has(field)));
+  return Object.fromEntries(
+    Object.entries(hash).filter(([field]) => !OUR_FIELDS.has(field) && !ATTEMPT_ERROR.test(field)),
+  );
 }
 
 /** Everything ever published on a function's channel, and on the channel of ours. */

@@ -1,7 +1,8 @@
 """A plain GearMonkey worker, written from the protocol's specification alone. Its work: input in upper case.
 
 Prints JSON lines: {"ready": true} once it is counted, then {"started": id} and {"finished": id, "input"}
-for each job. A byte that is not UTF-8 shows as the lone surrogate U+DC80..U+DCFF (Python's surrogateescape).
+for each job; a patient one also {"again": words} for what it had to send more than once.
+A byte that is not UTF-8 shows as the lone surrogate U+DC80..U+DCFF (Python's surrogateescape).
 SIGTERM ends it after the job or the BRPOP at hand, so within about a second when idle.
 """
 
@@ -34,15 +35,15 @@ class Worker:
         self.stopping = True
 
     def run(self):
-        sha = self.server.execute_command("SCRIPT LOAD", SCRIPT)
+        sha = self.command("SCRIPT LOAD", SCRIPT)
         if text(sha) != SHA:
             raise SystemExit(f"Expected SCRIPT LOAD to answer {SHA}, got {text(sha)}")
-        self.server.execute_command("INCR", f"count:{self.fn}")
+        self.command("INCR", f"count:{self.fn}")
         try:
             say({"ready": True})
             self.loop()
         finally:
-            self.server.execute_command("DECR", f"count:{self.fn}")
+            self.command("DECR", f"count:{self.fn}")
 
     def loop(self):
         done = 0
@@ -52,21 +53,37 @@ class Worker:
                 self.handle(job_id)
                 done += 1
 
+    def command(self, *words):
+        """A patient worker asks again through an outage, and says so: what it asked may have been done."""
+        told = False
+        while True:
+            try:
+                return self.server.execute_command(*words)
+            except redis.exceptions.NoScriptError:
+                self.command("SCRIPT LOAD", SCRIPT)
+            except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+                if not self.args.patient:
+                    raise
+                if not told:
+                    say({"again": [text(word) for word in words[:3]]})
+                told = True
+                time.sleep(PAUSE_SECONDS)
+
     def next(self):
         queue = f"queue:{self.fn}"
-        item = self.server.execute_command("EVALSHA", SHA, 1, f"{queue}:scheduled", int(time.time()))
+        item = self.command("EVALSHA", SHA, 1, f"{queue}:scheduled", int(time.time()))
         if item is None:
-            item = self.server.execute_command("BRPOP", f"{queue}:high", f"{queue}:normal", f"{queue}:low", 1)
+            item = self.command("BRPOP", f"{queue}:high", f"{queue}:normal", f"{queue}:low", 1)
         return None if item is None else text(item[1])
 
     def handle(self, job_id):
         job = f"job:{self.fn}:{job_id}"
-        self.server.execute_command("PUBLISH", f"channel:{self.fn}", f"start:{job_id}")
-        self.server.execute_command("HMSET", job, "status", "busy")
+        self.command("PUBLISH", f"channel:{self.fn}", f"start:{job_id}")
+        self.command("HMSET", job, "status", "busy")
         say({"started": int(job_id)})
         self.hang()
         # The specification names no command for reading the input. A job that is gone has an empty one.
-        payload = self.server.execute_command("HGET", job, "input") or b""
+        payload = self.command("HGET", job, "input") or b""
         self.update(job)
         self.finish(job_id, job, payload)
         say({"finished": int(job_id), "input": text(payload)})
@@ -80,19 +97,17 @@ class Worker:
 
     def update(self, job):
         for dividend in range(1, self.args.updates + 1):
-            self.server.execute_command(
-                "HMSET", job, "status:dividend", dividend, "status:divisor", self.args.updates
-            )
+            self.command("HMSET", job, "status:dividend", dividend, "status:divisor", self.args.updates)
             time.sleep(PAUSE_SECONDS)
 
     def finish(self, job_id, job, payload):
         status, output = ("success", payload.upper()) if self.args.fail is None else ("error", self.args.fail)
         lock = f"lock:{self.fn}:{job_id}"
-        self.server.execute_command("HMSET", job, "status", status, "output", output)
-        self.server.execute_command("EXPIRE", job, 90000)
-        self.server.execute_command("PUBLISH", f"channel:{self.fn}", f"finish:{job_id}")
-        self.server.execute_command("LPUSH", lock, "OK")
-        self.server.execute_command("EXPIRE", lock, 10)
+        self.command("HMSET", job, "status", status, "output", output)
+        self.command("EXPIRE", job, 90000)
+        self.command("PUBLISH", f"channel:{self.fn}", f"finish:{job_id}")
+        self.command("LPUSH", lock, "OK")
+        self.command("EXPIRE", lock, 10)
 
 
 class Abandoned(Exception):
@@ -106,6 +121,7 @@ def parse_arguments():
     parser.add_argument("--updates", type=int, default=0, metavar="N", help="progress updates of each job")
     parser.add_argument("--fail", metavar="MESSAGE", help="end each job as an error with this output")
     parser.add_argument("--max-jobs", type=int, metavar="N", help="exit after so many jobs")
+    parser.add_argument("--patient", action="store_true", help="wait through outages of the server")
     parser.add_argument("--hang", action="store_true", help="take a job and never finish it")
     return parser.parse_args()
 

@@ -40,3 +40,7 @@ export function failure(claim: Claim, message: string): Outcome {
 export function released(claim: Claim): Outcome {
   return { claim, status: 'released' };
 }
+
+export function retry(claim: Claim, delay: number, message = 'not yet'): Outcome {
+  return { claim, status: 'retry', delay, error: { name: 'Error', message } };
+}

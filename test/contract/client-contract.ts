@@ -3,9 +3,11 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
 import { JobFailedError, JobNotFoundError, NoWorkersError, WaitTimeoutError } from '../../lib/job/errors.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
 import { codecContract } from './codec-contract.js';
 import { observableContract } from './observable-contract.js';
+import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
 
 const echo = (input: unknown) => input;
@@ -222,6 +224,14 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       });
     });
 
+    retryContract(
+      () => rig,
+      () => client,
+    );
+    cancelContract(
+      () => rig,
+      () => client,
+    );
     codecContract(
       () => rig,
       () => client,

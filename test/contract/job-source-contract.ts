@@ -68,8 +68,28 @@ export function jobSourceContract(
         const input = Buffer.from([0, 255, 10, 13, 34, 195, 40]);
         const id = await rig.submit(fn, input);
         const claim = await claimOne(source, fn);
-        expect(claim).toMatchObject({ fn, id, attempts: 1 });
+        expect(claim).toMatchObject({ fn, id, attempts: 1, stalls: 0, options: {} });
         expect(Buffer.from(claim.input)).toEqual(input);
+      });
+
+      when('options')("carries what the job's sender said about running it", async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const options = { retry: { attempts: 3, backoff: 'fixed' as const, delay: '1s' }, timeout: 5000 };
+        await rig.submit(fn, 'a', { queue: 'normal', options: JSON.stringify(options) });
+        await expect(claimOne(source, fn)).resolves.toMatchObject({ options });
+      });
+
+      when('options')('takes options that no client of ours would write for none', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const foreign = ['', '{', '7', 'null', '"retry"', '{"retry":null}', '{"retry":{"attempts":0}}'];
+        foreign.push('{"timeout":"never"}', '{"timeout":1e300}', '{"timeout":null}');
+        for (const options of foreign) await rig.submit(fn, options, { queue: 'normal', options });
+        for (const options of foreign) {
+          const claim = await claimOne(source, fn);
+          expect([inputOf(claim), claim.options]).toEqual([options, {}]);
+        }
       });
 
       it('takes no more than the slots', async () => {
@@ -186,7 +206,7 @@ export function jobSourceContract(
       });
     });
 
-    settleContract(() => rig, open);
+    settleContract(() => rig, open, capabilities);
     if (capabilities.leases) leaseContract(() => rig, open, capabilities);
   });
 }

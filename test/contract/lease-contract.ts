@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { performance } from 'node:perf_hooks';
 import type { JobSource } from '../../lib/job/job-source.js';
 import { until } from '../support/until.js';
-import { claimOne, inputOf, released, success } from './claiming.js';
+import { claimOne, inputOf, released, retry, success } from './claiming.js';
 import { MAX_STALLS, type SourceCapabilities, type SourceRig } from './rig.js';
 
 const SHORT_MS = 200;
@@ -50,6 +50,7 @@ export function leaseContract(
       expect(held.id).toBe(id);
       expect(held.token).toBeGreaterThan(lost.token);
       expect(held.attempts).toBe(lost.attempts + 1);
+      expect([lost.stalls, held.stalls]).toEqual([0, 1]);
     });
 
     it('last as long as they are renewed', async () => {
@@ -83,6 +84,7 @@ export function leaseContract(
       await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'busy' });
       await expect(holder.settle([success(held, 'new')])).resolves.toEqual([]);
       await expect(loser.settle([success(lost, 'old'), released(lost)])).resolves.toEqual([lost, lost]);
+      await expect(loser.settle([retry(lost, 1)])).resolves.toEqual([lost]);
       await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'new' });
     });
 

@@ -18,6 +18,8 @@ export interface SourceCapabilities {
   readonly progress: boolean;
   /** Claims expire, and jobs that lose their worker more than `MAX_STALLS` times end. */
   readonly leases: boolean;
+  /** A job may say itself how it is run. */
+  readonly options: boolean;
 }
 
 export const ALL_CAPABILITIES: SourceCapabilities = {
@@ -26,6 +28,7 @@ export const ALL_CAPABILITIES: SourceCapabilities = {
   scheduled: true,
   progress: true,
   leases: true,
+  options: true,
 };
 
 /** A server and whoever speaks to it, for one `describe`. */

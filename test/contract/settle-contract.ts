@@ -1,14 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Claim, JobSource } from '../../lib/job/job-source.js';
 import { until } from '../support/until.js';
-import { claimOne, failure, released, success } from './claiming.js';
-import type { SourceRig } from './rig.js';
+import { claimOne, failure, inputOf, released, retry, success } from './claiming.js';
+import type { SourceCapabilities, SourceRig } from './rig.js';
 
 /** The part of the contract that is about handing outcomes over, and leaving. */
 export function settleContract(
   rigOf: () => SourceRig,
   open: (fn: string | string[]) => Promise<JobSource>,
+  capabilities: SourceCapabilities,
 ): void {
+  const when = (capability: keyof SourceCapabilities) => (capabilities[capability] ? it : it.skip);
+
   describe('settle', () => {
     it('ends a job with its output', async () => {
       const fn = rigOf().fn();
@@ -72,6 +75,50 @@ export function settleContract(
       await expect(source.settle([outcome])).resolves.toEqual([]);
       await expect(source.settle([outcome])).resolves.toEqual([]);
       await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'once' });
+    });
+
+    when('scheduled')('holds a job that is to be tried again back for its delay', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'again');
+      const claim = await claimOne(source, fn);
+      const settled = Date.now();
+      await expect(source.settle([retry(claim, 400)])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'idle' });
+      await rigOf().submit(fn, 'meanwhile');
+      await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('meanwhile');
+      const second = await claimOne(source, fn);
+      expect(Date.now() - settled).toBeGreaterThanOrEqual(400);
+      expect(second).toMatchObject({ id, attempts: 2, stalls: 0 });
+      expect(second.token).toBeGreaterThan(claim.token);
+    });
+
+    when('scheduled')('accepts a retry that is sent again, and retries once', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'again');
+      const outcome = retry(await claimOne(source, fn), 1);
+      await expect(source.settle([outcome])).resolves.toEqual([]);
+      await expect(source.settle([outcome])).resolves.toEqual([]);
+      const second = await claimOne(source, fn);
+      await source.settle([outcome]);
+      await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'busy' });
+      await expect(source.settle([success(second, 'out')])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'out' });
+      await rigOf().submit(fn, 'next');
+      await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('next');
+    });
+
+    it('takes one outcome of a claim: a second, different one changes nothing', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      const claim = await claimOne(source, fn);
+      await source.settle([success(claim, 'out')]);
+      await source.settle([failure(claim, 'no'), retry(claim, 1), released(claim)]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'out' });
+      await rigOf().submit(fn, 'next');
+      await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('next');
     });
   });
 

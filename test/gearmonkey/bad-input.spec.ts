@@ -180,7 +180,7 @@ describe('GearMonkeyClient on keys of the wrong type', () => {
   it('says so when the queue is no list, and creates no job', async () => {
     const fn = server.fn();
     await server.redis.set(`queue:${fn}:normal`, 'text');
-    await expect(client.run(fn, 'x')).rejects.toMatchObject({ code: 'CONNECTION' });
+    await expect(client.run(fn, 'x')).rejects.toMatchObject({ code: 'REFUSED' });
     await expect(client.run(fn, 'x')).rejects.toThrow('WRONGTYPE');
     await expect(server.redis.keys(`job:${fn}:*`)).resolves.toEqual([]);
   });

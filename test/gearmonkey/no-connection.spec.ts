@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { firstValueFrom } from 'rxjs';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import { ConfigurationError, ConnectionError, EnqueueTimeoutError } from '../../lib/job/errors.js';
+import { ConfigurationError } from '../../lib/job/errors.js';
+import { ConnectionError, EnqueueTimeoutError } from '../../lib/job/server-errors.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { freePort } from '../support/free-port.js';
 import { until } from '../support/until.js';

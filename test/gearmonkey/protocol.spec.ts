@@ -39,6 +39,9 @@ describe('keysOf', () => {
       leases: `lease:${fn}`,
       wake: `wake:${fn}`,
       progress: `progress:${fn}`,
+      cancel: `cancel:${fn}`,
+      workers: `workers:${fn}`,
+      senders: `sender:${fn}:`,
     });
   });
 

@@ -5,7 +5,8 @@ import { keysOf } from '../../lib/gearmonkey/protocol.js';
 import { RedisSource, type RedisSourceOptions } from '../../lib/gearmonkey/redis-source.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
-import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { ChannelHub } from '../../lib/redis/channel-hub.js';
+import { RedisConnection, toPlainConnection } from '../../lib/redis/redis-connection.js';
 import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
 import { RedisServer } from '../support/redis-server.js';
 
@@ -15,22 +16,36 @@ const TIMEOUT_MS = 5000;
 /** Sources and clients of ours on a server, which `close` ends together. */
 export class RedisActors {
   private readonly connections: RedisConnection[] = [];
+  private readonly hubs: ChannelHub[] = [];
 
   constructor(private readonly url: string) {}
 
-  source(options: RedisSourceOptions = {}): RedisSource {
-    const connections = { commands: this.connect('commands'), blocking: this.connect('blocking') };
+  /** Without `keeper` nobody renews its leases but whoever calls `renew`. */
+  source(options: RedisSourceOptions = {}, { keeper = false } = {}): RedisSource {
+    const connections = {
+      commands: this.connect('commands'),
+      blocking: this.connect('blocking'),
+      hub: this.hub(),
+      keeper: keeper ? toPlainConnection(this.url, 'keeper') : undefined,
+    };
     return new RedisSource(connections, { lease: LEASE_MS, maxStalls: MAX_STALLS, ...options });
   }
 
   /** @param timeout in ms, of each command */
   client(options?: ClientOptions, timeout = TIMEOUT_MS): GearMonkeyClient {
-    const store = new RedisStore(this.connect('commands'), this.connect('subscriber'), timeout);
+    const store = new RedisStore(this.connect('commands'), this.hub(), { timeout });
     return new GearMonkeyClient(store, options);
   }
 
   close(): void {
+    for (const hub of this.hubs) hub.close();
     for (const connection of this.connections) connection.close();
+  }
+
+  private hub(): ChannelHub {
+    const hub = new ChannelHub(this.connect('subscriber'));
+    this.hubs.push(hub);
+    return hub;
   }
 
   private connect(role: string): RedisConnection {
@@ -63,15 +78,16 @@ export async function redisRig(): Promise<ClientRig> {
   };
 }
 
-/** The commands of a plain client, as the protocol has them. */
+/** The commands of a plain client, as the protocol has them; options are a field of ours. */
 export async function submit(
   redis: Redis,
   fn: string,
   input: Payload,
-  { queue, score }: Placement = { queue: 'normal' },
+  { queue, score, options }: Placement = { queue: 'normal' },
 ): Promise<string> {
   const id = String(await redis.incr(`uid:${fn}`));
   await redis.hmset(`job:${fn}:${id}`, 'status', 'idle', 'input', Buffer.from(input as Uint8Array));
+  if (options !== undefined) await redis.hset(`job:${fn}:${id}`, 'options', options);
   await redis.publish(`channel:${fn}`, `create:${id}`);
   if (queue === 'scheduled') await redis.zadd(`queue:${fn}:scheduled`, score ?? 0, id);
   else await redis.lpush(`queue:${fn}:${queue}`, id);

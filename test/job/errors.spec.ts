@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import * as errors from '../../lib/job/errors.js';
+import * as abortErrors from '../../lib/job/abort-errors.js';
+import * as plainErrors from '../../lib/job/errors.js';
+import * as serverErrors from '../../lib/job/server-errors.js';
+
+const errors = { ...plainErrors, ...abortErrors, ...serverErrors };
 
 describe('GearMonkeyError', () => {
   const cause = new Error('ECONNREFUSED');

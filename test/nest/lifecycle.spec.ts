@@ -279,7 +279,7 @@ describe('the connections of an instance', () => {
     return [...list.matchAll(/ name=(nestjs-gearmonkey:\S+)/g)].map(([, name]) => name as string).sort();
   }
 
-  it('are three at most, for 200 functions and 300 calls at a time, and none after close()', async () => {
+  it('are four at most, for 200 functions and 300 calls at a time, and none after close()', async () => {
     const functions = Array.from({ length: FUNCTIONS }, () => used.fn('many'));
     @Injectable()
     class Handlers {
@@ -307,6 +307,7 @@ describe('the connections of an instance', () => {
     await expect(ours(used.redis)).resolves.toEqual([
       'nestjs-gearmonkey:blocking',
       'nestjs-gearmonkey:commands',
+      'nestjs-gearmonkey:keeper',
       'nestjs-gearmonkey:subscriber',
     ]);
     await app.close();

@@ -2,11 +2,10 @@ import { afterEach } from '@jest/globals';
 import { codecOf, type CodecName } from '../../lib/job/codec.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import type { HandlerBinding, JobHandler } from '../../lib/worker/job-handler.js';
+import { bindHandler, type HandlerOptions, type JobHandler } from '../../lib/worker/job-handler.js';
 import { JobWorker } from '../../lib/worker/job-worker.js';
 
-export interface WorkerSettings {
-  concurrency?: number;
+export interface WorkerSettings extends HandlerOptions {
   codec?: CodecName;
   maxPayloadBytes?: number;
 }
@@ -24,10 +23,10 @@ export async function runWorker(
   source: JobSource,
   function_: string | AnyJobDefinition,
   handle: JobHandler,
-  { concurrency = 1, codec = 'json', maxPayloadBytes = 1024 * 1024 }: WorkerSettings = {},
+  { codec = 'json', maxPayloadBytes = 1024 * 1024, ...options }: WorkerSettings = {},
 ): Promise<RanWorker> {
   const definition = typeof function_ === 'string' ? defineJob(function_) : function_;
-  const binding: HandlerBinding = { definition, options: { concurrency }, handle };
+  const binding = bindHandler(definition, options, handle);
   const said: string[] = [];
   const log = {
     warn: (message: string) => said.push(message),

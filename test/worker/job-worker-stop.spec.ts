@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NEVER, Observable } from 'rxjs';
 import { z } from 'zod';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import { LeaseLostError, ShutdownError } from '../../lib/job/errors.js';
+import { LeaseLostError, ShutdownError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { claimOne } from '../contract/claiming.js';
+import { claimInOrder, claimOne } from '../contract/claiming.js';
 import { memoryRig } from '../memory/memory-rig.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -65,6 +65,19 @@ describe('JobWorker.stop', () => {
     await expect(reason.passed).resolves.toBeInstanceOf(ShutdownError);
     await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
     await expect(claimOne(rig.source(), 'fn')).resolves.toMatchObject({ id: job.id, attempts: 1 });
+  });
+
+  it('gives back many jobs in the order they came', async () => {
+    const started = new Set<unknown>();
+    const handle = (input: unknown) => {
+      started.add(input);
+      return new Promise(() => undefined);
+    };
+    const { worker } = await runWorker(rig.source(), 'fn', handle, { concurrency: 3 });
+    await client.runMany('fn', ['a', 'b', 'c', 'd']);
+    await until(() => started.size === 3);
+    await worker.stop(1);
+    await expect(claimInOrder(rig.source(), 'fn', 4)).resolves.toEqual(['"a"', '"b"', '"c"', '"d"']);
   });
 
   it('aborts a signal that is asked for later', async () => {

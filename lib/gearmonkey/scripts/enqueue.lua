@@ -2,12 +2,23 @@
   Creates jobs and puts their ids into a queue: the protocol's Client.run for many jobs at once.
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
-  ARGV[1] now in ms   ARGV[2] seconds it is scheduled for, or '' for a list   ARGV[3…] inputs
+  KEYS[6] what this sender's last call did
+  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds it is scheduled for, or '' for a list
+  ARGV[4] the jobs' own options as JSON, or ''   ARGV[5…] inputs
   Returns the id of the last job; the others precede it without a gap.
 
-  The queue is written first: a key of the wrong type fails before any job exists.
+  Sent again after a lost reply it creates nothing and returns the same. A call that comes after a later one
+  of its sender was given up, or sent again, on a connection that delivered it late: it creates nothing, and
+  nobody reads its reply. The queue is written first: a key of the wrong type fails before any job exists.
 ]]
-local now, score, first = ARGV[1], ARGV[2], 3
+local now, call, score, options, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4], 5
+
+local known = redis.call('GET', KEYS[6])
+if known then
+  local number, last = string.match(known, '^(%d+):(%d+)$')
+  if tonumber(number) >= tonumber(call) then return tonumber(last) end
+end
+
 local count = #ARGV - first + 1
 local last = redis.call('INCRBY', KEYS[1], count)
 local offset = last - count - first + 1
@@ -25,8 +36,10 @@ for i = first, #ARGV do
   local id = string.format('%.0f', offset + i)
   redis.call('HSET', KEYS[2] .. id, 'status', 'idle', 'input', ARGV[i], 'created', now)
   if score ~= '' then redis.call('HSET', KEYS[2] .. id, 'due', string.format('%.0f', score * 1000)) end
+  if options ~= '' then redis.call('HSET', KEYS[2] .. id, 'options', options) end
   redis.call('PUBLISH', KEYS[4], 'create:' .. id)
 end
 
+redis.call('SET', KEYS[6], call .. ':' .. string.format('%.0f', last), 'EX', 60)
 if redis.call('EXISTS', KEYS[5]) == 0 then redis.call('LPUSH', KEYS[5], '1') end
 return last

@@ -25,7 +25,11 @@ for i = 1, #KEYS, 6 do
   local expiry, due = first(KEYS[i]), first(KEYS[i + 1])
   local wait = due and math.max(0, math.ceil(due * 1000 - now)) or -1
   local work = wait == 0 or (expiry and expiry <= now) or waits(KEYS[i + 2]) or waits(KEYS[i + 3]) or waits(KEYS[i + 4])
-  if work and redis.call('EXISTS', KEYS[i + 5]) == 0 then redis.call('LPUSH', KEYS[i + 5], '1') end
+  if work then
+    -- A write that takes no memory: Redis then allows the other though its memory be full.
+    redis.call('LTRIM', KEYS[i + 5], 0, 0)
+    if redis.call('EXISTS', KEYS[i + 5]) == 0 then redis.call('LPUSH', KEYS[i + 5], '1') end
+  end
   outlook[#outlook + 1] = wait
 end
 return outlook

@@ -1,5 +1,5 @@
 --- Puts a job back to the front of the queue it came from: the end that workers pop.
-local function requeue(keys, id, from, now, ...)
+local function requeue(keys, id, from, ...)
   redis.call('HSET', keys.jobs .. id, 'status', 'idle', ...)
   if from == 'scheduled' then
     redis.call('ZADD', keys.scheduled, 0, id)

@@ -4,9 +4,11 @@
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
-  ARGV[5…] outcomes, four each: "id:token", success | error | released, output, error as JSON or ''
-  Returns { refused "id:token" …}, { id, token, attempts, input … }, { dropped id … }, ms until the next scheduled
-  job is due or -1 (0 when more jobs wait than were claimed).
+  ARGV[5] 1 to give expired jobs back   ARGV[6…] outcomes, four each: "id:token", then
+    'success', output, ''          'error', message, error as JSON
+    'retry', ms to wait, error     'released', '', ''
+  Returns { refused "id:token" …}, { id, token, attempts, stalls, options, input … }, { dropped id … }, ms until
+  the next scheduled job is due or -1 (0 when no slot is left free).
 
   A lease is the member "id:token" with the time it expires. The token grows with every claim, also with
   those that were released and don't count as attempts. What could fail on foreign data is called with
@@ -23,6 +25,8 @@ local keys = {
   high = KEYS[5], normal = KEYS[6], low = KEYS[7], wake = KEYS[8], channel = KEYS[9],
 }
 local stamp = string.format('%.0f', now)
+local call, pcall = redis.call, redis.pcall
+local expiry = now + lease
 local refused, claims, dropped, leases = {}, {}, {}, {}
 
 --- What is no count, nobody of ours wrote: 0.
@@ -31,30 +35,60 @@ local function count(value)
   return number and number >= 0 and number < 2 ^ 53 and math.floor(number) or 0
 end
 
-local function settle(member, status, output, failure)
+--- Fields of a job; nothing where its key is no hash.
+local function fields(id, ...)
+  local job = redis.pcall('HMGET', keys.jobs .. id, ...)
+  return job.err and {} or job
+end
+
+local function retry(id, token, wait, failure)
+  local attempts = fields(id, 'attempts')[1]
+  if not attempts then return false end
+  redis.call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, 'error:' .. attempts, failure)
+  redis.call('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
+  return true
+end
+
+local function release(id, token)
+  local job = fields(id, 'attempts', 'queue')
+  if not job[1] then return false end
+  requeue(keys, id, job[2], 'attempts', math.max(0, count(job[1]) - 1), 'settled', token)
+  return true
+end
+
+local function accept(id, token, status, output, failure)
+  if status == 'success' then return finish(keys, id, stamp, status, output, 'settled', token) end
+  if status == 'retry' then return retry(id, token, output, failure) end
+  if status == 'released' then return release(id, token) end
+  local attempts = fields(id, 'attempts')[1] or '1'
+  return finish(keys, id, stamp, status, output, 'settled', token, 'error', failure, 'error:' .. attempts, failure)
+end
+
+--- What was accepted once stays accepted when it is sent again after a lost reply.
+local function settle(member, ...)
   local id, token = string.match(member, '^(.*):(%d+)$')
-  local held = redis.call('ZREM', keys.leases, member) == 1
-  local job = redis.pcall('HMGET', keys.jobs .. id, 'settled', 'queue', 'attempts')
-  if job.err or not held then
-    -- Sent again after a lost reply: what was accepted once stays accepted.
-    if job.err or job[1] ~= token then refused[#refused + 1] = member end
-  elseif status == 'released' then
-    requeue(keys, id, job[2], now, 'attempts', math.max(0, count(job[3]) - 1), 'settled', token)
-  elseif failure == '' then
-    finish(keys, id, stamp, status, output, 'settled', token)
+  local accepted
+  if redis.call('ZREM', keys.leases, member) == 1 then
+    accepted = accept(id, token, ...)
   else
-    finish(keys, id, stamp, status, output, 'settled', token, 'error', failure)
+    accepted = fields(id, 'settled')[1] == token
   end
+  if not accepted then refused[#refused + 1] = member end
+end
+
+--- Each goes before the one before it, so that the oldest is in front in the end.
+local function newest_first(a, b)
+  return (tonumber(string.match(a, '^(%d+):')) or 0) > (tonumber(string.match(b, '^(%d+):')) or 0)
 end
 
 local function recover(member)
   redis.call('ZREM', keys.leases, member)
   local id, token = string.match(member, '^(.*):(%d+)$')
-  local job = redis.pcall('HMGET', keys.jobs .. id, 'status', 'token', 'queue', 'stalls')
-  if job.err or job[1] ~= 'busy' or job[2] ~= token then return end
+  local job = fields(id, 'status', 'token', 'queue', 'stalls')
+  if job[1] ~= 'busy' or job[2] ~= token then return end
   local stalls = count(job[4]) + 1
   if stalls <= max_stalls then
-    requeue(keys, id, job[3], now, 'stalls', stalls)
+    requeue(keys, id, job[3], 'stalls', stalls)
   else
     local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
     local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
@@ -63,19 +97,22 @@ local function recover(member)
 end
 
 local function take(id, from)
-  local job = redis.pcall('HMGET', keys.jobs .. id, 'status', 'input', 'token', 'attempts')
-  if job.err or not job[1] or job[1] == 'success' or job[1] == 'error' then
+  local key = keys.jobs .. id
+  local job = pcall('HMGET', key, 'status', 'input', 'token', 'attempts', 'stalls', 'options')
+  local status = job[1]
+  if job.err or not status or status == 'success' or status == 'error' then
     dropped[#dropped + 1] = id
     return
   end
-  local token = string.format('%.0f', count(job[3]) + 1)
-  local attempts = string.format('%.0f', count(job[4]) + 1)
-  redis.call('HSET', keys.jobs .. id, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from,
-    'started', stamp)
-  redis.call('PUBLISH', keys.channel, 'start:' .. id)
-  leases[#leases + 1] = now + lease
+  local token, attempts = '1', '1'
+  if job[3] then token, attempts = string.format('%.0f', count(job[3]) + 1), string.format('%.0f', count(job[4]) + 1) end
+  call('HSET', key, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from, 'started', stamp)
+  call('PUBLISH', keys.channel, 'start:' .. id)
+  leases[#leases + 1] = expiry
   leases[#leases + 1] = id .. ':' .. token
-  for _, value in ipairs({ id, token, attempts, job[2] or '' }) do claims[#claims + 1] = value end
+  local n = #claims
+  claims[n + 1], claims[n + 2], claims[n + 3] = id, token, attempts
+  claims[n + 4], claims[n + 5], claims[n + 6] = count(job[5]), job[6] or '', job[2] or ''
 end
 
 local function free() return slots - #leases / 2 end
@@ -127,8 +164,12 @@ local function outlook()
   return 0
 end
 
-for i = 5, #ARGV, 4 do settle(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', keys.leases, '-inf', now, 'LIMIT', 0, 100)) do recover(member) end
+for i = 6, #ARGV, 4 do settle(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
+if ARGV[5] == '1' then
+  local expired = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', now, 'LIMIT', 0, 100)
+  table.sort(expired, newest_first)
+  for _, member in ipairs(expired) do recover(member) end
+end
 if slots == 0 then return { refused, claims, dropped, 0 } end
 claim()
 return { refused, claims, dropped, outlook() }

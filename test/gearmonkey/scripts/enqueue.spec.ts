@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
-import { enqueue, NOW } from './scripts.js';
+import { enqueue, NOW, turn } from './scripts.js';
 
 describe('enqueue.lua', () => {
   const server = useRedis();
@@ -66,5 +66,55 @@ describe('enqueue.lua', () => {
     await enqueue(server.redis, fn, ['a', 'b']);
     await enqueue(server.redis, fn, ['c']);
     await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
+  });
+
+  describe('sent twice, as after a lost reply,', () => {
+    it('answers the same ids and creates nothing', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await expect(enqueue(server.redis, fn, ['a', 'b'], { call: 1 })).resolves.toBe(2);
+      await expect(enqueue(server.redis, fn, ['a', 'b'], { call: 1 })).resolves.toBe(2);
+      await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
+      await expect(server.redis.get(`uid:${fn}`)).resolves.toBe('2');
+      await expect(log.close()).resolves.toEqual(['create:1', 'create:2']);
+    });
+
+    it('creates nothing either when the job has run meanwhile', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a'], { call: 1 });
+      await turn(server.redis, fn);
+      await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', 'success', 'out', ''] });
+      await expect(enqueue(server.redis, fn, ['a'], { call: 1 })).resolves.toBe(1);
+      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
+    });
+
+    it('is late after a later call of its sender, and creates nothing', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a'], { call: 1 });
+      await enqueue(server.redis, fn, ['b'], { call: 2 });
+      await enqueue(server.redis, fn, ['a'], { call: 1 });
+      await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(2);
+    });
+
+    it("is another sender's call with the same number", async () => {
+      const fn = server.fn();
+      await expect(enqueue(server.redis, fn, ['a'], { call: 1 })).resolves.toBe(1);
+      await expect(enqueue(server.redis, fn, ['b'], { call: 1, sender: 'other' })).resolves.toBe(2);
+    });
+
+    it('is remembered for a minute', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a'], { sender: 'short' });
+      const ttl = await server.redis.ttl(`sender:${fn}:short`);
+      expect(ttl).toBeGreaterThan(50);
+      expect(ttl).toBeLessThanOrEqual(60);
+    });
+  });
+
+  it("keeps the jobs' own options", async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b'], { options: '{"timeout":5}' });
+    const { claims } = await turn(server.redis, fn);
+    expect(claims.map(({ options }) => options)).toEqual(['{"timeout":5}', '{"timeout":5}']);
   });
 });

@@ -20,17 +20,29 @@ export function turn(
 ) {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
-  return scripts.turn.run(redis, keys, now, LEASE_MS, slots, maxStalls, outcomes);
+  return scripts.turn.run(redis, keys, now, LEASE_MS, slots, maxStalls, 1, outcomes);
+}
+
+let calls = 0;
+
+export interface EnqueueArguments {
+  queue?: 'high' | 'normal' | 'low' | 'scheduled';
+  score?: number | '';
+  options?: string;
+  sender?: string;
+  /** Grows by itself unless given. */
+  call?: number;
 }
 
 export function enqueue(
   redis: Redis,
   fn: string,
   inputs: string[],
-  { queue = 'normal' as 'high' | 'normal' | 'low' | 'scheduled', score = '' as number | '' } = {},
+  { queue = 'normal', score = '', options = '', sender = 'test', call = (calls += 1) }: EnqueueArguments = {},
 ) {
   const k = keysOf(fn);
-  return scripts.enqueue.run(redis, [k.ids, k.jobs, k[queue], k.channel, k.wake], NOW, score, inputs);
+  const keys = [k.ids, k.jobs, k[queue], k.channel, k.wake, k.senders + sender];
+  return scripts.enqueue.run(redis, keys, NOW, call, score, options, inputs);
 }
 
 export function progress(redis: Redis, fn: string, member: string, dividend: number, divisor: number) {
@@ -49,4 +61,26 @@ export function look(redis: Redis, functions: string[], now = NOW) {
     return [leases, scheduled, high, normal, low, wake];
   });
   return scripts.look.run(redis, keys, now);
+}
+
+export const CANCELLED = '{"name":"JobCancelledError","message":"cancelled"}';
+
+export function cancel(redis: Redis, fn: string, id: string, now = NOW) {
+  const k = keysOf(fn);
+  const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+  return scripts.cancel.run(redis, keys, now, id, 'cancelled', CANCELLED);
+}
+
+/** Milliseconds that a presence holds. */
+export const PRESENCE_MS = 100;
+
+export function presence(
+  redis: Redis,
+  fn: string,
+  worker: string,
+  now: number | '' = NOW,
+  hold = PRESENCE_MS,
+) {
+  const { count, workers } = keysOf(fn);
+  return scripts.presence.run(redis, [count, workers], now, worker, hold);
 }

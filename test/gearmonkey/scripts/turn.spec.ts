@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog, ranOnce } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
-import { enqueue, LEASE_MS, NOW, turn } from './scripts.js';
+import { enqueue, LEASE_MS, NOW, renew, turn } from './scripts.js';
 
 describe('turn.lua', () => {
   const server = useRedis();
@@ -29,7 +29,9 @@ describe('turn.lua', () => {
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
       const { claims } = await turn(server.redis, fn);
-      expect(claims).toEqual([{ id: '1', token: 1, attempts: 1, input: Buffer.from('a') }]);
+      expect(claims).toEqual([
+        { id: '1', token: 1, attempts: 1, stalls: 0, options: '', input: Buffer.from('a') },
+      ]);
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
         status: 'busy',
         token: '1',
@@ -146,6 +148,44 @@ describe('turn.lua', () => {
       await expect(log.close()).resolves.toEqual(ranOnce(1));
     });
 
+    it('a retry into scheduled for its delay, with the error of the attempt', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      const outcomes = ['1:1', 'retry', '250', '{"name":"E","message":"no"}'];
+      for (const _ of ['once', 'again'])
+        await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({
+          refused: [],
+          claims: [],
+        });
+      await expect(server.redis.zrange(`queue:${fn}:scheduled`, '0', '-1', 'WITHSCORES')).resolves.toEqual([
+        '1',
+        '1000.25',
+      ]);
+      const job = await server.redis.hgetall(`job:${fn}:1`);
+      expect(job).toMatchObject({ status: 'idle', settled: '1', 'error:1': '{"name":"E","message":"no"}' });
+      expect(job['error']).toBeUndefined();
+      await expect(server.redis.exists(`lock:${fn}:1`, `lease:${fn}`)).resolves.toBe(0);
+      const { claims } = await turn(server.redis, fn, { now: NOW + 250 });
+      expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 2, stalls: 0 }]);
+      await turn(server.redis, fn, { now: NOW + 250, outcomes });
+      await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('busy');
+      await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'start:1']);
+    });
+
+    it('nothing of a job whose hash is gone, and leaves no trace', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await turn(server.redis, fn);
+      await server.redis.del(`job:${fn}:1`, `job:${fn}:2`);
+      const outcomes = ['1:1', 'retry', '1', '{}', '2:1', 'released', '', ''];
+      await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: ['1:1', '2:1'] });
+      await expect(
+        server.redis.exists(`job:${fn}:1`, `job:${fn}:2`, `queue:${fn}:scheduled`, `queue:${fn}:normal`),
+      ).resolves.toBe(0);
+    });
+
     it('a release back to the front, without counting the attempt', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
@@ -171,6 +211,16 @@ describe('turn.lua', () => {
       ).resolves.toMatchObject({
         refused: ['1:1'],
       });
+    });
+
+    it('jobs of several leases in the order they came, before what waits', async () => {
+      const fn = server.fn();
+      await server.redis.set(`uid:${fn}`, 8);
+      await enqueue(server.redis, fn, ['a', 'b', 'c', 'd']);
+      for (const now of [NOW, NOW, NOW]) await turn(server.redis, fn, { slots: 1, now });
+      await renew(server.redis, fn, NOW + 1, ['9:1']);
+      const { claims } = await turn(server.redis, fn, { now: NOW + 2 * LEASE_MS });
+      expect(ids(claims)).toEqual(['9', '10', '11', '12']);
     });
 
     it('a scheduled job to where it was', async () => {

@@ -1,0 +1,161 @@
+import type { Cluster, Redis } from 'ioredis';
+import { withDeadline } from '../job/deadline.js';
+import { messageOf } from '../job/errors.js';
+import { ConnectionError } from '../job/server-errors.js';
+import type { Claim, OnRevoked } from '../job/job-source.js';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import type { PlainConnection, RedisConnection } from '../redis/redis-connection.js';
+import { LeaseKeeper, memberOf } from './lease-keeper.js';
+import { keysOf } from './protocol.js';
+import * as scripts from './scripts.js';
+
+export interface HoldingsConnections {
+  readonly commands: RedisConnection;
+  readonly hub: ChannelHub;
+  /** What the lease keeper's thread connects with; without it the main thread does its work. */
+  readonly keeper: PlainConnection | undefined;
+}
+
+/** Times in milliseconds. */
+export interface HoldingsOptions {
+  /** This worker's name among all. */
+  readonly worker: string;
+  readonly lease: number;
+  /** How long `count:{FN}` includes a worker that gave no more sign of life. */
+  readonly presence: number;
+  readonly onRevoked: OnRevoked;
+  /** Something an operator should know. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** What a worker holds on a server, its presence and its claims, and how it learns that a claim is gone. */
+export class Holdings {
+  /** Claimed and not settled. */
+  private readonly claims = new Set<Claim>();
+  private readonly functions = new Set<string>();
+  private keeper?: LeaseKeeper;
+  private keeperFailed = false;
+  private heartbeat?: NodeJS.Timeout;
+  private unlisten: (() => void)[] = [];
+
+  constructor(
+    private readonly connections: HoldingsConnections,
+    private readonly options: HoldingsOptions,
+  ) {}
+
+  /** Counts this worker and listens for cancellations. @throws ConnectionError after `timeout` milliseconds */
+  async open(functions: readonly string[], timeout: number): Promise<void> {
+    const { commands } = this.connections;
+    await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
+    for (const fn of functions) this.functions.add(fn);
+    this.keep();
+    const late = () => new ConnectionError('Redis did not subscribe', `not within ${timeout} ms`);
+    await withDeadline(Promise.all(functions.map((fn) => this.hearCancellations(fn))), timeout, late);
+  }
+
+  add(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      this.claims.add(claim);
+      this.keeper?.hold(claim);
+    }
+  }
+
+  drop(claim: Claim): void {
+    this.claims.delete(claim);
+    this.keeper?.drop(claim);
+  }
+
+  /** Keeps the lease until `deadline` only, in ms since 1970. */
+  limit(claim: Claim, deadline: number): void {
+    this.keeper?.limit(claim, deadline);
+  }
+
+  /** Extends leases from this thread; returns what is lost. */
+  async renew(claims: readonly Claim[]): Promise<Claim[]> {
+    const { lease } = this.options;
+    const redis = await this.connections.commands.ready(lease / 4);
+    const lost = [...new Set(claims.map(({ fn }) => fn))].map(async (fn) => {
+      const held = claims.filter((claim) => claim.fn === fn);
+      const gone = new Set(
+        await scripts.renew.run(redis, [keysOf(fn).leases], '', lease, held.map(memberOf)),
+      );
+      return held.filter((claim) => gone.has(memberOf(claim)));
+    });
+    return (await Promise.all(lost)).flat();
+  }
+
+  /** Takes this worker off the counts; when that can't be done, they correct themselves later. */
+  async signOff(): Promise<void> {
+    await this.stop();
+    await this.connections.commands.insist((redis) => this.sign(redis, [...this.functions], 0));
+  }
+
+  /** Ends what runs by itself. */
+  async stop(): Promise<void> {
+    for (const stop of this.unlisten.splice(0)) stop();
+    clearInterval(this.heartbeat);
+    await this.keeper?.close();
+  }
+
+  /** Present for `hold` milliseconds; 0 signs off. */
+  private sign(redis: Redis | Cluster, functions: readonly string[], hold: number): Promise<unknown> {
+    return Promise.all(
+      functions.map((fn) => {
+        const { count, workers } = keysOf(fn);
+        return scripts.presence.run(redis, [count, workers], '', this.options.worker, hold);
+      }),
+    );
+  }
+
+  private keep(): void {
+    const { worker, lease, presence } = this.options;
+    const { keeper: connection } = this.connections;
+    const interval = Math.min(lease, presence) / 4;
+    if (!connection || this.keeperFailed) {
+      this.heartbeat ??= setInterval(() => void this.beat(), interval).unref();
+      return;
+    }
+    this.keeper ??= new LeaseKeeper(
+      { connection, worker, lease, presence, interval },
+      (fn, members) => this.revoke(fn, members, 'lost'),
+      (error) => this.keepWithout(error),
+    );
+    this.keeper.accept([...this.functions]);
+  }
+
+  /** Without its thread the main thread keeps what is held, as long as no handler blocks it. */
+  private keepWithout(error: Error): void {
+    this.options.onProblem(
+      `The lease keeper's thread failed; leases are kept by the main thread: ${messageOf(error)}`,
+    );
+    this.keeperFailed = true;
+    this.keeper = undefined;
+    this.keep();
+  }
+
+  private async keepClaims(): Promise<void> {
+    if (!this.keeperFailed || this.claims.size === 0) return;
+    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
+  }
+
+  /** A beat that fails is left to the next. */
+  private async beat(): Promise<void> {
+    const { commands } = this.connections;
+    if (!commands.isReady) return;
+    const signed = this.sign(await commands.ready(), [...this.functions], this.options.presence);
+    await Promise.allSettled([signed, this.keepClaims()]);
+  }
+
+  private async hearCancellations(fn: string): Promise<void> {
+    const message = (member: string) => this.revoke(fn, [member], 'cancelled');
+    this.unlisten.push(await this.connections.hub.listen(keysOf(fn).cancel, { message }));
+  }
+
+  private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
+    for (const claim of this.claims) {
+      if (claim.fn !== fn || !members.includes(memberOf(claim))) continue;
+      this.drop(claim);
+      this.options.onRevoked(claim, why);
+    }
+  }
+}

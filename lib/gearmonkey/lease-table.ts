@@ -1,0 +1,70 @@
+/** Jobs per segment; more of them are added when they run out. */
+const SEGMENT_SIZE = 1024;
+
+/** Leases as numbers in memory that the keeper's thread sees too. A `token` of 0 marks a free row. */
+export interface LeaseSegment {
+  /** Where the function stands in the list of functions. */
+  readonly fn: Int32Array;
+  readonly id: Float64Array;
+  /** Milliseconds since 1970 until which the lease is kept; Infinity for as long as it is held. */
+  readonly deadline: Float64Array;
+  readonly token: Float64Array;
+}
+
+/** A row of the table. */
+export type LeaseRow = number;
+
+/**
+ * The leases this process holds. The main thread writes a row when it claims and frees it when it has
+ * settled; no message passes, so that a lease costs a job next to nothing.
+ */
+export class LeaseTable {
+  private readonly segments: LeaseSegment[] = [];
+  private readonly free: LeaseRow[] = [];
+
+  constructor(private readonly onSegment: (segment: LeaseSegment) => void) {}
+
+  /** `undefined` for an id that is no number: such a lease is to be kept by other means. */
+  hold(fn: number, id: string, token: number): LeaseRow | undefined {
+    const number = Number(id);
+    if (!Number.isSafeInteger(number) || String(number) !== id) return undefined;
+    if (this.free.length === 0) this.grow();
+    const row = this.free.pop() as LeaseRow;
+    const [segment, index] = this.at(row);
+    segment.fn[index] = fn;
+    segment.id[index] = number;
+    segment.deadline[index] = Infinity;
+    // Last: the thread takes a row with a token for whole.
+    segment.token[index] = token;
+    return row;
+  }
+
+  limit(row: LeaseRow, deadline: number): void {
+    const [segment, index] = this.at(row);
+    segment.deadline[index] = deadline;
+  }
+
+  drop(row: LeaseRow): void {
+    const [segment, index] = this.at(row);
+    segment.token[index] = 0;
+    this.free.push(row);
+  }
+
+  private at(row: LeaseRow): [LeaseSegment, number] {
+    return [this.segments[Math.floor(row / SEGMENT_SIZE)] as LeaseSegment, row % SEGMENT_SIZE];
+  }
+
+  private grow(): void {
+    const shared = (bytes: number) => new SharedArrayBuffer(SEGMENT_SIZE * bytes);
+    const segment: LeaseSegment = {
+      fn: new Int32Array(shared(4)),
+      id: new Float64Array(shared(8)),
+      deadline: new Float64Array(shared(8)),
+      token: new Float64Array(shared(8)),
+    };
+    const first = this.segments.length * SEGMENT_SIZE;
+    this.segments.push(segment);
+    for (let row = first + SEGMENT_SIZE - 1; row >= first; row--) this.free.push(row);
+    this.onSegment(segment);
+  }
+}

@@ -1,0 +1,50 @@
+import { GearMonkeyError } from './errors.js';
+
+/** Why a job's signal was aborted. */
+export abstract class JobAbortedError extends GearMonkeyError {}
+
+/** The job belongs to another worker by now; its outcome here is refused. */
+export class LeaseLostError extends JobAbortedError {
+  readonly code = 'LEASE_LOST';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+  ) {
+    super(`Job ${id} of "${fn}" was given to another worker, because its lease had expired here.`);
+  }
+}
+
+/** The job ran longer than its timeout. It counts as a failed attempt. */
+export class JobTimeoutError extends JobAbortedError {
+  readonly code = 'JOB_TIMEOUT';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    readonly timeout: number,
+  ) {
+    super(`Job ${id} of "${fn}" ran longer than its timeout of ${timeout} ms.`);
+  }
+}
+
+/** Somebody cancelled the job while it ran. */
+export class JobCancelledError extends JobAbortedError {
+  readonly code = 'JOB_CANCELLED';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+  ) {
+    super('cancelled');
+  }
+}
+
+/** The worker is shutting down and its deadline is over; the job went back to the queue. */
+export class ShutdownError extends JobAbortedError {
+  readonly code = 'SHUTDOWN';
+
+  constructor() {
+    super('The worker is shutting down; the job goes back to the front of its queue.');
+  }
+}

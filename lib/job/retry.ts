@@ -1,0 +1,104 @@
+import { toMilliseconds, type Duration } from './duration.js';
+import { GearMonkeyError, InvalidOptionError, UnreadablePayloadError, ValidationError } from './errors.js';
+
+/** How long to wait before the next attempt, by its number: a rule, or a function that returns milliseconds. */
+export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => number);
+
+/** What happens when a handler fails. */
+export interface RetryOptions {
+  /** How often the handler is tried in all. @default 1, no retry */
+  attempts?: number;
+  /** @default 'exponential' */
+  backoff?: Backoff;
+  /** The first wait. @default '1s' */
+  delay?: Duration;
+  /** The longest wait. @default '1h' */
+  max?: Duration;
+  /** The part of a wait that is left to chance, 0 to 1, so that failures don't return together. @default 0.2 */
+  jitter?: number;
+}
+
+/** What a single job may say: it travels as JSON, so a function has no place in it. */
+export type JobRetryOptions = RetryOptions & { backoff?: 'fixed' | 'exponential' };
+
+const DEFAULT_DELAY = '1s';
+const DEFAULT_MAX = '1h';
+const DEFAULT_JITTER = 0.2;
+const MAX_ATTEMPTS = 1000;
+
+/** `retry` itself, if it makes sense. @throws InvalidOptionError */
+export function checkRetry(retry: RetryOptions): RetryOptions {
+  const {
+    attempts = 1,
+    backoff = 'exponential',
+    delay = DEFAULT_DELAY,
+    max = DEFAULT_MAX,
+    jitter = DEFAULT_JITTER,
+  } = retry;
+  if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS) {
+    throw new InvalidOptionError('retry.attempts', attempts, `a whole number from 1 to ${MAX_ATTEMPTS}`);
+  }
+  if (typeof backoff !== 'function' && backoff !== 'fixed' && backoff !== 'exponential') {
+    throw new InvalidOptionError('retry.backoff', backoff, "'fixed', 'exponential' or a function");
+  }
+  toMilliseconds('retry.delay', delay);
+  toMilliseconds('retry.max', max);
+  if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 1)) {
+    throw new InvalidOptionError('retry.jitter', jitter, 'a number from 0 to 1');
+  }
+  return retry;
+}
+
+/** Thrown by a handler: this job fails for good, whatever its retry options say. */
+export class UnrecoverableError extends GearMonkeyError {
+  readonly code = 'UNRECOVERABLE';
+}
+
+/** Thrown by a handler: try again after this time, also without retry options; where they limit the attempts, this is one. */
+export class RetryLaterError extends GearMonkeyError {
+  readonly code = 'RETRY_LATER';
+  /** Milliseconds. */
+  readonly delay: number;
+
+  /** @throws InvalidOptionError */
+  constructor(delay: Duration, message = 'not now', options?: ErrorOptions) {
+    super(message, options);
+    this.delay = toMilliseconds('delay', delay);
+  }
+}
+
+/** Milliseconds to wait after a failed attempt (the first is 1), or undefined when the job has failed for good. */
+export function retryDelay(
+  retry: RetryOptions | undefined,
+  attempt: number,
+  error: unknown,
+  random: () => number = Math.random,
+): number | undefined {
+  if (isHopeless(error)) return undefined;
+  if (error instanceof RetryLaterError)
+    return attempt < (retry?.attempts ?? MAX_ATTEMPTS) ? error.delay : undefined;
+  return attempt < (retry?.attempts ?? 1) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
+}
+
+/** The same input would fail the same way. */
+function isHopeless(error: unknown): boolean {
+  return (
+    error instanceof UnrecoverableError ||
+    error instanceof ValidationError ||
+    error instanceof UnreadablePayloadError
+  );
+}
+
+function backoffDelay(retry: RetryOptions, attempt: number, error: unknown, random: () => number): number {
+  const { backoff = 'exponential', delay = DEFAULT_DELAY, jitter = DEFAULT_JITTER } = retry;
+  const max = toMilliseconds('retry.max', retry.max ?? DEFAULT_MAX);
+  if (typeof backoff === 'function') return Math.min(max, checkDelay(backoff(attempt, error)));
+  const first = toMilliseconds('retry.delay', delay);
+  const wait = Math.min(max, backoff === 'fixed' ? first : first * 2 ** (attempt - 1));
+  return wait * (1 - jitter * random());
+}
+
+function checkDelay(ms: number): number {
+  if (typeof ms === 'number' && ms >= 0) return ms;
+  throw new InvalidOptionError('the result of retry.backoff', ms, 'milliseconds, 0 or more');
+}

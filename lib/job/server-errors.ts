@@ -1,0 +1,55 @@
+import { GearMonkeyError, messageOf } from './errors.js';
+
+/** The server didn't take the jobs in time. They may have been enqueued if the connection broke meanwhile. */
+export class EnqueueTimeoutError extends GearMonkeyError {
+  readonly code = 'ENQUEUE_TIMEOUT';
+
+  constructor(
+    readonly fn: string,
+    readonly timeout: number,
+    cause?: unknown,
+  ) {
+    super(
+      `The server didn't acknowledge a job of "${fn}" within ${timeout} ms${cause ? `: ${messageOf(cause)}` : ''}. ` +
+        'Check that it is up and reachable; raise `enqueueTimeout` if it is only slow.',
+      { cause },
+    );
+  }
+}
+
+/** The server couldn't be asked: it is down, unreachable, or refused the command. */
+export class ConnectionError extends GearMonkeyError {
+  readonly code = 'CONNECTION';
+
+  constructor(what: string, cause: unknown) {
+    super(`${what}: ${messageOf(cause)}. Check that the server is up and \`connection\` is right.`, {
+      cause,
+    });
+  }
+}
+
+/** The server answered, and refused: out of memory, no permission, a key of the wrong type. Nothing was written. */
+export class RefusedError extends GearMonkeyError {
+  readonly code = 'REFUSED';
+
+  constructor(what: string, cause: unknown) {
+    super(`${what} was refused by the server: ${messageOf(cause)}. Waiting won't help; look at the server.`, {
+      cause,
+    });
+  }
+}
+
+/** The jobs were enqueued, but not as durably as asked: they may be lost if this server is. */
+export class NotDurableError extends GearMonkeyError {
+  readonly code = 'NOT_DURABLE';
+
+  constructor(
+    readonly fn: string,
+    readonly ids: readonly string[],
+    readonly reason: string,
+  ) {
+    super(
+      `${ids.length} jobs of "${fn}" were enqueued, but ${reason}. Don't enqueue them again; look after the server.`,
+    );
+  }
+}

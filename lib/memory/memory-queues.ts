@@ -1,0 +1,61 @@
+import type { Queue } from '../gearmonkey/protocol.js';
+
+type Listed = Exclude<Queue, 'scheduled'>;
+
+const LISTED: readonly Listed[] = ['high', 'normal', 'low'];
+
+/** The ids of one function that wait, in the order they run: due scheduled ones, then high, normal, low. */
+export class MemoryQueues {
+  private readonly lists: Record<Listed, Set<string>> = {
+    high: new Set(),
+    normal: new Set(),
+    low: new Set(),
+  };
+  /** Given back: they go before their list. */
+  private readonly fronts: Record<Listed, string[]> = { high: [], normal: [], low: [] };
+  private scheduled: { readonly id: string; readonly due: number }[] = [];
+
+  /** When the next scheduled one is due, in ms since 1970. */
+  get nextDue(): number {
+    return this.scheduled[0]?.due ?? Infinity;
+  }
+
+  add(id: string, queue: Listed): void {
+    this.lists[queue].add(id);
+  }
+
+  schedule(id: string, due: number): void {
+    const at = this.scheduled.findLastIndex((entry) => entry.due <= due) + 1;
+    this.scheduled.splice(at, 0, { id, due });
+  }
+
+  /** Back to where it came from, before all others. */
+  giveBack(id: string, queue: Queue): void {
+    if (queue === 'scheduled') this.schedule(id, 0);
+    else this.fronts[queue].push(id);
+  }
+
+  /** Removes what runs next. */
+  next(now: number): { id: string; queue: Queue } | undefined {
+    const first = this.scheduled[0];
+    if (first && first.due <= now) {
+      this.scheduled.shift();
+      return { id: first.id, queue: 'scheduled' };
+    }
+    for (const queue of LISTED) {
+      const id = this.fronts[queue].pop() ?? this.lists[queue].values().next().value;
+      if (id === undefined) continue;
+      this.lists[queue].delete(id);
+      return { id, queue };
+    }
+    return undefined;
+  }
+
+  remove(id: string): void {
+    this.scheduled = this.scheduled.filter((entry) => entry.id !== id);
+    for (const queue of LISTED) {
+      this.lists[queue].delete(id);
+      this.fronts[queue] = this.fronts[queue].filter((waiting) => waiting !== id);
+    }
+  }
+}

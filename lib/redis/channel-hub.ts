@@ -1,0 +1,131 @@
+import type { Cluster, Redis } from 'ioredis';
+import { ConnectionError } from '../job/server-errors.js';
+import type { RedisConnection } from './redis-connection.js';
+
+export interface ChannelListener {
+  message(text: string): void;
+  /** Messages may have been missed. */
+  resync?(): void;
+}
+
+interface Channel {
+  readonly listeners: Set<ChannelListener>;
+  /** Resolved once Redis has acknowledged the subscription. */
+  readonly subscribed: Promise<void>;
+  readonly acknowledge: () => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+/** A connection that only listens owes no reply, so it is asked for one now and then. */
+const PING_MS = 1000;
+
+/** Shares one subscription per channel among all listeners, on one connection, through reconnects. */
+export class ChannelHub {
+  private readonly channels = new Map<string, Channel>();
+  private attached = false;
+  private pings?: NodeJS.Timeout;
+  private closed = false;
+
+  constructor(private readonly connection: RedisConnection) {}
+
+  /** Resolves once messages arrive, with the way to stop; waits through an outage. @throws ConnectionError after `close` */
+  async listen(name: string, listener: ChannelListener): Promise<() => void> {
+    if (this.closed) throw closedError();
+    this.attach();
+    const channel = this.channels.get(name) ?? this.open(name);
+    channel.listeners.add(listener);
+    await channel.subscribed;
+    return () => this.leave(name, channel, listener);
+  }
+
+  /** Whether its connection broke, which it notices within seconds. */
+  get isDown(): boolean {
+    return this.connection.isDown;
+  }
+
+  close(): void {
+    this.closed = true;
+    clearInterval(this.pings);
+    for (const { refuse } of this.channels.values()) refuse(closedError());
+    this.channels.clear();
+    this.connection.close();
+  }
+
+  private open(name: string): Channel {
+    let acknowledge = (): void => undefined;
+    let refuse: (error: unknown) => void = () => undefined;
+    const subscribed = new Promise<void>((resolve, reject) => {
+      acknowledge = resolve;
+      refuse = reject;
+    });
+    subscribed.catch(() => undefined);
+    const channel: Channel = { listeners: new Set(), subscribed, acknowledge, refuse };
+    this.channels.set(name, channel);
+    if (this.connection.isReady)
+      void this.connection.ready().then((client) => this.subscribe(client, [name]));
+    return channel;
+  }
+
+  private leave(name: string, channel: Channel, listener: ChannelListener): void {
+    if (!channel.listeners.delete(listener) || channel.listeners.size > 0) return;
+    if (this.channels.get(name) !== channel) return;
+    this.channels.delete(name);
+    if (!this.connection.isReady) return;
+    this.connection
+      .ready()
+      .then((client) => client.unsubscribe(name))
+      .catch(() => undefined);
+  }
+
+  private attach(): void {
+    if (this.attached) return;
+    this.attached = true;
+    let connected = false;
+    this.connection.onReady((client) => {
+      if (!connected) client.on('message', (name: string, text: string) => this.deliver(name, text));
+      const again = connected;
+      connected = true;
+      void this.subscribe(client, [...this.channels.keys()]).then(() => {
+        if (again) this.resync();
+      });
+    });
+    this.pings = setInterval(() => void this.ping(), PING_MS).unref();
+  }
+
+  /** No reply within the connection's limit ends the socket, and a new one is opened. */
+  private async ping(): Promise<void> {
+    if (this.channels.size === 0 || !this.connection.isReady) return;
+    const client = await this.connection.ready();
+    await client.ping().catch(() => undefined);
+  }
+
+  /** A failure means that the connection broke: the next `ready` subscribes again. */
+  private async subscribe(client: Redis | Cluster, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    try {
+      await client.subscribe(...names);
+      for (const name of names) this.channels.get(name)?.acknowledge();
+    } catch (error) {
+      for (const name of names) if (isDenied(error)) this.channels.get(name)?.refuse(error);
+    }
+  }
+
+  private resync(): void {
+    const listeners = new Set([...this.channels.values()].flatMap((channel) => [...channel.listeners]));
+    for (const listener of listeners) listener.resync?.();
+  }
+
+  private deliver(name: string, text: string): void {
+    const channel = this.channels.get(name);
+    if (channel) for (const listener of Array.from(channel.listeners)) listener.message(text);
+  }
+}
+
+/** An ACL without this channel will not change by waiting. */
+function isDenied(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOPERM');
+}
+
+function closedError(): ConnectionError {
+  return new ConnectionError('No more messages', 'the module was shut down');
+}

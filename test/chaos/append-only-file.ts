@@ -1,0 +1,85 @@
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Written } from './history.js';
+
+const FINAL = new Set(['success', 'error']);
+const RESULT_FIELDS = new Set(['status', 'output', 'error']);
+
+interface Account {
+  completions: number;
+  changes: string[];
+  status?: string;
+}
+
+/**
+ * What a server's append-only file says of each job, by `fn#id`: the writes themselves, those included that
+ * nobody listened to.
+ *
+ * @param directory the server's
+ */
+export async function writtenJobs(directory: string): Promise<Map<string, Written>> {
+  const accounts = new Map<string, Account>();
+  const folder = join(directory, 'appendonlydir');
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
+  for (const file of files) {
+    for await (const command of commandsOf(createReadStream(join(folder, file)))) account(accounts, command);
+  }
+  return accounts;
+}
+
+function account(accounts: Map<string, Account>, [verb, key = '', ...pairs]: readonly string[]): void {
+  if (!/^hm?set$/i.test(verb ?? '')) return;
+  const [, fn, id] = /^job:(.*):([^:]*)$/s.exec(key) ?? [];
+  if (fn === undefined) return;
+  const name = `${fn}#${id}`;
+  const job = accounts.get(name) ?? { completions: 0, changes: [] };
+  accounts.set(name, job);
+  const fields = new Map<string, string>();
+  for (let i = 0; i + 1 < pairs.length; i += 2) fields.set(pairs[i] as string, pairs[i + 1] as string);
+  note(job, fields);
+}
+
+function note(job: Account, fields: ReadonlyMap<string, string>): void {
+  const status = fields.get('status');
+  const touched = [...fields.keys()].filter((field) => RESULT_FIELDS.has(field));
+  if (job.status !== undefined && FINAL.has(job.status) && touched.length > 0) {
+    job.changes.push(`${job.status} → ${touched.map((field) => `${field} ${fields.get(field)}`).join(', ')}`);
+  }
+  if (status !== undefined) job.status = status;
+  if (status !== undefined && FINAL.has(status)) job.completions += 1;
+}
+
+/** The commands of a stream in Redis' own notation: `*2 $3 GET $1 a`, each part ended by CRLF. */
+async function* commandsOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  let bytes: Buffer = Buffer.alloc(0);
+  for await (const chunk of stream) {
+    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+    let offset = 0;
+    for (let read = readCommand(bytes, offset); read; read = readCommand(bytes, offset)) {
+      offset = read.end;
+      yield read.words;
+    }
+    bytes = bytes.subarray(offset);
+  }
+}
+
+/** `undefined` where the command goes on behind the end. */
+function readCommand(bytes: Buffer, from: number): { words: string[]; end: number } | undefined {
+  const words: string[] = [];
+  let line = readNumber(bytes, from);
+  const count = line?.value ?? 0;
+  while (line && words.length < count) {
+    const length = readNumber(bytes, line.end);
+    if (!length || length.end + length.value + 2 > bytes.length) return undefined;
+    words.push(bytes.toString('latin1', length.end, length.end + length.value));
+    line = { value: 0, end: length.end + length.value + 2 };
+  }
+  return line && { words, end: line.end };
+}
+
+/** The number of a line such as `*3` or `$12`. */
+function readNumber(bytes: Buffer, from: number): { value: number; end: number } | undefined {
+  const end = bytes.indexOf('\r\n', from, 'latin1');
+  return end < 0 ? undefined : { value: Number(bytes.toString('latin1', from + 1, end)), end: end + 2 };
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { check, INVARIANT_NAMES } from './checker.js';
+import type { Fields, History } from './history.js';
+
+const job = { fn: 'f', id: '1' };
+const KEY = 'f#1';
+const ended: Fields = {
+  status: 'success',
+  input: '{"n":"p/1","kind":"fast"}',
+  output: '{"n":"p/1","token":1}',
+  created: '1',
+  finished: '5',
+  token: '1',
+  attempts: '1',
+  settled: '1',
+};
+const start = { ...job, token: 1, at: 2, process: 'worker0.0' };
+
+/** One job, created, run and finished as it should be, but for `change`. */
+function history(change: Partial<History> = {}, fields: Fields = ended): History {
+  const readings = new Map([[KEY, { ...job, fields }]]);
+  return {
+    lease: 2000,
+    maxStalls: 3,
+    enqueueTimeout: 5000,
+    attempts: { flaky: 4 },
+    enqueued: [{ ...job, n: 'p/1', kind: 'fast', took: 1 }],
+    unsure: [],
+    starts: [start],
+    ends: [{ ...start, ok: true }],
+    cancels: [],
+    results: [],
+    finishes: [{ ...job, at: 5 }],
+    firstReadings: readings,
+    readings,
+    laterReadings: readings,
+    written: new Map([[KEY, { completions: 1, changes: [] }]]),
+    counts: [],
+    leftovers: [],
+    plain: { takes: new Map(), repeated: new Set() },
+    crashes: [],
+    ...change,
+  };
+}
+
+const readings = (fields: Fields) => new Map([[KEY, { ...job, fields }]]);
+const withFields = (change: Fields) => history({}, { ...ended, ...change });
+const broken = (given: History) => check(given).map(({ invariant }) => invariant);
+const stalled = (stalls: number) => ({
+  status: 'error',
+  output: 'stalled',
+  error: '{"code":"JOB_STALLED"}',
+  stalls: String(stalls),
+  attempts: String(stalls),
+});
+
+/** For each invariant, histories that break it. */
+const BROKEN: Readonly<Record<string, readonly History[]>> = {
+  'every acknowledged job ends': [
+    history({}, { ...ended, status: 'idle' }),
+    history({}, { ...ended, status: 'busy' }),
+    history({ readings: new Map(), firstReadings: new Map() }),
+    history({ enqueued: [] }, { ...ended, status: 'idle' }),
+    history({ plain: { takes: new Map([['g', 1]]), repeated: new Set() } }, { ...ended, status: 'idle' }),
+  ],
+  'no job is created twice': [
+    history({ readings: new Map([...readings(ended), ['f#2', { fn: 'f', id: '2', fields: ended }]]) }),
+  ],
+  'a job is completed once': [
+    history({ written: new Map([[KEY, { completions: 2, changes: [] }]]) }),
+    history({
+      finishes: [
+        { ...job, at: 5 },
+        { ...job, at: 6 },
+      ],
+    }),
+  ],
+  'a final result stays': [
+    history({ laterReadings: readings({ ...ended, output: '{"n":"p/1","token":2}' }) }),
+    history({ laterReadings: readings({ ...ended, status: 'error' }) }),
+    history({ laterReadings: new Map() }),
+    history({ firstReadings: readings({ ...ended, output: 'else' }) }),
+    history({ written: new Map([[KEY, { completions: 1, changes: ['success → output else'] }]]) }),
+  ],
+  'the accepted outcome is the one of its claim': [withFields({ token: '2', attempts: '2', settled: '2' })],
+  'a claim is run once': [history({ starts: [start, { ...start, process: 'worker1.0' }] })],
+  'attempts and stalls keep their bounds': [
+    withFields({ attempts: '2' }),
+    withFields({ stalls: '4', attempts: '5' }),
+    withFields(stalled(5)),
+    withFields(stalled(2)),
+    withFields({ input: '{"n":"p/1","kind":"flaky"}', attempts: '5' }),
+  ],
+  'a job ends as its kind does': [
+    withFields({ status: 'error', output: 'ouch' }),
+    withFields({ input: '{"n":"p/1","kind":"failing"}' }),
+    withFields({ input: '{"n":"p/1","kind":"hanging"}' }),
+    withFields({ input: '"p/1"', output: '"p/1"' }),
+  ],
+  'cancel tells the truth': [history({ cancels: [{ ...job, told: true }] })],
+  'a waiter learns the result': [
+    history({ results: [{ ...job, n: 'p/2', at: 6 }] }),
+    history({ results: [{ ...job, code: 'WAIT_TIMEOUT', at: 60_000 }] }),
+  ],
+  'an enqueue answers by its deadline': [
+    history({ unsure: [{ fn: 'f', n: 'p/2', code: 'ENQUEUE_TIMEOUT', took: 11_000 }] }),
+  ],
+  'counts converge': [history({ counts: [{ fn: 'f', expected: 3, seen: 4, when: 'now' }] })],
+  'nothing is left behind': [history({ leftovers: ['lease:f'] })],
+  'no process crashes': [history({ crashes: ['worker0.0 ended by itself: 1'] })],
+};
+
+describe('The history checker', () => {
+  it('finds nothing wrong with a job that went well', () => {
+    expect(check(history())).toEqual([]);
+  });
+
+  it.each(INVARIANT_NAMES)('notices that this does not hold: %s', (name) => {
+    expect(BROKEN[name]?.length).toBeGreaterThan(0);
+    for (const given of BROKEN[name] ?? []) expect(broken(given)).toContain(name);
+  });
+
+  it('lets a job that stalled too often end as an error', () => {
+    expect(check(withFields(stalled(4)))).toEqual([]);
+  });
+
+  it('lets a plain worker lose as many jobs as it lost replies, and no more', () => {
+    const plain = { takes: new Map([['f', 1]]), repeated: new Set<string>() };
+    const lost = { ...ended, status: 'idle' };
+    expect(check(history({ plain }, lost))).toEqual([]);
+    const two = new Map([...readings(lost), ['f#2', { fn: 'f', id: '2', fields: { ...lost, input: '{}' } }]]);
+    expect(broken(history({ plain, readings: two }, lost))).toEqual(['every acknowledged job ends']);
+  });
+
+  it('lets a plain worker write the end again whose reply it lost', () => {
+    const written = new Map([[KEY, { completions: 2, changes: ['success → status success'] }]]);
+    const plain = { takes: new Map(), repeated: new Set([KEY]) };
+    expect(check(history({ written, plain }))).toEqual([]);
+  });
+});

@@ -1,0 +1,217 @@
+import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from './fields.js';
+import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
+
+/** Something that must never be. */
+export interface Violation {
+  readonly invariant: string;
+  readonly subject: string;
+  readonly detail: string;
+}
+
+type Check = (history: History) => Iterable<Violation>;
+
+/** What must hold of every run, by name. */
+const INVARIANTS: Readonly<Record<string, Check>> = {
+  'every acknowledged job ends': everyJobEnds,
+  'no job is created twice': createdOnce,
+  'a job is completed once': completedOnce,
+  'a final result stays': resultStays,
+  'the accepted outcome is the one of its claim': outcomeOfItsClaim,
+  'a claim is run once': claimRunsOnce,
+  'attempts and stalls keep their bounds': bounded,
+  'a job ends as its kind does': endsAsItsKind,
+  'cancel tells the truth': cancelIsTrue,
+  'a waiter learns the result': waitersLearn,
+  'an enqueue answers by its deadline': enqueuesAnswer,
+  'counts converge': countsConverge,
+  'nothing is left behind': nothingIsLeft,
+  'no process crashes': noCrash,
+};
+
+export const INVARIANT_NAMES: readonly string[] = Object.keys(INVARIANTS);
+
+/** All violations of a history; none is what we want. */
+export function check(history: History): Violation[] {
+  return Object.entries(INVARIANTS).flatMap(([invariant, find]) =>
+    [...find(history)].map((violation) => ({ ...violation, invariant })),
+  );
+}
+
+const found = (subject: JobName | string, detail: string): Violation => ({
+  invariant: '',
+  subject: typeof subject === 'string' ? subject : keyOf(subject),
+  detail,
+});
+
+/** Plain workers may lose a job with the reply that brought it: that many are theirs. */
+function* everyJobEnds({ enqueued, readings, plain }: History): Iterable<Violation> {
+  const excuses = new Map(plain.takes);
+  const isExcused = ({ fn }: JobName) => {
+    const left = excuses.get(fn) ?? 0;
+    excuses.set(fn, left - 1);
+    return left > 0;
+  };
+  for (const job of enqueued) {
+    const fields = readings.get(keyOf(job))?.fields;
+    if (isFinal(fields) || (fields && isExcused(job))) continue;
+    yield found(job, fields ? `it is still ${fields['status']}: ${JSON.stringify(fields)}` : 'it is gone');
+  }
+  const known = new Set(enqueued.map(keyOf));
+  for (const [key, { fields, ...job }] of readings) {
+    // Without `created` a plain client made it: it may have given up before it queued the job.
+    if (known.has(key) || isFinal(fields) || fields['created'] === undefined || isExcused(job)) continue;
+    yield found(key, `nobody was told of it, and it is still ${fields['status']}`);
+  }
+}
+
+function* createdOnce({ readings }: History): Iterable<Violation> {
+  const ids = new Map<string, string>();
+  for (const [key, { fields }] of readings) {
+    const n = nameOf(fields);
+    if (n === undefined) continue;
+    const other = ids.get(n);
+    if (other !== undefined) yield found(key, `it has the input of ${other}, ${n}`);
+    ids.set(n, key);
+  }
+}
+
+function* completedOnce({ written, finishes, plain }: History): Iterable<Violation> {
+  for (const [key, { completions }] of written) {
+    if (completions > 1 && !plain.repeated.has(key))
+      yield found(key, `it was completed ${completions} times`);
+  }
+  const heard = new Map<string, number>();
+  for (const finish of finishes) heard.set(keyOf(finish), (heard.get(keyOf(finish)) ?? 0) + 1);
+  for (const [key, times] of heard) {
+    if (times > 1 && !plain.repeated.has(key)) yield found(key, `its finish was published ${times} times`);
+  }
+}
+
+function* resultStays({
+  firstReadings,
+  readings,
+  laterReadings,
+  written,
+  plain,
+}: History): Iterable<Violation> {
+  for (const [earlier, later] of [
+    [firstReadings, readings],
+    [readings, laterReadings],
+  ] as const) {
+    for (const [key, { fields }] of earlier) {
+      const change = isFinal(fields) ? changeBetween(fields, later.get(key)) : undefined;
+      if (change) yield found(key, change);
+    }
+  }
+  for (const [key, { changes }] of written) {
+    if (changes.length > 0 && !plain.repeated.has(key))
+      yield found(key, `written when final: ${changes.join('; ')}`);
+  }
+}
+
+function changeBetween(before: Fields, later: Reading | undefined): string | undefined {
+  if (!later) return 'it is gone';
+  const changed = ['status', 'output', 'error', 'finished', 'settled'].filter(
+    (field) => before[field] !== later.fields[field],
+  );
+  return changed.length === 0
+    ? undefined
+    : changed.map((field) => `${field} was ${before[field]}, then ${later.fields[field]}`).join('; ');
+}
+
+function* outcomeOfItsClaim({ readings }: History): Iterable<Violation> {
+  for (const [key, { fields }] of readings) {
+    if (fields['status'] !== 'success' || !isOurs(fields)) continue;
+    const output = parse(fields['output']) as { token?: number } | string | null | undefined;
+    if (typeof output !== 'object') continue;
+    if (String(output?.token) !== fields['settled'])
+      yield found(key, `claim ${fields['settled']} was settled with the output of claim ${output?.token}`);
+  }
+}
+
+function* claimRunsOnce({ starts }: History): Iterable<Violation> {
+  const seen = new Map<string, string>();
+  for (const start of starts) {
+    const claim = `${keyOf(start)}:${start.token}`;
+    const other = seen.get(claim);
+    if (other !== undefined) yield found(claim, `run by ${other} and by ${start.process}`);
+    seen.set(claim, start.process);
+  }
+}
+
+function* bounded({ readings, maxStalls, attempts }: History): Iterable<Violation> {
+  for (const [key, { fields }] of readings) {
+    const stalls = Number(fields['stalls'] ?? 0);
+    const tried = Number(fields['attempts'] ?? 0) - stalls;
+    const limit = attempts[kindOf(fields)] ?? 1;
+    if (stalls > maxStalls + 1 || stalls > maxStalls !== (isFinal(fields) && isStalled(fields)))
+      yield found(
+        key,
+        `${stalls} stalls, at most ${maxStalls}, and it is ${fields['status']}: ${fields['output']}`,
+      );
+    if (tried > limit) yield found(key, `tried ${tried} times, at most ${limit}`);
+  }
+}
+
+const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
+  failing: ({ output }) => output === 'failing as told',
+  hanging: (fields) => codeOf(fields) === 'JOB_TIMEOUT',
+  cancelled: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_CANCELLED',
+  shared: ({ status, input = '', output = '' }) =>
+    status === 'success' && bare(output) === bare(input).toUpperCase(),
+};
+
+function* endsAsItsKind({ readings }: History): Iterable<Violation> {
+  for (const [key, { fields }] of readings) {
+    if (!isFinal(fields) || isStalled(fields)) continue;
+    const kind = kindOf(fields);
+    const expected = EXPECTED[kind] ?? (({ status }: Fields) => status === 'success');
+    if (!expected(fields))
+      yield found(key, `${kind}, but it ended as ${fields['status']}: ${fields['output']}`);
+  }
+}
+
+function* cancelIsTrue({ cancels, readings }: History): Iterable<Violation> {
+  for (const cancel of cancels) {
+    const fields = readings.get(keyOf(cancel))?.fields ?? {};
+    const cancelled = codeOf(fields) === 'JOB_CANCELLED';
+    if (typeof cancel.told === 'boolean' && cancel.told !== cancelled)
+      yield found(
+        cancel,
+        `cancel said ${cancel.told}, but it ended as ${fields['status']}: ${fields['output']}`,
+      );
+  }
+}
+
+/** A wait that was given up long after the finish was missed. */
+function* waitersLearn({ results, readings, lease }: History): Iterable<Violation> {
+  for (const result of results) {
+    const fields = readings.get(keyOf(result))?.fields;
+    const n = fields && nameOf(fields);
+    if (result.n !== undefined && result.n !== n)
+      yield found(result, `the waiter got the result of ${result.n}`);
+    const late = result.at - Number(fields?.['finished'] ?? result.at);
+    if (result.code === 'WAIT_TIMEOUT' && late > lease + 10_000)
+      yield found(result, `the waiter gave up ${late} ms after it had finished`);
+  }
+}
+
+function* enqueuesAnswer({ enqueued, unsure, enqueueTimeout }: History): Iterable<Violation> {
+  for (const { fn, n = '', took } of [...enqueued, ...unsure]) {
+    if (took > 2 * enqueueTimeout) yield found(`${fn} ${n}`, `it took ${took} ms`);
+  }
+}
+
+function* countsConverge({ counts }: History): Iterable<Violation> {
+  for (const { fn, expected, seen, when } of counts) {
+    if (seen !== expected) yield found(`count:${fn}`, `it is ${seen} ${when}, with ${expected} workers`);
+  }
+}
+
+function* nothingIsLeft({ leftovers }: History): Iterable<Violation> {
+  for (const key of leftovers) yield found(key, 'it is still there after the last worker has stopped');
+}
+
+function* noCrash({ crashes }: History): Iterable<Violation> {
+  for (const crash of crashes) yield found('process', crash);
+}

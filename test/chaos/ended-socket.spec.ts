@@ -1,0 +1,25 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { useRedis } from '../support/use-redis.js';
+import { ChaosProxy } from './proxy.js';
+
+describe('A connection whose socket the server has ended', () => {
+  const used = useRedis();
+  const toClose: { close(): void }[] = [];
+  afterEach(() => toClose.splice(0).forEach((connection) => connection.close()));
+
+  it('is not ready, though ioredis has not heard of it: who asked again at once would never let it', async () => {
+    const proxy = await ChaosProxy.start(used.server.port);
+    const connection = new RedisConnection(proxy.url, 'test');
+    toClose.push(connection);
+    const client = (await connection.ready()) as Redis;
+    const ended = once(client.stream, 'end').then(() => [client.status, connection.isReady]);
+    proxy.endAll();
+    expect(await ended).toEqual(['ready', false]);
+    await expect(connection.insist((redis) => redis.ping())).resolves.toBe('PONG');
+    connection.close();
+    await proxy.stop();
+  });
+});

@@ -1,0 +1,40 @@
+import {
+  readLines,
+  type Cancel,
+  type End,
+  type Enqueued,
+  type Result,
+  type Start,
+  type Unsure,
+} from './history.js';
+
+/** What our processes wrote down. */
+export interface Recorded {
+  readonly enqueued: Enqueued[];
+  readonly unsure: Unsure[];
+  readonly starts: Start[];
+  readonly ends: End[];
+  readonly cancels: Cancel[];
+  readonly results: Result[];
+}
+
+const LIST_OF = {
+  enqueued: 'enqueued',
+  unsure: 'unsure',
+  start: 'starts',
+  end: 'ends',
+  cancel: 'cancels',
+  result: 'results',
+} as const satisfies Record<string, keyof Recorded>;
+
+/** The history files of all lives, sorted by what they tell. */
+export function gather(files: readonly { readonly process: string; readonly path: string }[]): Recorded {
+  const recorded: Recorded = { enqueued: [], unsure: [], starts: [], ends: [], cancels: [], results: [] };
+  for (const { process, path } of files) {
+    for (const line of readLines(path)) {
+      const list = LIST_OF[line['e'] as keyof typeof LIST_OF];
+      if (list) (recorded[list] as object[]).push({ ...line, process });
+    }
+  }
+  return recorded;
+}

@@ -1,0 +1,122 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** A job by its name: `fn` and `id`, which together are the key of most maps here. */
+export interface JobName {
+  readonly fn: string;
+  readonly id: string;
+}
+
+export const keyOf = ({ fn, id }: JobName): string => `${fn}#${id}`;
+
+/** A client was told that the job is enqueued. */
+export interface Enqueued extends JobName {
+  /** What tells one job from all others: it is in its input. Plain clients' jobs have none. */
+  readonly n?: string;
+  readonly kind: string;
+  /** Milliseconds until the answer. */
+  readonly took: number;
+}
+
+/** A client was not told whether its job is enqueued. */
+export interface Unsure {
+  readonly fn: string;
+  readonly n: string;
+  readonly code: string;
+  readonly took: number;
+}
+
+/** A handler was called, or ended. */
+export interface Start extends JobName {
+  readonly token: number;
+  readonly at: number;
+  readonly process: string;
+}
+export interface End extends Start {
+  readonly ok: boolean;
+}
+
+/** What a call to `cancel` answered: whether it was cancelled, or the code of an error. */
+export interface Cancel extends JobName {
+  readonly told: boolean | string;
+}
+
+/** What a wait for the result answered: the `n` of the output, or the code of an error. */
+export interface Result extends JobName {
+  readonly n?: string;
+  readonly code?: string;
+  readonly at: number;
+}
+
+export interface Finish extends JobName {
+  readonly at: number;
+}
+
+/** The fields of a stored job. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** A job as it was read: first when its finish was heard, then twice at the end. */
+export interface Reading extends JobName {
+  readonly fields: Fields;
+}
+
+/** What the server's own log of writes says of a job. */
+export interface Written {
+  /** How often its status became `success` or `error`. */
+  readonly completions: number;
+  /** Writes of status, output or error after it was final, in words. */
+  readonly changes: readonly string[];
+}
+
+/** How many workers a function's count tells, and how many there are. */
+export interface CountSeen {
+  readonly fn: string;
+  readonly expected: number;
+  readonly seen: number;
+  readonly when: string;
+}
+
+/** What a plain worker says it had to send again, as its reply was lost. */
+export interface PlainTrouble {
+  /** Takes, by function: a job may have gone with the reply. */
+  readonly takes: ReadonlyMap<string, number>;
+  /** Jobs whose end it wrote or published more than once. */
+  readonly repeated: ReadonlySet<string>;
+}
+
+/** All that was seen of a run. */
+export interface History {
+  readonly lease: number;
+  readonly maxStalls: number;
+  readonly enqueueTimeout: number;
+  readonly attempts: Readonly<Record<string, number>>;
+  readonly enqueued: readonly Enqueued[];
+  readonly unsure: readonly Unsure[];
+  readonly starts: readonly Start[];
+  readonly ends: readonly End[];
+  readonly cancels: readonly Cancel[];
+  readonly results: readonly Result[];
+  readonly finishes: readonly Finish[];
+  readonly firstReadings: ReadonlyMap<string, Reading>;
+  readonly readings: ReadonlyMap<string, Reading>;
+  readonly laterReadings: ReadonlyMap<string, Reading>;
+  readonly written: ReadonlyMap<string, Written>;
+  readonly counts: readonly CountSeen[];
+  readonly leftovers: readonly string[];
+  readonly plain: PlainTrouble;
+  /** Processes that ended though nobody told them to. */
+  readonly crashes: readonly string[];
+}
+
+/** Whole lines of a history file; one that a SIGKILL cut short is left out. */
+export function readLines(path: string): Record<string, unknown>[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8').split('\n').flatMap(parseLine);
+}
+
+function parseLine(line: string): Record<string, unknown>[] {
+  try {
+    return [JSON.parse(line) as Record<string, unknown>];
+  } catch {
+    return [];
+  }
+}

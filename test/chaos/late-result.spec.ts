@@ -1,0 +1,24 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { memoryServer } from '../../lib/memory/memory-server.js';
+import { MemorySource } from '../../lib/memory/memory-source.js';
+import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+
+describe('A result that comes after the timeout of its run', () => {
+  afterEach(stopWorkers);
+
+  it('is none, though the event loop was held and no timer could say so', async () => {
+    const server = memoryServer('memory:');
+    const client = new GearMonkeyClient(new MemoryStore(server));
+    await runWorker(new MemorySource(server), 'f', () => holdEventLoop(60), { timeout: 20 });
+    const job = await client.run('f', 'input', { blocking: true, timeout: 10 });
+    expect(await job.get()).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' } });
+  });
+});
+
+function holdEventLoop(ms: number): string {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+  return 'late';
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readLines } from './history.js';
+import { ChaosProxy } from './proxy.js';
+
+export type Role = 'worker' | 'producer';
+
+/** What a child is told, besides where its server is and where its history goes. */
+export type Settings = Readonly<Record<string, unknown>>;
+
+/** A child process that ended by itself is started again after this time, as a supervisor would. */
+const RESTART_MS = 300;
+const EXIT_TIMEOUT_MS = 30_000;
+
+/** One life of a member, from its start to its end. */
+interface Life {
+  readonly name: string;
+  readonly child: ChildProcess;
+  readonly history: string;
+  readonly ended: Promise<unknown>;
+  /** Whether its end was asked for. */
+  expected: boolean;
+}
+
+/** A worker or producer of ours: a process that is started again whenever it ends, and its way to the server. */
+export class Member {
+  readonly histories: { readonly process: string; readonly path: string }[] = [];
+  readonly crashes: string[] = [];
+  private life?: Life;
+  private retired = false;
+
+  constructor(
+    readonly role: Role,
+    readonly name: string,
+    readonly proxy: ChaosProxy,
+    private readonly folder: string,
+    private readonly settings: (life: number) => Settings,
+  ) {}
+
+  start(): void {
+    const name = `${this.name}.${this.histories.length}`;
+    const history = join(this.folder, `${name}.history`);
+    const settings = { ...this.settings(this.histories.length), url: this.proxy.url, history, name };
+    const script = fileURLToPath(new URL(`./${this.role}.mjs`, import.meta.url));
+    const child = spawn(process.execPath, [script, JSON.stringify(settings)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' },
+    });
+    const log = createWriteStream(join(this.folder, `${name}.log`));
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    const life: Life = { name, child, history, ended: once(child, 'exit'), expected: false };
+    this.histories.push({ process: name, path: history });
+    this.life = life;
+    void life.ended.then(() => this.onEnd(life));
+  }
+
+  /** The process that runs now. @throws when there is none */
+  get current(): string {
+    if (!this.life) throw new Error(`${this.name} has not been started.`);
+    return this.life.name;
+  }
+
+  /** Whether it has said so. */
+  get isReady(): boolean {
+    return (
+      this.life !== undefined && isRunning(this.life.child) && readLines(this.life.history).some(isReady)
+    );
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.life?.child.kill(signal);
+  }
+
+  /** Resolves when it has ended. Nobody starts it again but the caller. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const { life } = this;
+    if (!life || !isRunning(life.child)) return;
+    life.expected = true;
+    life.child.kill(signal);
+    const timer = setTimeout(
+      () => {
+        this.crashes.push(`${life.name} did not end within ${EXIT_TIMEOUT_MS} ms of its ${signal}`);
+        life.child.kill('SIGKILL');
+      },
+      EXIT_TIMEOUT_MS * (this.role === 'producer' ? 4 : 1),
+    );
+    await life.ended;
+    clearTimeout(timer);
+  }
+
+  /** For good. */
+  async retire(signal: NodeJS.Signals): Promise<void> {
+    this.retired = true;
+    this.signal('SIGCONT');
+    await this.end(signal);
+  }
+
+  private onEnd(life: Life): void {
+    if (life.expected || this.retired) return;
+    const { exitCode, signalCode } = life.child;
+    // One that finds no server when it starts may say so and end.
+    if (readLines(life.history).some(isReady))
+      this.crashes.push(`${life.name} ended by itself: ${signalCode ?? exitCode}`);
+    setTimeout(() => {
+      if (!this.retired) this.start();
+    }, RESTART_MS);
+  }
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function isReady(line: Record<string, unknown>): boolean {
+  return line['e'] === 'ready';
+}

@@ -1,0 +1,108 @@
+// A producer process of the suite: `producer.mjs '{ "url", "history", "seed", "name", "rate", "lease", "blocking" }'`.
+// Creates `rate` jobs a second with our client until SIGTERM, and then waits for what it has begun.
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GearMonkeyClient, GearMonkeyModule } from '../../dist/index.js';
+import { FAST, makeJob } from './jobs.mjs';
+import { notesTo } from './note.mjs';
+import { Random } from './random.mjs';
+
+const TICK_MS = 50;
+const MAX_OPEN = 3000;
+const RESULT_SECONDS = 60;
+
+const { url, history, seed, name, rate, lease, blocking } = JSON.parse(process.argv[2]);
+const note = notesTo(history);
+const random = new Random(seed);
+const open = new Set();
+let stopping = false;
+let created = 0;
+
+class App {}
+Module({ imports: [GearMonkeyModule.forRoot({ connection: url })] })(App);
+const app = await NestFactory.createApplicationContext(App, { logger: ['warn', 'error'] });
+const client = app.get(GearMonkeyClient);
+process.on('SIGTERM', () => (stopping = true));
+note({ e: 'ready' });
+
+const began = performance.now();
+while (!stopping) {
+  const due = Math.min(((performance.now() - began) / 1000) * rate - created, rate);
+  if (open.size < MAX_OPEN)
+    submit(Array.from({ length: due }, () => makeJob(random, next(), { lease, blocking })));
+  else created = Math.floor(((performance.now() - began) / 1000) * rate);
+  await sleep(TICK_MS);
+}
+await Promise.all(open);
+note({ e: 'done' });
+await app.close();
+
+function next() {
+  return `${name}/${++created}`;
+}
+
+/** Half of the fast ones go in bulk, everything else alone. */
+function submit(jobs) {
+  const bulk = jobs.filter(
+    ({ fn, options }) => fn === FAST && Object.keys(options).length === 0 && random.next() < 0.5,
+  );
+  if (bulk.length > 0) keep(createMany(bulk));
+  for (const job of jobs) if (!bulk.includes(job)) keep(create(job));
+}
+
+function keep(promise) {
+  const kept = promise.finally(() => open.delete(kept));
+  open.add(kept);
+}
+
+async function create(job) {
+  const { fn, input, options } = job;
+  const handle = await acknowledged([job], () => client.run(fn, input, options));
+  if (!handle) return;
+  if (input.kind === 'cancelled') await cancel(handle);
+  if (input.kind === 'fast' && random.next() < 0.02) await awaitResult(handle);
+}
+
+async function createMany(jobs) {
+  await acknowledged(jobs, () =>
+    client.runMany(
+      FAST,
+      jobs.map(({ input }) => input),
+    ),
+  );
+}
+
+/** What `send` answers, with a line for each job that it did or may have created. */
+async function acknowledged(jobs, send) {
+  const start = performance.now();
+  const took = () => Math.round(performance.now() - start);
+  const about = ({ fn, input }) => ({ fn, n: input.n ?? input, kind: input.kind ?? 'shared' });
+  try {
+    const answer = await send();
+    const handles = [answer].flat();
+    jobs.forEach((job, i) => note({ e: 'enqueued', ...about(job), id: handles[i].id, took: took() }));
+    return answer;
+  } catch (error) {
+    for (const job of jobs)
+      note({ e: 'unsure', ...about(job), code: error.code ?? String(error), took: took() });
+    return undefined;
+  }
+}
+
+async function cancel(handle) {
+  const { fn, id } = handle;
+  await sleep(random.int(0, 1500));
+  const told = await handle.cancel().catch((error) => error.code ?? String(error));
+  note({ e: 'cancel', fn, id, told });
+}
+
+async function awaitResult(handle) {
+  const { fn, id } = handle;
+  const told = await handle.result({ timeout: RESULT_SECONDS }).then(
+    ({ n }) => ({ n }),
+    (error) => ({ code: error.code ?? String(error) }),
+  );
+  note({ e: 'result', fn, id, ...told });
+}

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+type Held = { readonly to: Socket; readonly bytes: Buffer | 'end' };
+
+/** A connection through the proxy and what was held back of it. */
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket;
+  held: Held[];
+  frozen: boolean;
+  swallowed: boolean;
+  /** Chunks on their way, in order, when there is latency. */
+  delayed: Promise<void>;
+}
+
+/** Stands between a process and its server, on a port of its own, and makes trouble when told to. */
+export class ChaosProxy {
+  private readonly pairs = new Set<Pair>();
+  private latency = 0;
+  private partition: 'held' | 'swallowed' | undefined;
+
+  private constructor(
+    private readonly server: Server,
+    private targetPort: number,
+  ) {
+    server.on('connection', (near) => this.accept(near));
+  }
+
+  static async start(targetPort: number): Promise<ChaosProxy> {
+    const server = createServer({ allowHalfOpen: false });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new ChaosProxy(server, targetPort);
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Adds milliseconds each way; 0 ends it. */
+  delay(ms: number): void {
+    this.latency = ms;
+  }
+
+  /** New connections go to another server; those there are end. */
+  retarget(port: number): void {
+    this.targetPort = port;
+    this.cut();
+  }
+
+  /** Ends all connections. */
+  cut(): void {
+    for (const pair of this.pairs) this.drop(pair);
+  }
+
+  /** Ends all connections in order, as a server does that shuts down. */
+  endAll(): void {
+    for (const { near } of this.pairs) near.end();
+  }
+
+  /**
+   * Nothing passes any more, in either direction, and nobody is told. What is `held` arrives when it is over,
+   * as TCP would send it again; where bytes were `swallowed` the connections end then.
+   */
+  separate(how: 'held' | 'swallowed'): void {
+    this.partition = how;
+    for (const pair of this.pairs) this.freeze(pair, how === 'swallowed');
+  }
+
+  /** The connections there are fall silent, and arrive late; new ones pass. */
+  freezeOpenOnes(): void {
+    for (const pair of this.pairs) this.freeze(pair, false);
+  }
+
+  heal(): void {
+    this.partition = undefined;
+    for (const pair of this.pairs) this.thaw(pair);
+  }
+
+  async stop(): Promise<void> {
+    this.cut();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private accept(near: Socket): void {
+    const far = connect(this.targetPort, '127.0.0.1');
+    const pair: Pair = { near, far, held: [], frozen: false, swallowed: false, delayed: Promise.resolve() };
+    this.pairs.add(pair);
+    if (this.partition) this.freeze(pair, this.partition === 'swallowed');
+    this.forward(pair, near, far);
+    this.forward(pair, far, near);
+  }
+
+  private forward(pair: Pair, from: Socket, to: Socket): void {
+    from.setNoDelay(true);
+    from.on('data', (bytes: Buffer) => this.pass(pair, to, bytes));
+    from.on('error', () => undefined);
+    from.on('close', () => this.pass(pair, to, 'end'));
+  }
+
+  private pass(pair: Pair, to: Socket, bytes: Buffer | 'end'): void {
+    if (pair.frozen) {
+      if (!pair.swallowed) pair.held.push({ to, bytes });
+      return;
+    }
+    if (this.latency === 0 && bytes === 'end') return this.drop(pair);
+    const { latency } = this;
+    const earlier = pair.delayed;
+    const due = latency === 0 ? undefined : new Promise<void>((resolve) => setTimeout(resolve, latency));
+    pair.delayed = earlier.then(() => due).then(() => this.deliver(pair, to, bytes));
+  }
+
+  private deliver(pair: Pair, to: Socket, bytes: Buffer | 'end'): void {
+    if (pair.frozen) this.pass(pair, to, bytes);
+    else if (bytes === 'end') this.drop(pair);
+    else if (!to.destroyed) to.write(bytes);
+  }
+
+  private freeze(pair: Pair, swallowed: boolean): void {
+    pair.frozen = true;
+    pair.swallowed ||= swallowed;
+  }
+
+  private thaw(pair: Pair): void {
+    if (!pair.frozen) return;
+    pair.frozen = false;
+    if (pair.swallowed) return this.drop(pair);
+    for (const { to, bytes } of pair.held.splice(0)) this.deliverLate(pair, to, bytes);
+  }
+
+  /** A connection that was given up meanwhile still delivers what had been sent on it. */
+  private deliverLate(pair: Pair, to: Socket, bytes: Buffer | 'end'): void {
+    if (bytes !== 'end') {
+      if (!to.destroyed) to.write(bytes);
+    } else {
+      this.pairs.delete(pair);
+      to.end(() => this.drop(pair));
+    }
+  }
+
+  private drop(pair: Pair): void {
+    this.pairs.delete(pair);
+    pair.near.destroy();
+    pair.far.destroy();
+  }
+}

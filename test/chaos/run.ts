@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../support/until.js';
+import { writtenJobs } from './append-only-file.js';
+import { check, type Violation } from './checker.js';
+import { injectAll, type Injected } from './faults.js';
+import { gather, type Recorded } from './gather.js';
+import type { CountSeen, History } from './history.js';
+import { ATTEMPTS, HANDLED, PLAIN } from './jobs.mjs';
+import { leftoverKeys, unfinished } from './leftovers.js';
+import { planFaults, toLine, type Fault, type FaultKind } from './schedule.js';
+import { Stage } from './stage.js';
+
+export interface RunOptions {
+  readonly seed: number;
+  /** Milliseconds in which faults begin. */
+  readonly duration: number;
+  /** Jobs that our producers create at least. */
+  readonly jobs: number;
+  /** Milliseconds. @default the package's own */
+  readonly lease?: number;
+  /** Milliseconds between faults at most. */
+  readonly calm: number;
+  readonly kinds?: readonly FaultKind[];
+  /** Keep histories and logs also where nothing was violated. @default false */
+  readonly keep?: boolean;
+  /** Told of how it goes, now and then. */
+  readonly onProgress?: (line: string) => void;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  readonly faults: readonly Fault[];
+  readonly injected: readonly Injected[];
+  readonly history: History;
+  readonly violations: readonly Violation[];
+  /** Where the processes' histories and logs are, if anything was violated. */
+  readonly folder?: string;
+}
+
+const WORKERS = 3;
+const PRODUCERS = 2;
+const DEFAULT_LEASE_MS = 8000;
+const MAX_STALLS = 3;
+const ENQUEUE_TIMEOUT_MS = 5000;
+/** A producer is idle while the server is away, so it is asked for more than its share. */
+const RATE_SURPLUS = 1.2;
+/** The part of the workers' time that handlers may hold the event loop. */
+const BLOCKED_PART = 0.08;
+/** Within this time after the last fault `count:{FN}` tells the truth. */
+const COUNT_MS = 15_000;
+const DRAIN_MS = 120_000;
+const PROGRESS_MS = 10_000;
+const FUNCTIONS = [...Object.keys(HANDLED), PLAIN];
+
+/** A run from an empty server to the verdict. */
+export async function run(options: RunOptions): Promise<RunResult> {
+  const faults = planFaults({ ...options, lease: options.lease ?? DEFAULT_LEASE_MS });
+  const injected: Injected[] = [];
+  const stage = await openStage(options);
+  let violations: Violation[] | undefined;
+  const progress = setInterval(() => void report(stage, injected, options), PROGRESS_MS);
+  try {
+    await stage.start();
+    const ground = { ...stage, redis: stage.observer.redis };
+    await injectAll(ground, faults, (fault) => injected.push(fault));
+    const history = await bringToEnd(stage, options);
+    violations = check(history);
+    const kept = options.keep || violations.length > 0 ? { folder: stage.folder } : {};
+    return { seed: options.seed, faults, injected, history, violations, ...kept };
+  } catch (error) {
+    const lines = [
+      `The run of seed ${options.seed} did not come to its end; see ${stage.folder}`,
+      ...faults.map(toLine),
+    ];
+    throw new Error(lines.join('\n'), { cause: error });
+  } finally {
+    clearInterval(progress);
+    await stage.close({ keepFolder: options.keep === true || violations?.length !== 0 });
+  }
+}
+
+function openStage({ seed, duration, jobs, lease }: RunOptions): Promise<Stage> {
+  const ms = lease ?? DEFAULT_LEASE_MS;
+  const blocking = (BLOCKED_PART * WORKERS * duration) / (1.25 * ms * jobs);
+  const rate = (RATE_SURPLUS * jobs * 1000) / duration / PRODUCERS;
+  return Stage.open({
+    workers: WORKERS,
+    producers: PRODUCERS,
+    settings: (role, index, life) =>
+      role === 'worker' ? { lease } : { seed: seed * 1000 + index * 100 + life, rate, lease: ms, blocking },
+  });
+}
+
+/** The faults are over: everything has to come to its end, and to the truth. */
+async function bringToEnd(stage: Stage, { jobs, lease = DEFAULT_LEASE_MS }: RunOptions): Promise<History> {
+  const { redis } = stage.observer;
+  await stage.everybodyReady();
+  const calm = sleep(COUNT_MS);
+  await until(async () => (await created(stage)) >= jobs, { timeout: DRAIN_MS, message: 'Too few jobs' });
+  await calm;
+  const counts = await countsSeen(stage, `${COUNT_MS} ms after the last fault`);
+  await stage.stopLoad();
+  const drained = { timeout: DRAIN_MS, message: 'Jobs are left in queues or leases' };
+  await until(async () => (await unfinished(redis, FUNCTIONS)) === 0, drained).catch(() => undefined);
+  await sleep(1000);
+  const readings = await stage.observer.readAll(FUNCTIONS);
+  await sleep(lease + 1000);
+  const laterReadings = await stage.observer.readAll(FUNCTIONS);
+  await stage.stopWorkers();
+  await until(async () => (await leftoverKeys(redis)).length === 0, { timeout: 5000 }).catch(() => undefined);
+  const leftovers = await leftoverKeys(redis);
+  const written = await writtenJobs(stage.server.directory);
+  return historyOf(stage, lease, { counts, readings, laterReadings, leftovers, written });
+}
+
+type Ending = Pick<History, 'counts' | 'readings' | 'laterReadings' | 'leftovers' | 'written'>;
+
+function historyOf(stage: Stage, lease: number, ending: Ending): History {
+  const { plain, observer } = stage;
+  const recorded: Recorded = gather(stage.members.flatMap(({ histories }) => histories));
+  return {
+    lease,
+    maxStalls: MAX_STALLS,
+    enqueueTimeout: ENQUEUE_TIMEOUT_MS,
+    attempts: ATTEMPTS,
+    ...recorded,
+    enqueued: [...recorded.enqueued, ...plain.enqueued],
+    finishes: observer.finishes,
+    firstReadings: withPlainReadings(observer.firstReadings, plain.seen),
+    plain: plain.trouble,
+    crashes: stage.members.flatMap(({ crashes }) => crashes),
+    ...ending,
+  };
+}
+
+/** What a plain client saw of its job when its wait was over is as good as what we read. */
+function withPlainReadings(
+  own: History['firstReadings'],
+  seen: Stage['plain']['seen'],
+): History['firstReadings'] {
+  const plain = seen.map((reading) => [`${reading.fn}#${reading.id}`, reading] as const);
+  return new Map([...own, ...plain]);
+}
+
+async function countsSeen({ observer, plain }: Stage, when: string): Promise<CountSeen[]> {
+  return Promise.all(
+    FUNCTIONS.map(async (fn) => {
+      const ours = fn === PLAIN ? 0 : WORKERS;
+      const expected = ours + (plain.functions.includes(fn) ? 1 : 0);
+      return { fn, expected, seen: Number(await observer.redis.get(`count:${fn}`)), when };
+    }),
+  );
+}
+
+/** Jobs of functions that only our producers use; of the shared ones a few are the plain clients'. */
+async function created({ observer }: Stage): Promise<number> {
+  const ids = await observer.redis.mget(Object.keys(HANDLED).map((fn) => `uid:${fn}`));
+  return ids.reduce((sum, id) => sum + Number(id ?? 0), 0);
+}
+
+async function report(
+  stage: Stage,
+  injected: readonly Injected[],
+  { onProgress }: RunOptions,
+): Promise<void> {
+  if (!onProgress) return;
+  const waiting = await unfinished(stage.observer.redis, FUNCTIONS);
+  onProgress(
+    `${await created(stage)} jobs created, ${stage.observer.finishes.length} finishes heard, ${waiting} waiting or running, ${injected.length} faults so far`,
+  );
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { RunOptions } from '../../lib/gearmonkey/run-options.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { runWorker } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { claimOne, failure, released, retry, success } from './claiming.js';
+import type { ClientRig } from './rig.js';
+
+/** The part of the client's contract that is about jobs that are tried again. */
+export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
+  describe('a job that is tried again', () => {
+    const failing = (_: unknown, { attempts }: RunningJob) => {
+      throw new RangeError(`attempt ${attempts}`);
+    };
+
+    it.each([
+      ['retry.attempts', { retry: { attempts: 0 } }],
+      ['retry.attempts', { retry: { attempts: 1.5 } }],
+      ['retry.attempts', { retry: { attempts: Number.NaN } }],
+      ['retry.delay', { retry: { attempts: 2, delay: -1 } }],
+      ['retry.max', { retry: { attempts: 2, max: 'soon' } }],
+      ['retry.backoff', { retry: { attempts: 2, backoff: 'x' as 'fixed' } }],
+      ['retry.backoff', { retry: { attempts: 2, backoff: (() => 1) as unknown as 'fixed' } }],
+      ['retry.jitter', { retry: { attempts: 2, jitter: 2 } }],
+      ['jobTimeout', { jobTimeout: 0 }],
+      ['jobTimeout', { jobTimeout: 'never' }],
+    ] as [string, RunOptions][])('is not enqueued with a bad `%s`: %j', async (option, options) => {
+      const fn = rigOf().fn();
+      const running = clientOf().run(fn, 'x', options);
+      await expect(running).rejects.toMatchObject({ code: 'INVALID_OPTION', option });
+      await expect(clientOf().runMany(fn, ['x'], options)).rejects.toMatchObject({ option });
+      await expect(clientOf().get(fn, 1)).resolves.toBeNull();
+    });
+
+    it('keeps the error of every attempt, and its own last', async () => {
+      const fn = rigOf().fn();
+      await runWorker(rigOf().source(), fn, failing);
+      const retrying = { attempts: 3, delay: 10, jitter: 0 };
+      const job = await clientOf().run(fn, 'x', { retry: retrying, blocking: true, timeout: 10 });
+      const { status, attempts, error, errors } = await job.get();
+      expect([status, attempts, error?.message]).toEqual(['error', 3, 'attempt 3']);
+      expect(errors.map(({ attempt, name, message }) => [attempt, name, message])).toEqual([
+        [1, 'RangeError', 'attempt 1'],
+        [2, 'RangeError', 'attempt 2'],
+        [3, 'RangeError', 'attempt 3'],
+      ]);
+    });
+
+    it('waits as an idle job that shows its errors, and may succeed', async () => {
+      const fn = rigOf().fn();
+      const source = rigOf().source();
+      const job = await clientOf().run(fn, 'x');
+      await source.settle([retry(await claimOne(source, fn), 50, 'disk full')]);
+      const waiting = await job.get();
+      expect(waiting).toMatchObject({
+        status: 'idle',
+        attempts: 1,
+        errors: [{ attempt: 1, message: 'disk full' }],
+      });
+      expect(waiting.error).toBeUndefined();
+      await source.settle([success(await claimOne(source, fn), '"out"')]);
+      await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'out', attempts: 2 });
+      await source.close();
+    });
+
+    it('shows no error for an attempt that was given back untouched', async () => {
+      const fn = rigOf().fn();
+      const source = rigOf().source();
+      const job = await clientOf().run(fn, 'x');
+      await source.settle([released(await claimOne(source, fn))]);
+      await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0, errors: [] });
+      await source.settle([failure(await claimOne(source, fn), 'no')]);
+      await expect(job.get()).resolves.toMatchObject({
+        attempts: 1,
+        errors: [{ attempt: 1, message: 'no' }],
+      });
+      await source.close();
+    });
+
+    it('starts again for whoever watches it', async () => {
+      const fn = rigOf().fn();
+      const seen: string[] = [];
+      const events = clientOf()
+        .events(fn)
+        .subscribe(({ type }) => seen.push(type));
+      await rigOf().submit(fn, 'opens the feed');
+      await until(() => seen.length > 0);
+      await runWorker(rigOf().source(), fn, failing);
+      await until(() => seen.includes('finish'));
+      seen.length = 0;
+      const job = await clientOf().run(fn, 'x', { retry: { attempts: 2, delay: 10 }, blocking: true });
+      await expect(job.get()).resolves.toMatchObject({ attempts: 2 });
+      await until(() => seen.includes('finish'));
+      events.unsubscribe();
+      expect(seen).toEqual(['create', 'start', 'start', 'finish']);
+    });
+
+    it('ends at its own timeout, whatever the handler says', async () => {
+      const fn = rigOf().fn();
+      await runWorker(rigOf().source(), fn, () => new Promise(() => undefined), { timeout: '1 minute' });
+      await expect(clientOf().call(fn, 'x', { jobTimeout: 40, timeout: 10 })).rejects.toMatchObject({
+        error: { code: 'JOB_TIMEOUT', message: expect.stringContaining('40 ms') },
+      });
+    });
+  });
+}

@@ -1,0 +1,313 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { Claim } from '../../lib/job/job-source.js';
+import { success } from '../contract/claiming.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
+import { RedisActors } from './redis-rig.js';
+import type { WorkerProgramOptions } from './worker-program.js';
+
+const LEASE_MS = 400;
+/** What recovery may take beyond the lease: an idle worker looks once a second. */
+const SLACK_MS = 2000;
+/** Who has only just connected leaves leases alone: after an outage all are over, and most are still wanted. */
+const GRACE_MS = 2000;
+
+const server = useRedis();
+let actors: RedisActors;
+let client: GearMonkeyClient;
+
+beforeAll(() => {
+  actors = new RedisActors(server.url);
+  client = actors.client();
+});
+afterEach(stopWorkers);
+stopProgramsAfterEach();
+afterAll(() => actors.close());
+
+const source = (keeper = true) => actors.source({ lease: LEASE_MS }, { keeper });
+const program = (fn: string, options: Partial<WorkerProgramOptions> = {}) =>
+  Program.start('test/gearmonkey/worker-program.ts', { url: server.url, fn, lease: LEASE_MS, ...options });
+
+/** A worker beside the others that would take whatever it could get. */
+async function bystander(fn: string, output = 'of another') {
+  const ran: { id: string; attempts: number; stalls: number; at: number }[] = [];
+  const handle = (
+    _: unknown,
+    { id, attempts, claim: { stalls } }: { id: string; attempts: number; claim: Claim },
+  ) => {
+    ran.push({ id, attempts, stalls, at: performance.now() });
+    return output;
+  };
+  await runWorker(source(), fn, handle);
+  return ran;
+}
+
+async function leasesOf(fn: string): Promise<string[]> {
+  return server.redis.zrange(`lease:${fn}`, '0', '-1');
+}
+
+/** Until all leases have been renewed for several times their length. */
+async function severalLeases(fn: string): Promise<void> {
+  const firstEnd = async () => Number((await server.redis.zrange(`lease:${fn}`, '0', '0', 'WITHSCORES'))[1]);
+  const begun = await firstEnd();
+  await until(async () => (await firstEnd()) > begun + 3 * LEASE_MS);
+}
+
+describe('A process that holds its event loop', () => {
+  it('keeps its job for many leases', async () => {
+    const fn = server.fn();
+    const blocking = await program(fn);
+    const job = await client.run(fn, { block: 6 * LEASE_MS });
+    await blocking.says('start');
+    const ran = await bystander(fn);
+    await expect(job.result({ timeout: 20 })).resolves.toBe('of the program');
+    expect(ran).toEqual([]);
+    await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
+    expect(blocking.all('logged')).toEqual([]);
+  });
+
+  it("loses it after the job's timeout, and its result is refused", async () => {
+    const fn = server.fn();
+    const blocking = await program(fn);
+    const job = await client.run(fn, { block: 9 * LEASE_MS }, { jobTimeout: LEASE_MS });
+    await blocking.says('start');
+    const ran = await bystander(fn);
+    await expect(job.result({ timeout: 20 })).resolves.toBe('of another');
+    expect(ran).toMatchObject([{ id: job.id, attempts: 2, stalls: 1 }]);
+    expect(blocking.all('end')).toEqual([]);
+    await blocking.says('end');
+    await expect(blocking.says('logged')).resolves.toMatchObject({
+      message: expect.stringMatching(/refused|went to another worker/),
+    });
+    await expect(job.result()).resolves.toBe('of another');
+  });
+});
+
+describe('A process that is stopped for longer than its lease', () => {
+  it('learns that its job went to another: its signal aborts, it says so, and its result is refused', async () => {
+    const fn = server.fn();
+    const stopped = await program(fn);
+    const job = await client.run(fn, { hold: true });
+    await stopped.says('start');
+    stopped.signal('SIGSTOP');
+    await bystander(fn);
+    await expect(job.result({ timeout: 20 })).resolves.toBe('of another');
+    stopped.signal('SIGCONT');
+    await expect(stopped.says('aborted')).resolves.toMatchObject({ id: job.id, code: 'LEASE_LOST' });
+    await expect(stopped.says('logged')).resolves.toMatchObject({
+      message: expect.stringContaining(`${fn} ${job.id} went to another worker`),
+    });
+    stopped.tell('go on');
+    await stopped.says('end');
+    await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'of another', attempts: 2 });
+  });
+
+  it('is refused when it has its result at once', async () => {
+    const fn = server.fn();
+    const stopped = await program(fn);
+    const job = await client.run(fn, { hold: true });
+    await stopped.says('start');
+    stopped.signal('SIGSTOP');
+    await bystander(fn);
+    await job.result({ timeout: 20 });
+    stopped.tell('go on');
+    stopped.signal('SIGCONT');
+    await stopped.says('end');
+    await expect(stopped.says('logged')).resolves.toMatchObject({
+      message: expect.stringMatching(/refused|went to another worker/),
+    });
+    await expect(job.get()).resolves.toMatchObject({ output: 'of another', attempts: 2 });
+  });
+});
+
+describe('A process that is killed', () => {
+  it('leaves its jobs to others, at the front and in order', async () => {
+    const fn = server.fn();
+    const killed = await program(fn, { concurrency: 3 });
+    await client.runMany(fn, [{ hold: true }, { hold: true }, { hold: true }, {}, {}]);
+    await until(() => killed.all('start').length === 3);
+    await killed.kill();
+    const ran: { id: string; stalls: number }[] = [];
+    const waiting = await server.redis.zrange(`lease:${fn}`, '0', '-1', 'WITHSCORES');
+    // It is full until the leases of the dead process are over: what waits stays behind them.
+    const recovered = gate();
+    const other = source();
+    await runWorker(other, fn, async (_, { id, claim }) => {
+      ran.push({ id, stalls: claim.stalls });
+      if (id === '4') await recovered.passed;
+    });
+    expect(waiting).toHaveLength(2 * 3);
+    await until(() => ran.some(({ id }) => id === '4'));
+    const [, , , , , lastEnd] = waiting;
+    await until(() => Date.now() > Number(lastEnd));
+    await until(() => other['connections'].commands.uptime > GRACE_MS);
+    recovered.open();
+    await client.result(fn, 5, { timeout: 20 });
+    expect(ran.map(({ id }) => id)).toEqual(['4', '1', '2', '3', '5']);
+    expect(ran.map(({ stalls }) => stalls)).toEqual([0, 1, 1, 1, 0]);
+  });
+
+  it('is noticed by idle workers within the lease and two seconds', async () => {
+    const fn = server.fn();
+    const killed = await program(fn);
+    const job = await client.run(fn, { hold: true });
+    await killed.says('start');
+    const ran = await bystander(fn);
+    const at = performance.now();
+    await killed.kill();
+    await job.result({ timeout: 20 });
+    expect((ran[0]?.at ?? Infinity) - at).toBeLessThan(LEASE_MS + SLACK_MS);
+  });
+});
+
+describe.each([
+  ['kept by the thread', true],
+  ['renewed by the main thread', false],
+])('Leases %s', (_, keeper) => {
+  it('hold for as long as the handler runs', async () => {
+    const fn = server.fn();
+    const end = gate();
+    await runWorker(source(keeper), fn, () => end.passed);
+    const job = await client.run(fn, 'x');
+    await until(async () => (await leasesOf(fn)).length === 1);
+    const ran = await bystander(fn);
+    await severalLeases(fn);
+    end.open();
+    await job.result({ timeout: 10 });
+    expect(ran).toEqual([]);
+    await expect(leasesOf(fn)).resolves.toEqual([]);
+  });
+
+  it('of ids that are no numbers hold too', async () => {
+    const fn = server.fn();
+    const ids = ['a', '007', '1e3', 'a:1', '-1', '0.5', '99999999999999999999'];
+    const end = gate();
+    const begun: string[] = [];
+    const handle = (_input: unknown, { id }: { id: string }) => {
+      begun.push(id);
+      return end.passed;
+    };
+    await runWorker(source(keeper), fn, handle, { concurrency: ids.length });
+    for (const id of ids) {
+      await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', '1');
+      await server.redis.lpush(`queue:${fn}:normal`, id);
+    }
+    await until(() => begun.length === ids.length);
+    expect(begun).toEqual(ids);
+    const ran = await bystander(fn);
+    await severalLeases(fn);
+    end.open();
+    await Promise.all(ids.map((id) => client.result(fn, id, { timeout: 10 })));
+    expect(ran).toEqual([]);
+    await expect(leasesOf(fn)).resolves.toEqual([]);
+  });
+
+  it('hold, 2500 at once', async () => {
+    const fn = server.fn();
+    const end = gate();
+    const jobs = await client.runMany(
+      fn,
+      Array.from({ length: 2500 }, (__, i) => i),
+    );
+    await runWorker(source(keeper), fn, () => end.passed, { concurrency: 2500 });
+    await until(async () => (await leasesOf(fn)).length === 2500);
+    const ran = await bystander(fn);
+    await severalLeases(fn);
+    end.open();
+    await Promise.all(jobs.map((job) => job.result({ timeout: 20 })));
+    expect(ran).toEqual([]);
+    await expect(leasesOf(fn)).resolves.toEqual([]);
+  });
+
+  it('hold though somebody spoils the count, and so do those of other functions', async () => {
+    const [fn, other] = [server.fn(), server.fn()];
+    const end = gate();
+    const shared = source(keeper);
+    await shared.open([other]);
+    await runWorker(shared, fn, () => end.passed);
+    const job = await client.run(fn, 'x');
+    await until(async () => (await leasesOf(fn)).length === 1);
+    await server.redis.set(`count:${fn}`, 'text');
+    await severalLeases(fn);
+    end.open();
+    await job.result({ timeout: 10 });
+    await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
+    await expect(server.redis.get(`count:${other}`)).resolves.toBe('1');
+  });
+
+  it('that are gone are told of', async () => {
+    const fn = server.fn();
+    const reason = gate<unknown>();
+    await runWorker(source(keeper), fn, async (_input, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      reason.open(signal.reason);
+    });
+    const job = await client.run(fn, 'x');
+    await until(async () => (await leasesOf(fn)).length === 1);
+    await server.redis.del(`lease:${fn}`);
+    await expect(reason.passed).resolves.toMatchObject({ code: 'LEASE_LOST', id: job.id });
+  });
+});
+
+describe('The keeper', () => {
+  const keepers = async () =>
+    String(await server.redis.client('LIST')).match(/ name=nestjs-gearmonkey:keeper /g)?.length ?? 0;
+  const threadOf = (of: RedisSource) => of['holdings']['keeper']?.['thread'];
+
+  it('opens no thread and no connection before there is a worker', async () => {
+    const idle = source();
+    expect(threadOf(idle)).toBeUndefined();
+    await expect(keepers()).resolves.toBe(0);
+    await idle.close();
+  });
+
+  it('leaves no thread and no connection behind', async () => {
+    const fn = server.fn();
+    const opened = source();
+    await opened.open([fn]);
+    await client.run(fn, 'x');
+    const [claim] = await opened.claim(new Map([[fn, 1]]), AbortSignal.timeout(5000));
+    await until(async () => (await keepers()) === 1);
+    const thread = threadOf(opened);
+    expect(thread?.threadId).toBeGreaterThan(0);
+    await opened.settle([success(claim as Claim)]);
+    await opened.close();
+    expect(thread?.threadId).toBe(-1);
+    await until(async () => (await keepers()) === 0);
+  });
+
+  it('is back after its connection was killed', async () => {
+    const fn = server.fn();
+    const end = gate();
+    await runWorker(source(), fn, () => end.passed);
+    const job = await client.run(fn, 'x');
+    await until(async () => (await keepers()) === 1);
+    const list = String(await server.redis.client('LIST')).split('\n');
+    const id = /id=(\d+) /.exec(list.find((line) => line.includes(':keeper ')) ?? '')?.[1] ?? '';
+    await server.redis.call('CLIENT', 'KILL', 'ID', id);
+    const ran = await bystander(fn);
+    await severalLeases(fn);
+    end.open();
+    await job.result({ timeout: 10 });
+    expect(ran).toEqual([]);
+  });
+
+  it('takes its scripts again after SCRIPT FLUSH', async () => {
+    const fn = server.fn();
+    const end = gate();
+    await runWorker(source(), fn, () => end.passed);
+    const job = await client.run(fn, 'x');
+    await until(async () => (await leasesOf(fn)).length === 1);
+    await server.redis.script('FLUSH');
+    const ran = await bystander(fn);
+    await severalLeases(fn);
+    end.open();
+    await job.result({ timeout: 10 });
+    expect(ran).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { NoWorkersError } from '../../lib/job/errors.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
+import { RedisActors } from './redis-rig.js';
+
+const PRESENCE_MS = 1000;
+/** A beat is a quarter of the presence; the rest is for a busy machine. */
+const SLACK_MS = 1000;
+
+describe('count:{FN}', () => {
+  const server = useRedis();
+  let actors: RedisActors;
+  let client: GearMonkeyClient;
+
+  beforeAll(() => {
+    actors = new RedisActors(server.url);
+    client = actors.client();
+  });
+  afterEach(stopWorkers);
+  stopProgramsAfterEach();
+  afterAll(() => actors.close());
+
+  const count = async (fn: string) => Number(await server.redis.get(`count:${fn}`));
+  const here = (fn: string, keeper = true) =>
+    runWorker(actors.source({ presence: PRESENCE_MS }, { keeper }), fn, () => 1);
+  const elsewhere = (fn: string) =>
+    Program.start('test/gearmonkey/worker-program.ts', { url: server.url, fn, presence: PRESENCE_MS });
+  const becomes = async (fn: string, expected: number) => {
+    const begun = performance.now();
+    await until(async () => (await count(fn)) === expected);
+    return performance.now() - begun;
+  };
+
+  it.each([
+    ['the keeper', true],
+    ['the main thread', false],
+  ])('takes off one of two workers that was killed, beats by %s', async (_, keeper) => {
+    const fn = server.fn();
+    await here(fn, keeper);
+    const killed = await elsewhere(fn);
+    await expect(count(fn)).resolves.toBe(2);
+    await killed.kill();
+    expect(await becomes(fn, 1)).toBeLessThan(PRESENCE_MS + SLACK_MS);
+    await expect(client.rollCall(fn)).resolves.toBe(1);
+  });
+
+  it('takes off the only worker when it was killed: a roll call finds none', async () => {
+    const fn = server.fn();
+    const killed = await elsewhere(fn);
+    await expect(client.rollCall(fn)).resolves.toBe(1);
+    await killed.kill();
+    expect(await becomes(fn, 0)).toBeLessThan(PRESENCE_MS + SLACK_MS);
+    await expect(client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+    await here(fn);
+    await expect(client.rollCall(fn)).resolves.toBe(1);
+  });
+
+  it('keeps a worker whose event loop is held', async () => {
+    const fn = server.fn();
+    const busy = await elsewhere(fn);
+    await client.run(fn, { block: 2.5 * PRESENCE_MS });
+    await busy.says('start');
+    const counts = new Set<number>();
+    await until(async () => {
+      counts.add(await count(fn));
+      return busy.all('end').length === 1;
+    });
+    expect([...counts]).toEqual([1]);
+  });
+
+  it('counts a worker again that was stopped for longer', async () => {
+    const fn = server.fn();
+    const stopped = await elsewhere(fn);
+    await here(fn);
+    stopped.signal('SIGSTOP');
+    await becomes(fn, 1);
+    stopped.signal('SIGCONT');
+    await expect(becomes(fn, 2)).resolves.toBeLessThan(PRESENCE_MS + SLACK_MS);
+  });
+
+  it("leaves plain workers' own counting alone, whatever happens to ours", async () => {
+    const fn = server.fn();
+    await server.redis.incr(`count:${fn}`);
+    const { worker } = await here(fn);
+    const killed = await elsewhere(fn);
+    await server.redis.incr(`count:${fn}`);
+    await expect(count(fn)).resolves.toBe(4);
+    await killed.kill();
+    await becomes(fn, 3);
+    await server.redis.decr(`count:${fn}`);
+    await expect(count(fn)).resolves.toBe(2);
+    await worker.stop(0);
+    await expect(count(fn)).resolves.toBe(1);
+    await server.redis.decr(`count:${fn}`);
+    await expect(count(fn)).resolves.toBe(0);
+  });
+
+  it('is right again after FLUSHALL', async () => {
+    const fn = server.fn();
+    await Promise.all([here(fn), here(fn)]);
+    await server.redis.flushall();
+    expect(await becomes(fn, 2)).toBeLessThan(PRESENCE_MS + SLACK_MS);
+  });
+
+  it('is right again after the server was restarted empty', async () => {
+    const fn = server.fn();
+    await Promise.all([here(fn), here(fn)]);
+    await server.server.kill();
+    await server.server.restart();
+    await until(() => server.redis.ping().catch(() => false));
+    expect(await becomes(fn, 2)).toBeLessThan(2 * PRESENCE_MS + SLACK_MS);
+    await expect(client.call(fn, 'x', { timeout: 10 })).resolves.toBe(1);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChannelLog } from '../../conformance/wire.js';
+import { useRedis } from '../../support/use-redis.js';
+import { cancel, CANCELLED, enqueue, LEASE_MS, NOW, renew, turn } from './scripts.js';
+
+describe('cancel.lua', () => {
+  const server = useRedis();
+
+  it('knows nothing of a missing job, and writes nothing', async () => {
+    const fn = server.fn();
+    await expect(cancel(server.redis, fn, '7')).resolves.toBe('missing');
+    await expect(server.redis.keys(`*:${fn}*`)).resolves.toEqual([]);
+  });
+
+  it('leaves a job alone whose queue has the wrong type', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await server.redis.set(`queue:${fn}:high`, 'text');
+    await expect(cancel(server.redis, fn, '1')).rejects.toThrow('WRONGTYPE');
+    await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('idle');
+  });
+
+  it('ends a waiting job as the protocol ends an error', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    await enqueue(server.redis, fn, ['a', 'b']);
+    await expect(cancel(server.redis, fn, '1', NOW + 5)).resolves.toBe('cancelled');
+    await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
+      status: 'error',
+      output: 'cancelled',
+      error: CANCELLED,
+      finished: `${NOW + 5}`,
+    });
+    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2']);
+    await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(90_000);
+    await expect(server.redis.lrange(`lock:${fn}:1`, 0, -1)).resolves.toEqual(['OK']);
+    await expect(log.close()).resolves.toEqual(['create:1', 'create:2', 'finish:1']);
+  });
+
+  it('is the same twice, with one finish', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    for (const now of [NOW, NOW + 5])
+      await expect(cancel(server.redis, fn, '1', now)).resolves.toBe('cancelled');
+    await expect(server.redis.hget(`job:${fn}:1`, 'finished')).resolves.toBe(`${NOW}`);
+    await expect(server.redis.llen(`lock:${fn}:1`)).resolves.toBe(1);
+  });
+
+  it.each(['success', 'error'])('leaves a job that ended with %s', async (status) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await turn(server.redis, fn);
+    await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', status, 'out', '{}'] });
+    const before = await server.redis.hgetall(`job:${fn}:1`);
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('finished');
+    await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toEqual(before);
+  });
+
+  it('takes the lease of a running job and names it on a channel of ours', async () => {
+    const fn = server.fn();
+    const log = await ChannelLog.open(server.redis, fn);
+    const subscriber = server.redis.duplicate();
+    const told: string[] = [];
+    subscriber.on('message', (_, member: string) => told.push(member));
+    await subscriber.subscribe(`cancel:${fn}`);
+    await enqueue(server.redis, fn, ['a']);
+    await turn(server.redis, fn);
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('cancelled');
+    await subscriber.ping();
+    subscriber.disconnect();
+    expect(told).toEqual(['1:1']);
+    await expect(renew(server.redis, fn, NOW, ['1:1'])).resolves.toEqual(['1:1']);
+    await expect(
+      turn(server.redis, fn, { now: NOW + LEASE_MS, outcomes: ['1:1', 'success', 'late', ''] }),
+    ).resolves.toMatchObject({ refused: ['1:1'], claims: [] });
+    await expect(server.redis.hget(`job:${fn}:1`, 'output')).resolves.toBe('cancelled');
+    await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'finish:1']);
+  });
+
+  it('can not stop a plain worker, nor one that has just popped the id', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await server.redis.rpop(`queue:${fn}:normal`);
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('running');
+    await server.redis.hset(`job:${fn}:1`, 'status', 'busy');
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('running');
+    await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({ status: 'busy', input: 'a' });
+    await expect(server.redis.exists(`lock:${fn}:1`)).resolves.toBe(0);
+  });
+
+  it('can not stop a plain worker that runs what a worker of ours had before', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    await turn(server.redis, fn);
+    await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+    await server.redis.rpop(`queue:${fn}:normal`);
+    await server.redis.hset(`job:${fn}:1`, 'status', 'busy');
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('running');
+  });
+});

@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { useRedis } from '../../support/use-redis.js';
+import { cancel, enqueue, LEASE_MS, look, NOW, presence, progress, renew, turn } from './scripts.js';
+
+describe('A server whose memory is full', () => {
+  const server = useRedis();
+  let fn: string;
+
+  beforeEach(async () => {
+    fn = server.fn();
+    await enqueue(server.redis, fn, ['a', 'b']);
+    await turn(server.redis, fn, { slots: 1 });
+    await presence(server.redis, fn, 'worker');
+    await server.redis.config('SET', 'maxmemory', '1');
+  });
+  afterEach(() => server.redis.config('SET', 'maxmemory', '0'));
+
+  it('takes no new job', async () => {
+    await expect(enqueue(server.redis, fn, ['c'])).rejects.toThrow('OOM');
+    await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(1);
+  });
+
+  it('lets a running job keep its lease', async () => {
+    await expect(renew(server.redis, fn, NOW + 50, ['1:1', '9:9'])).resolves.toEqual(['9:9']);
+    await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + 50 + LEASE_MS}`);
+  });
+
+  it('lets a running job tell how far it is', async () => {
+    await expect(progress(server.redis, fn, '1:1', 3, 10)).resolves.toBe(true);
+    await expect(progress(server.redis, fn, '9:9', 3, 10)).resolves.toBe(false);
+    await expect(server.redis.hget(`job:${fn}:1`, 'status:dividend')).resolves.toBe('3');
+    await expect(server.redis.exists(`job:${fn}:9`)).resolves.toBe(0);
+  });
+
+  it('counts its workers', async () => {
+    await expect(presence(server.redis, fn, 'worker', NOW + 50)).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'another', NOW + 120)).resolves.toBe(2);
+  });
+
+  it('wakes a worker for a lease that is over', async () => {
+    await server.redis.del(`wake:${fn}`, `queue:${fn}:normal`);
+    await look(server.redis, [fn], NOW + LEASE_MS);
+    await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
+  });
+
+  it('settles, recovers and claims', async () => {
+    const outcomes = ['1:1', 'retry', '5', '{}'];
+    const { refused, claims } = await turn(server.redis, fn, { slots: 1, outcomes });
+    expect([refused, claims.map(({ id }) => id)]).toEqual([[], ['2']]);
+    const later = await turn(server.redis, fn, { now: NOW + LEASE_MS });
+    expect(later.claims.map(({ id, stalls }) => [id, stalls])).toEqual([
+      ['1', 0],
+      ['2', 1],
+    ]);
+  });
+
+  it('cancels', async () => {
+    await expect(cancel(server.redis, fn, '1')).resolves.toBe('cancelled');
+    await expect(cancel(server.redis, fn, '2')).resolves.toBe('cancelled');
+  });
+});

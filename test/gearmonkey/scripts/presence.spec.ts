@@ -1,0 +1,124 @@
+import { describe, expect, it } from '@jest/globals';
+import { useRedis } from '../../support/use-redis.js';
+import { NOW, presence, PRESENCE_MS } from './scripts.js';
+
+/** A call just before, and just after, the presence of NOW has ended. */
+const STILL = NOW + PRESENCE_MS - 1;
+const OVER = NOW + PRESENCE_MS;
+
+describe('presence.lua', () => {
+  const server = useRedis();
+  const count = (fn: string) => server.redis.get(`count:${fn}`);
+  const ttl = (fn: string) => server.redis.pttl(`count:${fn}`);
+  const plain = {
+    start: (fn: string) => server.redis.incr(`count:${fn}`),
+    stop: (fn: string) => server.redis.decr(`count:${fn}`),
+  };
+
+  it('refuses a count of the wrong type, which it leaves', async () => {
+    const fn = server.fn();
+    await server.redis.lpush(`count:${fn}`, 'x');
+    await expect(presence(server.redis, fn, 'a')).rejects.toThrow('WRONGTYPE');
+    await expect(server.redis.lrange(`count:${fn}`, 0, -1)).resolves.toEqual(['x']);
+  });
+
+  it('counts each worker once, however often it beats', async () => {
+    const fn = server.fn();
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'a', STILL)).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'b')).resolves.toBe(2);
+    await expect(count(fn)).resolves.toBe('2');
+  });
+
+  it('counts a worker again that was silent for too long', async () => {
+    const fn = server.fn();
+    await presence(server.redis, fn, 'a');
+    await presence(server.redis, fn, 'b');
+    await expect(presence(server.redis, fn, 'a', OVER + 5)).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'b', OVER + 5)).resolves.toBe(2);
+  });
+
+  it('takes off who signs off, once', async () => {
+    const fn = server.fn();
+    for (const worker of ['a', 'b']) await presence(server.redis, fn, worker);
+    await expect(presence(server.redis, fn, 'a', NOW, 0)).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'a', NOW, 0)).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'stranger', NOW, 0)).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'b', NOW, 0)).resolves.toBe(0);
+    await expect(presence(server.redis, fn, 'b', NOW, 0)).resolves.toBe(0);
+    await expect(count(fn)).resolves.toBe('0');
+  });
+
+  it('takes off who died, at the next beat of another and not before', async () => {
+    const fn = server.fn();
+    await presence(server.redis, fn, 'dead');
+    await presence(server.redis, fn, 'a', NOW + 50);
+    await expect(presence(server.redis, fn, 'a', STILL)).resolves.toBe(2);
+    await expect(presence(server.redis, fn, 'a', OVER)).resolves.toBe(1);
+  });
+
+  it('lets the count expire with the last presence while all that count are ours', async () => {
+    const fn = server.fn();
+    await presence(server.redis, fn, 'a');
+    const left = await ttl(fn);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(PRESENCE_MS);
+  });
+
+  it('lets a count that includes a plain worker never expire', async () => {
+    const fn = server.fn();
+    await presence(server.redis, fn, 'a');
+    await plain.start(fn);
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(2);
+    await expect(ttl(fn)).resolves.toBe(-1);
+    await plain.stop(fn);
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
+    expect(await ttl(fn)).toBeGreaterThan(0);
+  });
+
+  it('changes the count by differences only: plain workers count themselves', async () => {
+    const fn = server.fn();
+    await plain.start(fn);
+    await plain.start(fn);
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(3);
+    await expect(presence(server.redis, fn, 'dies')).resolves.toBe(4);
+    await plain.stop(fn);
+    await expect(presence(server.redis, fn, 'a', OVER + PRESENCE_MS)).resolves.toBe(2);
+    await expect(presence(server.redis, fn, 'a', OVER + PRESENCE_MS, 0)).resolves.toBe(1);
+    await plain.stop(fn);
+    await expect(count(fn)).resolves.toBe('0');
+  });
+
+  it('finds back to the truth after the count is lost', async () => {
+    const fn = server.fn();
+    for (const worker of ['a', 'b']) await presence(server.redis, fn, worker);
+    await server.redis.del(`count:${fn}`);
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(2);
+    await server.redis.del(`workers:${fn}`);
+    await presence(server.redis, fn, 'a');
+    await presence(server.redis, fn, 'b');
+    await presence(server.redis, fn, 'a');
+    await server.redis.del(`count:${fn}`, `workers:${fn}`);
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
+    await expect(presence(server.redis, fn, 'b')).resolves.toBe(2);
+  });
+
+  it('finds back to the truth after a plain worker, counted before a FLUSHALL, takes itself off', async () => {
+    const fn = server.fn();
+    await presence(server.redis, fn, 'a');
+    await plain.start(fn);
+    await server.redis.del(`count:${fn}`, `workers:${fn}`);
+    await presence(server.redis, fn, 'a');
+    await plain.stop(fn);
+    await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
+  });
+
+  it('is never less than 0', async () => {
+    const fn = server.fn();
+    await presence(server.redis, fn, 'a');
+    await server.redis.set(`count:${fn}`, '0');
+    await expect(presence(server.redis, fn, 'a', NOW, 0)).resolves.toBe(0);
+    await server.redis.set(`count:${fn}`, '-5');
+    await expect(presence(server.redis, fn, 'b', NOW, 0)).resolves.toBe(0);
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, it } from '@jest/globals';
+import fc from 'fast-check';
+import { MemoryFunction } from '../../lib/memory/memory-function.js';
+import {
+  LEASE,
+  MAX_STALLS,
+  type JobState,
+  type ListName,
+  type QueueName,
+  type Snapshot,
+} from '../model/job-model.js';
+import { bounds, compare, operations, type Engine, type Outcome } from '../model/operations.js';
+
+const RUNS = 500;
+const ERROR = { name: 'Error', message: 'no' };
+
+/** One function of the embedded server, called as its source and its store call it. */
+class MemoryEngine implements Engine {
+  private readonly fn = new MemoryFunction('fn', MAX_STALLS);
+  private readonly finishes = new Map<string, number>();
+  private readonly ids: string[] = [];
+
+  constructor() {
+    this.fn.listeners.add({
+      event: ({ type, id }) => {
+        if (type === 'finish') this.finishes.set(id, (this.finishes.get(id) ?? 0) + 1);
+      },
+      progress: () => undefined,
+      resync: () => undefined,
+    });
+  }
+
+  async enqueue(now: number, queue: QueueName, due: number, count: number) {
+    const placement = queue === 'scheduled' ? { queue, score: due / 1000 } : { queue };
+    const ids = Array.from({ length: count }, () => this.fn.enqueue('input', placement, now));
+    this.ids.push(...ids);
+    return ids;
+  }
+
+  recovers(slots: number) {
+    return slots > 0;
+  }
+
+  async turn(now: number, slots: number, _recover: boolean, outcomes: readonly Outcome[]) {
+    const refused = outcomes.filter((outcome) => !this.settle(now, outcome)).map(({ member }) => member);
+    const taken = slots > 0 ? this.fn.claim(slots, LEASE, now) : [];
+    return {
+      refused,
+      claims: taken.map(({ id, token, attempts, stalls }) => ({ id, token, attempts, stalls })),
+    };
+  }
+
+  async renew(now: number, members: readonly string[]) {
+    return members.filter((member) => !this.fn.renew(...parse(member), LEASE, now));
+  }
+
+  async progress(member: string, dividend: number) {
+    return this.fn.progress(...parse(member), dividend, 1);
+  }
+
+  async cancel(now: number, id: string) {
+    return this.fn.cancel(id, { name: 'JobCancelledError', message: 'cancelled' }, now);
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    const { lists, fronts, scheduled } = {
+      lists: this.fn['queues']['lists'],
+      fronts: this.fn['queues']['fronts'],
+      scheduled: this.fn['queues']['scheduled'],
+    };
+    const list = (name: ListName) => [...fronts[name].toReversed(), ...lists[name]];
+    return {
+      jobs: Object.fromEntries(this.ids.map((id) => [id, this.job(id)])),
+      lists: { high: list('high'), normal: list('normal'), low: list('low') },
+      scheduled: Object.fromEntries(scheduled.map(({ id, due }) => [id, due])),
+      leases: Object.fromEntries(
+        [...this.fn['leases']].map(([id, { token, expires }]) => [`${id}:${token}`, expires]),
+      ),
+    };
+  }
+
+  private settle(now: number, { member, ending, text, wait }: Outcome): boolean {
+    const [id, token] = parse(member);
+    switch (ending) {
+      case 'success':
+        return this.fn.finish(id, token, 'success', text, undefined, now);
+      case 'error':
+        return this.fn.finish(id, token, 'error', text, ERROR, now);
+      case 'retry':
+        return this.fn.retry(id, token, ERROR, wait, now);
+      case 'released':
+        return this.fn.release(id, token);
+    }
+  }
+
+  private job(id: string): JobState {
+    const fields = this.fn.read(id, 0) ?? new Map<string, Uint8Array>();
+    const text = (field: string) => Buffer.from(fields.get(field) ?? []).toString();
+    const number = (field: string) => Number(text(field));
+    const errors = [...fields.keys()].filter((field) => field.startsWith('error:'));
+    return {
+      status: text('status'),
+      token: number('token'),
+      attempts: number('attempts'),
+      stalls: number('stalls'),
+      settled: number('settled'),
+      output: text('output'),
+      errors: errors.map((field) => Number(field.slice('error:'.length))).sort((a, b) => a - b),
+      dividend: number('status:dividend'),
+      finishes: this.finishes.get(id) ?? 0,
+    };
+  }
+}
+
+function parse(member: string): [id: string, token: number] {
+  const [id = '', token] = member.split(':');
+  return [id, Number(token)];
+}
+
+describe('MemoryFunction', () => {
+  it('keeps to the state machine, whatever three workers and a client do', async () => {
+    const property = fc.asyncProperty(operations, (steps) => compare(new MemoryEngine(), steps));
+    await fc.assert(property, bounds(RUNS));
+  }, 600_000);
+});

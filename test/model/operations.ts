@@ -1,0 +1,187 @@
+import { expect } from '@jest/globals';
+import fc from 'fast-check';
+import { breaches } from './invariants.js';
+import { JobModel, LEASE, type Claimed, type Ending, type QueueName, type Snapshot } from './job-model.js';
+
+export interface Outcome {
+  readonly member: string;
+  readonly ending: Ending;
+  readonly text: string;
+  readonly wait: number;
+}
+
+export interface TurnResult {
+  readonly refused: readonly string[];
+  readonly claims: readonly Claimed[];
+}
+
+/** What is tested against the model: one function's jobs. */
+export interface Engine {
+  /** Ids of new jobs; `due` in ms. */
+  enqueue(now: number, queue: QueueName, due: number, count: number): Promise<string[]>;
+  /** The last call of `enqueue` again, as after a lost reply. */
+  enqueueAgain?(): Promise<string[]>;
+  turn(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]): Promise<TurnResult>;
+  /** Whether a turn like this gives expired jobs back. */
+  recovers(slots: number, recover: boolean): boolean;
+  /** The members that are lost. */
+  renew(now: number, members: readonly string[]): Promise<readonly string[]>;
+  progress(member: string, dividend: number): Promise<boolean>;
+  cancel(now: number, id: string): Promise<string>;
+  snapshot(): Promise<Snapshot>;
+}
+
+export type Operation =
+  | { readonly do: 'enqueue'; readonly queue: QueueName; readonly delay: number; readonly count: number }
+  | { readonly do: 'enqueue again' }
+  | {
+      readonly do: 'turn';
+      readonly worker: number;
+      readonly slots: number;
+      readonly recover: boolean;
+      readonly outcomes: readonly { readonly pick: number; readonly ending: Ending; readonly wait: number }[];
+    }
+  | { readonly do: 'renew'; readonly worker: number; readonly picks: readonly number[] }
+  | { readonly do: 'progress'; readonly worker: number; readonly pick: number }
+  | { readonly do: 'cancel'; readonly pick: number }
+  | { readonly do: 'pass'; readonly ms: number };
+
+const WORKERS = 3;
+const worker = fc.nat(WORKERS - 1);
+/** Which of the claims a worker ever had, counted from the last: mostly those it still holds. */
+const pick = fc.nat(5);
+const queue = fc.constantFrom<QueueName>('normal', 'high', 'low', 'scheduled');
+const ending = fc.constantFrom<Ending>('success', 'error', 'retry', 'released');
+const outcome = fc.record({ pick, ending, wait: fc.nat(LEASE) });
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('enqueue' as const),
+      queue,
+      delay: fc.nat(LEASE),
+      count: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('enqueue again' as const) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('turn' as const),
+      worker,
+      slots: fc.nat(4),
+      recover: fc.boolean(),
+      outcomes: fc.array(outcome, { maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('renew' as const),
+      worker,
+      picks: fc.array(pick, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('progress' as const), worker, pick }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat(9) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(LEASE) }) },
+);
+
+/** What three workers and a client do, in any order. */
+export const operations = fc.array(operation, { minLength: 1, maxLength: 60 });
+
+/** Bounded for every day: `PROPERTY_RUNS` asks for more, `PROPERTY_SEED` for those of a failure. */
+export function bounds(runs: number): fc.Parameters<unknown> {
+  const { PROPERTY_RUNS, PROPERTY_SEED } = process.env;
+  return {
+    numRuns: Number(PROPERTY_RUNS ?? runs),
+    ...(PROPERTY_SEED === undefined ? {} : { seed: Number(PROPERTY_SEED) }),
+  };
+}
+
+/** Does all of it to the engine and to the model, and compares after each step. */
+export async function compare(engine: Engine, steps: readonly Operation[]): Promise<void> {
+  const model = new JobModel();
+  const issued: string[][] = Array.from({ length: WORKERS }, () => []);
+  let last = model.snapshot();
+  for (const step of steps) {
+    await perform(engine, model, issued, step);
+    const now = await engine.snapshot();
+    expect(breaches(last, now)).toEqual([]);
+    expect(now).toEqual(model.snapshot());
+    last = now;
+  }
+}
+
+async function perform(
+  engine: Engine,
+  model: JobModel,
+  issued: readonly string[][],
+  step: Operation,
+): Promise<void> {
+  const { now } = model;
+  const member = (of: number, from: number) => issued[of]?.at(-1 - from);
+  const members = (of: number, picks: readonly number[]) =>
+    picks.map((from) => member(of, from)).filter((found) => found !== undefined);
+
+  switch (step.do) {
+    case 'pass':
+      model.now += step.ms;
+      return;
+    case 'enqueue': {
+      const due = now + step.delay;
+      const ids = Array.from({ length: step.count }, () => model.enqueue(step.queue, due));
+      await expect(engine.enqueue(now, step.queue, due, step.count)).resolves.toEqual(ids);
+      return;
+    }
+    case 'enqueue again': {
+      const { ids } = model;
+      const again = (await engine.enqueueAgain?.()) ?? [];
+      expect(ids.slice(ids.length - again.length)).toEqual(again);
+      return;
+    }
+    case 'renew': {
+      const held = [...new Set(members(step.worker, step.picks))];
+      const lost = held.filter((one) => !model.renew(one));
+      await expect(engine.renew(now, held)).resolves.toEqual(lost);
+      return;
+    }
+    case 'progress': {
+      const [held] = members(step.worker, [step.pick]);
+      if (held === undefined) return;
+      await expect(engine.progress(held, now)).resolves.toBe(model.progress(held, now));
+      return;
+    }
+    case 'cancel': {
+      const { ids } = model;
+      const id = ids[step.pick % Math.max(1, ids.length)];
+      if (id === undefined) return;
+      await expect(engine.cancel(now, id)).resolves.toBe(model.cancel(id));
+      return;
+    }
+    case 'turn': {
+      const outcomes = step.outcomes.flatMap(({ pick: from, ending: how, wait }) =>
+        members(step.worker, [from]).map((held) => ({
+          member: held,
+          ending: how,
+          text: `${how} of ${held}`,
+          wait,
+        })),
+      );
+      const { refused, claims } = await engine.turn(now, step.slots, step.recover, outcomes);
+      const expected = outcomes.filter(
+        ({ member: held, ending: how, text, wait }) => !model.settle(held, how, text, wait),
+      );
+      expect(refused).toEqual(expected.map(({ member: held }) => held));
+      if (engine.recovers(step.slots, step.recover)) model.recover();
+      expect(claims).toEqual(
+        model.claim(
+          step.slots,
+          claims.map(({ id }) => id),
+        ),
+      );
+      issued[step.worker]?.push(...claims.map(({ id, token }) => `${id}:${token}`));
+      return;
+    }
+  }
+}

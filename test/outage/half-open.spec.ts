@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EnqueueTimeoutError } from '../../lib/index.js';
+import { ChaosProxy } from '../chaos/proxy.js';
+import { until } from '../support/until.js';
+import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
+
+describe('connections that fall silent', () => {
+  const outage = useOutage();
+  let proxy: ChaosProxy;
+  beforeEach(async () => {
+    proxy = await ChaosProxy.start(outage.server.port);
+  });
+  afterEach(() => proxy.stop());
+
+  it('are given up by the worker, and new ones serve it', async () => {
+    const worker = await outage.actor({ connection: proxy.url });
+    await worker.client.call(work, 'before', { timeout: 5 });
+    proxy.freezeOpenOnes();
+    figure('half-open connections: worker resumes', await timeToRun(outage.redis));
+    await until(() => worker.health.connected);
+  });
+
+  it('do not stop an enqueue, which creates its job once', async () => {
+    const observer = await outage.actor({ connection: proxy.url }, { works: false });
+    const worker = await outage.actor();
+    await observer.client.call(work, 'before', { timeout: 5 });
+    proxy.freezeOpenOnes();
+    const since = performance.now();
+    const jobs = await observer.client.runMany(work, ['a', 'b']);
+    figure('half-open connections: enqueue acknowledged', performance.now() - since);
+    await expect(Promise.all(jobs.map((job) => job.result({ timeout: 10 })))).resolves.toHaveLength(2);
+    // What was held back arrives now: the same calls, which find that they were made.
+    proxy.heal();
+    await observer.client.call(work, 'after', { timeout: 5 });
+    await until(async () => (await statuses(outage.redis))['success'] === 4);
+    expect(worker.repeated).toEqual([]);
+    expect(worker.runs).toHaveLength(4);
+  });
+
+  it('do not keep the result from those who wait, though the finish passed meanwhile', async () => {
+    const observer = await outage.actor({ connection: proxy.url }, { works: false });
+    const worker = await outage.actor();
+    const job = await observer.client.run(work, HELD);
+    const result = job.result({ timeout: 20 });
+    const seen: string[] = [];
+    const watched = new Promise<void>((complete, error) =>
+      observer.client
+        .watch(work, job.id)
+        .subscribe({ next: ({ status }) => seen.push(status), complete, error }),
+    );
+    const progressed = new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error }));
+    const called = observer.client.call(work, HELD, { timeout: 20 });
+    await until(() => worker.runs.length === 2 && seen.includes('busy'));
+
+    proxy.freezeOpenOnes();
+    worker.letGo();
+    await until(async () => (await statuses(outage.redis))['success'] === 2);
+    const since = performance.now();
+    await expect(result).resolves.toBe('held, done');
+    await expect(called).resolves.toBe('held, done');
+    await watched;
+    await progressed;
+    figure('half-open connections: who waits learns of a finish it missed', performance.now() - since);
+    expect(seen.at(-1)).toBe('success');
+  });
+});
+
+describe('a network that swallows everything', () => {
+  const outage = useOutage();
+  let proxy: ChaosProxy;
+  beforeEach(async () => {
+    proxy = await ChaosProxy.start(outage.server.port);
+  });
+  afterEach(() => proxy.stop());
+
+  it('is told of by health, ends enqueues at their deadline, and leaves no trace once it is over', async () => {
+    const worker = await outage.actor({ connection: proxy.url, enqueueTimeout: 1000 });
+    await worker.client.call(work, 'before', { timeout: 5 });
+    proxy.separate('swallowed');
+    const since = performance.now();
+    await expect(worker.client.run(work, 'x')).rejects.toThrow(EnqueueTimeoutError);
+    expect(performance.now() - since).toBeLessThan(2000);
+    await until(() => !worker.health.connected);
+    figure('everything swallowed: health says not connected', performance.now() - since);
+    proxy.heal();
+    figure('everything swallowed: worker resumes', await timeToRun(outage.redis));
+    await until(() => worker.health.connected);
+  });
+
+  it('costs no job and doubles none when it lasts less than a lease', async () => {
+    const worker = await outage.actor({ connection: proxy.url });
+    const other = await outage.actor();
+    const held = await Promise.all(Array.from({ length: 16 }, () => other.client.run(work, HELD)));
+    await until(() => worker.runs.length + other.runs.length === 16 && worker.runs.length > 0);
+    proxy.separate('swallowed');
+    await until(() => !worker.health.connected);
+    worker.letGo();
+    other.letGo();
+    proxy.heal();
+    await expect(Promise.all(held.map((job) => job.result({ timeout: 20 })))).resolves.toHaveLength(16);
+    expect([...worker.runs, ...other.runs].toSorted()).toEqual(held.map(({ id }) => id).toSorted());
+  });
+
+  it('gives the jobs of a worker it cuts off for longer than a lease to another, and refuses the first', async () => {
+    const lost = await outage.actor({ connection: proxy.url, lease: '1s' });
+    const job = await lost.client.run(work, HELD);
+    await until(() => lost.runs.length === 1);
+    const other = await outage.actor({ lease: '1s' });
+    await until(() => other.health.lastTurn);
+    proxy.separate('swallowed');
+    const since = performance.now();
+    await until(() => other.runs.includes(job.id), { timeout: 15_000 });
+    figure('worker cut off, lease of 1 s: its job runs elsewhere', performance.now() - since);
+    other.letGo();
+    await expect(other.client.result(work, job.id, { timeout: 10 })).resolves.toBe('held, done');
+    const settled = await outage.redis.hgetall(`job:work:${job.id}`);
+    lost.letGo();
+    proxy.heal();
+    figure('worker cut off: it resumes', await timeToRun(outage.redis));
+    await until(() => lost.health.connected);
+    await lost.client.call(work, 'after', { timeout: 10 });
+    await expect(outage.redis.hgetall(`job:work:${job.id}`)).resolves.toEqual(settled);
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import { EnqueueTimeoutError, type JobEvent } from '../../lib/index.js';
+import { until } from '../support/until.js';
+import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
+
+describe('a server that is killed and comes back with its data', () => {
+  const outage = useOutage();
+
+  it.each([1, 2, 3])('has its worker back by itself within seconds (time %i)', async () => {
+    const worker = await outage.actor();
+    await worker.client.call(work, 'before', { timeout: 5 });
+    const { lastTurn } = worker.health;
+
+    await outage.server.kill();
+    await until(() => !worker.health.connected);
+    await outage.server.restart();
+
+    figure('server killed: worker resumes', await timeToRun(outage.redis));
+    expect(worker.health.connected).toBe(true);
+    expect(worker.health.lastTurn?.getTime()).toBeGreaterThan(lastTurn?.getTime() ?? Infinity);
+  });
+
+  it('loses no job and runs none twice when it was away for less than a lease', async () => {
+    const worker = await outage.actor();
+    const held = await worker.client.runMany(work, Array<string>(5).fill(HELD));
+    const results = Promise.all(held.map((job) => job.result({ timeout: 20 })));
+    await until(() => worker.runs.length === 5);
+    await worker.client.run(work, 'later', { scheduled: Date.now() / 1000 + 1.5 });
+
+    await outage.server.kill();
+    await until(() => !worker.health.connected);
+    worker.letGo();
+    await outage.server.restart();
+
+    await expect(results).resolves.toEqual(Array(5).fill('held, done'));
+    await until(async () => (await statuses(outage.redis))['success'] === 6);
+    expect(worker.repeated).toEqual([]);
+    expect(worker.runs).toHaveLength(6);
+  });
+
+  it('takes an enqueue that began while it was away, once', async () => {
+    const worker = await outage.actor();
+    await outage.server.kill();
+    await until(() => !worker.health.connected);
+    const calls = Promise.all(
+      ['a', 'b', 'c'].map((input) => worker.client.call(work, input, { timeout: 20 })),
+    );
+    await outage.server.restart();
+    await expect(calls).resolves.toEqual(['a, done', 'b, done', 'c, done']);
+    await expect(statuses(outage.redis)).resolves.toEqual({ success: 3 });
+  });
+
+  it('is not waited for longer than the deadline', async () => {
+    const worker = await outage.actor({ enqueueTimeout: 600 });
+    await outage.server.kill();
+    const attempts = [
+      () => worker.client.run(work, 'x'),
+      () => worker.client.runMany(work, ['x', 'y']),
+      () => worker.client.call(work, 'x', { timeout: 20 }),
+    ].map(async (attempt) => {
+      const since = performance.now();
+      await expect(attempt()).rejects.toThrow(EnqueueTimeoutError);
+      return performance.now() - since;
+    });
+    for (const took of await Promise.all(attempts)) {
+      figure('server down: enqueue rejects, deadline 600 ms', took);
+      expect(took).toBeGreaterThan(580);
+      expect(took).toBeLessThan(1500);
+    }
+    await outage.server.restart();
+    await timeToRun(outage.redis);
+    await expect(statuses(outage.redis)).resolves.toEqual({ success: 1 });
+  });
+
+  it('is watched on: who waits gets the result, who observes hears what comes after', async () => {
+    const worker = await outage.actor();
+    const observer = await outage.actor({}, { works: false });
+    const job = await observer.client.run(work, HELD);
+    const events: JobEvent[] = [];
+    observer.client.events(work).subscribe((event) => events.push(event));
+    const snapshots: string[] = [];
+    const watched = new Promise<void>((complete, error) =>
+      observer.client.watch(work, job.id).subscribe({
+        next: ({ status }) => snapshots.push(status),
+        complete,
+        error,
+      }),
+    );
+    const progressed = new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error }));
+    const result = job.result({ timeout: 20 });
+    await until(() => worker.runs.length === 1 && snapshots.includes('busy'));
+
+    await outage.server.kill();
+    worker.letGo();
+    await until(() => !worker.health.connected && !observer.health.connected);
+    await outage.server.restart();
+
+    await expect(result).resolves.toBe('held, done');
+    await watched;
+    await progressed;
+    expect(snapshots.at(-1)).toBe('success');
+    const after = await observer.client.run(work, 'after');
+    await until(() => events.some(({ id, type }) => id === after.id && type === 'finish'));
+    expect(events.filter(({ id }) => id === after.id).map(({ type }) => type)).toEqual([
+      'create',
+      'start',
+      'finish',
+    ]);
+  });
+});
+
+describe('a server that comes back empty', () => {
+  const outage = useOutage([]);
+
+  it('is told of its workers again, and given jobs', async () => {
+    const worker = await outage.actor();
+    await worker.client.call(work, 'before', { timeout: 5 });
+    await outage.server.kill();
+    await until(() => !worker.health.connected);
+    await outage.server.restart();
+    const since = performance.now();
+    figure('server back empty: worker resumes', await timeToRun(outage.redis));
+    await until(async () => (await outage.redis.get('count:work')) === '1', { timeout: 15_000 });
+    figure('server back empty: count is right', performance.now() - since);
+  });
+
+  it('is told of them after FLUSHALL too', async () => {
+    await outage.actor();
+    await outage.redis.flushall();
+    const since = performance.now();
+    await until(async () => (await outage.redis.get('count:work')) === '1', { timeout: 15_000 });
+    figure('FLUSHALL: count is right', performance.now() - since);
+    figure('FLUSHALL: worker resumes', await timeToRun(outage.redis));
+  });
+});

@@ -1,0 +1,68 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { RefusedError } from '../../lib/index.js';
+import { until } from '../support/until.js';
+import { HELD, RESUME_BOUND_MS, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
+
+describe('a server that is out of memory', () => {
+  const outage = useOutage();
+
+  it('refuses an enqueue at once, and its worker goes on when there is memory again', async () => {
+    const worker = await outage.actor();
+    const held = await worker.client.run(work, HELD);
+    await until(() => worker.runs.length === 1);
+    await outage.redis.config('SET', 'maxmemory-policy', 'noeviction');
+    await outage.redis.config('SET', 'maxmemory', '1mb');
+    const since = performance.now();
+    await expect(worker.client.run(work, 'x')).rejects.toThrow(RefusedError);
+    await expect(worker.client.run(work, 'x')).rejects.toThrow('OOM');
+    figure('out of memory: two enqueues are refused', performance.now() - since);
+    expect(performance.now() - since).toBeLessThan(1000);
+    worker.letGo();
+
+    await outage.redis.config('SET', 'maxmemory', '0');
+    figure('out of memory: worker resumes', await timeToRun(outage.redis));
+    await expect(held.result({ timeout: 10 })).resolves.toBe('held, done');
+    await expect(statuses(outage.redis)).resolves.toEqual({ success: 2 });
+    expect(worker.repeated).toEqual([]);
+    expect(worker.health.connected).toBe(true);
+  });
+});
+
+describe('a server that is loading', () => {
+  const KEYS = 4000;
+  // A key takes 1 ms, and clients are answered in between.
+  const slow = ['--key-load-delay', '1000', '--loading-process-events-interval-bytes', '1024'];
+  const outage = useOutage([...slow, '--appendonly', 'yes', '--appendfsync', 'always']);
+
+  const probes: Redis[] = [];
+  afterEach(() => probes.splice(0).forEach((probe) => probe.disconnect()));
+
+  it('is waited for: workers resume, and an enqueue within its deadline succeeds', async () => {
+    const worker = await outage.actor({ enqueueTimeout: '20s' });
+    await worker.client.call(work, 'before', { timeout: 5 });
+    const ballast = Array.from({ length: KEYS }, (_, key) => [`ballast:${key}`, 'x'.repeat(100)]);
+    await outage.redis.mset(Object.fromEntries(ballast));
+    await outage.redis.bgrewriteaof();
+    await until(async () => (await outage.redis.info('persistence')).includes('aof_rewrite_in_progress:0'));
+    await outage.server.kill();
+
+    const restarted = outage.server.restart();
+    const probe = new Redis(outage.server.url, { enableReadyCheck: false, retryStrategy: () => 20 });
+    probe.on('error', () => undefined);
+    probes.push(probe);
+    await expect(until(() => probe.get('x').catch((error: Error) => error.message))).resolves.toMatch(
+      /^LOADING/,
+    );
+    expect(worker.health.connected).toBe(false);
+    const enqueued = worker.client.call(work, 'during', { timeout: 20 });
+    await until(async () => (await probe.get('x').catch(() => 'loading')) === null, { timeout: 20_000 });
+    const since = performance.now();
+    await expect(enqueued).resolves.toBe('during, done');
+    figure('LOADING: a call that waited is done', performance.now() - since);
+    await restarted;
+    figure('LOADING: worker resumes', await timeToRun(probe));
+    expect(performance.now() - since).toBeLessThan(RESUME_BOUND_MS);
+    await expect(statuses(probe)).resolves.toEqual({ success: 3 });
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { EnqueueTimeoutError } from '../../lib/index.js';
+import { until } from '../support/until.js';
+import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
+
+const PAUSE_MS = 3000;
+
+describe('a server that is paused for 3 s', () => {
+  const outage = useOutage();
+
+  it.each(['CLIENT PAUSE', 'SIGSTOP'])('takes every enqueue within its deadline, once: %s', async (how) => {
+    const worker = await outage.actor();
+    await worker.client.call(work, 'before', { timeout: 5 });
+    const held = await worker.client.call(work, HELD, { timeout: 0.01 }).catch(() => undefined);
+    expect(held).toBeUndefined();
+    await until(() => worker.runs.length === 2);
+
+    if (how === 'SIGSTOP') await outage.server.kill('SIGSTOP');
+    else await outage.redis.client('PAUSE', PAUSE_MS, 'ALL');
+    const since = performance.now();
+    const timer = setTimeout(() => void outage.server.kill('SIGCONT'), PAUSE_MS);
+    const jobs = await Promise.all(['a', 'b', 'c'].map((input) => worker.client.run(work, input)));
+    clearTimeout(timer);
+    worker.letGo();
+    figure(`${how} 3 s: enqueue acknowledged`, performance.now() - since);
+    await expect(Promise.all(jobs.map((job) => job.result({ timeout: 10 })))).resolves.toEqual([
+      'a, done',
+      'b, done',
+      'c, done',
+    ]);
+    figure(`${how} 3 s: worker resumes`, performance.now() - since - PAUSE_MS);
+    await until(async () => (await statuses(outage.redis))['success'] === 5);
+    expect(worker.repeated).toEqual([]);
+    expect(worker.runs).toHaveLength(5);
+    expect(worker.health.connected).toBe(true);
+  });
+
+  it('says that it is not connected meanwhile', async () => {
+    const worker = await outage.actor();
+    await worker.client.call(work, 'before', { timeout: 5 });
+    await outage.server.kill('SIGSTOP');
+    const since = performance.now();
+    await until(() => !worker.health.connected);
+    figure('SIGSTOP: health says not connected', performance.now() - since);
+    await outage.server.kill('SIGCONT');
+    figure('SIGSTOP: worker resumes', await timeToRun(outage.redis));
+    expect(worker.health.connected).toBe(true);
+  });
+
+  it('does not make a job of an enqueue that was given up before it reached the server', async () => {
+    const worker = await outage.actor({ enqueueTimeout: 500 });
+    await outage.server.kill();
+    await until(() => !worker.health.connected);
+    await expect(worker.client.run(work, 'x')).rejects.toThrow(EnqueueTimeoutError);
+    await outage.server.restart();
+    await timeToRun(outage.redis);
+    await expect(statuses(outage.redis)).resolves.toEqual({ success: 1 });
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { SoakProcess } from '../soak/soak-process.js';
+import { until } from '../support/until.js';
+import { HELD, figure, useOutage, work } from './outage-rig.js';
+
+describe('a worker process that is killed, at defaults', () => {
+  const outage = useOutage([]);
+
+  it('leaves the count right within 15 s, and its job before what waits', async () => {
+    const dying = await SoakProcess.start('the holder', '../outage/holder.ts', outage.server.url);
+    try {
+      const { client } = await outage.actor({}, { works: false });
+      const job = await client.run(work, 'left behind');
+      await until(async () => (await job.get()).status === 'busy');
+      const other = await outage.actor();
+      // Who has no free slot takes no turn: what was left behind waits for the first that is free.
+      const filling = await client.runMany(work, Array<string>(10).fill(HELD));
+      const waiting = await client.run(work, 'waiting');
+      await until(() => other.runs.length === filling.length);
+      await expect(client.rollCall(work)).resolves.toBe(2);
+
+      dying.kill();
+      const since = performance.now();
+      await until(async () => (await client.rollCall(work)) === 1, { timeout: 15_000 });
+      figure('SIGKILL of a worker, defaults: the count is right', performance.now() - since);
+      await until(async () => Number(await outage.redis.zscore('lease:work', `${job.id}:1`)) < Date.now());
+      other.letGo();
+      await expect(job.result({ timeout: 5 })).resolves.toBe('left behind, done');
+      await waiting.result({ timeout: 5 });
+      expect(other.runs.slice(filling.length)).toEqual([job.id, waiting.id]);
+    } finally {
+      dying.kill();
+    }
+  });
+
+  it('has its job run by an idle worker within 10 s', async () => {
+    const dying = await SoakProcess.start('the holder', '../outage/holder.ts', outage.server.url);
+    try {
+      const { client } = await outage.actor({}, { works: false });
+      const job = await client.run(work, 'left behind');
+      await until(async () => (await job.get()).status === 'busy');
+      const other = await outage.actor();
+      dying.kill();
+      const since = performance.now();
+      await until(() => other.runs.includes(job.id), { timeout: 12_000 });
+      figure('SIGKILL of a worker, defaults: its job runs again', performance.now() - since);
+      expect(performance.now() - since).toBeLessThan(10_000);
+    } finally {
+      dying.kill();
+    }
+  });
+});

@@ -1,0 +1,86 @@
+/** The soak's load, on the server of its argument: the same mixture of jobs, over and over. */
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Redis } from 'ioredis';
+import { GearMonkeyClient, GearMonkeyModule, type JobHandle } from '../../lib/index.js';
+import { until } from '../support/until.js';
+import { obey } from './soak-process.js';
+import { soak, type Kind } from './soak.job.js';
+
+const TICK_MS = 50;
+/** Finished jobs live for 25 hours: here they go, so that growth of anything else shows. */
+const KEEP_SECONDS = 3;
+const DRAIN_MS = 20_000;
+
+const url = process.argv[2] as string;
+
+@Module({ imports: [GearMonkeyModule.forRoot({ connection: url })] })
+class App {}
+
+const app = await NestFactory.createApplicationContext(App, { logger: false });
+const client = app.get(GearMonkeyClient);
+const redis = new Redis(url);
+const counts = { enqueued: 0, finished: 0, cancelled: 0, watched: 0, called: 0, problems: [] as string[] };
+const underWay = new Set<Promise<unknown>>();
+
+client.events(soak).subscribe(({ type, id }) => {
+  if (type !== 'finish') return;
+  counts.finished += 1;
+  redis.expire(`job:soak:${id}`, KEEP_SECONDS).catch(problem);
+});
+
+const input = (kind: Kind) => ({ kind, text: 'x'.repeat(100) });
+
+function problem(error: unknown): void {
+  if (counts.problems.length < 10) counts.problems.push(String(error));
+}
+
+/** Remembers it until it has ended. */
+function track(work: Promise<unknown>): void {
+  const tracked = work.catch(problem).finally(() => underWay.delete(tracked));
+  underWay.add(tracked);
+}
+
+async function watch(job: JobHandle<typeof soak>): Promise<void> {
+  await Promise.all([
+    new Promise<void>((complete, error) => client.watch(soak, job.id).subscribe({ complete, error })),
+    new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error })),
+  ]);
+  counts.watched += 1;
+}
+
+async function cancelOnceStarted(job: JobHandle<typeof soak>): Promise<void> {
+  await until(async () => (await job.get()).status !== 'idle');
+  if (await job.cancel()) counts.cancelled += 1;
+}
+
+async function tick(): Promise<void> {
+  await client.runMany(
+    soak,
+    Array.from({ length: 6 }, () => input('plain')),
+  );
+  track(client.call(soak, input('plain')).then(() => (counts.called += 1)));
+  track(watch(await client.run(soak, input('steps'))));
+  track(cancelOnceStarted(await client.run(soak, input('waits'), { jobTimeout: '1h' })));
+  await client.run(soak, input('flaky'), { priority: 'high' });
+  await client.run(soak, input('hangs'), { retry: { attempts: 1 }, priority: 'low' });
+  await client.run(soak, input('plain'), { scheduled: Date.now() / 1000 + 1 });
+  counts.enqueued += 12;
+}
+
+// A tick that takes longer than its time is waited for: a machine that is too slow gets less load, not a growing queue.
+const timer = setInterval(() => {
+  if (underWay.size < 200) track(tick());
+}, TICK_MS);
+
+obey(async () => {
+  clearInterval(timer);
+  await until(() => underWay.size === 0 && counts.finished >= counts.enqueued, {
+    timeout: DRAIN_MS,
+    message: 'Jobs are left',
+  }).catch(problem);
+  await app.close();
+  redis.disconnect();
+  return counts;
+});

@@ -1,0 +1,44 @@
+/** A worker process of the soak, on the server of its argument. */
+import 'reflect-metadata';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { once } from 'node:events';
+import { GearMonkeyModule, Worker, type RunningJob } from '../../lib/index.js';
+import { obey } from './soak-process.js';
+import { soak, type Kind } from './soak.job.js';
+
+const untilAborted = (job: RunningJob) => once(job.signal, 'abort').then(() => 'aborted');
+
+const handlers: Record<Kind, (text: string, job: RunningJob) => string | Promise<string>> = {
+  plain: (text) => text.toUpperCase(),
+  flaky: (text, job) => {
+    if (job.attempts < 3) throw new Error(`attempt ${job.attempts}`);
+    return text;
+  },
+  steps: async (text, job) => {
+    for (let step = 1; step <= 5; step++) await job.update(step, 5);
+    return text;
+  },
+  hangs: (_, job) => untilAborted(job),
+  waits: (_, job) => untilAborted(job),
+};
+
+@Injectable()
+class Handlers {
+  @Worker(soak, { concurrency: 50 })
+  run({ kind, text }: { kind: Kind; text: string }, job: RunningJob) {
+    return handlers[kind](text, job);
+  }
+}
+
+@Module({
+  imports: [GearMonkeyModule.forRoot({ connection: process.argv[2] as string })],
+  providers: [Handlers],
+})
+class App {}
+
+const app = await NestFactory.createApplicationContext(App, { logger: false });
+obey(async () => {
+  await app.close();
+  return {};
+});

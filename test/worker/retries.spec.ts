@@ -1,0 +1,218 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { RunOptions } from '../../lib/gearmonkey/run-options.js';
+import type { AttemptError } from '../../lib/job/job.js';
+import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
+import { RetryLaterError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';
+import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { claimOne } from '../contract/claiming.js';
+import { memoryRig } from '../memory/memory-rig.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+
+const FAST: RetryOptions = { backoff: 'fixed', delay: 1 };
+const bad: [string, RunLimits][] = [
+  ['retry.attempts', { retry: { attempts: 0 } }],
+  ['retry.delay', { retry: { delay: -1 } }],
+  ['retry.backoff', { retry: { backoff: 'x' as 'fixed' } }],
+  ['retry.jitter', { retry: { jitter: 2 } }],
+  ['timeout', { timeout: 0 }],
+  ['timeout', { timeout: 'x' }],
+];
+
+describe('bindHandler', () => {
+  it.each(bad)('refuses a bad `%s`: %p', (option, options) => {
+    expect(() => bindHandler(defineJob('fn'), options, () => 1)).toThrow(`Expected \`${option}\``);
+  });
+
+  it('lets a handler go before its definition, option by option', () => {
+    const definition = defineJob('fn', { timeout: '1s', retry: { attempts: 2 } });
+    const limits = (options: RunLimits) => bindHandler(definition, options, () => 1).limits;
+    expect(limits({})).toEqual({ concurrency: 1, timeout: 1000, retry: { attempts: 2 } });
+    expect(limits({ timeout: 5 })).toEqual({ concurrency: 1, timeout: 5, retry: { attempts: 2 } });
+    expect(limits({ retry: { jitter: 0 } })).toMatchObject({ timeout: 1000, retry: { jitter: 0 } });
+  });
+});
+
+describe('defineJob', () => {
+  it.each(bad)('refuses a bad `%s`: %p', (option, options) => {
+    expect(() => defineJob('fn', options)).toThrow(`Expected \`${option}\``);
+  });
+});
+
+describe('JobWorker, when a handler fails', () => {
+  let rig: Awaited<ReturnType<typeof memoryRig>>;
+  let client: GearMonkeyClient;
+
+  beforeEach(async () => {
+    rig = await memoryRig();
+    client = rig.client();
+  });
+  stopWorkersAfterEach();
+
+  const failing: JobHandler = (_, { attempts }: RunningJob) => {
+    throw new Error(`attempt ${attempts}`);
+  };
+
+  /** What a job's attempts said, once it has finished. */
+  async function attemptsOf(handle: JobHandler, limits: RunLimits = {}, options: RunOptions = {}) {
+    await runWorker(rig.source(), 'fn', handle, limits);
+    const job = await client.run('fn', 'x', { ...options, blocking: true, timeout: 10 });
+    const { status, attempts, errors } = await job.get();
+    return { status, attempts, said: errors.map(({ message }: AttemptError) => message) };
+  }
+
+  it('fails the job at once without retry options', async () => {
+    await expect(attemptsOf(failing)).resolves.toEqual({
+      status: 'error',
+      attempts: 1,
+      said: ['attempt 1'],
+    });
+  });
+
+  it('tries as often as the options say, in all', async () => {
+    await expect(attemptsOf(failing, { retry: { ...FAST, attempts: 3 } })).resolves.toEqual({
+      status: 'error',
+      attempts: 3,
+      said: ['attempt 1', 'attempt 2', 'attempt 3'],
+    });
+  });
+
+  it('succeeds when a later attempt does', async () => {
+    const handle: JobHandler = (input, { attempts }: RunningJob) => {
+      if (attempts < 3) throw new Error(`attempt ${attempts}`);
+      return input;
+    };
+    await expect(attemptsOf(handle, { retry: { ...FAST, attempts: 5 } })).resolves.toEqual({
+      status: 'success',
+      attempts: 3,
+      said: ['attempt 1', 'attempt 2'],
+    });
+  });
+
+  it("lets the job's own options go before the handler's, these before the definition's", async () => {
+    const job = defineJob('defined', { retry: { ...FAST, attempts: 2 } });
+    await runWorker(rig.source(), job, failing);
+    const handled = defineJob('handled', { retry: { ...FAST, attempts: 2 } });
+    await runWorker(rig.source(), handled, failing, { retry: { ...FAST, attempts: 3 } });
+    const own: RunOptions = { retry: { attempts: 4, backoff: 'fixed', delay: 1 } };
+    const attempts = async (fn: string, options: RunOptions = {}) =>
+      (await (await client.run(fn, 'x', { ...options, blocking: true, timeout: 10 })).get()).attempts;
+    await expect(attempts('defined')).resolves.toBe(2);
+    await expect(attempts('handled')).resolves.toBe(3);
+    await expect(attempts('handled', own)).resolves.toBe(4);
+    await expect(attempts('defined', { retry: { attempts: 1 } })).resolves.toBe(1);
+  });
+
+  it('waits as long as a backoff function says, told the attempt and the error', async () => {
+    const asked: [number, string][] = [];
+    const backoff = (attempt: number, error: unknown) => {
+      asked.push([attempt, (error as Error).message]);
+      return 1;
+    };
+    await attemptsOf(failing, { retry: { attempts: 3, backoff } });
+    expect(asked).toEqual([
+      [1, 'attempt 1'],
+      [2, 'attempt 2'],
+    ]);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('bad backoff');
+      },
+      'bad backoff',
+    ],
+    ['returns nonsense', () => Number.NaN, 'the result of retry.backoff'],
+  ])('fails the job when a backoff function %s', async (_, backoff, message) => {
+    const { status, said } = await attemptsOf(failing, { retry: { attempts: 3, backoff } });
+    expect([status, said]).toEqual(['error', [expect.stringContaining(message)]]);
+  });
+
+  it('does not try again after an UnrecoverableError', async () => {
+    const handle = () => {
+      throw new UnrecoverableError('hopeless');
+    };
+    await expect(attemptsOf(handle, { retry: { ...FAST, attempts: 9 } })).resolves.toEqual({
+      status: 'error',
+      attempts: 1,
+      said: ['hopeless'],
+    });
+  });
+
+  it('tries later after a RetryLaterError, also without retry options', async () => {
+    const times: number[] = [];
+    const handle = (_: unknown, { attempts }: RunningJob) => {
+      times.push(performance.now());
+      if (attempts < 3) throw new RetryLaterError(60, 'busy');
+    };
+    await expect(attemptsOf(handle)).resolves.toEqual({
+      status: 'success',
+      attempts: 3,
+      said: ['busy', 'busy'],
+    });
+    const [first = 0, second = 0, third = 0] = times;
+    expect(Math.min(second - first, third - second)).toBeGreaterThan(55);
+  });
+
+  it('limits a RetryLaterError to the attempts of the options', async () => {
+    const handle = () => {
+      throw new RetryLaterError(1, 'busy');
+    };
+    await expect(attemptsOf(handle, { retry: { attempts: 2 } })).resolves.toMatchObject({
+      status: 'error',
+      attempts: 2,
+    });
+  });
+
+  it.each([
+    ['input', '{"n":"x"}'],
+    ['output', '{"n":1}'],
+  ])('does not try again what a schema refuses as %s', async (_, input) => {
+    const job = defineJob('fn', {
+      input: z.object({ n: z.number() }),
+      output: z.string(),
+      retry: { ...FAST, attempts: 5 },
+    });
+    await runWorker(rig.source(), job, (value) => value as string);
+    const id = await rig.submit('fn', input);
+    await expect(client.result('fn', id, { timeout: 5 })).rejects.toMatchObject({
+      error: { code: 'VALIDATION_FAILED' },
+    });
+    await expect(rig.client().get('fn', id)).resolves.toMatchObject({ attempts: 1 });
+  });
+
+  it('does not try again what the codec cannot read', async () => {
+    await runWorker(rig.source(), 'fn', (input) => input, { retry: { ...FAST, attempts: 5 } });
+    const id = await rig.submit('fn', Buffer.from([0xff, 0xfe]));
+    await until(async () => (await rig.stored('fn', id)).status === 'error');
+    await expect(rig.stored('fn', id)).resolves.toMatchObject({ code: 'UNREADABLE_PAYLOAD' });
+  });
+
+  it("does not count attempts that ended with their worker's death", async () => {
+    const dead = rig.source({ lease: 1 });
+    await client.run('fn', 'x');
+    await claimOne(dead, 'fn');
+    await claimOne(dead, 'fn');
+    await runWorker(rig.source(), 'fn', failing, { retry: { ...FAST, attempts: 2 } });
+    await expect(client.result('fn', 1, { timeout: 5 })).rejects.toThrow('attempt 4');
+    await expect(client.get('fn', 1)).resolves.toMatchObject({
+      attempts: 4,
+      errors: [{ attempt: 3 }, { attempt: 4 }],
+    });
+  });
+
+  it('frees the slot while a job waits to be tried again', async () => {
+    await runWorker(rig.source(), 'fn', (input) => {
+      if (input === 'later') throw new RetryLaterError('1m');
+      return input;
+    });
+    const later = await client.run('fn', 'later');
+    await expect(client.call('fn', 'now', { timeout: 5 })).resolves.toBe('now');
+    await expect(later.get()).resolves.toMatchObject({ status: 'idle', attempts: 1 });
+  });
+});

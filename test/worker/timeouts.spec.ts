@@ -1,0 +1,146 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Observable } from 'rxjs';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { JobTimeoutError } from '../../lib/job/abort-errors.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { progress } from '../../lib/job/job.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { memoryRig } from '../memory/memory-rig.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+
+const TIMEOUT_MS = 30;
+
+describe('JobWorker, when a job runs longer than its timeout', () => {
+  let rig: Awaited<ReturnType<typeof memoryRig>>;
+  let client: GearMonkeyClient;
+
+  beforeEach(async () => {
+    rig = await memoryRig();
+    client = rig.client();
+  });
+  stopWorkersAfterEach();
+
+  const never = () => new Promise(() => undefined);
+  const timedOut = (job: Promise<unknown>, ms = TIMEOUT_MS) =>
+    expect(job).rejects.toMatchObject({
+      code: 'JOB_FAILED',
+      error: {
+        name: 'JobTimeoutError',
+        code: 'JOB_TIMEOUT',
+        message: `Job 1 of "fn" ran longer than its timeout of ${ms} ms.`,
+      },
+    });
+
+  it('fails it and aborts its signal', async () => {
+    const reason = gate<unknown>();
+    const handle = (_: unknown, { signal }: RunningJob) => {
+      signal.addEventListener('abort', () => reason.open(signal.reason));
+      return never();
+    };
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
+    await timedOut(client.call('fn', 'x', { timeout: 5 }));
+    await expect(reason.passed).resolves.toBeInstanceOf(JobTimeoutError);
+  });
+
+  it('leaves a job that is fast enough alone', async () => {
+    let signal: AbortSignal | undefined;
+    const handle = async (input: unknown, job: RunningJob) => {
+      signal = job.signal;
+      return input;
+    };
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
+    await expect(client.call('fn', 'x', { timeout: 5 })).resolves.toBe('x');
+    await runWorker(rig.source(), 'other', never, { timeout: 2 * TIMEOUT_MS });
+    await expect(client.call('other', 'x', { timeout: 5 })).rejects.toThrow('timeout');
+    expect(signal?.aborted).toBe(false);
+  });
+
+  it.each([
+    ['the definition', { timeout: TIMEOUT_MS }, {}, {}],
+    ['the handler', { timeout: '1h' }, { timeout: TIMEOUT_MS }, {}],
+    ['the job', { timeout: '1h' }, { timeout: '1h' }, { jobTimeout: TIMEOUT_MS }],
+  ])('takes the timeout of %s', async (_, defined, handled, own) => {
+    await runWorker(rig.source(), defineJob('fn', defined), never, handled);
+    await timedOut(client.call('fn', 'x', { ...own, timeout: 5 }));
+  });
+
+  it('unsubscribes from an Observable', async () => {
+    const left = gate();
+    const handle = () => new Observable(() => () => left.open());
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
+    await timedOut(client.call('fn', 'x', { timeout: 5 }));
+    await expect(left.passed).resolves.toBeUndefined();
+  });
+
+  it('returns a generator at its next step', async () => {
+    const [step, ended] = [gate(), gate()];
+    const handle = async function* () {
+      try {
+        await step.passed;
+        yield progress(1, 2);
+        yield progress(2, 2);
+      } finally {
+        ended.open();
+      }
+    };
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
+    await timedOut(client.call('fn', 'x', { timeout: 5 }));
+    step.open();
+    await expect(ended.passed).resolves.toBeUndefined();
+    expect((await client.get('fn', 1))?.progress).toBeUndefined();
+  });
+
+  it('frees its slot, though the handler goes on', async () => {
+    const handle = (input: unknown) => (input === 'long' ? never() : input);
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
+    await client.run('fn', 'long');
+    await expect(client.call('fn', 'short', { timeout: 5 })).resolves.toBe('short');
+  });
+
+  it('lets a handler that ignored its signal complete nothing later', async () => {
+    const [end, updated] = [gate(), gate<unknown>()];
+    const { said } = await runWorker(
+      rig.source(),
+      'fn',
+      async (input, job) => {
+        if (input === 'short') return input;
+        await end.passed;
+        await job.update(1, 2).catch(updated.open);
+        return 'too late';
+      },
+      { timeout: TIMEOUT_MS },
+    );
+    await timedOut(client.call('fn', 'long', { timeout: 5 }));
+    end.open();
+    await expect(updated.passed).resolves.toBeInstanceOf(JobTimeoutError);
+    await expect(client.call('fn', 'short', { timeout: 5 })).resolves.toBe('short');
+    const job = await client.getOrThrow('fn', 1);
+    expect(job).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' }, attempts: 1 });
+    expect([job.output, job.progress]).toEqual([undefined, undefined]);
+    expect(said).toEqual([]);
+  });
+
+  it('counts as a failed attempt that may be tried again', async () => {
+    const handle = (input: unknown, { attempts }: RunningJob) => (attempts === 1 ? never() : input);
+    const retry = { attempts: 2, delay: 1 };
+    await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS, retry });
+    await expect(client.call('fn', 'x', { timeout: 5 })).resolves.toBe('x');
+    await expect(client.get('fn', 1)).resolves.toMatchObject({
+      attempts: 2,
+      errors: [{ attempt: 1, code: 'JOB_TIMEOUT' }],
+    });
+  });
+
+  it('has each of many jobs fail in its own time', async () => {
+    await runWorker(rig.source(), 'fn', never, { concurrency: 30 });
+    const began = performance.now();
+    const calls = Array.from({ length: 30 }, async (_, index) => {
+      const jobTimeout = 30 + 10 * ((index * 7) % 30);
+      await client.call('fn', index, { jobTimeout, timeout: 10 }).catch(() => undefined);
+      return performance.now() - began - jobTimeout;
+    });
+    const late = await Promise.all(calls);
+    expect(Math.min(...late)).toBeGreaterThan(-2);
+  });
+});
