@@ -61,8 +61,9 @@ describe('a server that is loading', () => {
     await expect(enqueued).resolves.toBe('during, done');
     figure('LOADING: a call that waited is done', performance.now() - since);
     await restarted;
-    figure('LOADING: worker resumes', await timeToRun(probe));
-    expect(performance.now() - since).toBeLessThan(RESUME_BOUND_MS);
+    const resumed = await timeToRun(probe);
+    figure('LOADING: worker resumes', resumed);
+    expect(resumed).toBeLessThan(RESUME_BOUND_MS);
     await expect(statuses(probe)).resolves.toEqual({ success: 3 });
   });
 });
