@@ -130,7 +130,10 @@ export class Turns {
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
     const recover = connection.uptime > lease * GRACE ? 1 : 0;
     const outcomes = batch.flatMap(({ outcome }) => toArguments(outcome));
-    return scripts.turn.run(redis, keys, '', lease, slots, maxStalls, recover, outcomes);
+    const sent = performance.now();
+    const reply = await scripts.turn.run(redis, keys, '', lease, slots, maxStalls, recover, outcomes);
+    // Claims that took longer than a lease to arrive, as in a process that was stopped, are others' by now.
+    return performance.now() - sent < lease ? reply : { ...reply, claims: [] };
   }
 
   private handle(reply: scripts.TurnReply, batch: readonly Pending[], slots: number): void {
