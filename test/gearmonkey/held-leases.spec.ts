@@ -15,7 +15,7 @@ const LEASE_MS = 400;
 /** What recovery may take beyond the lease: an idle worker looks once a second. */
 const SLACK_MS = 2000;
 /** Who has only just connected leaves leases alone: after an outage all are over, and most are still wanted. */
-const GRACE_MS = 2000;
+const GRACE_MS = LEASE_MS / 4;
 
 const server = useRedis();
 let actors: RedisActors;
