@@ -1,71 +1,66 @@
 /**
- * Measures this package beside BullMQ and bee-queue, on a private Redis.
+ * Runs a suite of the benchmark: contenders side by side, in alternating rounds, on private servers.
  *
- *   npm run bench                 three rounds each, some minutes
- *   npm run bench -- --quick      the same with fewer jobs, in less than a minute
- *   npm run bench -- --json       the figures of every round as JSON
+ *   npm run bench                       this package beside BullMQ and bee-queue; about ten minutes
+ *   npm run bench -- --quick            fewer jobs and the main measurements only, in a minute or so
+ *   npm run bench -- --only latency     some measurements, by their names, separated by commas
+ *   npm run bench -- --json             the report as JSON
+ *   npm run bench -- --svg FILE         where the chart goes; without it only a full run draws one, into docs/
+ *   npm run bench -- --rounds 5         medians of so many rounds
+ *   npm run bench -- --scale 0.5        that part of the jobs
+ *   npm run bench -- NAME …             the suite of bench/suites/NAME
+ *
+ * The report goes to stdout, progress to stderr.
  */
-import { fork, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { Redis } from 'ioredis';
-import { RedisServer } from '../test/support/redis-server.ts';
-import { summarize, toText } from './report.mjs';
+import { writeFileSync } from 'node:fs';
+import { drawChart } from './harness/chart.mjs';
+import { describeHost } from './harness/host.mjs';
+import { readOptions, UsageError } from './harness/options.mjs';
+import { installPackages } from './harness/packages.mjs';
+import { summarize } from './harness/report.mjs';
+import { runRounds } from './harness/rounds.mjs';
+import { loadSuite, select } from './harness/suite.mjs';
+import { toText } from './harness/text.mjs';
 
-const CONTENDERS = ['gearmonkey', 'bullmq', 'bee-queue'];
-const ROUNDS = 3;
+const note = (line) => console.error(`bench: ${line}`);
 
-const { values: asked } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } });
-const size = asked.quick ? 'quick' : 'full';
-
-install();
-const server = await RedisServer.start();
 try {
-  const summary = summarize({ rounds: await runRounds(), size, redisVersion: await redisVersion() });
-  console.log(asked.json ? JSON.stringify(summary, null, 2) : `\n${toText(summary)}`);
-} finally {
-  await server.stop();
+  await main();
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  note(error.message);
+  process.exitCode = 2;
 }
 
-/** The contenders' packages are nobody's dependencies but the benchmark's. */
-function install() {
-  const folder = fileURLToPath(new URL('.', import.meta.url));
-  if (['bullmq', 'bee-queue'].every((name) => existsSync(`${folder}node_modules/${name}`))) return;
-  console.error('bench: installing bullmq and bee-queue into bench/node_modules');
-  const install = ['install', '--no-package-lock', '--no-audit', '--no-fund'];
-  const { status } = spawnSync('npm', install, { cwd: folder, stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new Error('npm could not install what the benchmark compares with; see above.');
-}
-
-/** Alternating, so that a slow minute of the host hits all of them. */
-async function runRounds() {
-  const rounds = [];
-  for (let round = 1; round <= ROUNDS; round++) {
-    for (const contender of CONTENDERS) {
-      console.error(`bench: round ${round} of ${ROUNDS}, ${contender}`);
-      rounds.push(await runRound(contender));
-    }
+async function main() {
+  const options = readOptions(process.argv.slice(2));
+  installPackages(note);
+  const suite = await loadSuite(options.suite);
+  const measurements = select(suite, options);
+  const host = describeHost();
+  const started = performance.now();
+  const stage = await suite.start();
+  stopOnSignals(stage);
+  try {
+    const results = await runRounds({ ...options, suite, measurements, addresses: stage.addresses, note });
+    note(`took ${Math.round((performance.now() - started) / 1000)} s`);
+    const facts = [...stage.facts, ['method', methodOf(options)]];
+    const report = summarize({ suite, measurements, results, host, facts, options });
+    console.log(options.json ? JSON.stringify(report, null, 2) : `\n${toText(report)}`);
+    if (options.svg) writeFileSync(options.svg, await drawChart(report, suite.panels));
+  } finally {
+    await stage.stop();
   }
-  return rounds;
 }
 
-async function runRound(contender) {
-  const script = fileURLToPath(new URL('./round.mjs', import.meta.url));
-  const child = fork(script, [contender, size, server.url], { execArgv: [] });
-  const ended = once(child, 'exit');
-  const [result] = await Promise.race([
-    once(child, 'message'),
-    ended.then(([code]) => Promise.reject(new Error(`The round of ${contender} ended with ${code}.`))),
-  ]);
-  await ended;
-  return result;
+function methodOf({ rounds, scale }) {
+  const sizes = scale === 1 ? '' : `, ${scale} of the jobs`;
+  return `medians of ${rounds} alternating round(s), each in a process of its own${sizes}; ±: half the spread`;
 }
 
-async function redisVersion() {
-  const redis = new Redis(server.url);
-  const info = await redis.info('server');
-  redis.disconnect();
-  return /^redis_version:(\S+)/m.exec(info)[1];
+/** The processes of a round end when this one does; the servers would stay. */
+function stopOnSignals(stage) {
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
+  }
 }

@@ -19,7 +19,7 @@ export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client.js';
 export { JobHandle } from './gearmonkey/job-handle.js';
 export type { CallOptions, Priority, RunManyOptions, RunOptions } from './gearmonkey/run-options.js';
-export type { ConnectionSpec } from './redis/redis-connection.js';
+export type { ConnectionSpec } from './redis/connect.js';
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type { GearMonkeyModuleOptions, GearMonkeyOptionsFactory } from './nest/gearmonkey.options.js';
 export { InjectGearMonkey } from './nest/inject-gearmonkey.decorator.js';

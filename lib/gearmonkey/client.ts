@@ -16,7 +16,7 @@ import {
   type RunManyOptions,
   type RunOptions,
 } from './run-options.js';
-import { toJob } from './stored-job.js';
+import { toFinished, toJob } from './stored-job.js';
 
 export type { ClientOptions };
 
@@ -192,8 +192,13 @@ export class GearMonkeyClient {
     return feed;
   }
 
-  private async enqueueOne(ref: FunctionRef, input: unknown, options: RunOptions): Promise<string> {
-    const placement = placementOf(options);
+  private async enqueueOne(
+    ref: FunctionRef,
+    input: unknown,
+    options: RunOptions,
+    reply?: string,
+  ): Promise<string> {
+    const placement = placementOf(options, reply);
     const encoded = this.functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
     if (options.rollCall) await this.requireWorkers(ref);
@@ -209,12 +214,19 @@ export class GearMonkeyClient {
   }
 
   private runAndWait(ref: FunctionRef, input: unknown, options: RunOptions, seconds: number): Promise<Job> {
-    return runUntilFinal(() => this.enqueueOne(ref, input, options), this.wait(ref, seconds));
+    const enqueue = () => this.enqueueOne(ref, input, options, this.store.inbox);
+    return runUntilFinal(enqueue, this.wait(ref, seconds));
   }
 
   private wait(ref: FunctionRef, seconds: number): Wait {
     const fn = this.functions.nameOf(ref);
-    return { fn, feed: this.feed(fn), seconds, read: (id) => this.getOrThrow(ref, id) };
+    return {
+      fn,
+      feed: this.feed(fn),
+      seconds,
+      read: (id) => this.getOrThrow(ref, id),
+      replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
+    };
   }
 }
 

@@ -8,11 +8,13 @@ import { EnqueueTimeoutError, NotDurableError, RefusedError } from '../job/serve
 import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../redis/redis-errors.js';
 import type { Placement } from './job-store.js';
-import { keysOf } from './protocol.js';
+import { keysOf, type FunctionKeys, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
 /** Jobs that one script call creates at most. */
 const MAX_BATCH = 250;
+/** Beyond this many characters or bytes a call takes no more: the server reads one while it runs another. */
+const MAX_BATCH_SIZE = 256 * 1024;
 /** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
 const LANES = 4;
 const RETRY_MS = 50;
@@ -26,12 +28,15 @@ export interface EnqueuerOptions {
   readonly timeout: number;
   /** How many replicas must have the jobs before they count as enqueued. */
   readonly replicas?: number;
+  /** @default keysOf */
+  readonly keysOf?: KeysOf;
 }
 
 interface Call {
   readonly fn: string;
   readonly placement: Placement;
   readonly inputs: Payload[];
+  size: number;
   /** When it is given up, by `performance.now()`. */
   readonly until: number;
   /** What the server has acknowledged; replicas may not have it yet. */
@@ -54,30 +59,31 @@ export class Enqueuer {
   private batches = new Map<string, Batch>();
   private readonly lanes = new Map<string, Lane[]>();
   private readonly sender = randomUUID();
+  private readonly keysOf: KeysOf;
 
   constructor(
     private readonly connection: RedisConnection,
     private readonly options: EnqueuerOptions,
-  ) {}
+  ) {
+    this.keysOf = options.keysOf ?? keysOf;
+  }
 
   async add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
-    const parts = [];
-    for (let from = 0; from < inputs.length; from += MAX_BATCH) {
-      parts.push(this.addPart(fn, inputs.slice(from, from + MAX_BATCH), placement));
-    }
+    const parts = [...partsOf(inputs)].map((part) => this.addPart(fn, part, placement));
     return (await Promise.all(parts)).flat();
   }
 
   private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
     const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
-    if (!batch || batch.inputs.length + inputs.length > MAX_BATCH || this.isOld(batch)) {
+    if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
       batch = this.open(key, fn, placement);
       this.batches.set(key, batch);
     }
     const from = batch.inputs.length;
     const mine = (ids: readonly string[]) => ids.slice(from, from + inputs.length);
     batch.inputs.push(...inputs);
+    batch.size += sizeOf(inputs);
     try {
       return mine(await batch.ids);
     } catch (error) {
@@ -91,7 +97,13 @@ export class Enqueuer {
 
   /** Collects until the tick is over and a lane is free. */
   private open(key: string, fn: string, placement: Placement): Batch {
-    const call: Call = { fn, placement, inputs: [], until: performance.now() + this.options.timeout };
+    const call: Call = {
+      fn,
+      placement,
+      inputs: [],
+      size: 0,
+      until: performance.now() + this.options.timeout,
+    };
     const lane = this.laneOf(fn);
     const sent = Promise.all([lane.last, new Promise<void>((resolve) => process.nextTick(resolve))]).then(
       () => {
@@ -112,7 +124,7 @@ export class Enqueuer {
   private laneOf(fn: string): Lane {
     let lanes = this.lanes.get(fn);
     if (!lanes) {
-      const key = (lane: number) => `${keysOf(fn).senders}${this.sender}:${lane}`;
+      const key = (lane: number) => `${this.keysOf(fn).senders}${this.sender}:${lane}`;
       lanes = Array.from({ length: LANES }, (_, lane) => ({
         key: key(lane),
         calls: 0,
@@ -134,16 +146,23 @@ export class Enqueuer {
       const left = until - performance.now();
       if (left <= 0) throw new EnqueueTimeoutError(fn, this.options.timeout, lastError);
       try {
-        const redis = await this.connection.ready(left);
-        call.created = await create(redis, lane, call);
+        const redis = await this.clientFor(lane, left);
+        call.created = await create(redis, lane, call, this.keysOf(fn));
         return await this.durable(redis, call, call.created);
       } catch (error) {
         if (error instanceof NotDurableError || this.connection.isClosed) throw error;
         if (isReply(error) && !isTransientReply(error)) throw new RefusedError(`A job of "${fn}"`, error);
         lastError = error;
+        await this.connection.locate();
         await delay(isReply(error) ? RETRY_MS : YIELD_MS);
       }
     }
+  }
+
+  /** WAIT is about what its own connection wrote, so nothing may be redirected then. */
+  private clientFor({ key }: Lane, timeout: number): Promise<Redis | Cluster> {
+    const { connection } = this;
+    return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);
   }
 
   /** Waits in short calls, since others use the connection too. @throws NotDurableError */
@@ -166,12 +185,12 @@ export class Enqueuer {
 async function create(
   redis: Redis | Cluster,
   lane: Lane,
-  { fn, inputs, placement: { queue, score, options } }: Call,
+  { inputs, placement: { queue, score, options } }: Call,
+  { ids, jobs, channel, wake, ...queues }: FunctionKeys,
 ): Promise<string[]> {
-  const { ids, jobs, channel, wake, [queue]: target } = keysOf(fn);
   const last = await scripts.enqueue.run(
     redis,
-    [ids, jobs, target, channel, wake, lane.key],
+    [ids, jobs, queues[queue], channel, wake, lane.key],
     Date.now(),
     lane.calls,
     score ?? '',
@@ -179,4 +198,26 @@ async function create(
     [...inputs],
   );
   return inputs.map((_, index) => String(last - inputs.length + 1 + index));
+}
+
+/** What goes with one call each. */
+function* partsOf(inputs: readonly Payload[]): Generator<Payload[]> {
+  let part: Payload[] = [];
+  let size = 0;
+  for (const input of inputs) {
+    part.push(input);
+    size += input.length;
+    if (part.length < MAX_BATCH && size <= MAX_BATCH_SIZE) continue;
+    yield part;
+    [part, size] = [[], 0];
+  }
+  if (part.length > 0) yield part;
+}
+
+function isFull({ inputs, size }: Call, more: readonly Payload[]): boolean {
+  return inputs.length + more.length > MAX_BATCH || size > MAX_BATCH_SIZE;
+}
+
+function sizeOf(inputs: readonly Payload[]): number {
+  return inputs.reduce((size, { length }) => size + length, 0);
 }

@@ -4,9 +4,10 @@ import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, OnRevoked } from '../job/job-source.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
-import type { PlainConnection, RedisConnection } from '../redis/redis-connection.js';
+import type { PlainConnection } from '../redis/plain-connection.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { LeaseKeeper, memberOf } from './lease-keeper.js';
-import { keysOf } from './protocol.js';
+import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
 export interface HoldingsConnections {
@@ -23,6 +24,7 @@ export interface HoldingsOptions {
   readonly lease: number;
   /** How long `count:{FN}` includes a worker that gave no more sign of life. */
   readonly presence: number;
+  readonly keysOf: KeysOf;
   readonly onRevoked: OnRevoked;
   /** Something an operator should know. */
   readonly onProblem: (message: string) => void;
@@ -60,6 +62,13 @@ export class Holdings {
     }
   }
 
+  /** Whether it is claimed and not settled, be it another object. */
+  holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
+    for (const claim of this.claims)
+      if (claim.fn === fn && claim.id === id && claim.token === token) return true;
+    return false;
+  }
+
   drop(claim: Claim): void {
     this.claims.delete(claim);
     this.keeper?.drop(claim);
@@ -72,7 +81,7 @@ export class Holdings {
 
   /** Extends leases from this thread; returns what is lost. */
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
-    const { lease } = this.options;
+    const { lease, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
     const lost = [...new Set(claims.map(({ fn }) => fn))].map(async (fn) => {
       const held = claims.filter((claim) => claim.fn === fn);
@@ -101,14 +110,14 @@ export class Holdings {
   private sign(redis: Redis | Cluster, functions: readonly string[], hold: number): Promise<unknown> {
     return Promise.all(
       functions.map((fn) => {
-        const { count, workers } = keysOf(fn);
+        const { count, workers } = this.options.keysOf(fn);
         return scripts.presence.run(redis, [count, workers], '', this.options.worker, hold);
       }),
     );
   }
 
   private keep(): void {
-    const { worker, lease, presence } = this.options;
+    const { worker, lease, presence, keysOf } = this.options;
     const { keeper: connection } = this.connections;
     const interval = Math.min(lease, presence) / 4;
     if (!connection || this.keeperFailed) {
@@ -116,7 +125,7 @@ export class Holdings {
       return;
     }
     this.keeper ??= new LeaseKeeper(
-      { connection, worker, lease, presence, interval },
+      { connection, worker, lease, presence, interval, keysOf },
       (fn, members) => this.revoke(fn, members, 'lost'),
       (error) => this.keepWithout(error),
     );
@@ -148,7 +157,7 @@ export class Holdings {
 
   private async hearCancellations(fn: string): Promise<void> {
     const message = (member: string) => this.revoke(fn, [member], 'cancelled');
-    this.unlisten.push(await this.connections.hub.listen(keysOf(fn).cancel, { message }));
+    this.unlisten.push(await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message }));
   }
 
   private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {

@@ -1,14 +1,23 @@
 import type { JobEvent, JobProgress } from '../job/job.js';
 import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
+import { Turnstile } from './turnstile.js';
 
 /** Who follows one job. */
 export interface JobFollower {
   started?(): void;
   finished(): void;
+  /** It has finished, with this output as it is stored. */
+  replied?(output: string): void;
   progress?(progress: JobProgress): void;
   /** Messages may have been missed. */
   resync(): void;
+}
+
+/** Jobs that have finished meanwhile, by their ids, and the outputs that were replied. */
+export interface Expectation {
+  readonly finished: ReadonlyMap<string, string | undefined>;
+  dispose(): void;
 }
 
 /** Who follows a whole function. */
@@ -16,6 +25,8 @@ export type FeedObserver = Partial<Pick<JobListener, 'event' | 'progress'>>;
 
 /** How long a feed that nobody uses stays open. */
 const LINGER_MS = 500;
+/** Jobs of observers that are read at a time: of 100,000 the last would not be read within its time. */
+const MAX_READS = 1000;
 
 /**
  * One function's channels, listened to while anybody is interested. Messages reach the followers of
@@ -24,7 +35,9 @@ const LINGER_MS = 500;
 export class JobFeed {
   private readonly observers = new Set<FeedObserver>();
   private readonly followers = new Map<string, Set<JobFollower>>();
-  private readonly expectations = new Set<Set<string>>();
+  private readonly expectations = new Set<Map<string, string | undefined>>();
+  /** Where observers that read their job queue up. */
+  readonly reads = new Turnstile(MAX_READS);
   private readonly poller: ProgressPoller;
   private subscription: Promise<() => void> | undefined;
   private users = 0;
@@ -90,11 +103,11 @@ export class JobFeed {
     };
   }
 
-  /** Remembers which jobs finish until it is disposed of: for a job whose id isn't known yet. */
-  expect(): { has(id: string): boolean; dispose(): void } {
-    const finished = new Set<string>();
+  /** Remembers which jobs finish, and replies, until it is disposed of: for a job whose id isn't known yet. */
+  expect(): Expectation {
+    const finished = new Map<string, string | undefined>();
     this.expectations.add(finished);
-    return { has: (id) => finished.has(id), dispose: () => this.expectations.delete(finished) };
+    return { finished, dispose: () => this.expectations.delete(finished) };
   }
 
   private readonly listener: JobListener = {
@@ -102,6 +115,10 @@ export class JobFeed {
     progress: (progress) => {
       this.poller.published(progress.id);
       this.deliverProgress(progress);
+    },
+    replied: (id, output) => {
+      for (const finished of this.expectations) finished.set(id, output);
+      for (const follower of [...(this.followers.get(id) ?? [])]) follower.replied?.(output);
     },
     resync: () => {
       for (const followers of this.followers.values())
@@ -113,7 +130,7 @@ export class JobFeed {
     if (event.type === 'start') this.poller.started(event.id);
     if (event.type === 'finish') {
       this.poller.finished(event.id);
-      for (const finished of this.expectations) finished.add(event.id);
+      for (const finished of this.expectations) finished.set(event.id, finished.get(event.id));
     }
     for (const observer of [...this.observers]) observer.event?.(event);
     for (const follower of [...(this.followers.get(event.id) ?? [])]) {

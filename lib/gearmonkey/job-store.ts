@@ -21,12 +21,17 @@ export type StoredJob = ReadonlyMap<string, Uint8Array>;
 export interface JobListener {
   event(event: JobEvent): void;
   progress(progress: JobProgress): void;
+  /** The output of a job whose options named this store's `inbox`. It has finished. */
+  replied?(id: string, output: string): void;
   /** Messages may have been missed: what is watched must be read again. */
   resync(): void;
 }
 
 /** The client's side of a GearMonkey server, be it Redis or this process. Functions are named as on the wire. */
 export interface JobStore {
+  /** What a job's option `reply` says to have its output sent to this store's listeners. */
+  readonly inbox?: string;
+
   /**
    * Creates jobs; returns their ids in order.
    *

@@ -9,6 +9,8 @@ export interface Wait {
   readonly feed: JobFeed;
   readonly seconds: number;
   readonly read: (id: string) => Promise<Job>;
+  /** The job of which only its output is known. @throws UnreadablePayloadError */
+  readonly replied: (id: string, output: string) => Job;
 }
 
 /**
@@ -23,7 +25,8 @@ export function runUntilFinal(enqueue: () => Promise<string>, wait: Wait): Promi
     const expected = wait.feed.expect();
     try {
       const id = await enqueue();
-      return { id, mayBeFinal: !isListening || expected.has(id) };
+      const { finished } = expected;
+      return { id, mayBeFinal: !isListening || finished.has(id), output: finished.get(id) };
     } finally {
       expected.dispose();
     }
@@ -40,20 +43,30 @@ export function untilFinal(id: string, wait: Wait): Promise<Job> {
  * outage would outlast the deadlines. Every way out gives the feed back.
  */
 async function follow(
-  { fn, feed, seconds, read }: Wait,
-  start: () => Promise<{ id: string; mayBeFinal: boolean }>,
+  { fn, feed, seconds, read, replied }: Wait,
+  start: () => Promise<{ id: string; mayBeFinal: boolean; output?: string | undefined }>,
 ): Promise<Job> {
   let unfollow = (): void => undefined;
   const opened = feed.open();
   opened.catch(() => undefined);
   try {
-    const { id, mayBeFinal } = await start();
+    const { id, mayBeFinal, output } = await start();
+    if (output !== undefined) return replied(id, output);
     const final = new Promise<Job>((resolve, reject) => {
       const check = () =>
         void read(id).then((job) => {
           if (isFinal(job.status)) resolve(job);
         }, reject);
-      unfollow = feed.follow(id, { finished: check, resync: check });
+      const settle = (reply: string) => {
+        // The message that it has finished follows, and tells nothing more.
+        unfollow();
+        try {
+          resolve(replied(id, reply));
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      unfollow = feed.follow(id, { finished: check, resync: check, replied: settle });
       if (mayBeFinal) opened.then(check, reject);
     });
     return await withDeadline(final, seconds * 1000, () => new WaitTimeoutError(fn, id, seconds));

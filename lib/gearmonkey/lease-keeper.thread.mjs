@@ -18,7 +18,8 @@ const segments = [];
 let functions = [];
 /** Leases of ids that are no numbers: "id:token" by the index of their function. @type {Map<number, Set<string>>} */
 const named = new Map();
-let keeping = false;
+/** Functions that are seen to: on a cluster one whose master has failed must not hold up the others. */
+const keeping = new Set();
 
 redis.on('error', () => undefined);
 redis.on('ready', keep);
@@ -42,14 +43,17 @@ function namedOf(fn) {
 }
 
 /** Each for itself: what fails is left to the next round, or to the connection's return. */
-async function keep() {
-  if (keeping || redis.status !== 'ready') return;
-  keeping = true;
+function keep() {
+  if (redis.status !== 'ready') return;
   const held = heldByFunction();
-  await Promise.allSettled(
-    functions.flatMap((fn, index) => [renewLeases(fn, held.get(index) ?? []), signPresence(fn)]),
-  );
-  keeping = false;
+  functions.forEach((fn, index) => void keepFunction(fn, held.get(index) ?? []));
+}
+
+async function keepFunction(fn, members) {
+  if (keeping.has(fn.name)) return;
+  keeping.add(fn.name);
+  await Promise.allSettled([renewLeases(fn, members), signPresence(fn)]);
+  keeping.delete(fn.name);
 }
 
 async function renewLeases(fn, members) {

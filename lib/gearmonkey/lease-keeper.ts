@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type { Claim } from '../job/job-source.js';
-import type { PlainConnection } from '../redis/redis-connection.js';
+import type { PlainConnection } from '../redis/plain-connection.js';
 import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
-import { keysOf } from './protocol.js';
+import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
 /** A script as the thread sends it. */
@@ -28,7 +28,7 @@ export interface KeeperData {
   readonly scripts: { readonly renew: KeeperScript; readonly presence: KeeperScript };
 }
 
-export type KeeperOptions = Omit<KeeperData, 'scripts'>;
+export type KeeperOptions = Omit<KeeperData, 'scripts'> & { readonly keysOf: KeysOf };
 
 /** How a lease names its holder. */
 export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
@@ -44,13 +44,15 @@ export class LeaseKeeper {
   private readonly table: LeaseTable;
   private readonly functions: string[] = [];
   private readonly held = new Map<Claim, LeaseRow | undefined>();
+  private readonly keysOf: KeysOf;
   private closed?: Promise<void>;
 
   constructor(
-    options: KeeperOptions,
+    { keysOf, ...options }: KeeperOptions,
     onLost: (fn: string, members: readonly string[]) => void,
     onFailure: (error: Error) => void,
   ) {
+    this.keysOf = keysOf;
     const { renew, presence } = scripts;
     const workerData: KeeperData = {
       ...options,
@@ -73,7 +75,7 @@ export class LeaseKeeper {
     for (const fn of functions) if (!this.functions.includes(fn)) this.functions.push(fn);
     this.post({
       functions: this.functions.map((name) => {
-        const { leases, count, workers } = keysOf(name);
+        const { leases, count, workers } = this.keysOf(name);
         return { name, leases, count, workers };
       }),
     });

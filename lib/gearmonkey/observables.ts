@@ -1,20 +1,16 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { isFinal, type Job, type JobEvent, type JobProgress } from '../job/job.js';
-import type { JobFeed } from './job-feed.js';
+import type { JobFeed, JobFollower } from './job-feed.js';
 
-/** Subscribes through the function's feed, and gives it back with the subscription. */
+/** Observes a whole function through its feed, and gives that back with the subscription. */
 function fromFeed<T>(
   feedOf: () => JobFeed,
   attach: (feed: JobFeed, subscriber: Subscriber<T>) => () => void,
-  onOpen: (subscriber: Subscriber<T>) => void = () => undefined,
 ): Observable<T> {
   return new Observable<T>((subscriber) => {
     const feed = feedOf();
     const detach = attach(feed, subscriber);
-    feed.open().then(
-      () => onOpen(subscriber),
-      (error: unknown) => subscriber.error(error),
-    );
+    feed.open().catch((error: unknown) => subscriber.error(error));
     return () => {
       detach();
       feed.release();
@@ -37,49 +33,104 @@ export function observeProgress(
       feed.observe({ progress: (progress) => subscriber.next(progress) }),
     );
   }
-  const completeIfFinal = (subscriber: Subscriber<JobProgress>) =>
-    void read().then(
-      (job) => isFinal(job.status) && subscriber.complete(),
-      (error: unknown) => subscriber.error(error),
-    );
-  return fromFeed(
-    feedOf,
-    (feed, subscriber) =>
-      feed.follow(id, {
-        finished: () => completeIfFinal(subscriber),
-        progress: (progress) => subscriber.next(progress),
-        resync: () => completeIfFinal(subscriber),
-      }),
-    completeIfFinal,
-  );
+  return followJob(feedOf, id, (feed, subscriber) => new ProgressFollower(feed, subscriber, read));
 }
 
-/** Reads the job again after each change: one read at a time, and one more if something came meanwhile. */
+/** The job now and after each change. */
 export function observeJob<I, O>(
   feedOf: () => JobFeed,
   id: string,
   read: () => Promise<Job<I, O>>,
 ): Observable<Job<I, O>> {
-  return new Observable((subscriber) => {
-    let reading = false;
-    let again = false;
-    const refresh = () => {
-      again = reading;
-      if (reading) return;
-      reading = true;
-      read().then(
-        (job) => {
-          reading = false;
-          subscriber.next(job);
-          if (isFinal(job.status)) subscriber.complete();
-          else if (again && !subscriber.closed) refresh();
-        },
-        (error: unknown) => subscriber.error(error),
-      );
+  return followJob(feedOf, id, (feed, subscriber) => new SnapshotFollower(feed, subscriber, read));
+}
+
+function followJob<T, J extends Job>(
+  feedOf: () => JobFeed,
+  id: string,
+  followerFor: (feed: JobFeed, subscriber: Subscriber<T>) => ObservedJob<T, J>,
+): Observable<T> {
+  return new Observable<T>((subscriber) => {
+    const feed = feedOf();
+    const follower = followerFor(feed, subscriber);
+    const unfollow = feed.follow(id, follower);
+    feed.open().then(
+      () => follower.refresh(),
+      (error: unknown) => subscriber.error(error),
+    );
+    return () => {
+      unfollow();
+      feed.release();
     };
-    const follower = { started: refresh, finished: refresh, progress: refresh, resync: refresh };
-    return fromFeed(feedOf, (feed) => feed.follow(id, follower), refresh).subscribe({
-      error: (error: unknown) => subscriber.error(error),
-    });
   });
+}
+
+/**
+ * Reads a job when it may have changed, one read at a time and one more if something came meanwhile, and
+ * completes when it has finished. A class, since there may be 100,000: what they share costs nothing each.
+ */
+abstract class ObservedJob<T, J extends Job> implements JobFollower {
+  private reading = false;
+  private again = false;
+
+  constructor(
+    private readonly feed: JobFeed,
+    protected readonly subscriber: Subscriber<T>,
+    private readonly read: () => Promise<J>,
+  ) {}
+
+  protected abstract show(job: J): void;
+
+  finished(): void {
+    this.refresh();
+  }
+
+  resync(): void {
+    this.refresh();
+  }
+
+  refresh(): void {
+    this.again = this.reading;
+    if (this.reading) return;
+    this.reading = true;
+    void this.feed.reads.pass(() => this.look());
+  }
+
+  private async look(): Promise<void> {
+    const { subscriber } = this;
+    if (subscriber.closed) return;
+    try {
+      const job = await this.read();
+      this.reading = false;
+      this.show(job);
+      if (isFinal(job.status)) subscriber.complete();
+      else if (this.again && !subscriber.closed) this.refresh();
+    } catch (error) {
+      subscriber.error(error);
+    }
+  }
+}
+
+class SnapshotFollower<J extends Job> extends ObservedJob<J, J> {
+  started(): void {
+    this.refresh();
+  }
+
+  progress(): void {
+    this.refresh();
+  }
+
+  protected show(job: J): void {
+    this.subscriber.next(job);
+  }
+}
+
+class ProgressFollower extends ObservedJob<JobProgress, Job> {
+  progress(progress: JobProgress): void {
+    this.subscriber.next(progress);
+  }
+
+  protected show(): void {
+    // Only whether it has finished matters.
+  }
 }

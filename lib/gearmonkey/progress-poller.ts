@@ -108,7 +108,7 @@ export class ProgressPoller {
   private nextIds(): string[] {
     const ids: string[] = [];
     for (const set of [this.watched, this.running]) {
-      for (const id of [...set].slice(0, MAX_POLLED)) {
+      for (const id of first(set, MAX_POLLED)) {
         set.delete(id);
         set.add(id);
         if (!this.publishing.has(id)) ids.push(id);
@@ -116,4 +116,13 @@ export class ProgressPoller {
     }
     return [...new Set(ids)];
   }
+}
+
+function first<T>(set: ReadonlySet<T>, count: number): T[] {
+  const found: T[] = [];
+  for (const value of set) {
+    if (found.length === count) break;
+    found.push(value);
+  }
+  return found;
 }

@@ -21,8 +21,16 @@ export interface FunctionKeys {
   readonly leases: string;
   /** List of at most one element: an idle worker that pops it looks for jobs. */
   readonly wake: string;
+  /** Which of its idle workers looks for work that nobody told of. */
+  readonly lookout: string;
   /** Channel of progress updates. */
   readonly progress: string;
+  /** Prefix of what a worker claimed last behind a blocking call: the worker follows. */
+  readonly claims: string;
+  /** The worker that watches for jobs of plain clients. */
+  readonly watcher: string;
+  /** Prefix of the channels that outputs are sent to: who waits follows. */
+  readonly replies: string;
   /** Channel of "id:token" whose handler shall stop. */
   readonly cancel: string;
   /** Sorted set of workers of ours by the time their presence ends. */
@@ -31,6 +39,10 @@ export interface FunctionKeys {
   readonly senders: string;
 }
 
+/** How a function's name becomes keys. @throws InvalidFunctionNameError for one that can't be used there */
+export type KeysOf = (fn: string) => FunctionKeys;
+
+/** The name as it is. */
 export function keysOf(fn: string): FunctionKeys {
   return {
     ids: `uid:${fn}`,
@@ -44,7 +56,11 @@ export function keysOf(fn: string): FunctionKeys {
     locks: `lock:${fn}:`,
     leases: `lease:${fn}`,
     wake: `wake:${fn}`,
+    lookout: `lookout:${fn}`,
     progress: `progress:${fn}`,
+    claims: `claims:${fn}:`,
+    watcher: `watch:${fn}`,
+    replies: `reply:${fn}:`,
     cancel: `cancel:${fn}`,
     workers: `workers:${fn}`,
     senders: `sender:${fn}:`,
@@ -64,4 +80,10 @@ export function parseProgress(
   const match = /^(.+):([^:/]+)\/([^:/]+)$/s.exec(message);
   const [id = '', dividend, divisor] = [match?.[1], Number(match?.[2]), Number(match?.[3])];
   return Number.isFinite(dividend) && Number.isFinite(divisor) ? { id, dividend, divisor } : undefined;
+}
+
+/** `7:OUTPUT` as on `reply:{FN}:{CLIENT}`. */
+export function parseReply(message: string): { id: string; output: string } {
+  const end = message.indexOf(':');
+  return { id: message.slice(0, end), output: message.slice(end + 1) };
 }

@@ -6,10 +6,12 @@ import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { Holdings, type HoldingsConnections } from './holdings.js';
 import { memberOf } from './lease-keeper.js';
-import { keysOf } from './protocol.js';
+import { openWaker } from './cluster-waker.js';
+import { keysOf, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 import { Turns } from './turns.js';
-import { Waker } from './waker.js';
+import type { WorkSignal } from './waker.js';
+import { Watcher } from './watcher.js';
 
 export interface RedisSourceOptions {
   /** How long a claim holds without being renewed, in ms. @default 8000 */
@@ -18,12 +20,15 @@ export interface RedisSourceOptions {
   presence?: number;
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
+  /** How names become keys. @default keysOf */
+  keysOf?: KeysOf;
   /** Told of jobs that can't be run and of calls that are tried again. */
   onProblem?: (message: string) => void;
 }
 
 export interface SourceConnections extends HoldingsConnections {
-  readonly blocking: RedisConnection;
+  /** To wait for work on; a cluster's slots want one each, made for any key in them. */
+  readonly blocking: RedisConnection | ((key: string) => RedisConnection);
 }
 
 const DEFAULT_LEASE_MS = 8000;
@@ -40,15 +45,21 @@ interface Waiting {
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
   readonly renewInterval?: number;
+  readonly claimsAhead = true;
+  private readonly worker = randomUUID();
   private readonly lease: number;
   private readonly turns = new Map<string, Turns>();
-  private readonly waker: Waker;
+  private readonly waker: WorkSignal;
+  private readonly watcher: Watcher;
+  private readonly keysOf: KeysOf;
   private readonly holdings: Holdings;
   private readonly opened = new Set<string>();
   /** Functions of which nothing is known to wait: the waker tells when that changes. */
   private readonly asleep = new Set<string>();
   private onRevoked: OnRevoked = () => undefined;
   private waiting: Waiting | undefined;
+  /** As the last claim gave them: whoever gives them keeps them up to date. */
+  private slots: Slots = new Map();
   /** Claimed by a turn that came back after its caller had been answered. */
   private spare: Claim[] = [];
   private lastTurn?: Date;
@@ -59,25 +70,25 @@ export class RedisSource implements JobSource {
   ) {
     this.lease = options.lease ?? DEFAULT_LEASE_MS;
     if (!connections.keeper) this.renewInterval = this.lease / 4;
-    const worker = randomUUID();
+    this.keysOf = options.keysOf ?? keysOf;
+    const { worker } = this;
     this.holdings = new Holdings(connections, {
       worker,
       lease: this.lease,
       presence: options.presence ?? DEFAULT_PRESENCE_MS,
+      keysOf: this.keysOf,
       onRevoked: (claim, why) => this.onRevoked(claim, why),
       onProblem: (message) => this.options.onProblem?.(message),
     });
-    this.waker = new Waker(connections, `wake:${worker}`, (fn) => {
-      this.asleep.delete(fn);
-      this.turnsOf(fn).claim();
-    });
+    this.waker = this.wakerFor(worker);
+    this.watcher = new Watcher(connections, worker, this.keysOf, (fn) => this.waker.look(fn));
   }
 
   health(): SourceHealth {
     // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
-    const { commands, blocking, hub } = this.connections;
+    const { commands, hub } = this.connections;
     commands.open();
-    const connected = commands.isReady && !blocking.isDown && !hub.isDown;
+    const connected = commands.isReady && !this.waker.isDown && !hub.isDown;
     return { connected, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
   }
 
@@ -90,6 +101,7 @@ export class RedisSource implements JobSource {
   }
 
   claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+    this.slots = slots;
     if (this.spare.length > 0 || signal.aborted) return Promise.resolve(this.spare.splice(0));
     return new Promise((resolve) => {
       const stop = () => this.answer([]);
@@ -114,7 +126,7 @@ export class RedisSource implements JobSource {
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
-    const { jobs, leases, progress } = keysOf(claim.fn);
+    const { jobs, leases, progress } = this.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
     const held = await this.connections.commands.insist((redis) =>
       scripts.progress.run(redis, keys, claim.id, memberOf(claim), dividend, divisor),
@@ -124,7 +136,13 @@ export class RedisSource implements JobSource {
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
-    const refused = await Promise.all(outcomes.map((outcome) => this.settleOne(outcome)));
+    const byFunction = new Map<string, Outcome[]>();
+    for (const outcome of outcomes) {
+      const others = byFunction.get(outcome.claim.fn);
+      if (others) others.push(outcome);
+      else byFunction.set(outcome.claim.fn, [outcome]);
+    }
+    const refused = await Promise.all([...byFunction].map(([fn, those]) => this.settleOf(fn, those)));
     return refused.flat();
   }
 
@@ -138,31 +156,37 @@ export class RedisSource implements JobSource {
       this.options.onProblem?.(`The worker could not sign off: ${messageOf(error)}`);
     } finally {
       await this.holdings.stop();
-      this.connections.blocking.close();
+      this.waker.disconnect();
       this.opened.clear();
     }
   }
 
   private async signOff(): Promise<void> {
-    await this.waker.close();
+    await Promise.all([this.waker.close(), this.watcher.close()]);
     await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
-    await this.settle(
-      this.spare
-        .splice(0)
-        .toReversed()
-        .map((claim) => ({ claim, status: 'released' })),
-    );
+    await this.giveBack(this.spare.splice(0));
     await this.holdings.signOff();
   }
 
-  /** The lease is kept until its outcome has been taken. */
-  private async settleOne(outcome: Outcome): Promise<Claim[]> {
-    const { claim } = outcome;
+  /** The leases are kept until their outcomes have been taken. */
+  private async settleOf(fn: string, outcomes: readonly Outcome[]): Promise<Claim[]> {
     try {
-      return (await this.turnsOf(claim.fn).settle(outcome)) ? [] : [claim];
+      return await this.turnsOf(fn).settle(outcomes);
     } finally {
-      this.holdings.drop(claim);
+      for (const { claim } of outcomes) this.holdings.drop(claim);
     }
+  }
+
+  private wakerFor(worker: string): WorkSignal {
+    return openWaker(this.connections, worker, this.keysOf, {
+      onWork: (fn) => {
+        this.asleep.delete(fn);
+        this.turnsOf(fn).claim();
+      },
+      hasSlots: (fn) => (this.slots.get(fn) ?? 0) > 0,
+      claimBehind: (fn, ...call) => this.turnsOf(fn).claimBehind(...call),
+      recall: (fn) => this.recall(fn),
+    });
   }
 
   private turnsOf(fn: string): Turns {
@@ -170,15 +194,34 @@ export class RedisSource implements JobSource {
     if (!turns) {
       turns = new Turns(fn, {
         connection: this.connections.commands,
+        worker: this.worker,
+        keysOf: this.keysOf,
         lease: this.lease,
         maxStalls: this.options.maxStalls ?? 3,
-        slots: (name) => this.waiting?.slots.get(name) ?? 0,
+        slots: (name) => this.freeSlots(name),
         onTurn: (...turn) => this.onTurn(...turn),
+        onPlain: (name) => this.watcher.saw(name),
         onProblem: (message) => this.options.onProblem?.(message),
       });
       this.turns.set(fn, turns);
     }
     return turns;
+  }
+
+  /** The newest first, so that the oldest is in front again in the end. */
+  private giveBack(claims: readonly Claim[]): Promise<unknown> {
+    return this.settle(claims.toReversed().map((claim) => ({ claim, status: 'released' })));
+  }
+
+  /** Claims whose reply never came would wait for their leases to end. */
+  private async recall(fn: string): Promise<void> {
+    const noted = await this.turnsOf(fn).lastBehind();
+    const lost = noted.filter((claim) => !this.holdings.holds(claim));
+    if (lost.length > 0) await this.giveBack(lost);
+  }
+
+  private freeSlots(fn: string): number {
+    return this.waiting?.slots.get(fn) ?? 0;
   }
 
   private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
@@ -193,7 +236,8 @@ export class RedisSource implements JobSource {
     if (claims.length === 0) return;
     this.holdings.add(claims);
     if (this.waiting) this.answer(claims);
-    else this.spare.push(...claims);
+    else if ((this.slots.get(fn) ?? 0) > 0) this.spare.push(...claims);
+    else this.giveBack(claims).catch((error: unknown) => this.options.onProblem?.(messageOf(error)));
   }
 
   private answer(claims: readonly Claim[]): void {

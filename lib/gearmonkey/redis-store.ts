@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { withDeadline } from '../job/deadline.js';
 import type { Payload } from '../job/codec.js';
@@ -9,14 +10,16 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
 import type { Cancellation, JobListener, JobStore, Placement, StoredJob } from './job-store.js';
-import { keysOf, parseEvent, parseProgress } from './protocol.js';
+import { keysOf, parseEvent, parseProgress, parseReply, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements JobStore {
+  readonly inbox = randomUUID();
   private readonly enqueuer: Enqueuer;
   /** Milliseconds a command may take. */
   private readonly timeout: number;
+  private readonly keysOf: KeysOf;
 
   constructor(
     private readonly commands: RedisConnection,
@@ -24,6 +27,7 @@ export class RedisStore implements JobStore {
     options: EnqueuerOptions,
   ) {
     this.timeout = options.timeout;
+    this.keysOf = options.keysOf ?? keysOf;
     this.enqueuer = new Enqueuer(commands, options);
   }
 
@@ -32,7 +36,7 @@ export class RedisStore implements JobStore {
   }
 
   read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
-    const { jobs } = keysOf(fn);
+    const { jobs } = this.keysOf(fn);
     return this.ask(`Reading jobs of "${fn}"`, (redis) =>
       Promise.all(
         ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
@@ -41,7 +45,7 @@ export class RedisStore implements JobStore {
   }
 
   readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]> {
-    const { jobs } = keysOf(fn);
+    const { jobs } = this.keysOf(fn);
     return this.ask(`Reading progress of "${fn}"`, (redis) =>
       Promise.all(
         ids.map(async (id) => toProgress(await redis.hmget(jobs + id, 'status:dividend', 'status:divisor'))),
@@ -50,14 +54,12 @@ export class RedisStore implements JobStore {
   }
 
   count(fn: string): Promise<string | undefined> {
-    return this.ask(
-      `The roll call of "${fn}"`,
-      async (redis) => (await redis.get(keysOf(fn).count)) ?? undefined,
-    );
+    const { count } = this.keysOf(fn);
+    return this.ask(`The roll call of "${fn}"`, async (redis) => (await redis.get(count)) ?? undefined);
   }
 
   async cancel(fn: string, id: string): Promise<Cancellation> {
-    const k = keysOf(fn);
+    const k = this.keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
@@ -67,8 +69,8 @@ export class RedisStore implements JobStore {
   }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
-    const { channel, progress } = keysOf(fn);
-    const [stopEvents, stopProgress] = await Promise.all([
+    const { channel, progress, replies } = this.keysOf(fn);
+    const stops = await Promise.all([
       this.hub.listen(channel, {
         message: (text) => {
           const event = parseEvent(text);
@@ -82,10 +84,15 @@ export class RedisStore implements JobStore {
           if (update) listener.progress({ ...update, fn });
         },
       }),
+      this.hub.listen(replies + this.inbox, {
+        message: (text) => {
+          const { id, output } = parseReply(text);
+          listener.replied?.(id, output);
+        },
+      }),
     ]);
     return () => {
-      stopEvents();
-      stopProgress();
+      for (const stop of stops) stop();
     };
   }
 

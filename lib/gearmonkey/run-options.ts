@@ -29,35 +29,39 @@ export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
 
-/** @throws InvalidOptionError */
-export function placementOf(options: RunOptions): Placement {
-  const own = jobOptionsOf(options);
+/** `reply` is who wants the output at once. @throws InvalidOptionError */
+export function placementOf(options: RunOptions, reply?: string): Placement {
+  const own = jobOptionsOf(options, reply);
   return { ...queueOf(options), ...(own === undefined ? {} : { options: own }) };
 }
 
 /** What the job itself carries, as JSON. */
-function jobOptionsOf({ retry, jobTimeout }: RunOptions): string | undefined {
-  if (retry === undefined && jobTimeout === undefined) return undefined;
+function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string | undefined {
+  if (retry === undefined && jobTimeout === undefined && reply === undefined) return undefined;
   if (typeof retry?.backoff === 'function') {
     throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");
   }
   const options: JobOptions = {
     ...(retry === undefined ? {} : { retry: checkRetry(retry) as JobRetryOptions }),
     ...(jobTimeout === undefined ? {} : { timeout: toMilliseconds('jobTimeout', jobTimeout) }),
+    ...(reply === undefined ? {} : { reply }),
   };
   return JSON.stringify(options);
 }
 
+/** Part of a channel's name. */
+const REPLY = /^[\w-]{1,64}$/;
 const NO_OPTIONS: JobOptions = Object.freeze({});
 
 /** What a job carries, read again. What no client of ours would have written means nothing. */
 export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {
-    const { retry, timeout } = JSON.parse(json) as JobOptions;
+    const { retry, timeout, reply } = JSON.parse(json) as JobOptions;
     return {
       ...(retry === undefined ? {} : { retry: checkRetry(retry) as JobRetryOptions }),
       ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
+      ...(typeof reply === 'string' && REPLY.test(reply) ? { reply } : {}),
     };
   } catch {
     return NO_OPTIONS;

@@ -34,14 +34,22 @@ export interface TurnReply {
   readonly dropped: readonly string[];
   /** Milliseconds until the next scheduled job is due, 0 when no slot is left free, -1 when none is known. */
   readonly wait: number;
+  /** Whether plain clients sent any of the claimed jobs: nobody tells of theirs. */
+  readonly plain: boolean;
 }
 
 export const turn = defineScript<
   [now: Now, lease: number, slots: number, maxStalls: number, recover: 0 | 1, outcomes: OutcomeArguments],
   TurnReply
 >('turn', (reply) => {
-  const [refused, claims, dropped, wait] = reply as [Buffer[], Buffer[], Buffer[], number];
-  return { refused: refused.map(String), claims: readClaims(claims), dropped: dropped.map(String), wait };
+  const [refused, claims, dropped, wait, plain] = reply as [Buffer[], Buffer[], Buffer[], number, number];
+  return {
+    refused: refused.map(String),
+    claims: readClaims(claims),
+    dropped: dropped.map(String),
+    wait,
+    plain: plain > 0,
+  };
 });
 
 /** Whether the update was taken: false when another worker holds the job by now. */
@@ -55,13 +63,31 @@ export const renew = defineScript<[now: Now, lease: number, members: string[]], 
   (reply as Buffer[]).map(String),
 );
 
-/** For each function, milliseconds until its next scheduled job is due, or -1. */
-export const look = defineScript<[now: Now], number[]>('look', (reply) => reply as number[]);
+export interface Outlook {
+  /** Milliseconds until the next scheduled job is due, or -1. */
+  readonly wait: number;
+  /** Whether this worker is the one that looks. */
+  readonly lookout: boolean;
+}
+
+/** Of each function. `worker` '' looks at everything; `hold` 0 leaves it to others. */
+export const look = defineScript<[now: Now, worker: string, hold: number], Outlook[]>('look', (reply) => {
+  const flat = reply as number[];
+  return flat.flatMap((wait, index) => (index % 2 === 0 ? [{ wait, lookout: flat[index + 1] === 1 }] : []));
+});
+
+/** Which of the markers were set, by index. */
+export const collect = defineScript<[], number[]>('collect', (reply) =>
+  (reply as number[]).map((index) => index - 1),
+);
 
 export const cancel = defineScript<[now: Now, id: string, message: string, error: string], Cancellation>(
   'cancel',
   (reply) => String(reply) as Cancellation,
 );
+
+/** Whether this worker watches now. `hold` 0 steps down. */
+export const watch = defineScript<[worker: string, hold: number], boolean>('watch', (reply) => reply === 1);
 
 /** The count of workers. `hold` 0 signs off. */
 export const presence = defineScript<[now: Now, worker: string, hold: number], number>(
@@ -69,27 +95,27 @@ export const presence = defineScript<[now: Now, worker: string, hold: number], n
   (reply) => reply as number,
 );
 
-const FIELDS_A_CLAIM = 6;
+const VALUES_A_CLAIM = 3;
 
 function readClaims(flat: readonly Buffer[]): TakenJob[] {
   const claims = [];
-  for (let i = 0; i + FIELDS_A_CLAIM <= flat.length; i += FIELDS_A_CLAIM) {
-    const [id, token, attempts, stalls, options, input] = flat.slice(i, i + FIELDS_A_CLAIM) as [
-      Buffer,
-      Buffer,
-      Buffer,
-      Buffer,
-      Buffer,
-      Buffer,
-    ];
-    claims.push({
-      id: id.toString(),
-      token: Number(token),
-      attempts: Number(attempts),
-      stalls: Number(stalls),
-      options: options.toString(),
-      input,
-    });
+  for (let i = 0; i + VALUES_A_CLAIM <= flat.length; i += VALUES_A_CLAIM) {
+    const [id, claim, input] = [flat[i], flat[i + 1], flat[i + 2]] as [Buffer, Buffer, Buffer];
+    const rest = claim.length === 0 ? FIRST_CLAIM : readClaim(claim.toString());
+    claims.push({ id: id.toString(), input, ...rest });
   }
   return claims;
+}
+
+const FIRST_CLAIM = { token: 1, attempts: 1, stalls: 0, options: '' };
+
+/** "token:attempts:stalls:options" */
+function readClaim(text: string): typeof FIRST_CLAIM {
+  const [token, attempts, stalls, ...options] = text.split(':');
+  return {
+    token: Number(token),
+    attempts: Number(attempts),
+    stalls: Number(stalls),
+    options: options.join(':'),
+  };
 }

@@ -23,6 +23,8 @@ export interface JobOptions {
   readonly retry?: JobRetryOptions;
   /** Milliseconds a run may take. */
   readonly timeout?: number;
+  /** Who waits for the output: sources that can, send it there as well. */
+  readonly reply?: string;
 }
 
 /** How a claim ended. */
@@ -54,6 +56,12 @@ export type Slots = ReadonlyMap<string, number>;
 export interface JobSource {
   /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
   readonly renewInterval?: number;
+
+  /**
+   * Whether a few short jobs may be claimed before there is a slot for them, so that a claim's round trip
+   * costs less. They are released if no slot comes free soon.
+   */
+  readonly claimsAhead?: boolean;
 
   /**
    * Announces the worker for these functions. Idempotent. `onRevoked` is told of claims that the source

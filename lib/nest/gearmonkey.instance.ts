@@ -9,8 +9,8 @@ import type { JobSource } from '../job/job-source.js';
 import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
-import { ChannelHub } from '../redis/channel-hub.js';
-import { RedisConnection, toPlainConnection, type ConnectionSpec } from '../redis/redis-connection.js';
+import { openConnections } from '../gearmonkey/redis-connections.js';
+import type { ConnectionSpec } from '../redis/connect.js';
 import type { WorkerLog } from '../worker/job-worker.js';
 import type { GearMonkeyModuleOptions } from './gearmonkey.options.js';
 
@@ -73,24 +73,22 @@ function memoryBackend(url: string, { maxStalls }: GearMonkeyModuleOptions): Bac
   return { store: new MemoryStore(server), source: new MemorySource(server), close: () => undefined };
 }
 
-/** Four connections, opened when they are first needed; the fourth is the lease keeper's. */
 function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
-  const commands = new RedisConnection(spec, 'commands');
-  const blocking = new RedisConnection(spec, 'blocking');
-  const hub = new ChannelHub(new RedisConnection(spec, 'subscriber'));
-  const keeper = toPlainConnection(spec, 'keeper');
-  const source = new RedisSource(
-    { commands, blocking, hub, keeper },
-    {
-      ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
-      ...(options.maxStalls === undefined ? {} : { maxStalls: options.maxStalls }),
-      onProblem: (message) => log.warn(message),
-    },
-  );
+  const { keysOf, close, ...connections } = openConnections(spec, options.hashTag);
+  const source = new RedisSource(connections, {
+    ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
+    ...(options.maxStalls === undefined ? {} : { maxStalls: options.maxStalls }),
+    keysOf,
+    onProblem: (message) => log.warn(message),
+  });
   const timeout = toMilliseconds('enqueueTimeout', options.enqueueTimeout ?? '5s');
   const replicas = options.durability === 'wait' ? (options.waitReplicas ?? 1) : undefined;
-  const store = new RedisStore(commands, hub, { timeout, ...(replicas === undefined ? {} : { replicas }) });
-  return { store, source, close: () => blocking.close() };
+  const store = new RedisStore(connections.commands, connections.hub, {
+    timeout,
+    keysOf,
+    ...(replicas === undefined ? {} : { replicas }),
+  });
+  return { store, source, close };
 }
 
 /** An instance with a `source` only runs handlers: its jobs are enqueued by that system's own client. */

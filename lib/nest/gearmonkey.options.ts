@@ -1,15 +1,22 @@
 import type { ClientOptions } from '../gearmonkey/client.js';
 import type { Duration } from '../job/duration.js';
 import type { JobSource } from '../job/job-source.js';
-import type { ConnectionSpec } from '../redis/redis-connection.js';
+import type { ConnectionSpec } from '../redis/connect.js';
 
 /** What `forRoot` takes. Either `connection` or `source` says where jobs come from. */
 export interface GearMonkeyModuleOptions extends ClientOptions {
   /**
-   * `'redis://…'`, ioredis options, or an ioredis client whose settings are used (it is left open).
+   * `'redis://…'`, ioredis options (with `sentinels` and `name` too), `{ nodes }` of a Redis Cluster, or an
+   * ioredis client, `Redis` or `Cluster`, whose settings are used (it is left open).
    * `'memory:'` needs no server: jobs live and die with this module; `'memory:NAME'` is shared in this process.
    */
   connection?: ConnectionSpec;
+
+  /**
+   * Writes functions as `{fn}` on the wire, so that all keys of a function are in one slot of a Redis
+   * Cluster. All clients and workers of these functions must do so; code still says `fn`. @default false
+   */
+  hashTag?: boolean;
 
   /** Another job system whose jobs the handlers of this instance run. */
   source?: JobSource;

@@ -1,38 +1,15 @@
 import { withDeadline } from '../job/deadline.js';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isReply, isTransientReply } from './redis-errors.js';
-import { ConfigurationError, GearMonkeyError } from '../job/errors.js';
+import { masterOf, refreshSlots } from './cluster-slots.js';
+import { checkSpec, connect, type ConnectionSpec } from './connect.js';
+import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 
-/** A URL, ioredis options, or an ioredis client whose settings are used. A given client is never closed. */
-export type ConnectionSpec = string | RedisOptions | Redis | Cluster;
-
-const RECONNECT_STEP_MS = 50;
-const RECONNECT_MAX_MS = 1000;
 const RETRY_MS = 50;
 /** Whoever asks again at once would never let the event loop hear that the connection is gone. */
 export const YIELD_MS = 1;
-
-/**
- * Commands are neither queued while offline nor sent twice: who sends them decides what a broken
- * connection means. A socket that owes a reply for too long is taken for dead.
- */
-const OWN_SETTINGS = {
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  autoResubscribe: false,
-  maxRetriesPerRequest: 0,
-  lazyConnect: true,
-  disableClientInfo: true,
-  socketTimeout: 1500,
-  connectTimeout: 1500,
-  // Redis' own guess of the time it still loads is often seconds too long.
-  maxLoadingRetryTime: 250,
-  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-  disconnectTimeout: 200,
-  retryStrategy: (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_MAX_MS),
-} satisfies RedisOptions;
 
 /** One connection of ours, opened when it is first needed and kept until `close`. */
 export class RedisConnection {
@@ -40,14 +17,17 @@ export class RedisConnection {
   private readonly waiting = new Set<() => void>();
   private lastError?: Error;
   private closed = false;
-  private since = 0;
+  /** When connections came up: the client's own, and on a cluster that to each of its nodes. */
+  private readonly since = new WeakMap<Redis | Cluster, number>();
+  private readonly make: () => Redis | Cluster;
 
-  /** @throws ConfigurationError for a URL that is none */
-  constructor(
-    private readonly spec: ConnectionSpec,
-    private readonly role: string,
-  ) {
-    if (typeof spec === 'string') checkUrl(spec);
+  /**
+   * @param spec where to, or how to make a client that is not connected yet
+   * @throws ConfigurationError for a URL that is none, or a cluster without nodes
+   */
+  constructor(spec: ConnectionSpec | (() => Redis | Cluster), role: string) {
+    if (typeof spec !== 'function') checkSpec(spec);
+    this.make = typeof spec === 'function' ? spec : () => connect(spec, role);
   }
 
   /** Whether commands would be sent at once: not on a socket that has ended, though ioredis is yet to hear of it. */
@@ -65,9 +45,12 @@ export class RedisConnection {
     return this.closed;
   }
 
-  /** Milliseconds since the connection came up. */
-  get uptime(): number {
-    return this.isReady ? performance.now() - this.since : 0;
+  /** Milliseconds since the connection came up; on a cluster, that to the master of `key`. */
+  uptime(key: string): number {
+    const { client } = this;
+    const node = client instanceof Cluster ? masterOf(client, key) : client;
+    if (!this.isReady || node?.status !== 'ready') return 0;
+    return performance.now() - (this.since.get(node) ?? performance.now());
   }
 
   /** Connects if nothing has yet. */
@@ -75,14 +58,17 @@ export class RedisConnection {
     if (!this.closed) this.opened();
   }
 
-  /** Connects anew if a PING is not answered within `timeout` milliseconds. */
+  /** Connects anew where a PING is not answered within `timeout` milliseconds. */
   async probe(timeout: number): Promise<void> {
     const { client } = this;
     if (!client || !this.isReady) return;
+    const nodes = client instanceof Cluster ? client.nodes('master') : [client];
     const late = () => new ConnectionError('Redis did not answer', `not within ${timeout} ms`);
-    await withDeadline(client.ping(), timeout, late).catch(() => {
-      if (this.isReady) client.disconnect(true);
-    });
+    const ask = (node: Redis) =>
+      withDeadline(node.ping(), timeout, late).catch(() => {
+        if (node.status === 'ready') node.disconnect(true);
+      });
+    await Promise.all(nodes.filter(({ status }) => status === 'ready').map(ask));
   }
 
   /** Runs `listener` now if the connection is up, and whenever it has come up again. */
@@ -101,6 +87,25 @@ export class RedisConnection {
     const client = this.opened();
     if (!this.isReady) await this.untilReady(client, timeout);
     return client;
+  }
+
+  /**
+   * The client that leads to the server which holds `key`, and on a cluster to no other: one connection, as
+   * WAIT wants it. Where the key has moved it answers MOVED.
+   *
+   * @throws as `ready` · ConnectionError when nobody is known to hold it
+   */
+  async holder(key: string, timeout = Infinity): Promise<Redis> {
+    const client = await this.ready(timeout);
+    if (!(client instanceof Cluster)) return client;
+    const master = masterOf(client, key);
+    if (master) return master;
+    throw new ConnectionError('The cluster is not complete', `no master is known for ${key}`);
+  }
+
+  /** Asks a cluster anew who holds what: for whoever was told MOVED, or found nobody. */
+  async locate(): Promise<void> {
+    if (this.client instanceof Cluster && this.isReady) await refreshSlots(this.client);
   }
 
   /**
@@ -133,14 +138,19 @@ export class RedisConnection {
   private opened(): Redis | Cluster {
     if (this.closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
     if (!this.client) {
-      this.client = connect(this.spec, this.role);
+      this.client = this.make();
       // In an outage everybody waits for `ready`: that is no leak.
       this.client.setMaxListeners(0);
-      this.client.on('ready', () => (this.since = performance.now()));
+      this.remember(this.client);
+      this.client.on('+node', (node: Redis) => this.remember(node));
       this.client.on('error', (error: Error) => (this.lastError = error));
       this.client.connect().catch((error: Error) => (this.lastError ??= error));
     }
     return this.client;
+  }
+
+  private remember(client: Redis | Cluster): void {
+    client.on('ready', () => this.since.set(client, performance.now()));
   }
 
   private untilReady(client: Redis | Cluster, timeout: number): Promise<void> {
@@ -163,50 +173,4 @@ export class RedisConnection {
       this.waiting.add(onEnd);
     });
   }
-}
-
-function connect(spec: ConnectionSpec, role: string): Redis | Cluster {
-  const own = { ...OWN_SETTINGS, connectionName: `nestjs-gearmonkey:${role}` };
-  if (spec instanceof Cluster) {
-    const redisOptions = { ...spec.options.redisOptions, ...own };
-    return spec.duplicate([], { ...spec.options, lazyConnect: true, redisOptions });
-  }
-  if (spec instanceof Redis) return spec.duplicate(own);
-  if (typeof spec === 'string') return new Redis(spec, own);
-  return new Redis({ ...spec, ...own });
-}
-
-/** Settings that may be handed to another thread. */
-export interface PlainConnection {
-  readonly options: object;
-  readonly nodes?: readonly (string | object)[];
-}
-
-/** The settings of a connection, less what is no plain data (functions, TLS contexts); `undefined` if it is no use without. */
-export function toPlainConnection(spec: ConnectionSpec, role: string): PlainConnection | undefined {
-  if (spec instanceof Cluster) return undefined;
-  const client = connect(spec, role) as Redis;
-  const { options } = client;
-  return options.Connector ? undefined : { options: { ...plain(options), lazyConnect: false } };
-}
-
-function plain(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => isCloneable(value)));
-}
-
-function isCloneable(value: unknown): boolean {
-  try {
-    structuredClone(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** @throws ConfigurationError without repeating the URL, which may hold a password */
-function checkUrl(url: string): void {
-  if (/^rediss?:\/\/./.test(url) && URL.canParse(url)) return;
-  throw new ConfigurationError(
-    "`connection` is not a URL like 'redis://127.0.0.1:6379', 'rediss://…' or 'memory:'. For anything else pass ioredis options or a client.",
-  );
 }

@@ -1,5 +1,5 @@
 /** Replies that say "not now": the command had no effect and may be sent again. */
-const TRANSIENT = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
+const TRANSIENT = /^(LOADING|READONLY|MASTERDOWN|MOVED|ASK|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
 
 /** Whether Redis refused the command for the time being. */
 export function isTransientReply(error: unknown): boolean {

@@ -39,19 +39,61 @@ export function scriptsIn(folder: URL) {
   };
 }
 
+interface ScriptCall {
+  readonly redis: Redis | Cluster;
+  readonly sha: string;
+  readonly text: string;
+  /** The number of keys, keys and arguments. */
+  readonly rest: readonly (string | number | Buffer)[];
+}
+
 async function evaluate(
   redis: Redis | Cluster,
   { text, sha }: { text: string; sha: string },
   keys: readonly string[],
   args: readonly Argument[],
 ): Promise<unknown> {
-  const rest = [...keys, ...args.map(toWritable)];
+  const call: ScriptCall = { redis, sha, text, rest: [keys.length, ...keys, ...args.map(toWritable)] };
   try {
-    return await redis.callBuffer('EVALSHA', [sha, keys.length, ...rest]);
+    return await byName(call);
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return redis.callBuffer('EVAL', [text, keys.length, ...rest]);
+    if (isUnknown(error)) return withText(call);
+    throw error;
   }
+}
+
+/** Calls that bring a server a script's text, by connection and script. */
+const bringing = new WeakMap<Redis | Cluster, Map<string, Promise<unknown>>>();
+
+/** Of a thousand calls under way, one sends the text and the others wait for it. */
+async function withText(call: ScriptCall): Promise<unknown> {
+  const { redis, sha } = call;
+  const others = bringing.get(redis) ?? new Map<string, Promise<unknown>>();
+  bringing.set(redis, others);
+  const other = others.get(sha);
+  if (!other) {
+    const first = byText(call);
+    others.set(sha, first);
+    return first.finally(() => others.delete(sha));
+  }
+  await other.catch(() => undefined);
+  // On a cluster the text may have gone to another node.
+  return byName(call).catch((error: unknown) => {
+    if (isUnknown(error)) return byText(call);
+    throw error;
+  });
+}
+
+function byName({ redis, sha, rest }: ScriptCall): Promise<unknown> {
+  return redis.callBuffer('EVALSHA', [sha, ...rest]);
+}
+
+function byText({ redis, text, rest }: ScriptCall): Promise<unknown> {
+  return redis.callBuffer('EVAL', [text, ...rest]);
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
 /** ioredis writes Buffers as they are, and anything else as its text. */

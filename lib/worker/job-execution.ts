@@ -20,7 +20,8 @@ export class JobExecution {
   private job?: RunningJob;
   private ended = false;
   private reason?: JobAbortedError;
-  private began = 0;
+  /** By `performance.now()`. */
+  began = 0;
 
   constructor(
     readonly claim: Claim,

@@ -1,16 +1,13 @@
-import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import { JobCancelledError, JobTimeoutError, LeaseLostError, ShutdownError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { Deadlines } from './deadlines.js';
+import { FunctionSlots } from './function-slots.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
+import { Settler, type WorkerLog } from './settler.js';
 
-/** Where a worker says what an operator should know. */
-export interface WorkerLog {
-  warn(message: string): void;
-  error(message: string): void;
-}
+export type { WorkerLog };
 
 export interface WorkerOptions extends ExecutionLimits {
   readonly log: WorkerLog;
@@ -20,38 +17,49 @@ export interface WorkerOptions extends ExecutionLimits {
 const CLAIM_RETRY_MS = 1000;
 /** How much longer a lease is kept than its job may run. */
 const TIMEOUT_GRACE_MS = 1000;
+/** A claim for which no slot came free in this time goes back: the function's runs are not short any more. */
+const WAIT_MS = 20;
+/** Once this has passed, as in a process that was busy or stopped, a claim that waits may be another's. */
+const WAIT_LIMIT_MS = 1000;
+/** Given, because a reason that Node makes up costs a stack trace. */
+const SLOTS_CHANGED = 'the slots have changed';
 /** How long a closing worker waits for its last outcomes to be taken. */
 const SETTLE_TIMEOUT_MS = 5000;
 
 /** Runs the handlers of one source: fills free slots with claims, hands outcomes back. */
 export class JobWorker {
-  private readonly bindings: ReadonlyMap<string, HandlerBinding>;
-  private readonly running = new Set<JobExecution>();
+  private readonly functions: ReadonlyMap<string, FunctionSlots>;
+  private readonly running = new Map<Claim, JobExecution>();
   private readonly deadlines = new Deadlines<JobExecution>((execution) => {
     const { claim, timeout = 0 } = execution;
     execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
   });
-  private readonly settling = new Set<Promise<unknown>>();
+  private readonly settler: Settler;
   /** Free slots of each function that has any: kept up to date while a claim waits. */
   private readonly slots = new Map<string, number>();
-  private claiming: AbortController | undefined;
+  private claiming = new AbortController();
   private wakeUp: () => void = () => undefined;
   private stopping = false;
   private loop: Promise<void> = Promise.resolve();
   private renewal?: NodeJS.Timeout;
+  private waiting?: NodeJS.Timeout;
 
   constructor(
     private readonly source: JobSource,
     bindings: readonly HandlerBinding[],
     private readonly options: WorkerOptions,
   ) {
-    this.bindings = new Map(bindings.map((binding) => [binding.definition.name, binding]));
-    for (const { definition, limits } of bindings) this.slots.set(definition.name, limits.concurrency);
+    const { claimsAhead = false } = source;
+    this.functions = new Map(
+      bindings.map((binding) => [binding.definition.name, new FunctionSlots(binding, claimsAhead)]),
+    );
+    for (const [fn, { free }] of this.functions) this.slots.set(fn, free);
+    this.settler = new Settler(source, options.log);
   }
 
   /** Announces the functions and starts to claim. */
   async start(): Promise<void> {
-    await this.source.open([...this.bindings.keys()], (claim, why) => this.revoke(claim, why));
+    await this.source.open([...this.functions.keys()], (claim, why) => this.revoke(claim, why));
     const { renewInterval } = this.source;
     if (renewInterval) this.renewal = setInterval(() => void this.renew(), renewInterval).unref();
     this.loop = this.claimUntilStopped();
@@ -63,54 +71,95 @@ export class JobWorker {
    */
   async stop(timeout: number): Promise<void> {
     this.stopping = true;
-    this.claiming?.abort();
+    this.claiming.abort();
     this.wakeUp();
     await this.loop;
+    for (const slots of this.functions.values()) this.giveBack(slots);
     await this.drain(timeout);
     // Each goes before the one before it: the oldest is in front again in the end.
-    for (const execution of [...this.running].reverse()) execution.release(new ShutdownError());
+    for (const execution of [...this.running.values()].reverse()) execution.release(new ShutdownError());
     this.deadlines.clear();
-    await this.settled();
+    await this.settler.settled(SETTLE_TIMEOUT_MS);
     clearInterval(this.renewal);
+    clearTimeout(this.waiting);
     await this.source.close();
   }
 
   private async claimUntilStopped(): Promise<void> {
     while (!this.stopping) {
       if (this.slots.size === 0) await this.nextWakeUp();
-      else for (const claim of await this.claim()) this.begin(claim);
+      else this.take(await this.claim());
     }
   }
 
   private async claim(): Promise<readonly Claim[]> {
-    this.claiming = new AbortController();
+    if (this.claiming.signal.aborted) this.claiming = new AbortController();
     try {
       return await this.source.claim(this.slots, this.claiming.signal);
     } catch (error) {
       this.options.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
       await this.nextWakeUp(CLAIM_RETRY_MS);
       return [];
-    } finally {
-      this.claiming = undefined;
     }
   }
 
-  private begin(claim: Claim): void {
-    const binding = this.bindings.get(claim.fn);
-    if (!binding) return this.settle({ claim, status: 'released' });
-    this.slotTaken(claim.fn);
+  /** Begins what there is a slot for; the rest was claimed ahead. */
+  private take(claims: readonly Claim[]): void {
+    const now = performance.now();
+    for (const claim of claims) {
+      const slots = this.functions.get(claim.fn);
+      if (!slots) this.settler.settle({ claim, status: 'released' });
+      else if (slots.take(claim, now)) this.begin(claim, slots);
+      else this.wait(claim);
+    }
+    for (const fn of new Set(claims.map((claim) => claim.fn))) this.count(fn);
+  }
+
+  private wait(claim: Claim): void {
+    this.source.limit?.(claim, Date.now() + WAIT_LIMIT_MS);
+    this.waiting ??= setTimeout(() => this.giveBackStuck(), WAIT_MS).unref();
+  }
+
+  private begin(claim: Claim, { binding }: FunctionSlots): void {
     const execution = new JobExecution(claim, binding, this.options, this.source, this.onEnd);
-    this.running.add(execution);
+    this.running.set(claim, execution);
     this.limit(execution);
     execution.start();
   }
 
   private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
-    this.running.delete(execution);
+    const { claim, began } = execution;
+    this.running.delete(claim);
     this.deadlines.delete(execution);
-    if (outcome) this.settle(outcome);
-    this.slotFreed(execution.claim.fn);
+    if (outcome) this.settler.settle(outcome);
+    const slots = this.functions.get(claim.fn) as FunctionSlots;
+    const now = performance.now();
+    slots.ended(now - began);
+    this.beginNext(slots, now);
+    this.count(claim.fn);
+    this.wakeUp();
   };
+
+  private beginNext(slots: FunctionSlots, now: number): void {
+    if (slots.isStuck(now, WAIT_LIMIT_MS)) return this.giveBack(slots);
+    const claim = slots.next(now);
+    if (!claim) return;
+    this.source.limit?.(claim, Infinity);
+    this.begin(claim, slots);
+  }
+
+  /** Looks again as long as any claim waits. */
+  private giveBackStuck(): void {
+    const now = performance.now();
+    for (const slots of this.functions.values()) if (slots.isStuck(now, WAIT_MS)) this.giveBack(slots);
+    const wait = [...this.functions.values()].some(({ isWaiting }) => isWaiting);
+    this.waiting = wait ? setTimeout(() => this.giveBackStuck(), WAIT_MS).unref() : undefined;
+  }
+
+  private giveBack(slots: FunctionSlots): void {
+    for (const claim of slots.giveUp()) this.settler.settle({ claim, status: 'released' });
+    this.count(slots.binding.definition.name);
+  }
 
   /** Here the run ends in time; the source's lease ends a little later, in case this process can't keep time. */
   private limit(execution: JobExecution): void {
@@ -120,33 +169,12 @@ export class JobWorker {
     this.source.limit?.(claim, Date.now() + timeout + TIMEOUT_GRACE_MS);
   }
 
-  private settle(outcome: Outcome): void {
-    const settled = this.source.settle([outcome]).then(
-      (refused) => {
-        for (const { fn, id } of refused)
-          this.options.log.warn(`The outcome of ${fn} ${id} was refused: its lease had gone.`);
-      },
-      (error: unknown) =>
-        this.options.log.error(
-          `The outcome of ${outcome.claim.fn} ${outcome.claim.id} is lost: ${messageOf(error)}`,
-        ),
-    );
-    this.settling.add(settled);
-    void settled.then(() => this.settling.delete(settled));
-  }
-
-  private slotTaken(fn: string): void {
-    const free = (this.slots.get(fn) ?? 0) - 1;
-    if (free > 0) this.slots.set(fn, free);
-    else this.slots.delete(fn);
-  }
-
   /** A claim that waits without this function's slots is called again with them. */
-  private slotFreed(fn: string): void {
-    const free = this.slots.get(fn) ?? 0;
-    this.slots.set(fn, free + 1);
-    this.wakeUp();
-    if (free === 0) this.claiming?.abort();
+  private count(fn: string): void {
+    const free = this.functions.get(fn)?.free ?? 0;
+    if (free === 0) return void this.slots.delete(fn);
+    if (!this.slots.has(fn)) this.claiming.abort(SLOTS_CHANGED);
+    this.slots.set(fn, free);
   }
 
   private nextWakeUp(timeout?: number): Promise<void> {
@@ -159,14 +187,6 @@ export class JobWorker {
     });
   }
 
-  /** Outcomes that a server in trouble doesn't take are left to the leases. */
-  private async settled(): Promise<void> {
-    const late = () => new Error(`${this.settling.size} outcomes were not taken in time`);
-    await withDeadline(Promise.all(this.settling), SETTLE_TIMEOUT_MS, late).catch((error: unknown) =>
-      this.options.log.error(messageOf(error)),
-    );
-  }
-
   private async drain(timeout: number): Promise<void> {
     const deadline = Date.now() + timeout;
     while (this.running.size > 0 && Date.now() < deadline) await this.nextWakeUp(deadline - Date.now());
@@ -174,21 +194,19 @@ export class JobWorker {
 
   /** A job that has ended gave its lease up itself: the keeper may hear of that before this thread does. */
   private revoke(claim: Claim, why: 'lost' | 'cancelled'): void {
-    const execution = [...this.running].find((running) => running.claim === claim);
-    if (!execution) return;
     const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
-    execution.revoke(new reason(claim.fn, claim.id));
+    const execution = this.running.get(claim);
+    if (execution) execution.revoke(new reason(claim.fn, claim.id));
+    else if (this.functions.get(claim.fn)?.drop(claim)) this.count(claim.fn);
+    else return;
     if (why === 'lost')
       this.options.log.warn(`${claim.fn} ${claim.id} went to another worker: its lease had expired here.`);
   }
 
   private async renew(): Promise<void> {
-    const held = new Map([...this.running].map((execution) => [execution.claim, execution]));
-    if (held.size === 0) return;
+    if (this.running.size === 0) return;
     try {
-      for (const claim of await this.source.renew([...held.keys()])) {
-        held.get(claim)?.revoke(new LeaseLostError(claim.fn, claim.id));
-      }
+      for (const claim of await this.source.renew([...this.running.keys()])) this.revoke(claim, 'lost');
     } catch (error) {
       this.options.log.warn(`Renewing leases failed: ${messageOf(error)}`);
     }

@@ -15,6 +15,8 @@ export interface Enqueued extends JobName {
   readonly kind: string;
   /** Milliseconds until the answer. */
   readonly took: number;
+  /** When it was told, in ms since 1970. */
+  readonly at?: number;
 }
 
 /** A client was not told whether its job is enqueued. */

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 
 /** What may stay: jobs for 25 hours, ids for ever, and what expires by itself. */
 const MAY_STAY = /^(uid|job):/;
@@ -22,7 +22,7 @@ export async function leftoverKeys(redis: Redis): Promise<string[]> {
 }
 
 /** Jobs that wait or run, by the keys that tell. */
-export async function unfinished(redis: Redis, functions: readonly string[]): Promise<number> {
+export async function unfinished(redis: Redis | Cluster, functions: readonly string[]): Promise<number> {
   const counts = await Promise.all(
     functions.flatMap((fn) => [
       redis.zcard(`lease:${fn}`),

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLines } from './history.js';
-import { ChaosProxy } from './proxy.js';
+import type { ChaosProxy } from './proxy.js';
 
 export type Role = 'worker' | 'producer';
 
@@ -25,8 +25,13 @@ interface Life {
   expected: boolean;
 }
 
+/** How a process reaches its server. */
+export interface Way {
+  readonly url: string;
+}
+
 /** A worker or producer of ours: a process that is started again whenever it ends, and its way to the server. */
-export class Member {
+export class Member<W extends Way = ChaosProxy> {
   readonly histories: { readonly process: string; readonly path: string }[] = [];
   readonly crashes: string[] = [];
   private life?: Life;
@@ -35,7 +40,7 @@ export class Member {
   constructor(
     readonly role: Role,
     readonly name: string,
-    readonly proxy: ChaosProxy,
+    readonly proxy: W,
     private readonly folder: string,
     private readonly settings: (life: number) => Settings,
   ) {}

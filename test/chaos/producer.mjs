@@ -1,4 +1,4 @@
-// A producer process of the suite: `producer.mjs '{ "url", "history", "seed", "name", "rate", "lease", "blocking" }'`.
+// A producer process of the suite: `producer.mjs '{ "url", "history", "seed", "name", "rate", "lease", "blocking", "module"? }'`.
 // Creates `rate` jobs a second with our client until SIGTERM, and then waits for what it has begun.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
@@ -13,7 +13,7 @@ const TICK_MS = 50;
 const MAX_OPEN = 3000;
 const RESULT_SECONDS = 60;
 
-const { url, history, seed, name, rate, lease, blocking } = JSON.parse(process.argv[2]);
+const { url, history, seed, name, rate, lease, blocking, module = {} } = JSON.parse(process.argv[2]);
 const note = notesTo(history);
 const random = new Random(seed);
 const open = new Set();
@@ -21,7 +21,7 @@ let stopping = false;
 let created = 0;
 
 class App {}
-Module({ imports: [GearMonkeyModule.forRoot({ connection: url })] })(App);
+Module({ imports: [GearMonkeyModule.forRoot({ connection: url, ...module })] })(App);
 const app = await NestFactory.createApplicationContext(App, { logger: ['warn', 'error'] });
 const client = app.get(GearMonkeyClient);
 process.on('SIGTERM', () => (stopping = true));

@@ -1,4 +1,5 @@
-// A worker process of the suite: `worker.mjs '{ "url", "history", "lease" }'`, a Nest app from dist/.
+// A worker process of the suite: `worker.mjs '{ "url", "history", "lease", "module"? }'`, a Nest app from dist/.
+// `module` are more of the module's options.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -6,7 +7,7 @@ import { GearMonkeyModule, Worker } from '../../dist/index.js';
 import { HANDLED, perform } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 
-const { url, history, lease } = JSON.parse(process.argv[2]);
+const { url, history, lease, module = {} } = JSON.parse(process.argv[2]);
 const note = notesTo(history);
 
 class Handlers {
@@ -35,7 +36,7 @@ Object.entries(HANDLED).forEach(([fn, concurrency], index) => {
 
 class App {}
 Module({
-  imports: [GearMonkeyModule.forRoot({ connection: url, lease, shutdownTimeout: '3s' })],
+  imports: [GearMonkeyModule.forRoot({ connection: url, lease, shutdownTimeout: '3s', ...module })],
   providers: [Handlers],
 })(App);
 

@@ -1,57 +1,55 @@
-import { Redis } from 'ioredis';
+import { Redis, type Cluster } from 'ioredis';
 import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
 import type { Placement } from '../../lib/gearmonkey/job-store.js';
 import { keysOf } from '../../lib/gearmonkey/protocol.js';
+import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { RedisSource, type RedisSourceOptions } from '../../lib/gearmonkey/redis-source.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
-import { ChannelHub } from '../../lib/redis/channel-hub.js';
-import { RedisConnection, toPlainConnection } from '../../lib/redis/redis-connection.js';
+import type { ConnectionSpec } from '../../lib/redis/connect.js';
 import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
 import { RedisServer } from '../support/redis-server.js';
 
 const LEASE_MS = 30_000;
 const TIMEOUT_MS = 5000;
 
-/** Sources and clients of ours on a server, which `close` ends together. */
+/** Sources and clients of ours on a server or cluster, which `close` ends together. */
 export class RedisActors {
-  private readonly connections: RedisConnection[] = [];
-  private readonly hubs: ChannelHub[] = [];
+  private readonly closing: (() => void)[] = [];
 
-  constructor(private readonly url: string) {}
+  constructor(
+    private readonly spec: ConnectionSpec,
+    private readonly hashTag = false,
+  ) {}
 
   /** Without `keeper` nobody renews its leases but whoever calls `renew`. */
   source(options: RedisSourceOptions = {}, { keeper = false } = {}): RedisSource {
-    const connections = {
-      commands: this.connect('commands'),
-      blocking: this.connect('blocking'),
-      hub: this.hub(),
-      keeper: keeper ? toPlainConnection(this.url, 'keeper') : undefined,
-    };
-    return new RedisSource(connections, { lease: LEASE_MS, maxStalls: MAX_STALLS, ...options });
+    const { keysOf: naming, ...connections } = this.open();
+    return new RedisSource(
+      { ...connections, keeper: keeper ? connections.keeper : undefined },
+      { lease: LEASE_MS, maxStalls: MAX_STALLS, keysOf: naming, ...options },
+    );
   }
 
   /** @param timeout in ms, of each command */
   client(options?: ClientOptions, timeout = TIMEOUT_MS): GearMonkeyClient {
-    const store = new RedisStore(this.connect('commands'), this.hub(), { timeout });
-    return new GearMonkeyClient(store, options);
+    const { commands, hub, keysOf: naming } = this.open();
+    return new GearMonkeyClient(new RedisStore(commands, hub, { timeout, keysOf: naming }), options);
   }
 
   close(): void {
-    for (const hub of this.hubs) hub.close();
-    for (const connection of this.connections) connection.close();
+    for (const close of this.closing) close();
   }
 
-  private hub(): ChannelHub {
-    const hub = new ChannelHub(this.connect('subscriber'));
-    this.hubs.push(hub);
-    return hub;
-  }
-
-  private connect(role: string): RedisConnection {
-    const connection = new RedisConnection(this.url, role);
-    this.connections.push(connection);
-    return connection;
+  private open(): RedisConnections {
+    const connections = openConnections(this.spec, this.hashTag);
+    const { commands, hub, close } = connections;
+    this.closing.push(() => {
+      hub.close();
+      commands.close();
+      close();
+    });
+    return connections;
   }
 }
 
@@ -80,7 +78,7 @@ export async function redisRig(): Promise<ClientRig> {
 
 /** The commands of a plain client, as the protocol has them; options are a field of ours. */
 export async function submit(
-  redis: Redis,
+  redis: Redis | Cluster,
   fn: string,
   input: Payload,
   { queue, score, options }: Placement = { queue: 'normal' },

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -19,16 +19,18 @@ export class RedisServer {
     readonly port: number,
     readonly directory: string,
     private readonly args: readonly string[],
+    private readonly sentinel: boolean,
   ) {}
 
   /**
    * Nothing is persisted unless the arguments ask for it.
    * @param args as on redis-server's command line, such as `['--appendonly', 'yes']`
+   * @param sentinel whether it is to watch over others, and to hold no data itself
    */
-  static async start(args: readonly string[] = []): Promise<RedisServer> {
+  static async start(args: readonly string[] = [], { sentinel = false } = {}): Promise<RedisServer> {
     for (let attempt = 1; ; attempt++) {
       const directory = await mkdtemp(join(tmpdir(), 'gearmonkey-redis-'));
-      const server = new RedisServer(await freePort(), directory, args);
+      const server = new RedisServer(await freePort(), directory, args, sentinel);
       try {
         await server.launch();
         return server;
@@ -88,8 +90,9 @@ export class RedisServer {
   }
 
   private async launch(): Promise<void> {
-    const own = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory, '--save', ''];
-    const child = spawn('redis-server', [...own, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const own = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory];
+    const role = this.sentinel ? [await this.emptyFile(), '--sentinel', ...own] : [...own, '--save', ''];
+    const child = spawn('redis-server', [...role, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#log = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -99,6 +102,13 @@ export class RedisServer {
     await once(child, 'spawn');
     this.#child = child;
     await until(() => this.answers(), { message: `redis-server does not answer on port ${this.port}` });
+  }
+
+  /** A sentinel wants a file to keep what it learns in. */
+  private async emptyFile(): Promise<string> {
+    const path = join(this.directory, 'sentinel.conf');
+    await writeFile(path, '');
+    return path;
   }
 
   /** Asks for the process id as well: on a port lost to another server, that one would answer. */

@@ -22,8 +22,14 @@ export class Program {
   private readonly child: ChildProcess;
   private errors = '';
 
-  private constructor(path: string, argument: object) {
-    const program = ['--import', '@swc-node/register/esm-register', path, JSON.stringify(argument)];
+  private constructor(path: string, argument: object, nodeOptions: readonly string[]) {
+    const program = [
+      ...nodeOptions,
+      '--import',
+      '@swc-node/register/esm-register',
+      path,
+      JSON.stringify(argument),
+    ];
     this.child = spawn(process.execPath, program, {
       cwd: root,
       env: { ...process.env, NODE_OPTIONS: '' },
@@ -36,8 +42,8 @@ export class Program {
   }
 
   /** Resolves when it has said `ready`. */
-  static async start(path: string, argument: object): Promise<Program> {
-    const program = new Program(path, argument);
+  static async start(path: string, argument: object, nodeOptions: readonly string[] = []): Promise<Program> {
+    const program = new Program(path, argument, nodeOptions);
     await program.says('ready', START_MS);
     return program;
   }

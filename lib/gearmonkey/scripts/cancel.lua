@@ -30,5 +30,5 @@ elseif redis.call('ZREM', KEYS[4], id) == 0 then
   end
   if removed == 0 then return 'running' end
 end
-finish(keys, id, string.format('%.0f', clock(ARGV[1])), 'error', ARGV[3], 'error', ARGV[4])
+finish(keys, id, string.format('%.0f', clock(ARGV[1])), '', 'error', ARGV[3], 'error', ARGV[4])
 return 'cancelled'

@@ -9,18 +9,22 @@
 
   Sent again after a lost reply it creates nothing and returns the same. A call that comes after a later one
   of its sender was given up, or sent again, on a connection that delivered it late: it creates nothing, and
-  nobody reads its reply. The queue is written first: a key of the wrong type fails before any job exists.
+  nobody reads its reply. The queue is written before the jobs: with a key of the wrong type none exists.
 ]]
-local now, call, score, options, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4], 5
-
-local known = redis.call('GET', KEYS[6])
-if known then
-  local number, last = string.match(known, '^(%d+):(%d+)$')
-  if tonumber(number) >= tonumber(call) then return tonumber(last) end
-end
+local now, number, score, options, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4], 5
 
 local count = #ARGV - first + 1
 local last = redis.call('INCRBY', KEYS[1], count)
+local known = redis.call('SET', KEYS[6], number .. ':' .. string.format('%.0f', last), 'EX', '60', 'GET')
+if known then
+  local known_number, known_last = string.match(known, '^(%d+):(%d+)$')
+  if tonumber(known_number) >= tonumber(number) then
+    -- A write, so that a WAIT that follows waits for what came before it too.
+    redis.call('SET', KEYS[6], known, 'EX', '60')
+    redis.call('DECRBY', KEYS[1], count)
+    return tonumber(known_last)
+  end
+end
 local offset = last - count - first + 1
 
 for from = first, #ARGV, 1000 do
@@ -29,7 +33,11 @@ for from = first, #ARGV, 1000 do
     if score ~= '' then ids[#ids + 1] = score end
     ids[#ids + 1] = string.format('%.0f', offset + i)
   end
-  redis.call(score == '' and 'LPUSH' or 'ZADD', KEYS[3], unpack(ids))
+  local queued = redis.pcall(score == '' and 'LPUSH' or 'ZADD', KEYS[3], unpack(ids))
+  if type(queued) == 'table' and queued.err then
+    redis.call('DEL', KEYS[6])
+    return queued
+  end
 end
 
 for i = first, #ARGV do
@@ -40,6 +48,5 @@ for i = first, #ARGV do
   redis.call('PUBLISH', KEYS[4], 'create:' .. id)
 end
 
-redis.call('SET', KEYS[6], call .. ':' .. string.format('%.0f', last), 'EX', 60)
 if redis.call('EXISTS', KEYS[5]) == 0 then redis.call('LPUSH', KEYS[5], '1') end
 return last

@@ -2,12 +2,17 @@
   Looks whether functions have work that nobody was told of: jobs of plain clients, scheduled jobs that are
   due, expired leases. Where there is some, the wake marker is set, so that one idle worker claims it.
 
-  KEYS six a function: leases, scheduled, high, normal, low, wake marker   ARGV[1] now in ms, or ''
-  Returns for each function ms until its next scheduled job is due, or -1.
+  KEYS seven a function: leases, scheduled, high, normal, low, wake marker, lookout
+  ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it is the lookout, 0 to be it no more
+  Returns two for each function: ms until its next scheduled job is due, or -1; 1 if this worker is the lookout,
+  else 0.
+
+  One worker is a function's lookout, the first that looks. The others see nothing: each would set the marker
+  again until whoever the first had woken has come. Without a worker it is looked in any case.
 ]]
 -- include clock
 
-local now = clock(ARGV[1])
+local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
 --- The lowest score; the protocol knows none below 0.
 local function first(key)
@@ -20,16 +25,35 @@ local function waits(key)
   return type(length) == 'number' and length > 0
 end
 
-local outlook = {}
-for i = 1, #KEYS, 6 do
-  local expiry, due = first(KEYS[i]), first(KEYS[i + 1])
-  local wait = due and math.max(0, math.ceil(due * 1000 - now)) or -1
-  local work = wait == 0 or (expiry and expiry <= now) or waits(KEYS[i + 2]) or waits(KEYS[i + 3]) or waits(KEYS[i + 4])
-  if work then
-    -- A write that takes no memory: Redis then allows the other though its memory be full.
-    redis.call('LTRIM', KEYS[i + 5], 0, 0)
-    if redis.call('EXISTS', KEYS[i + 5]) == 0 then redis.call('LPUSH', KEYS[i + 5], '1') end
+--- Whether this worker is the lookout from now on.
+local function looks_out(key)
+  if worker == '' then return false end
+  local lookout = redis.pcall('GET', key)
+  if lookout and lookout ~= worker then return false end
+  if hold > 0 then
+    redis.call('SET', key, worker, 'PX', hold)
+  elseif lookout then
+    redis.call('DEL', key)
   end
-  outlook[#outlook + 1] = wait
+  return hold > 0
+end
+
+-- A write that takes no memory: Redis then allows the others though its memory be full.
+redis.call('LTRIM', KEYS[6], 0, 0)
+
+--- Sets the marker if there is work; returns ms until the next scheduled job is due, or -1.
+local function look(leases, scheduled, high, normal, low, wake)
+  local expiry, due = first(leases), first(scheduled)
+  local wait = due and math.max(0, math.ceil(due * 1000 - now)) or -1
+  local work = wait == 0 or (expiry and expiry <= now) or waits(high) or waits(normal) or waits(low)
+  if work and redis.call('EXISTS', wake) == 0 then redis.call('LPUSH', wake, '1') end
+  return wait
+end
+
+local outlook = {}
+for i = 1, #KEYS, 7 do
+  local lookout = looks_out(KEYS[i + 6])
+  outlook[#outlook + 1] = (lookout or worker == '') and look(unpack(KEYS, i, i + 5)) or -1
+  outlook[#outlook + 1] = lookout and 1 or 0
 end
 return outlook

@@ -3,31 +3,38 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
+  KEYS[10] optional: gets the claims as a JSON list of "id:token", for a worker that never hears of them
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
   ARGV[5] 1 to give expired jobs back   ARGV[6…] outcomes, four each: "id:token", then
-    'success', output, ''          'error', message, error as JSON
-    'retry', ms to wait, error     'released', '', ''
-  Returns { refused "id:token" …}, { id, token, attempts, stalls, options, input … }, { dropped id … }, ms until
-  the next scheduled job is due or -1 (0 when no slot is left free).
+    'success', output, a channel that gets "id:output" or ''
+    'error', message, error as JSON
+    'retry', ms to wait, error as JSON
+    'released', '', ''
+  Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is
+  due or -1 (0 when no slot is left free), how many of the claims plain clients sent. `claim` is
+  "token:attempts:stalls:options", or '' for "1:1:0:".
 
   A lease is the member "id:token" with the time it expires. The token grows with every claim, also with
   those that were released and don't count as attempts. What could fail on foreign data is called with
   pcall, so that no claim is lost half-way.
+
+  This is the hot path: what holds for a whole batch is one command, and numbers go to Redis as strings, as
+  it would print each of them by itself.
 ]]
 -- include clock
 -- include finish
 -- include requeue
 
+local call, pcall = redis.call, redis.pcall
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local keys = {
   jobs = KEYS[1], locks = KEYS[2], leases = KEYS[3], scheduled = KEYS[4],
   high = KEYS[5], normal = KEYS[6], low = KEYS[7], wake = KEYS[8], channel = KEYS[9],
 }
-local stamp = string.format('%.0f', now)
-local call, pcall = redis.call, redis.pcall
-local expiry = now + lease
+local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local refused, claims, dropped, leases = {}, {}, {}, {}
+local taken, plain = 0, 0
 
 --- What is no count, nobody of ours wrote: 0.
 local function count(value)
@@ -37,15 +44,15 @@ end
 
 --- Fields of a job; nothing where its key is no hash.
 local function fields(id, ...)
-  local job = redis.pcall('HMGET', keys.jobs .. id, ...)
+  local job = pcall('HMGET', keys.jobs .. id, ...)
   return job.err and {} or job
 end
 
 local function retry(id, token, wait, failure)
   local attempts = fields(id, 'attempts')[1]
   if not attempts then return false end
-  redis.call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, 'error:' .. attempts, failure)
-  redis.call('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
+  call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, 'error:' .. attempts, failure)
+  call('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
   return true
 end
 
@@ -56,24 +63,28 @@ local function release(id, token)
   return true
 end
 
-local function accept(id, token, status, output, failure)
-  if status == 'success' then return finish(keys, id, stamp, status, output, 'settled', token) end
-  if status == 'retry' then return retry(id, token, output, failure) end
+local function accept(id, token, status, output, detail)
+  if status == 'success' then return finish(keys, id, stamp, detail, status, output, 'settled', token) end
+  if status == 'retry' then return retry(id, token, output, detail) end
   if status == 'released' then return release(id, token) end
   local attempts = fields(id, 'attempts')[1] or '1'
-  return finish(keys, id, stamp, status, output, 'settled', token, 'error', failure, 'error:' .. attempts, failure)
+  return finish(keys, id, stamp, '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
 end
 
---- What was accepted once stays accepted when it is sent again after a lost reply.
-local function settle(member, ...)
-  local id, token = string.match(member, '^(.*):(%d+)$')
-  local accepted
-  if redis.call('ZREM', keys.leases, member) == 1 then
-    accepted = accept(id, token, ...)
-  else
-    accepted = fields(id, 'settled')[1] == token
+--- The leases of all outcomes go in one command. Only if it finds fewer, each job is asked whether it is still
+--- this claim's; what was accepted once stays accepted when it is sent again after a lost reply.
+local function settle()
+  local members = {}
+  for i = 6, #ARGV, 4 do members[#members + 1] = ARGV[i] end
+  if #members == 0 then return end
+  local all_held = call('ZREM', keys.leases, unpack(members)) == #members
+  for i = 6, #ARGV, 4 do
+    local id, token = string.match(ARGV[i], '^(.*):(%d+)$')
+    local job = all_held or fields(id, 'status', 'token', 'settled')
+    local accepted = all_held or (job[1] == 'busy' and job[2] == token)
+    if accepted then accepted = accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) else accepted = job[3] == token end
+    if not accepted then refused[#refused + 1] = ARGV[i] end
   end
-  if not accepted then refused[#refused + 1] = member end
 end
 
 --- Each goes before the one before it, so that the oldest is in front in the end.
@@ -82,7 +93,7 @@ local function newest_first(a, b)
 end
 
 local function recover(member)
-  redis.call('ZREM', keys.leases, member)
+  call('ZREM', keys.leases, member)
   local id, token = string.match(member, '^(.*):(%d+)$')
   local job = fields(id, 'status', 'token', 'queue', 'stalls')
   if job[1] ~= 'busy' or job[2] ~= token then return end
@@ -92,84 +103,101 @@ local function recover(member)
   else
     local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
     local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
-    finish(keys, id, stamp, 'error', text, 'stalls', stalls, 'error', failure)
+    finish(keys, id, stamp, '', 'error', text, 'stalls', stalls, 'error', failure)
   end
+end
+
+--- A further claim of a job: its token, and what the worker is told of it.
+local function claim_again(id, key, last_token, from, options)
+  local job = fields(id, 'attempts', 'stalls')
+  local token, attempts = string.format('%.0f', count(last_token) + 1), string.format('%.0f', count(job[1]) + 1)
+  call('HSET', key, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from, 'started', stamp)
+  return token, table.concat({ token, attempts, string.format('%.0f', count(job[2])), options }, ':')
+end
+
+--- The first claim of a job. A field `queue` is absent for the normal one.
+local function claim_first(key, from, options)
+  call('HSET', key, 'status', 'busy', 'token', '1', 'attempts', '1', 'started', stamp)
+  if from ~= 'normal' then call('HSET', key, 'queue', from) end
+  return '1', options == '' and '' or '1:1:0:' .. options
 end
 
 local function take(id, from)
   local key = keys.jobs .. id
-  local job = pcall('HMGET', key, 'status', 'input', 'token', 'attempts', 'stalls', 'options')
-  local status = job[1]
+  local job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'created')
+  local status, last_token, options = job[1], job[3], job[4] or ''
   if job.err or not status or status == 'success' or status == 'error' then
     dropped[#dropped + 1] = id
     return
   end
-  local token, attempts = '1', '1'
-  if job[3] then token, attempts = string.format('%.0f', count(job[3]) + 1), string.format('%.0f', count(job[4]) + 1) end
-  call('HSET', key, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from, 'started', stamp)
+  if not job[5] then plain = plain + 1 end
+  local token, claim
+  if last_token then
+    token, claim = claim_again(id, key, last_token, from, options)
+  else
+    token, claim = claim_first(key, from, options)
+  end
   call('PUBLISH', keys.channel, 'start:' .. id)
-  leases[#leases + 1] = expiry
-  leases[#leases + 1] = id .. ':' .. token
-  local n = #claims
-  claims[n + 1], claims[n + 2], claims[n + 3] = id, token, attempts
-  claims[n + 4], claims[n + 5], claims[n + 6] = count(job[5]), job[6] or '', job[2] or ''
+  leases[2 * taken + 1], leases[2 * taken + 2] = expiry, id .. ':' .. token
+  claims[3 * taken + 1], claims[3 * taken + 2], claims[3 * taken + 3] = id, claim, job[2] or ''
+  taken = taken + 1
 end
 
-local function free() return slots - #leases / 2 end
-
-local function due()
-  local ids = redis.pcall('ZRANGEBYSCORE', keys.scheduled, 0, now / 1000, 'LIMIT', 0, free())
-  return ids.err and {} or ids
+--- Milliseconds until the next scheduled job is due, or -1. The protocol knows no scores below 0.
+local function next_due()
+  local first = pcall('ZRANGEBYSCORE', keys.scheduled, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+  return not first.err and first[2] and math.max(0, math.ceil(first[2] * 1000 - now)) or -1
 end
 
-local function take_scheduled()
-  local ids = due()
-  if #ids > 0 then redis.call('ZREM', keys.scheduled, unpack(ids)) end
+local function take_due()
+  local ids = call('ZRANGEBYSCORE', keys.scheduled, '0', now / 1000, 'LIMIT', '0', slots - taken)
+  if #ids > 0 then call('ZREM', keys.scheduled, unpack(ids)) end
   for _, id in ipairs(ids) do take(id, 'scheduled') end
-  return #ids > 0
 end
 
+--- Dropped ids leave slots free, so a queue is asked until it is empty or the slots are full.
 local function take_from(queue)
-  local ids = redis.pcall('RPOP', keys[queue], free())
-  if not ids or ids.err then return false end
-  for _, id in ipairs(ids) do take(id, queue) end
-  return true
+  while taken < slots do
+    local ids = pcall('RPOP', keys[queue], slots - taken)
+    if not ids or ids.err then return end
+    for _, id in ipairs(ids) do take(id, queue) end
+  end
 end
 
---- Dropped ids leave slots free, so each queue is asked until it is empty or the slots are full.
+local function is_waiting(queue)
+  local length = pcall('LLEN', keys[queue])
+  return type(length) == 'number' and length > 0
+end
+
+local function note(key)
+  local members = {}
+  for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
+  call('SET', key, cjson.encode(members), 'PX', ARGV[2])
+end
+
+--- Claims for the free slots, and wakes the next worker if jobs are left. Returns ms until the next is due.
 local function claim()
-  while free() > 0 and take_scheduled() do end
-  for _, queue in ipairs({ 'high', 'normal', 'low' }) do
-    while free() > 0 and take_from(queue) do end
+  local wait = next_due()
+  while wait == 0 and taken < slots do
+    take_due()
+    wait = next_due()
   end
-  if #leases > 0 then redis.call('ZADD', keys.leases, unpack(leases)) end
-end
-
-local function waiting()
-  for _, queue in ipairs({ 'high', 'normal', 'low' }) do
-    local length = redis.pcall('LLEN', keys[queue])
-    if type(length) == 'number' and length > 0 then return true end
-  end
-  return false
-end
-
---- Wakes the next worker if jobs are left; otherwise tells how long there will be none.
-local function outlook()
-  local next = redis.pcall('ZRANGEBYSCORE', keys.scheduled, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-  local wait = not next.err and next[2] and math.max(0, math.ceil(next[2] * 1000 - now)) or -1
-  if free() > 0 then return wait end
-  if redis.call('EXISTS', keys.wake) == 0 and (wait == 0 or waiting()) then
-    redis.call('LPUSH', keys.wake, '1')
+  for _, queue in ipairs({ 'high', 'normal', 'low' }) do take_from(queue) end
+  if taken > 0 then call('ZADD', keys.leases, unpack(leases)) end
+  if taken > 0 and KEYS[10] then note(KEYS[10]) end
+  if taken < slots then return wait end
+  if call('EXISTS', keys.wake) == 0 and (wait == 0 or is_waiting('high') or is_waiting('normal') or is_waiting('low')) then
+    call('LPUSH', keys.wake, '1')
   end
   return 0
 end
 
-for i = 6, #ARGV, 4 do settle(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
+settle()
 if ARGV[5] == '1' then
-  local expired = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', now, 'LIMIT', 0, 100)
+  local expired = call('ZRANGEBYSCORE', keys.leases, '-inf', stamp, 'LIMIT', '0', '100')
   table.sort(expired, newest_first)
   for _, member in ipairs(expired) do recover(member) end
 end
-if slots == 0 then return { refused, claims, dropped, 0 } end
-claim()
-return { refused, claims, dropped, outlook() }
+if slots == 0 then return { refused, claims, dropped, 0, 0 } end
+local wait = claim()
+return { refused, claims, dropped, wait, plain }

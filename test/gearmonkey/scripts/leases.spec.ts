@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
+import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { enqueue, LEASE_MS, look, NOW, progress, renew, turn } from './scripts.js';
 
@@ -65,18 +66,19 @@ describe('renew.lua', () => {
 
 describe('look.lua', () => {
   const woken = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;
+  const alone = (wait: number) => ({ wait, lookout: false });
 
   it('sees through keys of the wrong type', async () => {
     const fn = server.fn();
     for (const key of ['scheduled', 'high', 'normal', 'low'])
       await server.redis.set(`queue:${fn}:${key}`, 'x');
-    await expect(look(server.redis, [fn])).resolves.toEqual([-1]);
+    await expect(look(server.redis, [fn])).resolves.toEqual([alone(-1)]);
     await expect(woken(fn)).resolves.toBe(false);
   });
 
   it('wakes nobody where nothing is', async () => {
     const fn = server.fn();
-    await expect(look(server.redis, [fn])).resolves.toEqual([-1]);
+    await expect(look(server.redis, [fn])).resolves.toEqual([alone(-1)]);
     await expect(woken(fn)).resolves.toBe(false);
   });
 
@@ -91,9 +93,9 @@ describe('look.lua', () => {
   it('tells how long it is until the next scheduled job, and wakes when that is due', async () => {
     const fn = server.fn();
     await server.redis.zadd(`queue:${fn}:scheduled`, (NOW + 250) / 1000, '1');
-    await expect(look(server.redis, [fn])).resolves.toEqual([250]);
+    await expect(look(server.redis, [fn])).resolves.toEqual([alone(250)]);
     await expect(woken(fn)).resolves.toBe(false);
-    await expect(look(server.redis, [fn], NOW + 250)).resolves.toEqual([0]);
+    await expect(look(server.redis, [fn], NOW + 250)).resolves.toEqual([alone(0)]);
     await expect(woken(fn)).resolves.toBe(true);
   });
 
@@ -110,7 +112,36 @@ describe('look.lua', () => {
     const [idle, busy] = [server.fn(), server.fn()];
     await server.redis.lpush(`queue:${busy}:low`, '1');
     await server.redis.zadd(`queue:${idle}:scheduled`, NOW / 1000 + 1, '1');
-    await expect(look(server.redis, [idle, busy])).resolves.toEqual([1000, -1]);
+    await expect(look(server.redis, [idle, busy])).resolves.toEqual([alone(1000), alone(-1)]);
     await expect(Promise.all([woken(idle), woken(busy)])).resolves.toEqual([false, true]);
+  });
+
+  it('makes one worker the lookout, until its time is over', async () => {
+    const fn = server.fn();
+    const looksOut = async (worker: string, hold?: number) =>
+      (await look(server.redis, [fn], NOW, worker, hold))[0]?.lookout;
+    await expect(looksOut('one', 60_000)).resolves.toBe(true);
+    await expect(looksOut('other', 60_000)).resolves.toBe(false);
+    await expect(looksOut('one', 1)).resolves.toBe(true);
+    await until(() => looksOut('other'));
+  });
+
+  it('lets another be it when the lookout leaves', async () => {
+    const fn = server.fn();
+    await look(server.redis, [fn], NOW, 'one', 60_000);
+    await look(server.redis, [fn], NOW, 'other', 0);
+    await expect(server.redis.get(`lookout:${fn}`)).resolves.toBe('one');
+    await look(server.redis, [fn], NOW, 'one', 0);
+    await expect(server.redis.exists(`lookout:${fn}`)).resolves.toBe(0);
+  });
+
+  it('wakes nobody for a worker that is not the lookout', async () => {
+    const fn = server.fn();
+    await look(server.redis, [fn], NOW, 'one', 60_000);
+    await server.redis.lpush(`queue:${fn}:normal`, '1');
+    await look(server.redis, [fn], NOW, 'other', 60_000);
+    await expect(woken(fn)).resolves.toBe(false);
+    await look(server.redis, [fn], NOW, 'one', 60_000);
+    await expect(woken(fn)).resolves.toBe(true);
   });
 });

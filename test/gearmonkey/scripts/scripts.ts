@@ -55,12 +55,15 @@ export function renew(redis: Redis, fn: string, now: number, members: string[]) 
   return scripts.renew.run(redis, [keysOf(fn).leases], now, LEASE_MS, members);
 }
 
-export function look(redis: Redis, functions: string[], now = NOW) {
+/** Milliseconds for which a worker is the lookout. */
+export const LOOKOUT_MS = 100;
+
+export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LOOKOUT_MS) {
   const keys = functions.flatMap((fn) => {
-    const { leases, scheduled, high, normal, low, wake } = keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake];
+    const { leases, scheduled, high, normal, low, wake, lookout } = keysOf(fn);
+    return [leases, scheduled, high, normal, low, wake, lookout];
   });
-  return scripts.look.run(redis, keys, now);
+  return scripts.look.run(redis, keys, now, worker, hold);
 }
 
 export const CANCELLED = '{"name":"JobCancelledError","message":"cancelled"}';

@@ -14,6 +14,7 @@ describe('turn.lua', () => {
         claims: [],
         dropped: [],
         wait: -1,
+        plain: false,
       });
     });
 
@@ -36,7 +37,6 @@ describe('turn.lua', () => {
         status: 'busy',
         token: '1',
         attempts: '1',
-        queue: 'normal',
         started: `${NOW}`,
       });
       await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + LEASE_MS}`);

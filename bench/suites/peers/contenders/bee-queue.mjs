@@ -1,17 +1,15 @@
-import { readFileSync } from 'node:fs';
 import BeeQueue from 'bee-queue';
 
 const QUEUE = 'bench';
 const STALL_CHECK_MS = 5000;
 
-export const name = 'bee-queue';
-export const version = JSON.parse(
-  readFileSync(new URL('../node_modules/bee-queue/package.json', import.meta.url)),
-).version;
-
-/** With its defaults, and the check for stalled jobs that its documentation wants in production. */
-export async function open(url) {
-  const queue = new BeeQueue(QUEUE, { redis: { url }, isWorker: false });
+/**
+ * As its documentation has it for producers and workers apart: producers receive no events unless they await
+ * results, workers send them. The check for stalled jobs, without which it recovers none, is the worker's to start.
+ */
+export async function open(url, { results, events }) {
+  const redis = { url };
+  const queue = new BeeQueue(QUEUE, { redis, isWorker: false, getEvents: results, storeJobs: results });
   await queue.ready();
   return {
     enqueue: (input) => queue.createJob(input).save(),
@@ -25,7 +23,7 @@ export async function open(url) {
         job.on('succeeded', resolve).on('failed', reject).save().catch(reject);
       }),
     work: async (concurrency, handler) => {
-      const worker = new BeeQueue(QUEUE, { redis: { url }, getEvents: false });
+      const worker = new BeeQueue(QUEUE, { redis, getEvents: false, sendEvents: events, storeJobs: false });
       await worker.ready();
       await worker.checkStalledJobs(STALL_CHECK_MS);
       worker.process(concurrency, async (job) => handler(job.data));

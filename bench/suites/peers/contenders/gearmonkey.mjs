@@ -1,14 +1,11 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Redis } from 'ioredis';
 // By its path: bench/ is a package of its own, from which the name does not resolve.
-import { GearMonkeyClient, GearMonkeyModule, Worker } from '../../dist/index.js';
+import { GearMonkeyClient, GearMonkeyModule, Worker } from '../../../../dist/index.js';
 
 const FN = 'bench';
-
-export const name = 'nestjs-gearmonkey';
-export const version = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url))).version;
 
 /** As an app uses it: through the Nest module, with its defaults. */
 export async function open(url) {
@@ -18,11 +15,26 @@ export async function open(url) {
     enqueue: (input) => client.run(FN, input),
     enqueueBulk: (inputs) => client.runMany(FN, inputs),
     call: (input) => client.call(FN, input),
+    plainClient: () => plainClient(url),
     work: async (concurrency, handler) => {
       const worker = await createApp(url, [handlerClass(concurrency, handler)]);
       return () => worker.close();
     },
     close: () => app.close(),
+  };
+}
+
+/** A client of the protocol in any language: its four commands, one after the other, and none of our wake-up. */
+function plainClient(url) {
+  const redis = new Redis(url);
+  return {
+    enqueue: async (input) => {
+      const id = await redis.incr(`uid:${FN}`);
+      await redis.hset(`job:${FN}:${id}`, 'status', 'idle', 'input', JSON.stringify(input));
+      await redis.publish(`channel:${FN}`, `create:${id}`);
+      await redis.lpush(`queue:${FN}:normal`, id);
+    },
+    close: () => redis.disconnect(),
   };
 }
 

@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const DEFAULT_SUITE = 'peers';
+const ROUNDS = 3;
+const QUICK_SCALE = 0.15;
+
+/** The command line asks for what there is not. */
+export class UsageError extends Error {
+  code = 'USAGE';
+}
+
+/** What the command line asks for, with the defaults filled in. @throws UsageError */
+export function readOptions(args) {
+  const { values, positionals } = parse(args);
+  if (positionals.length > 1) throw new UsageError(`Expected one suite, got ${positionals.join(', ')}.`);
+  const { quick = false, json = false } = values;
+  const options = {
+    suite: positionals[0] ?? DEFAULT_SUITE,
+    only: values.only?.split(','),
+    quick,
+    json,
+    rounds: numberOf('rounds', values.rounds ?? `${ROUNDS}`, Number.isInteger),
+    scale: numberOf('scale', values.scale ?? `${quick ? QUICK_SCALE : 1}`, Number.isFinite),
+  };
+  return { ...options, svg: values.svg ?? chartOf(options) };
+}
+
+function parse(args) {
+  const text = { type: 'string' };
+  const flag = { type: 'boolean' };
+  const options = { quick: flag, json: flag, only: text, svg: text, rounds: text, scale: text };
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
+function numberOf(option, value, isValid) {
+  const number = Number(value);
+  if (isValid(number) && number > 0) return number;
+  throw new UsageError(`Expected --${option} to be a number above 0, got ${value}.`);
+}
+
+/** A part of the figures must not replace the chart that the documents show. */
+function chartOf({ suite, only, scale, rounds }) {
+  if (only || scale < 1 || rounds < ROUNDS) return undefined;
+  const name = suite === DEFAULT_SUITE ? 'bench' : `bench-${suite}`;
+  return fileURLToPath(new URL(`../../docs/${name}.svg`, import.meta.url));
+}

@@ -1,0 +1,65 @@
+import { Redis } from 'ioredis';
+
+/** What a Redis server has used so far, for differences between two points of time. */
+export class RedisUsage {
+  #redis;
+
+  constructor(url) {
+    this.#redis = new Redis(url);
+  }
+
+  /** Everything is gone when it resolves: freeing it must not cost the next measurement. */
+  flush() {
+    return this.#redis.flushall('SYNC');
+  }
+
+  async memoryBytes() {
+    return field(await this.#redis.info('memory'), 'used_memory');
+  }
+
+  /** User and system time in microseconds; `mainThread` is null where the system doesn't tell it. */
+  async cpu() {
+    const info = await this.#redis.info('cpu');
+    const sum = (suffix) =>
+      (field(info, `used_cpu_user${suffix}`) + field(info, `used_cpu_sys${suffix}`)) * 1e6;
+    const mainThread = sum('_main_thread');
+    return { all: sum(''), mainThread: Number.isNaN(mainThread) ? null : mainThread };
+  }
+
+  /** Calls of each command since the server's start, whether a client sent it or a script called it. */
+  async calls() {
+    const info = await this.#redis.info('commandstats');
+    const calls = new Map();
+    for (const [, name, count] of info.matchAll(/^cmdstat_([^:|]+)[^:]*:calls=(\d+)/gm)) {
+      calls.set(name, (calls.get(name) ?? 0) + Number(count));
+    }
+    return calls;
+  }
+
+  /**
+   * Which part of each command's calls scripts make, while `action` runs. Every command is reported to us then,
+   * which slows the server: measure something else at another time.
+   */
+  async scriptShares(action) {
+    const monitor = await this.#redis.monitor();
+    const seen = new Map();
+    monitor.on('monitor', (_, [name], source) => {
+      const counts = seen.get(name.toLowerCase()) ?? { scripts: 0, all: 0 };
+      counts.all += 1;
+      if (source === 'lua') counts.scripts += 1;
+      seen.set(name.toLowerCase(), counts);
+    });
+    await action();
+    await this.#redis.ping();
+    monitor.disconnect();
+    return new Map([...seen].map(([name, { scripts, all }]) => [name, scripts / all]));
+  }
+
+  close() {
+    this.#redis.disconnect();
+  }
+}
+
+function field(info, name) {
+  return Number(new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1] ?? NaN);
+}

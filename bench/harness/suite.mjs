@@ -1,0 +1,74 @@
+/**
+ * What a suite says of itself: the default export of `bench/suites/NAME/suite.mjs`. Everything of a suite is in
+ * its folder; rounds, medians, ratios, table, JSON and chart are the harness's.
+ *
+ * Its modules are loaded in the processes that are measured as well, on plain Node: import a contender's packages
+ * only where a measurement opens it, and what is written in TypeScript only in `start`.
+ *
+ * @typedef {object} Suite
+ * @property {string} title
+ * @property {Contender[]} contenders ours first: ratios are ours divided by the other's
+ * @property {() => Promise<Stage>} start what all rounds share, such as servers; see `startRedis` in redis-stage.mjs
+ * @property {Measurement[]} measurements in the order they are run and printed
+ * @property {Panel[]} panels of the chart
+ *
+ * @typedef {object} Contender
+ * @property {string} key
+ * @property {string} title
+ * @property {string} version
+ * @property {string} options how it was set up, for the reader to judge
+ *
+ * @typedef {object} Stage
+ * @property {Record<string, string>} addresses given to every round
+ * @property {[label: string, text: string][]} facts printed above the figures: versions, persistence …
+ * @property {() => Promise<void>} stop
+ *
+ * @typedef {object} Measurement
+ * @property {string} name for `--only`
+ * @property {string} title
+ * @property {boolean} [quick] part of `--quick`
+ * @property {string[]} [contenders] keys of those that can do it; all by default
+ * @property {Row[]} rows
+ * @property {(round: Round) => Promise<Record<string, number | null>>} run one round of one contender, in a process
+ *   of its own: a figure for the key of each row, null where it can't be had on this system
+ *
+ * @typedef {object} Row
+ * @property {string} key unique in the suite
+ * @property {string} title
+ * @property {string} unit
+ * @property {'more' | 'less'} better
+ * @property {Record<string, number>} [targets] by the other's key: the least ratio, or the greatest if less is better
+ * @property {number} [target] the same for our own figure
+ *
+ * @typedef {object} Round
+ * @property {string} contender
+ * @property {Record<string, string>} addresses
+ * @property {(full: number, least?: number) => number} jobs how many this run takes where a full one takes `full`
+ *
+ * @typedef {object} Panel
+ * @property {string} title
+ * @property {[key: string, label: string][]} rows
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { UsageError } from './options.mjs';
+
+const suites = new URL('../suites/', import.meta.url);
+
+/** @returns {Promise<Suite & { name: string }>} @throws UsageError */
+export async function loadSuite(name) {
+  const known = readdirSync(suites).filter((folder) => existsSync(new URL(`${folder}/suite.mjs`, suites)));
+  if (!known.includes(name)) throw new UsageError(`Expected a suite of ${known.join(', ')}; got ${name}.`);
+  const { default: suite } = await import(new URL(`${name}/suite.mjs`, suites));
+  return { ...suite, name };
+}
+
+/** The measurements that are asked for. @throws UsageError */
+export function select({ measurements }, { only, quick }) {
+  const names = measurements.map(({ name }) => name);
+  const unknown = only?.filter((name) => !names.includes(name)) ?? [];
+  if (unknown.length > 0) {
+    throw new UsageError(`Expected --only to be of ${names.join(', ')}; got ${unknown.join(', ')}.`);
+  }
+  if (only) return measurements.filter(({ name }) => only.includes(name));
+  return quick ? measurements.filter((measurement) => measurement.quick) : measurements;
+}

@@ -1,0 +1,3 @@
+import type { Report } from './report.mjs';
+
+export declare function toText(report: Report): string;

@@ -1,0 +1,51 @@
+/**
+ * A producer or worker process: `actor.mjs TASK`, as processes.mjs makes it. It says over IPC when it is
+ * ready, is told to go and to stop, and as a worker tells how many jobs it has handled, and when the last.
+ */
+import { openQueue } from './contenders.mjs';
+import { startHeld } from './held-worker.mjs';
+import { payloadOf } from './payload.mjs';
+import { enqueueAll, IN_FLIGHT } from './throughput.mjs';
+
+const REPORT_MS = 20;
+
+const { contender, url, bytes, role, count } = JSON.parse(process.argv[2]);
+process.once('disconnect', () => process.exit(1));
+
+const queue = await openQueue({ key: contender, url });
+const { go, stop } = await { work, produce }[role]();
+process.on('message', async (order) => {
+  if (order === 'go') {
+    go();
+  } else {
+    await stop();
+    await queue.close();
+    process.exit();
+  }
+});
+process.send('ready');
+
+function produce() {
+  let produced;
+  return { go: () => (produced = enqueueAll(queue, payloadOf(bytes), count)), stop: () => produced };
+}
+
+async function work() {
+  let [handled, last, reported] = [0, 0, 0];
+  const worker = await startHeld(queue, IN_FLIGHT, () => {
+    last = performance.timeOrigin + performance.now();
+    handled += 1;
+  });
+  const report = setInterval(() => {
+    if (handled === reported) return;
+    reported = handled;
+    process.send({ handled, last });
+  }, REPORT_MS);
+  return {
+    go: worker.release,
+    stop: () => {
+      clearInterval(report);
+      return worker.stop();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { AbstractConnector, type Cluster, Redis, type RedisOptions } from 'ioredis';
+import { createConnection, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { setTimeout as delay } from 'node:timers/promises';
+import { masterOf, refreshSlots } from './cluster-slots.js';
+import { clusterOptions, ownSettings, type ClusterSettings } from './connect.js';
+import { RedisConnection } from './redis-connection.js';
+
+const RETRY_MS = 50;
+
+/** The node does not serve the key any more, or not as a master. */
+const ELSEWHERE = /^(MOVED|ASK|READONLY|UNBLOCKED)\b/;
+
+/**
+ * One connection to one node of a cluster: the master of `key`, or any node where none is given. Whenever
+ * it connects anew, `through` is asked which node that is by now.
+ */
+export function nodeConnection(
+  through: RedisConnection,
+  spec: ClusterSettings | Cluster,
+  role: string,
+  key?: string,
+): RedisConnection {
+  const { redisOptions } = clusterOptions(spec);
+  const options = { ...redisOptions, ...ownSettings(role) };
+  class Connector extends NodeConnector {
+    constructor() {
+      super(options, () => findNode(through, key));
+    }
+  }
+  const reconnectOnError = (error: Error) => ELSEWHERE.test(error.message);
+  return new RedisConnection(() => new Redis({ ...options, reconnectOnError, Connector }), role);
+}
+
+/** The settings of the node's own connection, which have its address. */
+async function findNode(
+  through: RedisConnection,
+  key: string | undefined,
+): Promise<RedisOptions | undefined> {
+  const cluster = (await through.ready()) as Cluster;
+  await refreshSlots(cluster);
+  if (key !== undefined) return masterOf(cluster, key)?.options;
+  const nodes = cluster.nodes('all');
+  return nodes[Math.floor(Math.random() * nodes.length)]?.options;
+}
+
+/** Opens a socket to a node that has to be found first. */
+class NodeConnector extends AbstractConnector {
+  constructor(
+    { disconnectTimeout }: { disconnectTimeout: number },
+    private readonly find: () => Promise<RedisOptions | undefined>,
+  ) {
+    super(disconnectTimeout);
+  }
+
+  override async connect(): Promise<Socket> {
+    this.connecting = true;
+    const node = await this.found();
+    const { host = '127.0.0.1', port = 6379, family, tls } = node;
+    const address = { host, port, ...(family === undefined ? {} : { family }) };
+    const socket = tls
+      ? connectTls({ ...address, ...(tls as ConnectionOptions) })
+      : createConnection(address);
+    socket.once('error', (error) => (this.firstError = error));
+    this.stream = socket;
+    return socket;
+  }
+
+  /** ioredis gives up for good where a connector fails, so this one only does when it is told to. */
+  private async found(): Promise<RedisOptions> {
+    for (;;) {
+      const node = await this.find();
+      if (!this.connecting) throw new Error('Connection is closed.');
+      if (node) return node;
+      await delay(RETRY_MS);
+    }
+  }
+}

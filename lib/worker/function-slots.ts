@@ -1,0 +1,89 @@
+import type { Claim } from '../job/job-source.js';
+import type { HandlerBinding } from './job-handler.js';
+
+/** How much work may be claimed before there is a slot for it, in milliseconds of this function's runs. */
+const AHEAD_MS = 1;
+const MAX_AHEAD = 50;
+/** A longer run counts at once; shorter ones pull the estimate down by this part. */
+const FORGETTING = 1 / 16;
+
+/**
+ * One function's share of a worker: how many of its jobs run, and which are claimed and wait for a slot.
+ * Jobs are claimed ahead only while runs are known to be short, so that nobody's job waits behind a long one
+ * while another worker is free.
+ */
+export class FunctionSlots {
+  private running = 0;
+  private waiting: Claim[] = [];
+  private movedAt = 0;
+  /** Milliseconds a run takes. */
+  private duration = Infinity;
+
+  constructor(
+    readonly binding: HandlerBinding,
+    private readonly claimsAhead: boolean,
+  ) {}
+
+  /** How many jobs may be claimed now. */
+  get free(): number {
+    return Math.max(0, this.binding.limits.concurrency + this.ahead - this.running - this.waiting.length);
+  }
+
+  /** Whether the claim may begin at once; otherwise it waits for a slot. */
+  take(claim: Claim, now: number): boolean {
+    if (this.running < this.binding.limits.concurrency) {
+      this.running += 1;
+      return true;
+    }
+    if (this.waiting.length === 0) this.movedAt = now;
+    this.waiting.push(claim);
+    return false;
+  }
+
+  /** A run has ended. */
+  ended(duration: number): void {
+    this.running -= 1;
+    const known = this.duration !== Infinity && duration < this.duration;
+    this.duration = known ? this.duration + (duration - this.duration) * FORGETTING : duration;
+  }
+
+  /** The claim that waits longest, for the slot that has come free. */
+  next(now: number): Claim | undefined {
+    if (this.running >= this.binding.limits.concurrency) return undefined;
+    const claim = this.waiting.shift();
+    if (!claim) return undefined;
+    this.running += 1;
+    this.movedAt = now;
+    return claim;
+  }
+
+  /** Whether claims wait of which none has begun for `limit` milliseconds. */
+  isStuck(now: number, limit: number): boolean {
+    return this.waiting.length > 0 && now - this.movedAt >= limit;
+  }
+
+  get isWaiting(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  /** The claim is gone. False if it didn't wait. */
+  drop(claim: Claim): boolean {
+    const index = this.waiting.indexOf(claim);
+    if (index >= 0) this.waiting.splice(index, 1);
+    return index >= 0;
+  }
+
+  /**
+   * Those that wait, which are to go back: the newest first, so that the oldest is in front again in the end.
+   * None is claimed ahead until a run has ended.
+   */
+  giveUp(): Claim[] {
+    this.duration = Infinity;
+    return this.waiting.splice(0).reverse();
+  }
+
+  private get ahead(): number {
+    if (!this.claimsAhead) return 0;
+    return Math.min(MAX_AHEAD, Math.floor((this.binding.limits.concurrency * AHEAD_MS) / this.duration));
+  }
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { readOptions, UsageError } from '../../bench/harness/options.mjs';
+
+describe('the options of the benchmark', () => {
+  it.each([
+    ['an option there is not', ['--quik'], /--quik/],
+    ['two suites', ['peers', 'other'], /one suite, got peers, other/],
+    ['no rounds', ['--rounds', '0'], /--rounds to be a number above 0, got 0/],
+    ['half a round', ['--rounds', '1.5'], /--rounds to be a number above 0, got 1.5/],
+    ['a size that is no number', ['--scale', 'big'], /--scale to be a number above 0, got big/],
+  ])('refuse %s', (_, args, message) => {
+    const read = () => readOptions(args);
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(message);
+  });
+
+  it('ask for three full rounds of the peers, and for a chart in the documents, when nothing is said', () => {
+    const { svg, ...options } = readOptions([]);
+    expect(options).toEqual({
+      suite: 'peers',
+      only: undefined,
+      quick: false,
+      json: false,
+      rounds: 3,
+      scale: 1,
+    });
+    expect(svg).toMatch(/docs.bench\.svg$/);
+  });
+
+  it('give another suite a chart of its own', () => {
+    expect(readOptions(['qless']).svg).toMatch(/docs.bench-qless\.svg$/);
+  });
+
+  it.each([[['--quick']], [['--only', 'cost']], [['--scale', '0.5']], [['--rounds', '2']]])(
+    'leave the chart of the documents alone in a run that is not full: %j',
+    (args) => {
+      expect(readOptions(args).svg).toBeUndefined();
+      expect(readOptions([...args, '--svg', 'mine.svg']).svg).toBe('mine.svg');
+    },
+  );
+});

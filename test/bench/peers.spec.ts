@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Report } from '../../bench/harness/report.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The first run installs what it compares with. */
+const TIMEOUT_MS = 300_000;
+
+const OURS = 'gearmonkey';
+const OTHERS = ['bullmq', 'bee-queue'];
+
+function bench(...args: string[]) {
+  const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', ...args];
+  return promisify(execFile)(process.execPath, program, { cwd: ROOT, timeout: TIMEOUT_MS });
+}
+
+describe('the command of the benchmark', () => {
+  it.each([
+    ['a suite', ['nosuch'], 'Expected a suite of peers'],
+    ['a measurement', ['--only', 'cost,nosuch'], 'Expected --only to be of throughput, '],
+  ])(
+    'says which there are when it does not know %s',
+    async (_, args, message) => {
+      await expect(bench(...args)).rejects.toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(message),
+      });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('the benchmark of the peers, with a few jobs', () => {
+  let folder: string;
+  let report: Report;
+  let svg: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gearmonkey-bench-'));
+    const chart = join(folder, 'bench.svg');
+    const { stdout } = await bench('--json', '--rounds', '1', '--scale', '0.0005', '--svg', chart);
+    report = JSON.parse(stdout) as Report;
+    svg = await readFile(chart, 'utf8');
+  }, TIMEOUT_MS);
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const rows = () => report.sections.flatMap((section) => section.rows);
+
+  it('runs every measurement', () => {
+    expect(report.sections.map(({ name }) => name)).toEqual([
+      'throughput',
+      'latency',
+      'plain',
+      'cost',
+      'no-events',
+      'payload-1k',
+      'payload-50k',
+      'delay',
+      'processes',
+    ]);
+  });
+
+  it('yields a number of every contender for every row', () => {
+    for (const { key, values } of rows()) {
+      for (const [contender, value] of Object.entries(values)) {
+        // Systems other than Linux don't tell the time of a thread.
+        if (value === null && key === 'redisMainCpu') continue;
+        expect([key, contender, Number.isFinite(value?.median)]).toEqual([key, contender, true]);
+      }
+    }
+  });
+
+  it('compares us with everyone who was measured', () => {
+    for (const { key, values, ratios } of rows()) {
+      expect([key, Object.keys(ratios)]).toEqual([key, OTHERS.filter((other) => values[other])]);
+      for (const [other, { value }] of Object.entries(ratios)) {
+        expect(value).toBeCloseTo((values[OURS]?.median ?? NaN) / (values[other]?.median ?? NaN));
+      }
+    }
+    const alone = report.sections.filter(({ rows: own }) =>
+      own.every(({ ratios }) => Object.keys(ratios).length === 0),
+    );
+    expect(alone.map(({ name }) => name)).toEqual(['plain']);
+  });
+
+  it('holds what has a target against it', () => {
+    const judged = rows().filter(({ ratios, own }) =>
+      [own, ...Object.values(ratios)].some((verdict) => verdict?.met !== undefined),
+    );
+    expect(judged.map(({ key }) => key)).toEqual([
+      ...['enqueue', 'bulk', 'process1', 'process10', 'process100'],
+      ...['startP50', 'callP50', 'plainP50', 'redisCpu'],
+    ]);
+    expect(report.targets.of).toBe(15);
+  });
+
+  it('names the host, the versions, the persistence and the payload', () => {
+    expect(report.host).toMatchObject({ node: process.version, cores: expect.any(Number) });
+    expect(report.contenders.map(({ key }) => key)).toEqual([OURS, ...OTHERS]);
+    for (const { version } of report.contenders) expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(Object.keys(report.facts)).toEqual(['redis', 'persistence', 'network', 'payload', 'method']);
+    expect(report.facts['persistence']).toBe("none (save '', appendonly no, io-threads 1, maxmemory 0)");
+  });
+
+  it('draws a chart of them', () => {
+    expect(svg).toMatch(/^<svg /);
+    for (const { title } of report.contenders) expect(svg).toContain(`>${title}</text>`);
+    expect(svg).toContain('>Enqueue (jobs/s, more is better)</text>');
+  });
+});

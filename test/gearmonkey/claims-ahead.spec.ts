@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+const SHORT = 300;
+
+describe('Short jobs of a worker with one slot', () => {
+  const server = useRedis();
+  let actors: RedisActors;
+  let client: GearMonkeyClient;
+
+  beforeAll(() => {
+    actors = new RedisActors(server.url);
+    client = actors.client();
+  });
+  stopWorkersAfterEach();
+  afterAll(() => actors.close());
+
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+  const calls = async () => {
+    const [, count] = /cmdstat_evalsha:calls=(\d+)/.exec(await server.redis.info('commandstats')) ?? [];
+    return Number(count ?? 0);
+  };
+
+  it('run one after the other, in order, and several with each call', async () => {
+    const fn = server.fn();
+    const ran: number[] = [];
+    let running = 0;
+    let most = 0;
+    await client.runMany(fn, numbers(SHORT));
+    await server.redis.config('RESETSTAT');
+    await runWorker(actors.source(), fn, async (input) => {
+      most = Math.max(most, ++running);
+      ran.push(input as number);
+      await Promise.resolve();
+      running -= 1;
+    });
+    await until(() => ran.length === SHORT);
+    expect(ran).toEqual(numbers(SHORT));
+    expect(most).toBe(1);
+    expect(await calls()).toBeLessThan(SHORT);
+  });
+
+  it('go to another worker when one of them turns out long', async () => {
+    const fn = server.fn();
+    const [started, end] = [gate(), gate()];
+    const long = async (input: unknown) => {
+      if (input !== 'long') return 'of the first';
+      started.open();
+      await end.passed;
+      return 'late';
+    };
+    await client.runMany(fn, [...numbers(SHORT), 'long']);
+    await runWorker(actors.source(), fn, long);
+    await started.passed;
+    const after = await client.runMany(fn, numbers(20));
+    await runWorker(actors.source(), fn, () => 'of the other');
+    const outputs = await Promise.all(after.map((job) => job.result({ timeout: 20 })));
+    expect(new Set(outputs)).toEqual(new Set(['of the other']));
+    for (const job of after) await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
+    end.open();
+  });
+
+  it('may be cancelled while they wait for the slot', async () => {
+    const fn = server.fn();
+    const [held, go] = [gate(), gate()];
+    const ran: unknown[] = [];
+    await client.runMany(fn, numbers(SHORT));
+    await runWorker(actors.source(), fn, async (input) => {
+      ran.push(input);
+      if (input !== 'held') return;
+      held.open();
+      await go.passed;
+    });
+    await until(() => ran.length === SHORT);
+    const [, victim] = await client.runMany(fn, ['held', 'victim', 'last']);
+    await held.passed;
+    await expect(victim?.cancel()).resolves.toBe(true);
+    go.open();
+    await until(() => ran.includes('last'));
+    await expect(victim?.get()).resolves.toMatchObject({ error: { code: 'JOB_CANCELLED' } });
+  });
+
+  it('are given back at the front, in order, when the worker stops', async () => {
+    const fn = server.fn();
+    const [held, end] = [gate(), gate()];
+    await client.runMany(fn, numbers(SHORT));
+    let count = 0;
+    const { worker } = await runWorker(actors.source(), fn, async (input) => {
+      count += 1;
+      if (input !== 'held') return;
+      held.open();
+      await end.passed;
+    });
+    await until(() => count === SHORT);
+    const jobs = await client.runMany(fn, ['held', ...numbers(10)]);
+    await held.passed;
+    const stopped = worker.stop(20_000);
+    end.open();
+    await stopped;
+    const waiting = await server.redis.lrange(`queue:${fn}:normal`, 0, -1);
+    expect(waiting.reverse()).toEqual(jobs.slice(1).map(({ id }) => id));
+    const attempts = await Promise.all(waiting.map((id) => server.redis.hget(`job:${fn}:${id}`, 'attempts')));
+    expect(attempts.every((text) => text === null || text === '0')).toBe(true);
+  });
+});

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+describe("A plain client's job on idle workers", () => {
+  const server = useRedis();
+  let actors: RedisActors;
+
+  beforeAll(() => void (actors = new RedisActors(server.url)));
+  stopWorkersAfterEach();
+  afterAll(() => actors.close());
+
+  /** As the protocol has it: the event comes before the id is in its queue. */
+  async function submit(fn: string, input = 'x'): Promise<string> {
+    const id = String(await server.redis.incr(`uid:${fn}`));
+    await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', input);
+    await server.redis.publish(`channel:${fn}`, `create:${id}`);
+    await server.redis.lpush(`queue:${fn}:normal`, id);
+    return id;
+  }
+
+  const finished = (fn: string, id: string) =>
+    until(async () => (await server.redis.hget(`job:${fn}:${id}`, 'status')) === 'success');
+  const watchers = async (fn: string) =>
+    ((await server.redis.pubsub('NUMSUB', `channel:${fn}`)) as [string, number])[1];
+
+  async function workersWatch(fn: string, count: number) {
+    for (let i = 0; i < count; i++) await runWorker(actors.source(), fn, () => 'out');
+    // Each learns of plain clients from a job that it claims.
+    await until(async () => {
+      await finished(fn, await submit(fn));
+      return (await watchers(fn)) > 0;
+    });
+  }
+
+  it('is heard of by one of them, whatever their number', async () => {
+    const fn = server.fn();
+    await workersWatch(fn, 5);
+    for (let i = 0; i < 20; i++) await finished(fn, await submit(fn));
+    expect(await watchers(fn)).toBe(1);
+    await expect(server.redis.pttl(`watch:${fn}`)).resolves.toBeGreaterThan(0);
+  });
+
+  it('starts long before anybody would look for it', async () => {
+    const fn = server.fn();
+    await workersWatch(fn, 1);
+    const times = [];
+    for (let i = 0; i < 15; i++) {
+      const submitted = performance.now();
+      await finished(fn, await submit(fn));
+      times.push(performance.now() - submitted);
+    }
+    // The look comes once a second: half a second would be the median without somebody who watches.
+    expect(times.sort((a, b) => a - b)[7]).toBeLessThan(250);
+  });
+
+  it('is heard of by another when the one that watched is gone', async () => {
+    const fn = server.fn();
+    const { worker } = await runWorker(actors.source(), fn, () => 'out');
+    await finished(fn, await submit(fn));
+    await until(async () => (await watchers(fn)) === 1);
+    const watcher = await server.redis.get(`watch:${fn}`);
+    await worker.stop(0);
+    await expect(server.redis.exists(`watch:${fn}`)).resolves.toBe(0);
+    await expect(watchers(fn)).resolves.toBe(0);
+    await workersWatch(fn, 1);
+    await expect(server.redis.get(`watch:${fn}`)).resolves.not.toBe(watcher);
+  });
+
+  it('is not listened for where all clients are ours', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    await runWorker(actors.source(), fn, () => 'out');
+    const jobs = await client.runMany(fn, ['a', 'b', 'c']);
+    for (const { id } of jobs) await finished(fn, id);
+    await expect(watchers(fn)).resolves.toBe(0);
+    await expect(server.redis.exists(`watch:${fn}`)).resolves.toBe(0);
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { collect } from '../../../lib/gearmonkey/scripts.js';
+import { useRedis } from '../../support/use-redis.js';
+
+const server = useRedis();
+
+describe('collect.lua', () => {
+  it('refuses keys of the wrong type', async () => {
+    await server.redis.set('wake:string', 'x');
+    await expect(collect.run(server.redis, ['wake:string'])).rejects.toThrow('WRONGTYPE');
+  });
+
+  it('takes the markers that are set, and says which', async () => {
+    await server.redis.lpush('wake:b', '1');
+    await server.redis.lpush('wake:d', '1');
+    const markers = ['wake:a', 'wake:b', 'wake:c', 'wake:d'];
+    await expect(collect.run(server.redis, markers)).resolves.toEqual([1, 3]);
+    await expect(collect.run(server.redis, markers)).resolves.toEqual([]);
+  });
+});

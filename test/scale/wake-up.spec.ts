@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { RedisActors, submit } from '../gearmonkey/redis-rig.js';
+import { CommandTrace, type Traced } from '../support/command-trace.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { connectionsOf, type Connection } from './connections.js';
+
+const WORKERS = 100;
+/** To claim a job, to claim ahead of it, and to tell its outcome and hear that there is no other. */
+const TURNS_A_JOB = 3;
+
+describe(`${WORKERS} idle workers`, () => {
+  const server = useRedis();
+  const fn = 'fn';
+  let actors: RedisActors;
+  let client: GearMonkeyClient;
+  let trace: CommandTrace;
+  let runs = 0;
+
+  beforeAll(async () => {
+    actors = new RedisActors(server.url);
+    client = actors.client();
+    for (let i = 0; i < WORKERS; i++) await runWorker(actors.source(), fn, async () => (runs += 1));
+    await client.call(fn, 'the first of all: connections are open, scripts are loaded');
+    trace = await CommandTrace.start(server.redis);
+  });
+
+  afterAll(async () => {
+    trace.stop();
+    await stopWorkers();
+    actors.close();
+  });
+
+  /** What it took to run jobs that begin and end with all workers idle. */
+  async function effort(jobs: number, enqueue: () => Promise<unknown>): Promise<Effort> {
+    await until(() => allIdle(server.redis));
+    await trace.take();
+    const [before, since] = [runs, performance.now()];
+    await enqueue();
+    await until(() => runs === before + jobs, { message: `Not all of ${jobs} jobs were run` });
+    await until(() => allIdle(server.redis));
+    const commands = await trace.take();
+    const seconds = (performance.now() - since) / 1000;
+    return effortOf(commands, await connectionsOf(server.redis), Math.ceil(seconds) * WORKERS);
+  }
+
+  it('are not woken but one, for one job', async () => {
+    const { wakeUps, turns } = await effort(1, () => client.run(fn, 'x'));
+    expect(wakeUps).toBe(1);
+    expect(turns).toBeLessThanOrEqual(TURNS_A_JOB);
+  });
+
+  it.each([10, 100])('are woken once for each of %d jobs that come together', async (jobs) => {
+    const { wakeUps, turns } = await effort(jobs, () => client.runMany(fn, Array<string>(jobs).fill('x')));
+    // The lookout may look at just that time, and wake one more.
+    expect(wakeUps).toBeLessThanOrEqual(jobs + 2);
+    expect(turns).toBeLessThanOrEqual((jobs + 2) * TURNS_A_JOB);
+  });
+
+  it('are woken once for each of ten jobs that come one by one', async () => {
+    for (let job = 0; job < 10; job++) {
+      const { wakeUps, turns } = await effort(1, () => client.run(fn, 'x'));
+      expect(wakeUps).toBeLessThanOrEqual(2);
+      expect(turns).toBeLessThanOrEqual(2 * TURNS_A_JOB);
+    }
+  });
+
+  it('are hardly woken but one, for a job that a plain client enqueued', async () => {
+    const { wakeUps, turns } = await effort(1, () => submit(server.redis, fn, '"x"'));
+    expect(wakeUps).toBeLessThanOrEqual(2);
+    expect(turns).toBeLessThanOrEqual(2 * TURNS_A_JOB);
+  });
+
+  it('are woken about once for each of ten jobs of a plain client', async () => {
+    const { wakeUps, turns } = await effort(10, () =>
+      Promise.all(Array.from({ length: 10 }, () => submit(server.redis, fn, '"x"'))),
+    );
+    expect(wakeUps).toBeLessThanOrEqual(13);
+    expect(turns).toBeLessThanOrEqual(13 * TURNS_A_JOB);
+  });
+
+  it('begin a job of a plain client within 50 ms, half of the times at least', async () => {
+    const waits: number[] = [];
+    for (let job = 0; job < 15; job++) {
+      await until(() => allIdle(server.redis));
+      const before = runs;
+      const since = performance.now();
+      await submit(server.redis, fn, '"x"');
+      await until(() => runs > before);
+      waits.push(performance.now() - since);
+    }
+    expect(waits.toSorted((one, other) => one - other)[7]).toBeLessThan(50);
+  });
+
+  it('are hardly woken but one, for jobs that fall due one after the other', async () => {
+    const soon = Date.now() + 1500;
+    const { wakeUps, turns } = await effort(3, async () => {
+      for (const ms of [0, 300, 600]) await client.run(fn, 'x', { scheduled: new Date(soon + ms) });
+    });
+    // One each for the enqueue, for who knows of it by that, and for the lookout.
+    expect(wakeUps).toBeLessThanOrEqual(9);
+    expect(turns).toBeLessThanOrEqual(9 * TURNS_A_JOB);
+  });
+});
+
+interface Effort {
+  /** Markers that were set: each wakes one worker. */
+  readonly wakeUps: number;
+  /** Turns, without those that idle workers take when they have waited for a second. */
+  readonly turns: number;
+}
+
+/** @param waits how often idle workers may have waited for a second in vain */
+function effortOf(commands: readonly Traced[], connections: readonly Connection[], waits: number): Effort {
+  const blocking = new Set(
+    connections.filter(({ role }) => role === 'blocking').map(({ address }) => address),
+  );
+  const taken = commands.filter(({ name }) => name === 'turn');
+  const behindWaits = taken.filter(({ source }) => blocking.has(source)).length;
+  const wakeUps = commands.filter(({ name, args }) => name === 'lpush' && args[0] === 'wake:fn').length;
+  return { wakeUps, turns: taken.length - behindWaits + Math.max(wakeUps, behindWaits - waits) };
+}
+
+/** Whether all workers wait in their blocking call. */
+async function allIdle(redis: Redis): Promise<boolean> {
+  const connections = await connectionsOf(redis);
+  return connections.filter(({ cmd, blocked }) => blocked && cmd === 'blpop').length === WORKERS;
+}

@@ -1,0 +1,6 @@
+import { clientContract } from '../contract/client-contract.js';
+import { jobSourceContract } from '../contract/job-source-contract.js';
+import { clusterRig } from './cluster-rig.js';
+
+jobSourceContract('gearmonkey on a cluster', clusterRig);
+clientContract('gearmonkey on a cluster', clusterRig);

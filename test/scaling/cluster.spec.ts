@@ -1,0 +1,179 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { firstValueFrom } from 'rxjs';
+import { taggedKeysOf } from '../../lib/gearmonkey/hash-tags.js';
+import { toPlainConnection } from '../../lib/redis/plain-connection.js';
+import { claimOne, success } from '../contract/claiming.js';
+import { PythonActor, stopActors } from '../conformance/python-actor.js';
+import { RedisActors, subscriptions } from '../gearmonkey/redis-rig.js';
+import { gate } from '../support/gate.js';
+import { RedisCluster, type ClusterMember } from '../support/redis-cluster.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+
+const LEASE_MS = 1500;
+const FAILOVER_MS = 20_000;
+
+describe('on a cluster', () => {
+  let cluster: RedisCluster;
+  let redis: Cluster;
+  let actors: RedisActors;
+  let names = 0;
+  const newName = () => `fn-${++names}`;
+
+  beforeAll(async () => {
+    cluster = await RedisCluster.start();
+    redis = cluster.client();
+    actors = new RedisActors({ nodes: cluster.nodes }, true);
+  });
+  stopWorkersAfterEach();
+  afterEach(stopActors);
+  afterAll(async () => {
+    actors.close();
+    redis.disconnect();
+    await cluster.stop();
+  });
+
+  const urlOf = async (fn: string) => (await cluster.masterOf(taggedKeysOf(fn).jobs)).server.url;
+  const connections = async () => {
+    const lists = await Promise.all(cluster.members.map((member) => member.redis.call('CLIENT', 'LIST')));
+    const found = lists.flatMap((list) => [...String(list).matchAll(/ name=nestjs-gearmonkey:(\w+)/g)]);
+    const count = (role: string) => found.filter(([, name]) => name === role).length;
+    return { commands: count('commands'), blocking: count('blocking'), subscriber: count('subscriber') };
+  };
+
+  it('a plain worker, which writes the braces itself, runs what our client enqueues', async () => {
+    const fn = newName();
+    const worker = new PythonActor('worker', [await urlOf(fn), `{${fn}}`]);
+    await until(async () => (await worker.line()).ready);
+    const client = actors.client();
+    await expect(client.rollCall(fn)).resolves.toBe(1);
+    await expect(client.call(fn, 'shout', { timeout: 10 })).resolves.toBe('SHOUT');
+  });
+
+  it('our worker runs what a plain client enqueues, and ends its wait', async () => {
+    const fn = newName();
+    await runWorker(actors.source(), fn, (input) => `${String(input)}, done`);
+    const client = new PythonActor('client', [
+      await urlOf(fn),
+      `{${fn}}`,
+      'plain',
+      '--blocking',
+      '--rollcall',
+    ]);
+    await client.line();
+    const { job, lock } = await client.line();
+    expect(lock).not.toBeNull();
+    expect(job).toMatchObject({ status: 'success', output: '"plain, done"' });
+  });
+
+  it('a worker opens a connection to wait for each slot, and at most one a node for the rest', async () => {
+    const before = await connections();
+    const source = actors.source();
+    const functions = [...Array.from({ length: 12 }, newName), '{media}:cut', '{media}:scale'];
+    await source.open(functions);
+    const abort = new AbortController();
+    const claiming = source.claim(new Map(functions.map((fn) => [fn, 1])), abort.signal);
+    const opened = async () => {
+      const now = await connections();
+      return { ...now, blocking: now.blocking - before.blocking, commands: now.commands - before.commands };
+    };
+    await until(async () => (await opened()).blocking === 13);
+    expect((await opened()).commands).toBeLessThanOrEqual(cluster.members.length);
+    expect((await opened()).subscriber - before.subscriber).toBe(1);
+    abort.abort();
+    await claiming;
+    await source.close();
+    await until(async () => (await opened()).blocking === 0);
+  });
+
+  it("the settings of a Cluster are given to the keeper's thread, but for functions that say where nodes are", () => {
+    const given = (options: object) => {
+      const client = new Cluster(cluster.nodes, { lazyConnect: true, ...options });
+      const plain = toPlainConnection(client, 'keeper');
+      client.disconnect();
+      return plain;
+    };
+    expect(given({ redisOptions: { password: 'x' } })).toMatchObject({
+      nodes: cluster.nodes,
+      options: { redisOptions: { password: 'x', socketTimeout: 1500 } },
+    });
+    expect(given({ dnsLookup: () => undefined })).toBeUndefined();
+  });
+
+  it('a function whose slot moves to another master pauses, and goes on there', async () => {
+    const fn = newName();
+    const { wake } = taggedKeysOf(fn);
+    const client = actors.client();
+    await runWorker(actors.source(), fn, (input) => input);
+    await expect(client.call(fn, 'before', { timeout: 10 })).resolves.toBe('before');
+    const from = await cluster.masterOf(wake);
+    const to = (await cluster.masters()).find((member) => member !== from) as ClusterMember;
+    const move = await cluster.beginMove(wake, from, to);
+
+    const during = client.call(fn, 'during', { timeout: 20 });
+    const refused = async () => (await from.redis.info('errorstats')).includes('errorstat_TRYAGAIN');
+    await until(refused, { message: 'Nobody was asked to try again' });
+    await move.finish();
+    await expect(during).resolves.toBe('during');
+    await expect(client.call(fn, 'after', { timeout: 10 })).resolves.toBe('after');
+    await expect(client.get(fn, 1)).resolves.toMatchObject({ output: 'before' });
+  });
+
+  it('who waits learns of the end though the node that it listens on has died', async () => {
+    const fn = newName();
+    const [begun, end] = [gate(), gate()];
+    await runWorker(actors.source(), fn, async () => {
+      begun.open();
+      await end.passed;
+      return 'done';
+    });
+    const job = await actors.client().run(fn, 'x');
+    await begun.passed;
+    const result = job.result({ timeout: 60 });
+    const listened = await until(async () => {
+      const held = await Promise.all(cluster.members.map((member) => subscriptions(member.redis, `{${fn}}`)));
+      return cluster.members[held.indexOf(1)];
+    });
+    await listened.server.kill();
+    end.open();
+    await expect(result).resolves.toBe('done');
+
+    await listened.server.restart();
+    const isBack = async () => listened.redis.status === 'ready' && (await cluster.isWhole());
+    await until(isBack, { timeout: FAILOVER_MS, message: 'The cluster did not become whole again' });
+  });
+
+  it('leases are kept by the thread, waiters and watchers go on, when a master has failed', async () => {
+    const fn = newName();
+    const { leases } = taggedKeysOf(fn);
+    const source = actors.source({ lease: LEASE_MS, presence: LEASE_MS }, { keeper: true });
+    await source.open([fn]);
+    const client = actors.client();
+    const job = await client.run(fn, 'long');
+    const claim = await claimOne(source, fn);
+    const result = job.result({ timeout: 60 });
+    const expiry = async () => Number(await redis.zscore(leases, `${claim.id}:${claim.token}`));
+    const renewed = async () => {
+      const last = await expiry();
+      await until(async () => (await expiry()) > last, {
+        timeout: FAILOVER_MS,
+        message: 'It was not renewed',
+      });
+    };
+    await renewed();
+
+    const victim = await cluster.masterOf(leases);
+    const replica = await cluster.replicaOf(victim);
+    const events = firstValueFrom(client.events(fn));
+    await victim.server.kill();
+    const promoted = async () => (await replica.redis.role())[0] === 'master';
+    await until(promoted, { timeout: FAILOVER_MS, message: 'No failover' });
+
+    await renewed();
+    await expect(source.settle([success(claim, '"done"')])).resolves.toEqual([]);
+    await expect(result).resolves.toBe('done');
+    await expect(events).resolves.toMatchObject({ fn });
+    await source.close();
+  });
+});

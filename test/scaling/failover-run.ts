@@ -1,0 +1,210 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writtenJobs } from '../chaos/append-only-file.js';
+import { check, type Violation } from '../chaos/checker.js';
+import { nameOf } from '../chaos/fields.js';
+import { gather } from '../chaos/gather.js';
+import {
+  keyOf,
+  type Enqueued,
+  type Finish,
+  type History,
+  type Reading,
+  type Written,
+} from '../chaos/history.js';
+import { ATTEMPTS, HANDLED } from '../chaos/jobs.mjs';
+import { leftoverKeys, unfinished } from '../chaos/leftovers.js';
+import { Member, type Role, type Way } from '../chaos/processes.js';
+import { until } from '../support/until.js';
+import type { Setting } from './setting.js';
+
+export interface FailoverOptions {
+  readonly seed: number;
+  /** Jobs a second that each of two producers creates. */
+  readonly rate: number;
+  /** Milliseconds of load before the fault, and after it. */
+  readonly before: number;
+  readonly after: number;
+  /** Milliseconds between the replica's being cut off and the master's death: its lag. */
+  readonly lag: number;
+  /** More module options, of producers and workers. */
+  readonly module?: object;
+}
+
+export interface FailoverResult {
+  readonly history: History;
+  readonly violations: readonly Violation[];
+  /** When the replica was cut off, and when another master was there; in ms since 1970. */
+  readonly cut: number;
+  readonly killed: number;
+  readonly failedOver: number;
+  /** Acknowledged, and not there. */
+  readonly lost: readonly Enqueued[];
+  /** From the failover to the next start of a job on the new master. */
+  readonly resumed: number;
+  readonly folder: string;
+}
+
+const WORKERS = 3;
+const PRODUCERS = 2;
+const LEASE_MS = 2000;
+const MAX_STALLS = 3;
+const ENQUEUE_TIMEOUT_MS = 5000;
+const READY_MS = 30_000;
+const DRAIN_MS = 60_000;
+const COUNT_MS = 15_000;
+/** A part of the jobs that hold the event loop for longer than a lease: the keeper's thread is at work too. */
+const BLOCKING = 0.0005;
+export const FUNCTIONS: readonly string[] = Object.keys(HANDLED);
+const NO_WAY: Way = { url: '' };
+
+/** Load, a master that dies with its replica lagging behind, and the checker's verdict. */
+export async function runFailover(setting: Setting, options: FailoverOptions): Promise<FailoverResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-failover-'));
+  const module = { ...setting.module, ...options.module };
+  const settings = (role: Role, index: number, life: number) => ({
+    module,
+    lease: LEASE_MS,
+    ...(role === 'producer'
+      ? { seed: options.seed * 100 + index * 10 + life, rate: options.rate, blocking: BLOCKING }
+      : {}),
+  });
+  const members = (role: Role, count: number) =>
+    Array.from(
+      { length: count },
+      (_, i) => new Member(role, `${role}${i}`, NO_WAY, folder, (life) => settings(role, i, life)),
+    );
+  const [workers, producers] = [members('worker', WORKERS), members('producer', PRODUCERS)];
+  const finishes = listen(setting);
+  try {
+    for (const member of [...workers, ...producers]) member.start();
+    const ready = () => [...workers, ...producers].every((member) => member.isReady);
+    await until(ready, { timeout: READY_MS, message: `Not all processes have started, see ${folder}` });
+    const times = await fail(setting, options);
+    const history = await bringToEnd(setting, { workers, producers, finishes });
+    const verdict = { ...times, history, violations: check(history), lost: lostOf(history), folder };
+    return { ...verdict, resumed: resumedAfter(setting, history, times.failedOver) };
+  } finally {
+    await Promise.all([...workers, ...producers].map((member) => member.retire('SIGKILL')));
+    setting.ear.disconnect();
+  }
+}
+
+/** What a failed run's folder is kept for has been read. */
+export async function forget({ folder }: FailoverResult): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+}
+
+function listen({ ear, keysOf }: Setting): Finish[] {
+  const finishes: Finish[] = [];
+  const names = new Map(FUNCTIONS.map((fn) => [keysOf(fn).channel, fn]));
+  ear.on('message', (channel: string, message: string) => {
+    const [event, id = ''] = message.split(':');
+    if (event === 'finish') finishes.push({ fn: names.get(channel) ?? channel, id, at: Date.now() });
+  });
+  void ear.subscribe(...names.keys());
+  return finishes;
+}
+
+async function fail(setting: Setting, { before, lag, after }: FailoverOptions) {
+  await sleep(before);
+  if (lag > 0) await setting.cutReplica();
+  const cut = Date.now();
+  await sleep(lag);
+  const killed = Date.now();
+  await setting.failover();
+  const failedOver = Date.now();
+  await sleep(after);
+  return { cut, killed, failedOver };
+}
+
+interface Cast {
+  readonly workers: readonly Member<Way>[];
+  readonly producers: readonly Member<Way>[];
+  readonly finishes: readonly Finish[];
+}
+
+/** The fault is over: everything has to come to its end, and to the truth. */
+async function bringToEnd(setting: Setting, { workers, producers, finishes }: Cast): Promise<History> {
+  const { redis } = setting;
+  const names = FUNCTIONS.map((fn) => wireName(setting, fn));
+  await Promise.all(producers.map((producer) => producer.retire('SIGTERM')));
+  const drained = { timeout: DRAIN_MS, message: 'Jobs are left in queues or leases' };
+  await until(async () => (await unfinished(redis, names)) === 0, drained).catch(() => undefined);
+  const counts = await Promise.all(FUNCTIONS.map((fn) => countOf(setting, fn)));
+  const readings = await readAll(setting);
+  await sleep(LEASE_MS / 2);
+  const laterReadings = await readAll(setting);
+  await Promise.all(workers.map((worker) => worker.retire('SIGTERM')));
+  const masters = await setting.masters();
+  const left = async () => (await Promise.all(masters.map((master) => leftoverKeys(master.redis)))).flat();
+  await until(async () => (await left()).length === 0, { timeout: 5000 }).catch(() => undefined);
+  const cast = [...workers, ...producers];
+  return {
+    lease: LEASE_MS,
+    maxStalls: MAX_STALLS,
+    enqueueTimeout: ENQUEUE_TIMEOUT_MS,
+    attempts: ATTEMPTS,
+    ...gather(cast.flatMap(({ histories }) => histories)),
+    finishes,
+    firstReadings: readings,
+    readings,
+    laterReadings,
+    written: await written(setting),
+    counts,
+    leftovers: await left(),
+    plain: { takes: new Map(), repeated: new Set() },
+    crashes: cast.flatMap(({ crashes }) => crashes),
+  };
+}
+
+/** The name as it stands in keys. */
+function wireName({ keysOf }: Setting, fn: string): string {
+  return keysOf(fn).leases.slice('lease:'.length);
+}
+
+/** The count that is right, or the one that is still wrong when it should be. */
+async function countOf({ redis, keysOf }: Setting, fn: string): Promise<History['counts'][number]> {
+  const read = async () => Number(await redis.get(keysOf(fn).count));
+  await until(async () => (await read()) === WORKERS, { timeout: COUNT_MS }).catch(() => undefined);
+  return { fn, expected: WORKERS, seen: await read(), when: 'after the failover' };
+}
+
+async function readAll({ redis, keysOf }: Setting): Promise<Map<string, Reading>> {
+  const all = new Map<string, Reading>();
+  for (const fn of FUNCTIONS) {
+    const { ids, jobs } = keysOf(fn);
+    const last = Number((await redis.get(ids)) ?? 0);
+    const read = async (id: string) => ({ fn, id, fields: await redis.hgetall(jobs + id) });
+    for (const reading of await Promise.all(Array.from({ length: last }, (_, i) => read(String(i + 1))))) {
+      if (Object.keys(reading.fields).length > 0) all.set(keyOf(reading), reading);
+    }
+  }
+  return all;
+}
+
+/** The logs of those that are masters in the end have what has stayed of the one that died. */
+async function written(setting: Setting): Promise<Map<string, Written>> {
+  const names = new Map(FUNCTIONS.map((fn) => [wireName(setting, fn), fn]));
+  const all = new Map<string, Written>();
+  for (const { server } of await setting.masters()) {
+    for (const [key, job] of await writtenJobs(server.directory)) {
+      const [, wire = '', id = ''] = /^(.*)#(.*)$/s.exec(key) ?? [];
+      all.set(keyOf({ fn: names.get(wire) ?? wire, id }), job);
+    }
+  }
+  return all;
+}
+
+/** By what is in their inputs: ids may have been given a second time. */
+function lostOf({ enqueued, readings }: History): Enqueued[] {
+  const there = new Set([...readings.values()].map(({ fields }) => nameOf(fields)));
+  return enqueued.filter(({ n }) => !there.has(n));
+}
+
+function resumedAfter({ isHit }: Setting, { starts }: History, failedOver: number): number {
+  const later = starts.filter(({ fn, at }) => isHit(fn) && at >= failedOver).map(({ at }) => at);
+  return Math.min(...later) - failedOver;
+}

@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { defineJob } from '../../lib/job/job-definition.js';
+import type { Claim } from '../../lib/job/job-source.js';
+import { FunctionSlots } from '../../lib/worker/function-slots.js';
+import { bindHandler } from '../../lib/worker/job-handler.js';
+
+const slotsOf = (concurrency: number, claimsAhead = true) =>
+  new FunctionSlots(
+    bindHandler(defineJob('fn'), { concurrency }, () => undefined),
+    claimsAhead,
+  );
+
+const claim = (id: number): Claim => ({
+  fn: 'fn',
+  id: `${id}`,
+  token: 1,
+  input: new Uint8Array(),
+  attempts: 1,
+  stalls: 0,
+  options: {},
+});
+
+/** Runs of that many milliseconds. */
+function run(slots: FunctionSlots, ...durations: number[]): void {
+  for (const duration of durations) {
+    slots.take(claim(0), 0);
+    slots.ended(duration);
+  }
+}
+
+describe('FunctionSlots', () => {
+  let slots: FunctionSlots;
+  beforeEach(() => void (slots = slotsOf(2)));
+
+  it('offer one slot a run, as long as nothing is known of runs', () => {
+    expect(slots.free).toBe(2);
+    expect([slots.take(claim(1), 0), slots.take(claim(2), 0)]).toEqual([true, true]);
+    expect(slots.free).toBe(0);
+  });
+
+  it('offer more once runs are known to be short, for a millisecond of work and 50 at most', () => {
+    run(slots, 0.25);
+    expect(slots.free).toBe(2 + 8);
+    run(slots, ...Array<number>(200).fill(0.001));
+    expect(slots.free).toBe(2 + 50);
+  });
+
+  it('offer no more where the source takes none ahead', () => {
+    slots = slotsOf(2, false);
+    run(slots, 0.01, 0.01);
+    expect(slots.free).toBe(2);
+  });
+
+  it('offer no more as soon as one run was long, until many were short', () => {
+    run(slots, 0.1);
+    run(slots, 40);
+    expect(slots.free).toBe(2);
+    run(slots, 0.1);
+    expect(slots.free).toBe(2);
+    run(slots, ...Array<number>(100).fill(0.1));
+    expect(slots.free).toBeGreaterThan(2);
+  });
+
+  it('let claims wait beyond the concurrency, and begin in order', () => {
+    run(slots, 0.1);
+    const begun = [1, 2, 3, 4].map((id) => slots.take(claim(id), 0));
+    expect(begun).toEqual([true, true, false, false]);
+    expect(slots.next(0)).toBeUndefined();
+    slots.ended(0.1);
+    expect(slots.next(0)?.id).toBe('3');
+    expect(slots.next(0)).toBeUndefined();
+    slots.ended(0.1);
+    expect(slots.next(0)?.id).toBe('4');
+    expect(slots.isWaiting).toBe(false);
+  });
+
+  it('are stuck when no claim that waits has begun for a while', () => {
+    run(slots, 0.1);
+    expect(slots.isStuck(1000, 20)).toBe(false);
+    for (const id of [1, 2, 3, 4]) slots.take(claim(id), 100);
+    expect(slots.isStuck(119, 20)).toBe(false);
+    expect(slots.isStuck(120, 20)).toBe(true);
+    slots.ended(0.1);
+    slots.next(120);
+    expect(slots.isStuck(139, 20)).toBe(false);
+  });
+
+  it('give up what waits newest first, and take none ahead before the next run has ended', () => {
+    run(slots, 0.1);
+    for (const id of [1, 2, 3, 4]) slots.take(claim(id), 0);
+    expect(slots.giveUp().map(({ id }) => id)).toEqual(['4', '3']);
+    expect(slots.free).toBe(0);
+    slots.ended(0.1);
+    expect(slots.free).toBeGreaterThan(1);
+  });
+
+  it('forget a claim that is gone', () => {
+    run(slots, 0.1);
+    const [running, waiting] = [claim(1), claim(3)];
+    slots.take(running, 0);
+    slots.take(claim(2), 0);
+    slots.take(waiting, 0);
+    expect([slots.drop(running), slots.drop(waiting), slots.drop(waiting)]).toEqual([false, true, false]);
+  });
+});
