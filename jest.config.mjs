@@ -17,6 +17,7 @@ export default {
   },
   moduleNameMapper: {
     '^nestjs-gearmonkey$': '<rootDir>/lib/index.ts',
+    '^nestjs-gearmonkey/(\\w+)$': '<rootDir>/lib/$1/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   testTimeout: 30_000,

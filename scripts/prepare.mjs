@@ -82,8 +82,16 @@ function installServers() {
 }
 
 function build() {
-  const sources = ['lib', 'package.json', 'tsconfig.json', 'nest-cli.json', ...below('lib')];
-  if (modifiedAt('dist/index.js') > Math.max(...sources.map(modifiedAt))) return;
+  const sources = [
+    'lib',
+    'package.json',
+    'tsconfig.json',
+    'nest-cli.json',
+    'scripts/build-qless.mjs',
+    ...below('lib'),
+  ];
+  // The last thing that the build writes.
+  if (modifiedAt('dist/qless/legacy/workers.lua') > Math.max(...sources.map(modifiedAt))) return;
   console.log('prepare: building dist');
   if (!run('npm', ['run', 'build'])) fail('`npm run build` failed; see its output above.');
 }

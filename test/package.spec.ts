@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { builtScripts } from '../lib/qless/assemble.js';
 import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
 
 const LOCK = new URL('../package-lock.json', import.meta.url);
@@ -12,6 +14,9 @@ const PROJECT_TIMEOUT_MS = 120_000;
 const NOT_FOR_THE_ROOT =
   /node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|@nestjs\/(swagger|terminus|testing)|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
 
+/** Folders of their own: what the root shares with them lies elsewhere. */
+const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless)\//;
+
 /**
  * The same program as a module and as CommonJS: an app that ends by itself, with a typed handler whose
  * parameters, guard and request scope lean on Nest, and a global guard that does not hold for it.
@@ -21,6 +26,7 @@ import 'reflect-metadata';
 import { Inject, Injectable, Module, Scope, UseGuards, type CanActivate, type PipeTransform } from '@nestjs/common';
 import { APP_GUARD, NestFactory, REQUEST } from '@nestjs/core';
 import { CurrentJob, GearMonkeyClient, GearMonkeyModule, Input, OnFinish, Worker, defineJob, type RunningJob } from 'nestjs-gearmonkey';
+import { QlessClient, qless } from 'nestjs-gearmonkey/qless';
 
 const upper = defineJob<{ text: string }, string>('upper');
 const scoped = defineJob<null, string>('scoped');
@@ -82,6 +88,9 @@ async function main(): Promise<void> {
   const client = app.get(GearMonkeyClient);
   const outputs: string[] = [await client.call(upper, { text: 'ran' }), await client.call(scoped, null)];
   await app.close();
+  // Nothing connects until it is used.
+  new QlessClient({ connection: 'redis://127.0.0.1:1' }).close();
+  await qless({ connection: 'redis://127.0.0.1:1', queues: ['mail'] }).close();
   console.log([...outputs, ...order].join(', '));
 }
 void main();
@@ -122,10 +131,12 @@ describe('the package', () => {
       'package.json',
     ]);
     expect(files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/protocol.md']));
-    const scripts = (await readdir(new URL('../lib/gearmonkey/scripts', import.meta.url))).sort();
-    expect(files.filter((path) => path.endsWith('.lua')).sort()).toEqual(
-      scripts.map((name) => `dist/gearmonkey/scripts/${name}`),
-    );
+    const lib = fileURLToPath(new URL('../lib/', import.meta.url));
+    const sources = (await readdir(lib, { recursive: true }))
+      .filter((path) => path.endsWith('.lua'))
+      .map((path) => `dist/${path.replaceAll('\\', '/')}`);
+    const built = [...builtScripts().keys()].map((path) => `dist/qless/${path}`);
+    expect(files.filter((path) => path.endsWith('.lua')).sort()).toEqual([...sources, ...built].sort());
   });
 
   it.each(['12', '11'])(
@@ -155,6 +166,7 @@ describe('the package', () => {
       );
       expect(loaded).toEqual(expect.arrayContaining([expect.stringMatching(/node_modules\/ioredis\//)]));
       expect(loaded.filter((path) => NOT_FOR_THE_ROOT.test(path))).toEqual([]);
+      expect(loaded.filter((path) => OTHER_ENTRY_POINTS.test(path))).toEqual([]);
     },
     PROJECT_TIMEOUT_MS,
   );

@@ -4,9 +4,9 @@ import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, OnRevoked } from '../job/job-source.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
+import { LeaseKeeper, memberOf, type KeptGroup } from '../redis/lease-keeper.js';
 import type { PlainConnection } from '../redis/plain-connection.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { LeaseKeeper, memberOf } from './lease-keeper.js';
 import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
@@ -58,7 +58,7 @@ export class Holdings {
   add(claims: readonly Claim[]): void {
     for (const claim of claims) {
       this.claims.add(claim);
-      this.keeper?.hold(claim);
+      this.keeper?.hold(claim, claim.fn);
     }
   }
 
@@ -117,7 +117,7 @@ export class Holdings {
   }
 
   private keep(): void {
-    const { worker, lease, presence, keysOf } = this.options;
+    const { lease, presence } = this.options;
     const { keeper: connection } = this.connections;
     const interval = Math.min(lease, presence) / 4;
     if (!connection || this.keeperFailed) {
@@ -125,11 +125,23 @@ export class Holdings {
       return;
     }
     this.keeper ??= new LeaseKeeper(
-      { connection, worker, lease, presence, interval, keysOf },
+      { connection, interval },
       (fn, members) => this.revoke(fn, members, 'lost'),
       (error) => this.keepWithout(error),
     );
-    this.keeper.accept([...this.functions]);
+    this.keeper.accept([...this.functions].map((fn) => this.kept(fn)));
+  }
+
+  private kept(name: string): KeptGroup {
+    const { worker, lease, presence, keysOf } = this.options;
+    const { leases, count, workers } = keysOf(name);
+    const { sha, text } = scripts.renew;
+    const sign = { sha: scripts.presence.sha, text: scripts.presence.text };
+    return {
+      name,
+      renew: { script: { sha, text }, keys: [leases], args: ['', lease] },
+      beat: { script: sign, keys: [count, workers], args: ['', worker, presence] },
+    };
   }
 
   /** Without its thread the main thread keeps what is held, as long as no handler blocks it. */

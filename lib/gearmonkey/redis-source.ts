@@ -5,7 +5,7 @@ import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { Holdings, type HoldingsConnections } from './holdings.js';
-import { memberOf } from './lease-keeper.js';
+import { memberOf } from '../redis/lease-keeper.js';
 import { openWaker } from './cluster-waker.js';
 import { keysOf, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';

@@ -1,5 +1,5 @@
 import type { Claim, Outcome } from '../job/job-source.js';
-import { memberOf } from './lease-keeper.js';
+import { memberOf } from '../redis/lease-keeper.js';
 import { readJobOptions } from './run-options.js';
 import type { OutcomeArguments, TakenJob } from './scripts.js';
 

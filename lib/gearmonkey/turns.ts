@@ -5,7 +5,7 @@ import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
 import { isReply } from '../redis/redis-errors.js';
-import { memberOf } from './lease-keeper.js';
+import { memberOf } from '../redis/lease-keeper.js';
 import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 import { claimOf, toArguments, toClaim } from './turn-values.js';

@@ -31,7 +31,7 @@ export interface GearMonkeyInstance extends OnApplicationShutdown {
 interface Backend {
   readonly store: JobStore;
   readonly source: JobSource;
-  close(): void;
+  close(): void | Promise<void>;
 }
 
 /** @throws ConfigurationError, InvalidOptionError */
@@ -50,7 +50,7 @@ export function createInstance(
     shutdownTimeout: toMilliseconds('shutdownTimeout', options.shutdownTimeout ?? '10s'),
     onApplicationShutdown: async () => {
       await client.close();
-      close();
+      await close();
     },
   };
 }
@@ -62,7 +62,7 @@ function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLo
       `GearMonkeyModule "${name}" wants either \`connection\` or \`source\`. For a start without a server: forRoot({ connection: 'memory:' }).`,
     );
   }
-  if (source) return { store: foreignStore(name), source, close: () => undefined };
+  if (source) return { store: foreignStore(name), source, close: () => source.close() };
   if (typeof connection === 'string' && connection.startsWith('memory:'))
     return memoryBackend(connection, options);
   return redisBackend(connection as ConnectionSpec, options, log);

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Cluster, Redis } from 'ioredis';
+import { withIncludes } from './includes.js';
 
 type Argument = string | number | Uint8Array;
-type Arguments = readonly (Argument | readonly Argument[])[];
+export type Arguments = readonly (Argument | readonly Argument[])[];
 
 /** A Lua script and the types of its arguments and reply. */
 export interface Script<Args extends Arguments, Reply> {
@@ -13,29 +14,28 @@ export interface Script<Args extends Arguments, Reply> {
   run(redis: Redis | Cluster, keys: readonly string[], ...args: Args): Promise<Reply>;
 }
 
-const INCLUDE = /^-- include (\S+)$/gm;
-
-/**
- * `defineScript` for the Lua files of a folder. A line `-- include NAME` is replaced by that file.
- * Replies arrive with Buffers for strings; `decode` is the only place that casts.
- */
+/** `defineScript` for the Lua files of a folder, with their includes. */
 export function scriptsIn(folder: URL) {
-  const load = (name: string): string =>
-    readFileSync(new URL(`${name}.lua`, folder), 'utf8').replace(INCLUDE, (_, included: string) =>
-      load(included),
-    );
+  const read = (name: string): string => readFileSync(new URL(`${name}.lua`, folder), 'utf8');
 
   return function defineScript<Args extends Arguments, Reply>(
     name: string,
     decode: (reply: unknown) => Reply,
   ): Script<Args, Reply> {
-    const text = load(name);
-    const sha = createHash('sha1').update(text).digest('hex');
-    return {
-      text,
-      sha,
-      run: async (redis, keys, ...args) => decode(await evaluate(redis, { text, sha }, keys, args.flat())),
-    };
+    return scriptOf(withIncludes(read(name), read), decode);
+  };
+}
+
+/** Replies arrive with Buffers for strings; `decode` is the only place that casts. */
+export function scriptOf<Args extends Arguments, Reply>(
+  text: string,
+  decode: (reply: unknown) => Reply,
+): Script<Args, Reply> {
+  const sha = createHash('sha1').update(text).digest('hex');
+  return {
+    text,
+    sha,
+    run: async (redis, keys, ...args) => decode(await evaluate(redis, { text, sha }, keys, args.flat())),
   };
 }
 

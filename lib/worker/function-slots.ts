@@ -5,7 +5,7 @@ import type { HandlerBinding } from './job-handler.js';
 const AHEAD_MS = 1;
 const MAX_AHEAD = 50;
 /** A longer run counts at once; shorter ones pull the estimate down by this part. */
-const FORGETTING = 1 / 16;
+const FORGETTING = 1 / 4;
 
 /**
  * One function's share of a worker: how many of its jobs run, and which are claimed and wait for a slot.

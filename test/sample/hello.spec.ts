@@ -12,10 +12,10 @@ afterEach(stopSamples);
 
 describe('npm run sample', () => {
   it('names the samples there are', async () => {
-    const sample = new SampleProcess(['03-missing']);
+    const sample = new SampleProcess(['missing']);
     await expect(sample.result()).resolves.toMatchObject({
       code: 2,
-      errors: expect.stringContaining('Expected one of 01-hello, 02-progress-stream, demo'),
+      errors: expect.stringContaining('Expected one of 01-hello, 02-progress-stream, 03-qless, demo'),
     });
   });
 });

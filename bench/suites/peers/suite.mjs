@@ -48,7 +48,7 @@ const measurements = [
     run: ({ contender, addresses: { redis }, jobs }) =>
       throughput({
         ...{ contender, url: redis, redisUrl: redis, jobs, prefix: '', input: payloadOf(SMALL) },
-        counts: { enqueue: 60_000, bulk: 100_000, process1: 10_000, process10: 40_000, process100: 60_000 },
+        counts: { enqueue: 60_000, bulk: 100_000, process1: 30_000, process10: 40_000, process100: 60_000 },
       }),
   },
   {
@@ -105,7 +105,7 @@ const measurements = [
     run: ({ contender, addresses: { redis }, jobs }) =>
       throughput({
         ...{ contender, url: redis, redisUrl: redis, jobs, prefix: 'no-events-', input: payloadOf(SMALL) },
-        counts: { process1: 10_000, process10: 40_000, process100: 60_000 },
+        counts: { process1: 30_000, process10: 40_000, process100: 60_000 },
         events: false,
       }),
   },

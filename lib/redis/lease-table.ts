@@ -3,8 +3,8 @@ const SEGMENT_SIZE = 1024;
 
 /** Leases as numbers in memory that the keeper's thread sees too. A `token` of 0 marks a free row. */
 export interface LeaseSegment {
-  /** Where the function stands in the list of functions. */
-  readonly fn: Int32Array;
+  /** Where the group stands in the list of groups. */
+  readonly group: Int32Array;
   readonly id: Float64Array;
   /** Milliseconds since 1970 until which the lease is kept; Infinity for as long as it is held. */
   readonly deadline: Float64Array;
@@ -25,13 +25,13 @@ export class LeaseTable {
   constructor(private readonly onSegment: (segment: LeaseSegment) => void) {}
 
   /** `undefined` for an id that is no number: such a lease is to be kept by other means. */
-  hold(fn: number, id: string, token: number): LeaseRow | undefined {
+  hold(group: number, id: string, token: number): LeaseRow | undefined {
     const number = Number(id);
     if (!Number.isSafeInteger(number) || String(number) !== id) return undefined;
     if (this.free.length === 0) this.grow();
     const row = this.free.pop() as LeaseRow;
     const [segment, index] = this.at(row);
-    segment.fn[index] = fn;
+    segment.group[index] = group;
     segment.id[index] = number;
     segment.deadline[index] = Infinity;
     // Last: the thread takes a row with a token for whole.
@@ -57,7 +57,7 @@ export class LeaseTable {
   private grow(): void {
     const shared = (bytes: number) => new SharedArrayBuffer(SEGMENT_SIZE * bytes);
     const segment: LeaseSegment = {
-      fn: new Int32Array(shared(4)),
+      group: new Int32Array(shared(4)),
       id: new Float64Array(shared(8)),
       deadline: new Float64Array(shared(8)),
       token: new Float64Array(shared(8)),

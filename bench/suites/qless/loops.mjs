@@ -1,0 +1,131 @@
+import { median } from '../../harness/statistics.mjs';
+import { connect } from './forms.mjs';
+
+const PIPELINE = 100;
+const POPPED = 50;
+const PINGS_A_SLICE = 10_000;
+const SLICES = 10;
+const DATA = '{"n":1}';
+
+/**
+ * The original's jobs a second, measured with its own code on the machine on which ours are measured. No PING loop ran
+ * beside it, so this rate is borrowed: the median of this loop there, of which whole runs gave 220,000 to 350,000.
+ * The ratio is as uncertain as that; server time is not.
+ */
+const ORIGINAL = { ping: 290_000, putPipelined: 23_500, popComplete50: 9000 };
+
+/** What each kind of loop does with `count` jobs: put, or popped and completed. */
+const LOOPS = {
+  putSequential: async ({ call }, jobs) => {
+    for (const jid of jobs) await call(...putOf(jid));
+  },
+  putPipelined: async ({ pipeline }, jobs) => {
+    for (const part of partsOf(jobs, PIPELINE)) await pipeline(part.map(putOf));
+  },
+  popComplete1: async ({ call }, jobs) => {
+    for (let left = jobs.length; left > 0; left--) {
+      const [jid] = await popped(call, 1);
+      await call(...completeOf(jid));
+    }
+  },
+  popComplete50: async ({ call, pipeline }, jobs) => {
+    for (let left = jobs.length; left > 0; left -= POPPED) {
+      await pipeline((await popped(call, POPPED)).map(completeOf));
+    }
+  },
+  popCompleteMany: async ({ call }, jobs) => {
+    for (let left = jobs.length; left > 0; left -= POPPED) {
+      const pairs = (await popped(call, POPPED)).flatMap((jid) => [jid, DATA]);
+      await call('complete.many', Date.now() / 1000, 'worker', 'queue', ...pairs);
+    }
+  },
+};
+
+/**
+ * A round of these loops: jobs a second under their names, PINGs a second, and what a job costs the server in µs.
+ * Each is run in slices, by turns with the PING loop: a busy moment of the machine hits both.
+ */
+export async function loops({ contender, addresses, jobs }, names, full) {
+  const connection = await connect(contender, addresses.redis);
+  const figures = {};
+  try {
+    for (const name of names) {
+      await connection.redis.flushall('SYNC');
+      const slices = await run(connection, name, multipleOf(POPPED, jobs(full) / SLICES));
+      Object.assign(figures, figuresOf(name, slices.slice(1)));
+    }
+  } finally {
+    connection.redis.disconnect();
+  }
+  return figures;
+}
+
+/** The first slice warms up. */
+async function run(connection, name, count) {
+  const slices = [];
+  for (let slice = 0; slice <= SLICES; slice++) {
+    const jobs = Array.from({ length: count }, (_, index) => `${slice}-${index}`);
+    if (name.startsWith('pop')) await LOOPS.putPipelined(connection, jobs);
+    const before = await scriptMicroseconds(connection.redis);
+    const seconds = await timed(() => LOOPS[name](connection, jobs));
+    const server = ((await scriptMicroseconds(connection.redis)) - before) / count;
+    slices.push({ rate: count / seconds, server, ping: await pingRate(connection.redis) });
+  }
+  return slices;
+}
+
+function figuresOf(name, slices) {
+  const inPings = median(slices.map(({ rate, ping }) => rate / ping));
+  const original = ORIGINAL[name === 'popCompleteMany' ? 'popComplete50' : name];
+  return {
+    [name]: median(slices.map(({ rate }) => rate)),
+    [`${name}Ping`]: median(slices.map(({ ping }) => ping)),
+    [`${name}Server`]: median(slices.map(({ server }) => server)),
+    ...(original && { [`${name}OfOriginal`]: inPings / (original / ORIGINAL.ping) }),
+  };
+}
+
+async function pingRate(redis) {
+  const seconds = await timed(async () => {
+    for (let sent = 0; sent < PINGS_A_SLICE; sent += PIPELINE) {
+      const pipeline = redis.pipeline();
+      for (let i = 0; i < PIPELINE; i++) pipeline.ping();
+      await pipeline.exec();
+    }
+  });
+  return PINGS_A_SLICE / seconds;
+}
+
+/** What the server has spent in scripts. */
+async function scriptMicroseconds(redis) {
+  return Number(/cmdstat_evalsha:calls=\d+,usec=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+}
+
+function putOf(jid) {
+  return ['put', Date.now() / 1000, 'worker', 'queue', jid, 'klass', DATA, 0];
+}
+
+function completeOf(jid) {
+  return ['complete', Date.now() / 1000, jid, 'worker', 'queue', DATA];
+}
+
+async function popped(call, count) {
+  const jobs = JSON.parse(await call('pop', Date.now() / 1000, 'queue', 'worker', count));
+  return jobs.map(({ jid }) => jid);
+}
+
+function partsOf(list, size) {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, part) =>
+    list.slice(part * size, (part + 1) * size),
+  );
+}
+
+function multipleOf(size, count) {
+  return Math.max(1, Math.round(count / size)) * size;
+}
+
+async function timed(action) {
+  const started = performance.now();
+  await action();
+  return (performance.now() - started) / 1000;
+}

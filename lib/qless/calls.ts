@@ -1,0 +1,78 @@
+import type { Cluster, Redis } from 'ioredis';
+import { setTimeout as delay } from 'node:timers/promises';
+import { withDeadline } from '../job/deadline.js';
+import { ConnectionError } from '../job/server-errors.js';
+import { isTransientReply } from '../redis/redis-errors.js';
+import type { Arguments, Script } from '../redis/script.js';
+import type { QlessConnections } from './connections.js';
+import { toQlessError } from './errors.js';
+
+/** Seconds since 1970, or the server's clock. */
+type Now = number | '';
+type Call<Rest extends Arguments, Reply> = Script<readonly [now: Now, ...Rest], Reply>;
+
+const RETRY_MS = 50;
+
+export interface CallOptions {
+  /** Milliseconds that a call may take. */
+  readonly timeout: number;
+  /** Seconds since 1970. @default the server's clock */
+  readonly clock?: (() => number) | undefined;
+}
+
+/** Calls of a client: its clock, its deadline, and errors with a class. */
+export class QlessCalls {
+  constructor(
+    readonly connections: QlessConnections,
+    private readonly options: CallOptions,
+  ) {}
+
+  /** Asked again after a broken connection: only what may be done twice. */
+  ask<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
+    return this.inTime(
+      this.connections.commands.insist((redis) => this.send(redis, script, args), this.options.timeout),
+    );
+  }
+
+  /** Sent once: a connection that breaks leaves open whether it was done. */
+  tell<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
+    return this.inTime(this.once(script, args));
+  }
+
+  private async once<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, args: Rest): Promise<Reply> {
+    const until = performance.now() + this.options.timeout;
+    for (;;) {
+      const redis = await this.connections.commands.ready(Math.max(1, until - performance.now()));
+      try {
+        return await this.send(redis, script, args);
+      } catch (error) {
+        if (!isTransientReply(error) || performance.now() > until) throw error;
+        await delay(RETRY_MS);
+      }
+    }
+  }
+
+  private send<Rest extends Arguments, Reply>(
+    redis: Redis | Cluster,
+    script: Call<Rest, Reply>,
+    args: Rest,
+  ): Promise<Reply> {
+    return script.run(redis, [this.connections.prefix], this.options.clock?.() ?? '', ...args);
+  }
+
+  private async inTime<Reply>(reply: Promise<Reply>): Promise<Reply> {
+    const { timeout } = this.options;
+    const late = () => new ConnectionError('qless did not answer', `not within ${timeout} ms`);
+    try {
+      return await withDeadline(reply, timeout, late);
+    } catch (error) {
+      throw toQlessError('A call of qless', error);
+    }
+  }
+}
+
+/** Parts of a list, none longer than `size`. */
+export function chunksOf<T>(list: readonly T[], size: number): T[][] {
+  const parts = Math.ceil(list.length / size);
+  return Array.from({ length: parts }, (_, index) => list.slice(index * size, (index + 1) * size));
+}

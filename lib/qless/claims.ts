@@ -1,0 +1,24 @@
+import type { Claim } from '../job/job-source.js';
+import type { JobRecord } from './replies.js';
+
+/** A job that was popped at the time `token`. */
+export function toClaim(job: JobRecord, token: number): Claim {
+  const input = Buffer.from(job.data);
+  return { fn: job.klass, id: job.jid, token, input, ...attemptsOf(job), options: {} };
+}
+
+/** A job that was locked for this worker, which was never told what it is: to be given back. */
+export function orphan(jid: string, token: number): Claim {
+  return { fn: '', id: jid, token, input: Buffer.alloc(0), attempts: 1, stalls: 0, options: {} };
+}
+
+/**
+ * How often a job was begun since it was put, and how many of these attempts lost their lock, which the
+ * history tells as far as it goes back.
+ */
+function attemptsOf({ retries, remaining, history }: JobRecord): { attempts: number; stalls: number } {
+  const attempts = Math.max(1, retries - remaining + 1);
+  const put = history.findLastIndex(({ what }) => what === 'put');
+  const losses = history.slice(put + 1).filter(({ what }) => what === 'timed-out').length;
+  return { attempts, stalls: Math.min(losses, attempts - 1) };
+}

@@ -1,0 +1,60 @@
+import { ConfigurationError } from '../job/errors.js';
+import { ChannelHub } from '../redis/channel-hub.js';
+import { isCluster, type ConnectionSpec } from '../redis/connect.js';
+import { nodeConnection } from '../redis/node-connection.js';
+import { toPlainConnection, type PlainConnection } from '../redis/plain-connection.js';
+import { RedisConnection } from '../redis/redis-connection.js';
+
+/** Where a qless is. */
+export interface QlessServer {
+  /**
+   * A URL, ioredis options, a cluster's nodes, or an ioredis client whose settings are used (it is left open).
+   */
+  connection: ConnectionSpec;
+  /**
+   * What all keys and channels begin with. A cluster keeps those on one node whose prefix has a hash tag.
+   * @default 'ql:', and '{ql}:' on a cluster
+   */
+  prefix?: string;
+}
+
+/** Connections to one qless, opened when they are first needed. */
+export interface QlessConnections {
+  readonly prefix: string;
+  readonly commands: RedisConnection;
+  /** What another thread connects with. */
+  readonly keeper: PlainConnection | undefined;
+  /** A further one for calls that block. Whoever asks closes it. */
+  blocking(): RedisConnection;
+  hub(): ChannelHub;
+}
+
+/** @throws ConfigurationError */
+export function openConnections({ connection, prefix }: QlessServer): QlessConnections {
+  const commands = new RedisConnection(connection, 'qless');
+  const onCluster = isCluster(connection);
+  return {
+    prefix: checkPrefix(prefix ?? (onCluster ? '{ql}:' : 'ql:'), onCluster),
+    commands,
+    keeper: toPlainConnection(connection, 'qless-keeper'),
+    blocking: () => new RedisConnection(connection, 'qless-blocking'),
+    hub: () =>
+      new ChannelHub(
+        onCluster
+          ? nodeConnection(commands, connection, 'qless-subscriber')
+          : new RedisConnection(connection, 'qless-subscriber'),
+      ),
+  };
+}
+
+function checkPrefix(prefix: string, onCluster: boolean): string {
+  if (typeof prefix !== 'string' || !/^\S+$/.test(prefix)) {
+    throw new ConfigurationError("`prefix` of qless must be text without white space, such as 'ql:'.");
+  }
+  if (onCluster && !/\{[^}]+\}/.test(prefix)) {
+    throw new ConfigurationError(
+      `On a cluster the \`prefix\` of qless needs a hash tag, such as '{ql}:'. "${prefix}" has none.`,
+    );
+  }
+  return prefix;
+}

@@ -1,0 +1,161 @@
+import { messageOf } from '../job/errors.js';
+import type { Claim, OnRevoked } from '../job/job-source.js';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import { LeaseKeeper, memberOf } from '../redis/lease-keeper.js';
+import type { QlessConnections } from './connections.js';
+import { parsed } from './replies.js';
+import * as scripts from './source-scripts.js';
+
+export interface LocksOptions {
+  readonly worker: string;
+  /** Seconds, or '' for the heartbeat of each queue. */
+  readonly lock: number | '';
+  readonly onRevoked: OnRevoked;
+  readonly onProblem: (message: string) => void;
+}
+
+const DEFAULT_HEARTBEAT = 60;
+/** The configuration may be changed while locks are held. */
+const MAX_RENEW_MS = 5000;
+
+/** Milliseconds: a quarter of the shortest lock. */
+export function renewInterval(
+  config: Readonly<Record<string, string | number>>,
+  { lock, queues }: { readonly lock: number | ''; readonly queues: readonly string[] },
+): number {
+  const heartbeat = (queue: string) =>
+    Number(config[`${queue}-heartbeat`] ?? config['heartbeat'] ?? DEFAULT_HEARTBEAT);
+  const shortest = lock === '' ? Math.min(...queues.map(heartbeat)) : lock;
+  return Math.max(1, Math.min(MAX_RENEW_MS, (shortest * 1000) / 4));
+}
+
+/** A group of the keeper: all locks of a worker are renewed together. */
+const GROUP = 'locks';
+
+/** The locks a worker holds: renews them from a thread of its own, and hears when they are lost. */
+export class Locks {
+  private readonly claims = new Map<string, Claim>();
+  private keeper: LeaseKeeper | undefined;
+  private timer?: NodeJS.Timeout;
+  private unlisten: () => void = () => undefined;
+
+  constructor(
+    private readonly connections: QlessConnections,
+    private readonly hub: ChannelHub,
+    private readonly options: LocksOptions,
+  ) {}
+
+  /**
+   * Without a connection for the thread its caller is to call `renew`.
+   *
+   * @param interval milliseconds from one renewal to the next
+   */
+  async open(interval: number): Promise<void> {
+    this.keep(interval);
+    const { prefix } = this.connections;
+    this.unlisten = await this.hub.listen(`${prefix}w:${this.options.worker}`, {
+      message: (text) => this.hear(text),
+      resync: () => void this.check([...this.claims.values()]),
+    });
+  }
+
+  add(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      this.claims.set(memberOf(claim), claim);
+      this.keeper?.hold(claim, GROUP);
+    }
+  }
+
+  drop(claim: Claim): void {
+    if (this.claims.get(memberOf(claim)) === claim) this.claims.delete(memberOf(claim));
+    this.keeper?.drop(claim);
+  }
+
+  /** Keeps the lock until `deadline` only, in ms since 1970. */
+  limit(claim: Claim, deadline: number): void {
+    this.keeper?.limit(claim, deadline);
+  }
+
+  holds(jid: string): boolean {
+    return [...this.claims.values()].some(({ id }) => id === jid);
+  }
+
+  /** Extends locks from this thread; returns what is lost. */
+  async renew(claims: readonly Claim[]): Promise<Claim[]> {
+    if (claims.length === 0) return [];
+    const { commands, prefix } = this.connections;
+    const { worker, lock } = this.options;
+    const members = claims.map(memberOf);
+    const gone = new Set(
+      await commands.insist((redis) => scripts.renew.run(redis, [prefix], '', worker, lock, members)),
+    );
+    return claims.filter((claim) => gone.has(memberOf(claim)));
+  }
+
+  async close(): Promise<void> {
+    this.unlisten();
+    clearInterval(this.timer);
+    await this.keeper?.close();
+  }
+
+  private keep(interval: number): void {
+    const { keeper: connection, prefix } = this.connections;
+    const { worker, lock } = this.options;
+    if (!connection) return;
+    const { sha, text } = scripts.renew;
+    this.keeper = new LeaseKeeper(
+      { connection, interval },
+      (_, members) => this.revoke(members),
+      (error) => {
+        this.options.onProblem(
+          `The lease keeper's thread failed; locks are kept by the main thread: ${messageOf(error)}`,
+        );
+        this.keeper = undefined;
+        this.keepFromHere(interval);
+      },
+    );
+    this.keeper.accept([
+      { name: GROUP, renew: { script: { sha, text }, keys: [prefix], args: ['', worker, lock] } },
+    ]);
+  }
+
+  /** As long as no handler blocks this thread. */
+  private keepFromHere(interval: number): void {
+    this.timer = setInterval(() => void this.check([...this.claims.values()]), interval).unref();
+  }
+
+  /** An expired lock that nobody has taken yet is still ours: so it is asked for again before it is given up. */
+  private async check(claims: readonly Claim[]): Promise<void> {
+    if (!this.connections.commands.isReady) return;
+    try {
+      this.revoke((await this.renew(claims)).map(memberOf));
+    } catch (error) {
+      this.options.onProblem(`Renewing locks failed: ${messageOf(error)}`);
+    }
+  }
+
+  private hear(text: string): void {
+    const { event, jid } = readEvent(text);
+    const concerned = [...this.claims.values()].filter(({ id }) => id === jid);
+    if (event === 'canceled') this.revoke(concerned.map(memberOf), 'cancelled');
+    else if (concerned.length > 0) void this.check(concerned);
+  }
+
+  private revoke(members: readonly string[], why: 'lost' | 'cancelled' = 'lost'): void {
+    for (const member of members) {
+      const claim = this.claims.get(member);
+      if (!claim) continue;
+      this.drop(claim);
+      this.options.onRevoked(claim, why);
+    }
+  }
+}
+
+/** Anybody may publish on the channel. */
+function readEvent(text: string): { event?: unknown; jid?: unknown } {
+  try {
+    return parsed<{ event?: unknown; jid?: unknown } | null>(text) ?? {};
+  } catch {
+    return {};
+  }
+}

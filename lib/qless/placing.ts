@@ -1,0 +1,58 @@
+import { codecOf, write } from '../job/codec.js';
+
+/** How a job is put. What is not given stays as it was where the job is there. */
+export interface PutOptions {
+  /** @default a new one */
+  jid?: string;
+  /** Seconds until it may run. @default 0 */
+  delay?: number;
+  /** Higher runs first. @default 0 */
+  priority?: number;
+  tags?: readonly string[];
+  /** How often it may be begun again after the first time. @default 5 */
+  retries?: number;
+  /** Jids of jobs that must be complete before. */
+  depends?: readonly string[];
+}
+
+/** How a recurring job's jobs are put. */
+export interface RecurOptions {
+  /** @default a new one */
+  jid?: string;
+  /** Seconds from one to the next. */
+  interval: number;
+  /** Seconds until the first. @default 0 */
+  offset?: number;
+  /** @default 0 */
+  priority?: number;
+  tags?: readonly string[];
+  /** @default 0 */
+  retries?: number;
+  /** How many missed ones are made up for; 0 for all. @default 0 */
+  backlog?: number;
+}
+
+/** A part of a list. */
+export interface PageOptions {
+  /** @default 0 */
+  offset?: number;
+  /** @default 25 */
+  count?: number;
+}
+
+const json = codecOf('json');
+
+/** @throws NotSerializableError */
+export function dataText(klass: string, data: unknown): string {
+  return String(write(json, klass, 'input', data === undefined ? {} : data));
+}
+
+/** Names and values by turns, of those that were given; lists as JSON. */
+export function optionArguments(
+  options: Readonly<Record<string, number | string | readonly string[] | undefined>>,
+): (string | number)[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return [name, typeof value === 'object' ? JSON.stringify(value) : value];
+  });
+}

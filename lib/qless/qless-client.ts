@@ -1,0 +1,99 @@
+import { toMilliseconds, type Duration } from '../job/duration.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import { QlessCalls } from './calls.js';
+import { openConnections, type QlessConnections, type QlessServer } from './connections.js';
+import { QlessConfig } from './qless-config.js';
+import { QlessEvents } from './qless-events.js';
+import { QlessJobs } from './qless-jobs.js';
+import { QlessPopper, type PopperOptions } from './qless-popper.js';
+import { QlessQueue } from './qless-queue.js';
+import { QlessRecurring } from './qless-recurring.js';
+import { QlessWorkers } from './qless-workers.js';
+import type { Consistency, QueueCounts } from './replies.js';
+import * as scripts from './scripts.js';
+import { workerName } from './worker-name.js';
+
+export interface QlessClientOptions extends QlessServer {
+  /** Who pops, where nothing else is said. @default host, process id and a random part */
+  worker?: string;
+  /** How long a call may take, an outage included. @default '5s' */
+  timeout?: Duration;
+  /** Seconds since 1970, for all that this client does. @default the server's clock */
+  clock?: () => number;
+}
+
+/** Everything that qless can do, typed. One connection, a second for events, and one for each pop that waits. */
+export class QlessClient {
+  readonly jobs: QlessJobs;
+  readonly recurring: QlessRecurring;
+  readonly workers: QlessWorkers;
+  readonly config: QlessConfig;
+  readonly events: QlessEvents;
+  /** Who pops, where nothing else is said. */
+  readonly worker: string;
+  private readonly connections: QlessConnections;
+  private readonly calls: QlessCalls;
+  private readonly hub: ChannelHub;
+  private readonly idle: RedisConnection[] = [];
+  private readonly blocking = new Set<RedisConnection>();
+
+  /** @throws ConfigurationError, InvalidOptionError */
+  constructor({ worker = workerName(), timeout = '5s', clock, ...server }: QlessClientOptions) {
+    this.connections = openConnections(server);
+    this.calls = new QlessCalls(this.connections, { timeout: toMilliseconds('timeout', timeout), clock });
+    this.hub = this.connections.hub();
+    this.worker = worker;
+    this.jobs = new QlessJobs(this.calls);
+    this.recurring = new QlessRecurring(this.calls);
+    this.workers = new QlessWorkers(this.calls);
+    this.config = new QlessConfig(this.calls);
+    this.events = new QlessEvents(this.hub, this.connections.prefix);
+  }
+
+  queue(name: string): QlessQueue {
+    return new QlessQueue(this.calls, name, () => this.popper([name]));
+  }
+
+  queues(): Promise<QueueCounts[]> {
+    return this.calls.ask(scripts.queues);
+  }
+
+  /** Pops from several queues: in their order, or one of each in turn. */
+  popper(
+    queues: readonly string[],
+    options: Partial<Pick<PopperOptions, 'popping' | 'worker'>> = {},
+  ): QlessPopper {
+    const blocking = {
+      take: () => this.takeBlocking(),
+      giveBack: (connection: RedisConnection) => void this.idle.push(connection),
+    };
+    return new QlessPopper(this.calls, blocking, { queues, worker: this.worker, ...options });
+  }
+
+  /** What does not fit together, and with `resolve` puts it right. */
+  async checkConsistency({ resolve = false } = {}): Promise<Omit<Consistency, 'cursor'>> {
+    const problems = [];
+    let [checked, cursor] = [0, ''];
+    do {
+      const part = await this.calls.ask(scripts.checkConsistency, resolve ? 'resolve' : '', cursor);
+      checked += part.checked;
+      problems.push(...part.problems);
+      cursor = part.cursor;
+    } while (cursor !== '');
+    return { checked, problems };
+  }
+
+  /** Calls that are under way reject. */
+  close(): void {
+    this.hub.close();
+    for (const connection of this.blocking) connection.close();
+    this.connections.commands.close();
+  }
+
+  private takeBlocking(): RedisConnection {
+    const connection = this.idle.pop() ?? this.connections.blocking();
+    this.blocking.add(connection);
+    return connection;
+  }
+}

@@ -1,0 +1,26 @@
+import type { QlessCalls } from './calls.js';
+import * as scripts from './scripts.js';
+
+/** What all clients and workers of a qless share. */
+export class QlessConfig {
+  constructor(private readonly calls: QlessCalls) {}
+
+  /** Numbers are defaults; what was set is text. */
+  all(): Promise<Record<string, string | number>> {
+    return this.calls.ask(scripts.config);
+  }
+
+  /** Null where there is no such option. */
+  get(option: string): Promise<string | null> {
+    return this.calls.ask(scripts.getConfig, option);
+  }
+
+  set(option: string, value: string | number): Promise<void> {
+    return this.calls.ask(scripts.setConfig, option, value);
+  }
+
+  /** Back to its default. */
+  unset(option: string): Promise<void> {
+    return this.calls.ask(scripts.unsetConfig, option);
+  }
+}

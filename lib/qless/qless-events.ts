@@ -1,0 +1,62 @@
+import { Observable } from 'rxjs';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import { parsed } from './replies.js';
+
+/** What the core says of jobs; the other fields depend on the event. */
+export interface QlessEvent {
+  /** put, completed, advanced, failed, canceled, lock_lost, config_set … */
+  readonly event: string;
+  readonly jid?: string;
+  readonly [field: string]: unknown;
+}
+
+export type TrackedEvent =
+  'put' | 'popped' | 'completed' | 'failed' | 'stalled' | 'canceled' | 'track' | 'untrack';
+
+/** The core's channels as observables: cold, and one subscription a channel. Messages of an outage are missed. */
+export class QlessEvents {
+  constructor(
+    private readonly hub: ChannelHub,
+    private readonly prefix: string,
+  ) {}
+
+  /** Of all jobs, but not their being popped. */
+  log(): Observable<QlessEvent> {
+    return this.channel('log', toEvents);
+  }
+
+  /** What a worker is to know: jobs it lost, or that were cancelled. */
+  worker(name: string): Observable<QlessEvent> {
+    return this.channel(`w:${name}`, toEvents);
+  }
+
+  /** Jids of tracked jobs that this happens to. */
+  tracked(event: TrackedEvent): Observable<string> {
+    return this.channel(event, (jid) => [jid]);
+  }
+
+  private channel<T>(name: string, read: (text: string) => readonly T[]): Observable<T> {
+    return new Observable((subscriber) => {
+      const message = (text: string) => {
+        for (const event of read(text)) subscriber.next(event);
+      };
+      const listening = this.hub.listen(this.prefix + name, { message });
+      listening.catch((error: unknown) => subscriber.error(error));
+      return () =>
+        void listening.then(
+          (stop) => stop(),
+          () => undefined,
+        );
+    });
+  }
+}
+
+/** Nothing of what is no event: anybody may publish. */
+function toEvents(text: string): QlessEvent[] {
+  try {
+    const event = parsed<QlessEvent | null>(text);
+    return typeof event?.event === 'string' ? [event] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,117 @@
+import { chunksOf, type QlessCalls } from './calls.js';
+import { completeTogether } from './completing.js';
+import { QlessDependencyError, QlessError } from './errors.js';
+import type { PageOptions } from './placing.js';
+import { QlessJob, type CompleteOptions } from './qless-job.js';
+import type { JobState, Page } from './replies.js';
+import * as scripts from './scripts.js';
+
+/** Ids of one call: each is work that nobody else's call comes between. */
+const IDS_A_CALL = 200;
+/** Calls that are sent before the first is answered. */
+const PIPELINED = 100;
+
+/** Jobs by their jid, in whatever queue. */
+export class QlessJobs {
+  constructor(private readonly calls: QlessCalls) {}
+
+  async get(jid: string): Promise<QlessJob | null> {
+    const record = await this.calls.ask(scripts.get, jid);
+    return record && new QlessJob(this.calls, record);
+  }
+
+  /** Those that exist, in the order of the jids. */
+  async getMany(jids: readonly string[]): Promise<QlessJob[]> {
+    const found = chunksOf(jids, IDS_A_CALL).map((part) => this.calls.ask(scripts.multiget, part));
+    return (await Promise.all(found)).flat().map((record) => new QlessJob(this.calls, record));
+  }
+
+  /**
+   * Completes jobs that were popped: without `next` a hundred of a worker and queue in one call. For each its new
+   * state, or why it was refused.
+   *
+   * @throws ConnectionError
+   */
+  async completeMany(
+    jobs: readonly QlessJob[],
+    options: CompleteOptions = {},
+  ): Promise<(JobState | QlessError)[]> {
+    if (options.next === undefined) return completeTogether(this.calls, jobs, options.data);
+    const results: (JobState | QlessError)[] = [];
+    for (const part of chunksOf(jobs, PIPELINED))
+      results.push(...(await Promise.all(part.map((job) => job.complete(options).catch(refusal)))));
+    return results;
+  }
+
+  /**
+   * Deletes jobs; those without a job are ignored. Some hundred jids at a time, so of a longer list some may be gone
+   * when it fails.
+   *
+   * @throws QlessDependencyError when another job depends on one of them
+   */
+  async cancel(...jids: string[]): Promise<void> {
+    let left = chunksOf(jids, IDS_A_CALL);
+    while (left.length > 1) {
+      const refused = await this.cancelEach(left);
+      // Jobs that depend on each other in different parts go together.
+      if (refused.length === left.length) break;
+      left = refused;
+    }
+    if (left.length > 0) await this.calls.ask(scripts.cancel, left.flat());
+  }
+
+  /** Takes jobs from their workers; they are the next to be popped. @throws QlessStateError unless they run */
+  async timeout(...jids: string[]): Promise<void> {
+    for (const part of chunksOf(jids, IDS_A_CALL)) await this.calls.tell(scripts.timeout, part);
+  }
+
+  /** Jids of complete jobs, the latest first. */
+  complete({ offset = 0, count = 25 }: PageOptions = {}): Promise<string[]> {
+    return this.calls.ask(scripts.completeJobs, 'complete', offset, count);
+  }
+
+  /** How many have failed, by group. */
+  failures(): Promise<Record<string, number>> {
+    return this.calls.ask(scripts.failures);
+  }
+
+  /** The failed jobs of a group, the latest first. */
+  failed(group: string, { offset = 0, count = 25 }: PageOptions = {}): Promise<Page> {
+    return this.calls.ask(scripts.failed, group, offset, count);
+  }
+
+  /** Tracked jobs, and the jids of those that are gone. */
+  async tracked(): Promise<{ jobs: QlessJob[]; expired: string[] }> {
+    const { jobs, expired } = await this.calls.ask(scripts.tracked);
+    return { jobs: jobs.map((record) => new QlessJob(this.calls, record)), expired };
+  }
+
+  /** Jids of jobs with the tag, in the order in which they were tagged. */
+  tagged(tag: string, { offset = 0, count = 25 }: PageOptions = {}): Promise<Page> {
+    return this.calls.ask(scripts.tagged, 'get', tag, offset, count);
+  }
+
+  /** Tags of two jobs or more, the most used first. */
+  topTags({ offset = 0, count = 25 }: PageOptions = {}): Promise<string[]> {
+    return this.calls.ask(scripts.topTags, 'top', offset, count);
+  }
+
+  /** The parts that were refused because of a job in another part. */
+  private async cancelEach(parts: readonly string[][]): Promise<string[][]> {
+    const refused: string[][] = [];
+    for (const part of parts) {
+      try {
+        await this.calls.ask(scripts.cancel, part);
+      } catch (error) {
+        if (!(error instanceof QlessDependencyError)) throw error;
+        refused.push(part);
+      }
+    }
+    return refused;
+  }
+}
+
+function refusal(error: unknown): QlessError {
+  if (error instanceof QlessError) return error;
+  throw error;
+}

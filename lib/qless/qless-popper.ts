@@ -1,0 +1,82 @@
+import { InvalidOptionError } from '../job/errors.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { QlessCalls } from './calls.js';
+import { QlessJob } from './qless-job.js';
+import { QueueWaiter } from './queue-waiter.js';
+import * as scripts from './source-scripts.js';
+
+export interface PopOptions {
+  /** At most 250. @default 1 */
+  count?: number;
+  /** Seconds to wait for the first job. @default 0 */
+  wait?: number;
+  /** Ends the waiting. */
+  signal?: AbortSignal;
+}
+
+export interface PopperOptions {
+  readonly queues: readonly string[];
+  /** @default 'ordered' */
+  readonly popping?: 'ordered' | 'round-robin';
+  /** Who locks the jobs. */
+  readonly worker: string;
+}
+
+/** Connections for calls that block, kept for the next. */
+export interface BlockingConnections {
+  take(): RedisConnection;
+  giveBack(connection: RedisConnection): void;
+}
+
+/** Pops from several queues. */
+export class QlessPopper {
+  private first = 1;
+
+  constructor(
+    private readonly calls: QlessCalls,
+    private readonly blocking: BlockingConnections,
+    private readonly options: PopperOptions,
+  ) {}
+
+  /** @throws QlessArgumentError, InvalidOptionError, ConnectionError */
+  async pop({ count = 1, wait = 0, signal }: PopOptions = {}): Promise<QlessJob[]> {
+    if (!Number.isInteger(count) || count < 0)
+      throw new InvalidOptionError('count', count, 'a whole number, 0 or more');
+    if (!(wait >= 0)) throw new InvalidOptionError('wait', wait, 'seconds, 0 or more');
+    if (wait > 0 && count > 0) return this.await(count, wait, signal ?? new AbortController().signal);
+    return this.jobsOf(await this.claim(count));
+  }
+
+  private async await(count: number, wait: number, signal: AbortSignal): Promise<QlessJob[]> {
+    const connection = this.blocking.take();
+    const { prefix, commands } = this.calls.connections;
+    const waiter = new QueueWaiter({ prefix, commands, blocking: connection }, this.options.queues);
+    const until = performance.now() + wait * 1000;
+    try {
+      for (;;) {
+        const claimed = await this.claim(count, waiter);
+        const left = until - performance.now();
+        if (claimed.jobs.length > 0 || left <= 0 || signal.aborted) return this.jobsOf(claimed);
+        const { due } = claimed;
+        await waiter.wait(due === undefined ? left : Math.min(left, due * 1000), signal);
+      }
+    } finally {
+      await waiter.close();
+      this.blocking.giveBack(connection);
+    }
+  }
+
+  private async claim(count: number, waiter?: QueueWaiter): Promise<scripts.Claimed> {
+    const { queues, worker, popping = 'ordered' } = this.options;
+    const rows = queues.flatMap((queue) => [queue, 0, waiter?.hasToken(queue) ? '1' : '']);
+    const settings = [worker, '', popping, this.first, count, waiter ? '1' : '', ''] as const;
+    const claimed = await this.calls.tell(scripts.claim, ...settings, 0, [], rows);
+    this.first = claimed.first;
+    if (claimed.jobs.length === 0 && claimed.due !== 0) waiter?.registered();
+    return claimed;
+  }
+
+  private jobsOf({ jobs }: scripts.Claimed): QlessJob[] {
+    return jobs.map((record) => new QlessJob(this.calls, record));
+  }
+}

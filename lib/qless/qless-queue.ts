@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { chunksOf, type QlessCalls } from './calls.js';
+import {
+  dataText,
+  optionArguments,
+  type PageOptions,
+  type PutOptions,
+  type RecurOptions,
+} from './placing.js';
+import type { PopOptions, QlessPopper } from './qless-popper.js';
+import { QlessJob } from './qless-job.js';
+import type { QueueCounts, QueueStats } from './replies.js';
+import * as scripts from './scripts.js';
+
+/** A job to put. */
+export interface NewJob extends PutOptions {
+  klass: string;
+  /** Anything that has JSON. @default {} */
+  data?: unknown;
+}
+
+export type QueueState = 'running' | 'stalled' | 'scheduled' | 'depends' | 'recurring' | 'waiting';
+
+/** Calls that are sent before the first is answered. */
+const PIPELINED = 100;
+
+/** One queue. */
+export class QlessQueue {
+  constructor(
+    private readonly calls: QlessCalls,
+    readonly name: string,
+    private readonly popper: () => QlessPopper,
+  ) {}
+
+  /**
+   * Its jid. Without one of yours the job is put once, however often the connection breaks; with one, a job that is
+   * there is moved here and begins anew.
+   *
+   * @throws QlessArgumentError, NotSerializableError, ConnectionError
+   */
+  async put(klass: string, data?: unknown, { jid, delay = 0, ...options }: PutOptions = {}): Promise<string> {
+    const text = dataText(klass, data);
+    const rest = [klass, text, delay, optionArguments({ ...options })] as const;
+    if (jid !== undefined) return this.calls.tell(scripts.put, '', this.name, jid, ...rest);
+    const made = randomUUID().replaceAll('-', '');
+    await this.calls.ask(scripts.putAbsent, '', this.name, made, ...rest);
+    return made;
+  }
+
+  /** Whether it was put: not where there is a job of that jid, in whatever queue and state. */
+  async putAbsent(
+    jid: string,
+    klass: string,
+    data?: unknown,
+    { delay = 0, ...options }: Omit<PutOptions, 'jid'> = {},
+  ): Promise<boolean> {
+    const rest = [klass, dataText(klass, data), delay, optionArguments({ ...options })] as const;
+    return (await this.calls.tell(scripts.putAbsent, '', this.name, jid, ...rest)) !== null;
+  }
+
+  /** Their jids; a round trip for a hundred. @throws as `put`, and then some may have been put */
+  async putMany(jobs: readonly NewJob[]): Promise<string[]> {
+    const jids: string[] = [];
+    for (const part of chunksOf(jobs, PIPELINED)) {
+      const put = part.map(({ klass, data, ...options }) => this.put(klass, data, options));
+      jids.push(...(await Promise.all(put)));
+    }
+    return jids;
+  }
+
+  /**
+   * Up to `count` jobs, locked for the worker; none when there are none, after `wait` seconds.
+   *
+   * @throws QlessArgumentError, ConnectionError
+   */
+  pop(options?: PopOptions): Promise<QlessJob[]> {
+    return this.popper().pop(options);
+  }
+
+  /** What would be popped, at most 250. */
+  async peek(count = 1): Promise<QlessJob[]> {
+    const records = await this.calls.ask(scripts.peek, this.name, count);
+    return records.map((record) => new QlessJob(this.calls, record));
+  }
+
+  counts(): Promise<QueueCounts> {
+    return this.calls.ask(scripts.queue, this.name);
+  }
+
+  /** How many are locked, wait, or are scheduled. */
+  length(): Promise<number> {
+    return this.calls.ask(scripts.length, this.name);
+  }
+
+  /** Of the day that `date` is in. */
+  stats(date: Date = new Date()): Promise<QueueStats> {
+    return this.calls.ask(scripts.stats, this.name, date.getTime() / 1000);
+  }
+
+  /** Jids; those that wait and are scheduled in the order in which they come. */
+  jids(state: QueueState, { offset = 0, count = 25 }: PageOptions = {}): Promise<string[]> {
+    return this.calls.ask(scripts.jobs, state, this.name, offset, count);
+  }
+
+  /** Nothing is popped until `unpause`. */
+  pause(): Promise<void> {
+    return this.calls.ask(scripts.pause, [this.name]);
+  }
+
+  unpause(): Promise<void> {
+    return this.calls.ask(scripts.unpause, [this.name]);
+  }
+
+  /** Takes it off the list of queues; its jobs stay. */
+  forget(): Promise<void> {
+    return this.calls.ask(scripts.forgetQueues, [this.name]);
+  }
+
+  /** The oldest failed jobs of a group wait here, with all their retries, at most 250. How many. */
+  unfail(group: string, count = 25): Promise<number> {
+    return this.calls.tell(scripts.unfail, this.name, group, count);
+  }
+
+  /** Puts a job again and again; an existing one of that jid is changed. Its jid. @throws QlessArgumentError */
+  recur(
+    klass: string,
+    data: unknown,
+    { jid = randomUUID().replaceAll('-', ''), interval, offset = 0, ...options }: RecurOptions,
+  ): Promise<string> {
+    const text = dataText(klass, data);
+    const rest = ['interval', interval, offset, optionArguments({ ...options })] as const;
+    return this.calls.ask(scripts.recur, this.name, jid, klass, text, ...rest);
+  }
+}

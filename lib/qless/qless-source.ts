@@ -1,0 +1,238 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { withDeadline } from '../job/deadline.js';
+import { messageOf } from '../job/errors.js';
+import { ConnectionError } from '../job/server-errors.js';
+import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
+import type { ChannelHub } from '../redis/channel-hub.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import { isReply, isTransientReply } from '../redis/redis-errors.js';
+import { orphan, toClaim } from './claims.js';
+import type { QlessConnections } from './connections.js';
+import { Locks, renewInterval } from './locks.js';
+import { QueueWaiter } from './queue-waiter.js';
+import { deregisterWorkers, config as readConfig } from './scripts.js';
+import { Settler } from './settler.js';
+import * as scripts from './source-scripts.js';
+
+export interface QlessSourceOptions {
+  readonly queues: readonly string[];
+  readonly popping: 'ordered' | 'round-robin';
+  /** This worker's name among all. */
+  readonly worker: string;
+  /** Seconds, or '' for the heartbeat of each queue. */
+  readonly lock: number | '';
+  readonly onProblem: (message: string) => void;
+}
+
+const OPEN_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 3000;
+const RETRY_MS = 100;
+/** A worker that can't take what it was woken for wakes another, but not all of them again and again. */
+const PASS_MS = 1000;
+const MAX_NAMED = 1000;
+
+/** Jobs of a qless: functions are klasses. */
+export class QlessSource implements JobSource {
+  /** Known once it is open. */
+  renewInterval?: number;
+  private readonly functions = new Set<string>();
+  private readonly hub: ChannelHub;
+  private readonly blocking: RedisConnection;
+  private readonly waiter: QueueWaiter;
+  private readonly settler: Settler;
+  private readonly locks: Locks;
+  private readonly offsets: number[];
+  private readonly named = new Set<string>();
+  private onRevoked: OnRevoked = () => undefined;
+  private opening: Promise<void> | undefined;
+  private first = 1;
+  private passedAt = -Infinity;
+  /** A claim whose reply was lost may have locked jobs. */
+  private unsure = false;
+  private lastTurn?: Date;
+
+  constructor(
+    private readonly connections: QlessConnections,
+    private readonly options: QlessSourceOptions,
+  ) {
+    const { commands, prefix } = connections;
+    const { worker, lock, queues, onProblem } = options;
+    this.hub = connections.hub();
+    this.blocking = connections.blocking();
+    this.waiter = new QueueWaiter({ prefix, commands, blocking: this.blocking }, queues);
+    this.settler = new Settler(commands, prefix, worker);
+    const onRevoked: OnRevoked = (claim, why) => this.onRevoked(claim, why);
+    this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
+    this.offsets = queues.map(() => 0);
+  }
+
+  health(): SourceHealth {
+    const { commands } = this.connections;
+    commands.open();
+    const connected = commands.isReady && !this.blocking.isDown && !this.hub.isDown;
+    return { connected, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
+  }
+
+  open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
+    this.onRevoked = onRevoked;
+    for (const fn of functions) this.functions.add(fn);
+    this.opening ??= this.start();
+    return this.opening;
+  }
+
+  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+    let woken = false;
+    while (!signal.aborted) {
+      if (!(await this.reached(signal))) break;
+      const claimed = await this.ask(slots, woken);
+      if (claimed === undefined) continue;
+      if (claimed.jobs.length > 0) return this.begin(claimed);
+      woken = await this.waiter.wait(claimed.due === undefined ? Infinity : claimed.due * 1000, signal);
+    }
+    return [];
+  }
+
+  renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    return this.locks.renew(claims);
+  }
+
+  limit(claim: Claim, deadline: number): void {
+    this.locks.limit(claim, deadline);
+  }
+
+  async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    const { commands, prefix } = this.connections;
+    const { id, token } = claim;
+    const held = await commands.insist((redis) =>
+      scripts.progress.run(redis, [prefix], '', this.options.worker, id, token, dividend, divisor),
+    );
+    if (!held) this.locks.drop(claim);
+    return held;
+  }
+
+  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    const refused = await Promise.all(outcomes.map((outcome) => this.settleOne(outcome)));
+    return refused.flat();
+  }
+
+  async close(): Promise<void> {
+    try {
+      const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
+      if (this.opening && !this.connections.commands.isClosed)
+        await withDeadline(this.signOff(), CLOSE_TIMEOUT_MS, late);
+    } catch (error) {
+      this.options.onProblem(`The worker could not sign off: ${messageOf(error)}`);
+    } finally {
+      this.settler.close();
+      await this.locks.close();
+      this.hub.close();
+      this.blocking.close();
+      this.connections.commands.close();
+    }
+  }
+
+  private async start(): Promise<void> {
+    const { commands, prefix } = this.connections;
+    const config = await commands.insist((redis) => readConfig.run(redis, [prefix], ''), OPEN_TIMEOUT_MS);
+    const interval = renewInterval(config, this.options);
+    if (!this.connections.keeper) this.renewInterval = interval;
+    const late = () => new ConnectionError('Redis did not subscribe', `not within ${OPEN_TIMEOUT_MS} ms`);
+    await withDeadline(this.locks.open(interval), OPEN_TIMEOUT_MS, late);
+  }
+
+  private async signOff(): Promise<void> {
+    const { commands, prefix } = this.connections;
+    await this.waiter.close();
+    await this.giveOrphansBack();
+    await commands.insist((redis) => deregisterWorkers.run(redis, [prefix], '', [this.options.worker]));
+  }
+
+  /** False when the signal aborts before the server is reached. */
+  private async reached(signal: AbortSignal): Promise<boolean> {
+    const { commands } = this.connections;
+    if (commands.isReady) return true;
+    let stop = (): void => undefined;
+    const aborted = new Promise<boolean>((resolve) => {
+      stop = () => resolve(false);
+      signal.addEventListener('abort', stop);
+    });
+    const ready = commands.ready().then(() => true);
+    return Promise.race([ready, aborted]).finally(() => signal.removeEventListener('abort', stop));
+  }
+
+  /** Undefined when it is to be asked again. @throws what Redis says that waiting doesn't change */
+  private async ask(slots: Slots, woken: boolean): Promise<scripts.Claimed | undefined> {
+    try {
+      if (this.unsure) await this.giveOrphansBack();
+      return await this.take(slots, woken);
+    } catch (error) {
+      if (!isReply(error)) this.unsure = true;
+      else if (!isTransientReply(error)) throw error;
+      await delay(RETRY_MS);
+      return undefined;
+    }
+  }
+
+  private async take(slots: Slots, woken: boolean): Promise<scripts.Claimed> {
+    const { commands, prefix } = this.connections;
+    const { worker, lock, popping, queues } = this.options;
+    const count = [...slots.values()].reduce((sum, free) => sum + free, 0);
+    const passes = woken && performance.now() - this.passedAt > PASS_MS;
+    if (passes) this.passedAt = performance.now();
+    const rows = queues.flatMap((queue, index) => [
+      ...[queue, this.offsets[index] ?? 0],
+      this.waiter.hasToken(queue) ? '1' : '',
+    ]);
+    const claimed = await scripts.claim.run(
+      await commands.ready(),
+      [prefix],
+      '',
+      ...([worker, lock, popping, this.first, count, '1', passes ? '1' : ''] as const),
+      ...([slots.size, [...slots].flat(), rows] as const),
+    );
+    this.lastTurn = new Date();
+    this.first = claimed.first;
+    claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
+    if (claimed.jobs.length === 0 && claimed.due !== 0) this.waiter.registered();
+    this.tellOfStrangers(claimed.left);
+    return claimed;
+  }
+
+  private begin({ jobs, token }: scripts.Claimed): Claim[] {
+    const claims = jobs.map((job) => toClaim(job, token));
+    this.locks.add(claims);
+    return claims;
+  }
+
+  /** The lock is kept until its outcome has been taken. */
+  private async settleOne(outcome: Outcome): Promise<Claim[]> {
+    try {
+      return (await this.settler.settle(outcome)) ? [] : [outcome.claim];
+    } finally {
+      this.locks.drop(outcome.claim);
+    }
+  }
+
+  /** Jobs that are locked for this worker, which never heard of them. */
+  private async giveOrphansBack(): Promise<void> {
+    const { commands, prefix } = this.connections;
+    const redis = await commands.ready();
+    const jids = await redis.zrange(`${prefix}w:${this.options.worker}:jobs`, '0', '-1');
+    for (const id of jids.filter((jid) => !this.locks.holds(jid))) {
+      const token = Number(await redis.hget(`${prefix}j:${id}`, 'time'));
+      await this.settler.settle({ claim: orphan(id, token), status: 'released' });
+    }
+    this.unsure = false;
+  }
+
+  private tellOfStrangers(klasses: readonly string[]): void {
+    for (const klass of klasses) {
+      if (this.functions.has(klass) || this.named.has(klass) || this.named.size > MAX_NAMED) continue;
+      this.named.add(klass);
+      this.options.onProblem(
+        `Jobs of klass "${klass}" wait in ${this.options.queues.join(', ')}, and no handler here takes them. ` +
+          'They are left to other workers.',
+      );
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import type { QlessCalls } from './calls.js';
+import * as scripts from './scripts.js';
+
+/** Workers by their name. */
+export class QlessWorkers {
+  constructor(private readonly calls: QlessCalls) {}
+
+  /** Those that were seen of late, with how many jobs they have locked and lost. */
+  list(): Promise<{ name: string; jobs: number; stalled: number }[]> {
+    return this.calls.ask(scripts.workers);
+  }
+
+  /** Jids. */
+  get(name: string): Promise<{ jobs: string[]; stalled: string[] }> {
+    return this.calls.ask(scripts.worker, name);
+  }
+
+  /** Takes workers off the list; what they have locked stays locked. */
+  deregister(...names: string[]): Promise<void> {
+    return this.calls.ask(scripts.deregisterWorkers, names);
+  }
+}

@@ -1,0 +1,50 @@
+import { Logger } from '@nestjs/common';
+import { toMilliseconds, type Duration } from '../job/duration.js';
+import { InvalidOptionError } from '../job/errors.js';
+import type { JobSource } from '../job/job-source.js';
+import { openConnections, type QlessServer } from './connections.js';
+import { QlessSource } from './qless-source.js';
+import { workerName } from './worker-name.js';
+
+/** What `qless` takes. */
+export interface QlessOptions extends QlessServer {
+  /** Where jobs are taken from, in this order. */
+  queues: readonly string[];
+  /** `'ordered'`: from the next queue when the one before is empty. `'round-robin'`: one of each in turn. @default 'ordered' */
+  popping?: 'ordered' | 'round-robin';
+  /** This worker's name, which must be nobody else's. @default host, process id and a random part */
+  worker?: string;
+  /**
+   * How long a job is locked when its worker gives no more sign of life. It is renewed four times as often, from a
+   * thread of its own. @default the queue's heartbeat in qless' configuration, 60 seconds
+   */
+  lock?: Duration;
+}
+
+/**
+ * Jobs of a qless for the handlers of an instance: `GearMonkeyModule.forRoot({ name, source: qless({ … }) })`.
+ * `@Worker` takes the klass. Jobs of a klass without a handler are left where they are.
+ *
+ * @throws InvalidOptionError, ConfigurationError
+ */
+export function qless({ queues, popping = 'ordered', worker, lock, ...server }: QlessOptions): JobSource {
+  if (!Array.isArray(queues) || queues.length === 0 || queues.some(isNoName)) {
+    throw new InvalidOptionError('queues', queues, 'names of queues, one at least');
+  }
+  if (popping !== 'ordered' && popping !== 'round-robin') {
+    throw new InvalidOptionError('popping', popping, "'ordered' or 'round-robin'");
+  }
+  if (worker !== undefined && isNoName(worker)) throw new InvalidOptionError('worker', worker, 'a name');
+  const log = new Logger('qless');
+  return new QlessSource(openConnections(server), {
+    queues: [...new Set(queues)],
+    popping,
+    worker: worker ?? workerName(),
+    lock: lock === undefined ? '' : toMilliseconds('lock', lock) / 1000,
+    onProblem: (message) => log.warn(message),
+  });
+}
+
+function isNoName(name: unknown): boolean {
+  return typeof name !== 'string' || name === '';
+}

@@ -1,0 +1,142 @@
+/** Replies of the scripts as they are meant: the core writes empty lists as {}, and what is not there as false or ''. */
+
+export type JobState = 'waiting' | 'scheduled' | 'depends' | 'running' | 'stalled' | 'failed' | 'complete';
+
+/** An entry of a job's history; log messages have fields of their own. Times are seconds. */
+export interface HistoryItem {
+  readonly what: string;
+  readonly when: number;
+  readonly [field: string]: unknown;
+}
+
+export interface JobFailure {
+  readonly group: string;
+  readonly message: string;
+  readonly when: number;
+  readonly worker: string;
+}
+
+/** A job as the core knows it. `data` is the JSON that was put, byte for byte. */
+export interface JobRecord {
+  readonly jid: string;
+  readonly klass: string;
+  readonly state: JobState;
+  /** '' once complete. */
+  readonly queue: string;
+  /** '' unless it runs. */
+  readonly worker: string;
+  readonly tracked: boolean;
+  /** Higher runs first. */
+  readonly priority: number;
+  /** Seconds since 1970 when its lock ends; 0 without one. */
+  readonly expires: number;
+  readonly retries: number;
+  readonly remaining: number;
+  readonly data: string;
+  readonly tags: readonly string[];
+  readonly history: readonly HistoryItem[];
+  readonly failure: JobFailure | null;
+  readonly spawnedFrom: string | null;
+  readonly dependents: readonly string[];
+  readonly dependencies: readonly string[];
+}
+
+export interface RecurringRecord {
+  readonly jid: string;
+  readonly klass: string;
+  readonly queue: string;
+  readonly priority: number;
+  /** In seconds. */
+  readonly interval: number;
+  readonly retries: number;
+  /** How many jobs it has put. */
+  readonly count: number;
+  readonly data: string;
+  readonly tags: readonly string[];
+  readonly backlog: number;
+}
+
+export interface QueueCounts {
+  readonly name: string;
+  readonly waiting: number;
+  readonly stalled: number;
+  readonly running: number;
+  readonly scheduled: number;
+  readonly depends: number;
+  readonly recurring: number;
+  readonly paused: boolean;
+}
+
+/** Of jobs' times in seconds: `std` is that of a sample; bins of a second (60), a minute (59), an hour (23), a day (6). */
+export interface Summary {
+  readonly count: number;
+  readonly mean: number;
+  readonly std: number;
+  readonly histogram: readonly number[];
+}
+
+export interface QueueStats {
+  readonly retries: number;
+  readonly failed: number;
+  readonly failures: number;
+  readonly wait: Summary;
+  readonly run: Summary;
+}
+
+export interface Page {
+  readonly total: number;
+  readonly jobs: readonly string[];
+}
+
+export interface Consistency {
+  readonly checked: number;
+  readonly problems: readonly { readonly what: string; readonly key: string; readonly id: string }[];
+  /** To go on with; '' at the end. */
+  readonly cursor: string;
+}
+
+type Fields = Record<string, unknown>;
+
+/** The only place that casts: what the core wrote has the shape that its contract says. */
+export function parsed<T>(reply: unknown): T {
+  return JSON.parse(String(reply)) as T;
+}
+
+export function list<T>(value: unknown): T[] {
+  return Array.isArray(value) ? (value as T[]) : [];
+}
+
+export function strings(reply: unknown): string[] {
+  return list<unknown>(reply).map(String);
+}
+
+export const text = (reply: unknown): string => String(reply);
+export const count = (reply: unknown): number => Number(reply);
+export const nothing = (): void => undefined;
+
+export function jobRecord(fields: Fields): JobRecord {
+  const { spawned_from_jid: parent, failure, ...job } = fields;
+  const failed = failure as Partial<JobFailure>;
+  return {
+    ...(job as unknown as JobRecord),
+    tags: list(job['tags']),
+    history: list(job['history']),
+    dependents: list(job['dependents']),
+    dependencies: list(job['dependencies']),
+    failure: failed.group === undefined ? null : (failed as JobFailure),
+    spawnedFrom: typeof parent === 'string' ? parent : null,
+  };
+}
+
+export const jobRecords = (reply: unknown): JobRecord[] => list<Fields>(parsed(reply)).map(jobRecord);
+
+export function recurringRecord(reply: unknown): RecurringRecord | null {
+  if (reply === null) return null;
+  const { tags, state: _, ...job } = parsed<Fields>(reply);
+  return { ...(job as unknown as RecurringRecord), tags: list(tags) };
+}
+
+export function page(reply: unknown): Page {
+  const { total, jobs } = parsed<Fields>(reply);
+  return { total: Number(total), jobs: strings(jobs) };
+}

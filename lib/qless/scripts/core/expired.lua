@@ -1,0 +1,59 @@
+-- include events
+-- include tracked
+-- include lock-lost
+-- include job
+-- include counters
+-- include failing
+--- Tells the owner of a lock that it has expired.
+local function warn(jid, queue, worker, now)
+  if is_tracked(jid) then tell('stalled', jid) end
+  remember(jid, now, '"timed-out"')
+  lock_lost(jid, worker)
+  count_stat(queue, now, 'retries', 1)
+end
+
+local function exhaust(jid, queue, worker, now, failure)
+  redis.call('ZREM', ql .. 'q:' .. queue .. '-locks', jid)
+  local group = 'failed-retries-' .. queue
+  local message = 'Job exhausted retries in queue "' .. queue .. '"'
+  local last = decoded(failure).message
+  if last and redis.call('HGET', ql .. 'config', 'exhausted-keeps-message') == '1' then
+    message = message .. ': ' .. last
+  end
+  file_failure(jid, queue, group, message, worker, now)
+  if is_tracked(jid) then tell('failed', jid) end
+  say('log', '{"message":' .. quote(message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
+    .. ',"event":"failed","worker":' .. quote(worker) .. '}')
+end
+
+--- Of jobs whose lock has expired, those that may be handed out again, and how many were given grace instead.
+local function take_expired(queue, jids, now, grace)
+  local jobs, extended = {}, 0
+  for _, jid in ipairs(jids) do
+    local key = ql .. 'j:' .. jid
+    local job, worker = read_job(jid), ''
+    if job then worker = job[5] or '' end
+    redis.call('ZREM', ql .. 'w:' .. worker .. ':jobs', jid)
+    local warned = redis.call('HGET', key, 'grace') == '1'
+    if job and (grace <= 0 or not warned) then warn(jid, queue, worker, now) end
+    if not job then
+      redis.call('ZREM', ql .. 'q:' .. queue .. '-locks', jid)
+      redis.log(redis.LOG_WARNING, 'qless: locked job ' .. jid .. ' of queue ' .. queue .. ' has no hash')
+    elseif grace > 0 and not warned then
+      redis.call('HSET', key, 'grace', 1)
+      redis.call('ZADD', ql .. 'q:' .. queue .. '-locks', now + grace, jid)
+      extended = extended + 1
+    else
+      local remaining = math.floor(tonumber(job[9]) or 0) - 1
+      redis.call('HDEL', key, 'grace')
+      redis.call('HSET', key, 'remaining', remaining)
+      if remaining < 0 then
+        exhaust(jid, queue, worker, now, job[12])
+      else
+        job[9] = remaining
+        jobs[#jobs + 1] = job
+      end
+    end
+  end
+  return jobs, extended
+end

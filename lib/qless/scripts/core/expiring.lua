@@ -1,0 +1,22 @@
+-- include arguments
+--- What the configuration asks for beyond the original: dependents that go on, and failures that expire.
+local function after_failure(jid, group, now)
+  local wishes = redis.call('HMGET', ql .. 'config', 'unlock-on-failure', 'failed-history')
+  if wishes[1] == '1' then
+    -- include unlocking
+    unlock_dependents(jid, now, UNLOCKED_A_CALL)
+  end
+  local history = tonumber(wishes[2])
+  if not history then return end
+  -- include deleting
+  local key = ql .. 'f:' .. group
+  for _ = 1, 100 do
+    local oldest = redis.call('LINDEX', key, -1)
+    if not oldest or oldest == jid then return end
+    local failure = json(redis.call('HGET', ql .. 'j:' .. oldest, 'failure') or '{}')
+    if (tonumber(failure and failure.when) or 0) > now - history then return end
+    if redis.call('EXISTS', ql .. 'j:' .. oldest .. '-dependents') == 1 then return end
+    redis.call('RPOP', key)
+    delete_jobs({ oldest })
+  end
+end

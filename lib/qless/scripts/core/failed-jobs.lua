@@ -1,0 +1,2 @@
+--- The jobs of a group of failures: their jids.
+local failed_jobs = cjson.encode

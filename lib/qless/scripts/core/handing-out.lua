@@ -1,0 +1,37 @@
+-- include events
+-- include history
+-- include samples
+-- include jobs-reply
+-- include linked
+-- include stamp
+--- Locks jobs, as `read_job` reads them, for the worker until `expires`. Returns them as JSON, one by one.
+local function hand_out(queue, jobs, worker, expires, cap)
+  local expiry = string.format('%.17g', expires)
+  local jids, waits, locks, texts = {}, {}, {}, {}
+  for i, job in ipairs(jobs) do
+    jids[i] = job[1]
+    waits[i] = now - (tonumber(job[14]) or now)
+    locks[2 * i - 1], locks[2 * i] = expiry, job[1]
+  end
+  local tracked, linked = redis.call('ZMSCORE', ql .. 'tracked', unpack(jids)), any_linked(jids)
+  local popped = '"popped",{"worker":' .. quote(worker) .. '}'
+  local moment = string.format('%.0f', math.floor(now))
+  for i, job in ipairs(jobs) do
+    local jid = job[1]
+    remember(jid, moment, popped, cap)
+    redis.call('HSET', ql .. 'j:' .. jid, 'worker', worker, 'expires', expiry, 'state', 'running', 'time', stamp)
+    job[3], job[5], job[7] = 'running', worker, expires
+    if tracked[i] then tell('popped', jid) end
+    texts[i] = job_text(job, tracked[i] ~= false, linked)
+  end
+  redis.call('ZADD', ql .. 'q:' .. queue .. '-locks', unpack(locks))
+  redis.call('ZADD', ql .. 'w:' .. worker .. ':jobs', unpack(locks))
+  record('wait', queue, now, waits)
+  return texts
+end
+
+--- A job that waits, and whose hash is gone: nobody has cancelled it.
+local function missing(jid, queue)
+  if is_cancelling(jid) then return end
+  redis.log(redis.LOG_WARNING, 'qless: waiting job ' .. jid .. ' of queue ' .. queue .. ' has no hash')
+end

@@ -1,0 +1,3 @@
+-- include job-text
+--- The reply for several jobs.
+local jobs_reply = jobs_text

@@ -1,0 +1,2 @@
+--- A string as JSON.
+local quote = cjson.encode

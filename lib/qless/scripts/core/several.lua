@@ -1,0 +1,18 @@
+-- include job-text
+-- include linked
+--- The JSON of those of a list that exist, and their jids.
+local function texts_of(jids)
+  local texts, found = {}, {}
+  for from = 1, #jids, 1000 do
+    local part = { unpack(jids, from, math.min(from + 999, #jids)) }
+    local tracked, linked = redis.call('ZMSCORE', ql .. 'tracked', unpack(part)), any_linked(part)
+    for i, jid in ipairs(part) do
+      local job = read_job(jid)
+      if job then
+        texts[#texts + 1] = job_text(job, tracked[i] ~= false, linked)
+        found[jid] = true
+      end
+    end
+  end
+  return texts, found
+end

@@ -1,0 +1,3 @@
+-- include job-text
+--- The reply for several jobs.
+local function jobs_reply(texts) return texts end

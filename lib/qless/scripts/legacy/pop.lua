@@ -1,0 +1,11 @@
+--[=[
+  Pop(1, queue, worker, count, now)
+
+  Returns a list of jobs, each JSON.
+]=]
+-- include prefix
+-- include left-over
+-- include time
+expect_keys(1, 'Pop')
+local now, args = time_at(3, 'Pop'), { KEYS[1], ARGV[1], ARGV[2] }
+-- include verbs/pop

@@ -1,0 +1,11 @@
+--[=[
+  Retry(0, jid, queue, worker, now, [delay])
+
+  Returns the retries that remain, or nil where the worker has not the job.
+]=]
+-- include prefix
+-- include left-over
+-- include time
+expect_keys(0, 'Retry')
+local now, args = time_at(4, 'Retry'), { ARGV[1], ARGV[2], ARGV[3], ARGV[5] }
+-- include verbs/retry

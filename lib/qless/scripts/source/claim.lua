@@ -1,0 +1,175 @@
+--[=[
+  claim <now> worker lock popping first count wait passes klasses (klass slots)… (queue offset has)…
+
+  Hands jobs of several queues out, 250 at most: `ordered`, from the next queue when the one before has no more, or
+  `round-robin`, one of each in turn, beginning with the queue number `first`.
+    lock     seconds that they are locked; '' for the heartbeat of each queue
+    count    how many at most
+    wait     1: who gets none leaves a token with each queue, unless it `has` one there
+    passes   1: queues with jobs that are left because of their klass wake somebody else
+    klasses  how many pairs follow. Jobs of other klasses, or beyond the slots of theirs, stay where they are;
+             0 takes any. Of what waits a call looks at 1,000 jobs, divided among the queues: a quarter at the front,
+             the others from `offset` on
+  Returns the jobs as JSON, the time, the number of the queue that is next, the seconds until something will be due
+  (nil if nothing is known, 0 if there is more at once), an offset for each queue, and klasses that were left.
+]=]
+-- include limit
+-- include arguments
+-- include policy
+-- include handing-out
+-- include expired-locks
+-- include work
+local KLASSES_NAMED = 20
+local worker, lock, popping, first, count = args[1], number(args[2]), args[3], tonumber(args[4]), tonumber(args[5])
+local waits, passes, klasses = args[6] == '1', args[7] == '1', tonumber(args[8])
+count = math.max(0, math.min(count, JOBS_A_CALL))
+
+local slots = klasses > 0 and {} or nil
+for i = 9, 7 + 2 * klasses, 2 do slots[args[i]] = tonumber(args[i + 1]) end
+local queues = {}
+for i = 9 + 2 * klasses, #args, 3 do
+  queues[#queues + 1] = { name = args[i], key = ql .. 'q:' .. args[i], offset = tonumber(args[i + 1]), has = args[i + 2] == '1' }
+end
+local looked_at = math.ceil(1000 / #queues)
+local front, part, prepared = math.ceil(looked_at / 4), math.min(50, math.ceil(looked_at / 4)), math.ceil(100 / #queues)
+
+redis.call('ZADD', ql .. 'workers', stamp, worker)
+local unlocking = redis.call('EXISTS', ql .. 'unlocking') == 1
+if unlocking then
+  -- include unlocking
+  unlock_more(now)
+end
+
+local drawn, left, names_left = {}, {}, {}
+--- Whether there is a slot for the job; where its hash is gone there is.
+local function wanted(queue, jid)
+  local klass = slots and redis.call('HGET', ql .. 'j:' .. jid, 'klass')
+  if not klass or (slots[klass] or 0) > 0 then return true end
+  queue.left = true
+  if not left[klass] and #names_left < KLASSES_NAMED then
+    left[klass] = true
+    names_left[#names_left + 1] = klass
+  end
+  return false
+end
+
+local function open(queue)
+  queue.opened, queue.jobs, queue.room = true, {}, 0
+  if redis.call('SISMEMBER', ql .. 'paused_queues', queue.name) == 1 then return end
+  local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue.name), 'heartbeat',
+    queue.name .. '-max-concurrency', 'grace-period', 'max-job-history')
+  queue.expires = now + (lock or tonumber(config[1]) or tonumber(config[2]) or 60)
+  queue.grace, queue.cap = grace_period(config[4]), tonumber(config[5]) or 100
+  local most = tonumber(config[3]) or 0
+  queue.room = most > 0 and most - redis.call('ZCOUNT', queue.key .. '-locks', stamp, '+inf') or JOBS_A_CALL
+  queue.expired = expired_locks(queue.name, stamp, front)
+  queue.at, queue.part, queue.place, queue.rank, queue.looked = 1, {}, 1, 0, 0
+end
+
+local function next_expired(queue)
+  if queue.at > #queue.expired then return end
+  -- include expired
+  while queue.at <= #queue.expired do
+    local jid = queue.expired[queue.at]
+    queue.at = queue.at + 1
+    if wanted(queue, jid) then
+      local jobs, extended = take_expired(queue.name, { jid }, now, queue.grace)
+      queue.room = queue.room - extended
+      if jobs[1] or queue.room <= 0 then return jobs[1] end
+    end
+  end
+end
+
+--- What is due goes to work, before anything of the queue is taken.
+local function prepare(queue)
+  if queue.prepared then return end
+  queue.prepared = true
+  if redis.call('EXISTS', queue.key .. '-recur', queue.key .. '-scheduled') == 0 then return end
+  -- include recurring
+  -- include scheduled
+  local limit = slots and prepared or count - #drawn
+  spawn_due(queue.name, now, limit)
+  promote_due(queue.name, now, limit)
+  queue.more = redis.call('ZCOUNT', queue.key .. '-recur', '-inf', stamp) > 0
+    or redis.call('ZCOUNT', queue.key .. '-scheduled', '-inf', stamp) > 0
+end
+
+--- Reads on in what waits; false at its end, or when enough was looked at.
+local function read_on(queue)
+  if queue.looked >= looked_at then return false end
+  if queue.rank >= front and queue.rank < queue.offset then queue.rank = queue.offset end
+  -- As many as are wanted: mostly the first ones are.
+  local size = queue.looked < count and math.min(part, count - #drawn) or part
+  queue.part = redis.call('ZREVRANGE', queue.key .. '-work', queue.rank, queue.rank + size - 1)
+  queue.place, queue.ended = 1, #queue.part == 0
+  return not queue.ended
+end
+
+local function next_waiting(queue)
+  while queue.place <= #queue.part or read_on(queue) do
+    local jid = queue.part[queue.place]
+    queue.place, queue.looked = queue.place + 1, queue.looked + 1
+    if wanted(queue, jid) then
+      redis.call('ZREM', queue.key .. '-work', jid)
+      local job = read_job(jid)
+      if job then return job end
+      missing(jid, queue.name)
+    else
+      queue.rank = queue.rank + 1
+    end
+  end
+end
+
+--- Takes the queue's next job, if there is one and it may.
+local function draw(queue)
+  if not queue.opened then open(queue) end
+  if queue.room <= 0 then return false end
+  local job = next_expired(queue)
+  if not job and queue.room > 0 then
+    prepare(queue)
+    job = next_waiting(queue)
+  end
+  if not job then return false end
+  queue.room = queue.room - 1
+  if slots then slots[job[2]] = slots[job[2]] - 1 end
+  queue.jobs[#queue.jobs + 1] = job
+  drawn[#drawn + 1] = { queue, #queue.jobs }
+  return true
+end
+
+if popping == 'ordered' then
+  for _, queue in ipairs(queues) do
+    while #drawn < count and draw(queue) do end
+  end
+else
+  local without = 0
+  while #drawn < count and without < #queues do
+    without = draw(queues[first]) and 0 or without + 1
+    first = first % #queues + 1
+  end
+end
+
+local due, offsets, texts = nil, {}, {}
+for i, queue in ipairs(queues) do
+  offsets[i] = queue.offset
+  if queue.ended then
+    offsets[i] = 0
+  elseif queue.rank and queue.rank > front then
+    offsets[i] = queue.rank
+  end
+  if queue.jobs and #queue.jobs > 0 then
+    queue.texts = hand_out(queue.name, queue.jobs, worker, queue.expires, queue.cap)
+  end
+  if passes and queue.left then wake(queue.name, 1) end
+  if queue.more or unlocking then due = 0 end
+end
+for i, draw_of in ipairs(drawn) do texts[i] = draw_of[1].texts[draw_of[2]] end
+if #drawn == 0 and waits and due ~= 0 then
+  -- include waiting
+  for _, queue in ipairs(queues) do
+    await(queue.name, queue.has)
+    local event = next_event(queue.name, now)
+    if event and (not due or event - now < due) then due = event - now end
+  end
+end
+return { jobs_reply(texts), stamp, first, due and string.format('%.6f', due) or false, offsets, names_left }

@@ -1,0 +1,19 @@
+--[=[
+  progress <now> worker jid token dividend divisor
+
+  Records in a claimed job's history how far it is. The last item is replaced where it is progress too, so that many
+  reports don't push the rest out.
+  Returns 1, or 0 when the job is no longer the worker's: then nothing is written.
+]=]
+-- include history
+-- include claimed
+local worker, jid, token, dividend, divisor = unpack(args)
+if not claimed(jid, worker, token) then return 0 end
+local what = '"progress",{"dividend":' .. dividend .. ',"divisor":' .. divisor .. '}'
+local key = ql .. 'j:' .. jid .. '-history'
+if string.find(redis.call('LINDEX', key, -1) or '', '^%[%-?%d+,"progress",') then
+  redis.call('LSET', key, -1, '[' .. math.floor(now) .. ',' .. what .. ']')
+else
+  remember(jid, now, what)
+end
+return 1

@@ -1,0 +1,71 @@
+--[=[
+  complete <now> jid worker queue data [next q [delay d] [depends J]]
+
+  Ends a job that the worker has, whether or not its lock has expired. With `next` it goes on in that queue at once,
+  after `delay` seconds, or when the jobs of `depends` are complete. Otherwise jobs that depend on it are unlocked,
+  250 in this call and the rest in later ones, and up to 200 complete jobs are deleted that jobs-history and
+  jobs-history-count no longer keep.
+  Returns the job's state: complete, waiting, scheduled or depends. Errors: Job does not exist, is not currently
+  running, has been handed out to another worker, running in another queue.
+]=]
+-- include arguments
+-- include policy
+-- include events
+-- include tracked
+-- include history
+-- include sample
+-- include completing
+local jid, worker, queue, data = args[1], args[2], args[3], args[4]
+if not jid then error('Complete(): Arg "jid" missing') end
+if not worker then error('Complete(): Arg "worker" missing') end
+if not queue then error('Complete(): Arg "queue" missing') end
+if json(data) == nil then error('Complete(): Arg "data" missing or not JSON: ' .. tostring(data)) end
+local given = #args > 4 and options(args, 5) or {}
+local target, delay = given.next, number(given.delay or 0)
+if not delay then error('Complete(): Arg "delay" not a number: ' .. given.delay) end
+local depends = given.depends and strings(given.depends) or {}
+if given.depends and not strings(given.depends) then
+  error('Complete(): Arg "depends" not JSON: ' .. given.depends)
+end
+if given.delay and not target then error('Complete(): "delay" cannot be used without a "next".') end
+if given.depends and not target then error('Complete(): "depends" cannot be used without a "next".') end
+
+local key = ql .. 'j:' .. jid
+local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace', 'priority')
+local why = objection(job, worker, queue)
+if why then return refuse(why) end
+
+local config = redis.call('HMGET', ql .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
+local cap = tonumber(config[1]) or 100
+remember(jid, now, '"done"', cap)
+redis.call('ZREM', ql .. 'q:' .. queue .. '-locks', jid)
+redis.call('ZREM', ql .. 'w:' .. worker .. ':jobs', jid)
+if job[6] then redis.call('HDEL', key, 'grace') end
+record_one('run', queue, now, now - (tonumber(job[5]) or now))
+if is_tracked(jid) then tell('completed', jid) end
+
+if target then
+  -- include placing
+  -- include dependencies
+  say('log', '{"jid":' .. quote(jid) .. ',"to":' .. quote(target) .. ',"event":"advanced","queue":' .. quote(queue) .. '}')
+  remember(jid, now, '"put",{"q":' .. quote(target) .. '}', cap)
+  know_queue(target, now)
+  local blocked = depend(jid, depends)
+  local due = delay > 0 and now + delay or nil
+  local state = place(jid, target, job[7], now, due, blocked)
+  if blocked and due then redis.call('HSET', key, 'scheduled', due) end
+  redis.call('HSET', key, 'data', data, 'time', stamp, 'state', state, 'worker', '', 'failure', '{}', 'queue', target,
+    'expires', 0, 'remaining', job[4])
+  return state
+end
+
+say('log', completed_text(jid, queue))
+write_complete(key, data, job[4])
+redis.call('ZADD', ql .. 'completed', stamp, jid)
+prune_completed(now, config[3], config[2], 1)
+if redis.call('EXISTS', key .. '-dependents', ql .. 'unlocking') > 0 then
+  -- include unlocking
+  unlock_more(now)
+  unlock_dependents(jid, now, UNLOCKED_A_CALL)
+end
+return 'complete'

@@ -1,0 +1,22 @@
+--[=[
+  recur.tag <now> jid tag…
+
+  Children to come have these tags too. Returns the tags as JSON. Error: Job <jid> does not exist.
+]=]
+-- include arguments
+-- include policy
+local jid = args[1]
+if not jid then error('Tag(): Arg "jid" missing') end
+local stored = redis.call('HGET', ql .. 'r:' .. jid, 'tags')
+if not stored then return refuse('Tag(): Job ' .. jid .. ' does not exist') end
+local tags, has = strings(stored) or {}, {}
+for _, tag in ipairs(tags) do has[tag] = true end
+for i = 2, #args do
+  if not has[args[i]] then
+    has[args[i]] = true
+    tags[#tags + 1] = args[i]
+  end
+end
+local text = cjson.encode(tags)
+redis.call('HSET', ql .. 'r:' .. jid, 'tags', text)
+return text

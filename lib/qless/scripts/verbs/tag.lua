@@ -1,0 +1,57 @@
+--[=[
+  tag <now> add jid tag…          tag <now> remove jid tag…
+  tag <now> get tag [offset [count=25]]
+  tag <now> top [offset [count=25]]
+
+  Returns for add and remove the job's tags as a JSON list; for get {total, jobs}, the jids in the order in which they
+  were tagged; for top the tags of two jobs or more, the most used first. Error: Job <jid> does not exist.
+]=]
+-- include arguments
+-- include policy
+local command = args[1]
+if not command then error('Tag(): Arg "command" must be "add", "remove", "get" or "top"') end
+
+local function page(at)
+  local offset, count = integer(args[at] or 0), integer(args[at + 1] or 25)
+  if not offset then error('Tag(): Arg "offset" not a number: ' .. tostring(args[at])) end
+  if not count then error('Tag(): Arg "count" not a number: ' .. tostring(args[at + 1])) end
+  return offset, count
+end
+
+if command == 'add' or command == 'remove' then
+  -- include tags
+  local jid = args[2]
+  if not jid then error('Tag(): Arg "jid" missing') end
+  local key = ql .. 'j:' .. jid
+  local stored = redis.call('HGET', key, 'tags')
+  if not stored then return refuse('Tag(): Job ' .. jid .. ' does not exist') end
+  local named, kept, has = {}, {}, {}
+  for i = 3, #args do named[args[i]] = true end
+  for _, tag in ipairs(strings(stored) or {}) do
+    has[tag] = true
+    if command == 'add' or not named[tag] then kept[#kept + 1] = tag end
+  end
+  for i = 3, #args do
+    local tag = args[i]
+    if command == 'remove' then
+      remove_tag(jid, tag)
+    elseif not has[tag] then
+      has[tag] = true
+      kept[#kept + 1] = tag
+      add_tag(jid, tag, now)
+    end
+  end
+  local text = cjson.encode(kept)
+  redis.call('HSET', key, 'tags', text)
+  return text
+elseif command == 'get' then
+  if not args[2] then error('Tag(): Arg "tag" missing') end
+  local offset, count = page(3)
+  local key = ql .. 't:' .. args[2]
+  local jids = count > 0 and redis.call('ZRANGE', key, offset, offset + count - 1) or {}
+  return cjson.encode({ total = redis.call('ZCARD', key), jobs = jids })
+elseif command == 'top' then
+  local offset, count = page(2)
+  return cjson.encode(redis.call('ZREVRANGEBYSCORE', ql .. 'tags', '+inf', 2, 'LIMIT', offset, count))
+end
+error('Tag(): First argument must be "add", "remove", "get" or "top"')

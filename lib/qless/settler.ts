@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isUtf8 } from 'node:buffer';
+import type { Payload } from '../job/codec.js';
+import type { JobErrorInfo } from '../job/errors.js';
+import { ConnectionError } from '../job/server-errors.js';
+import type { Outcome } from '../job/job-source.js';
+import { isReply, isTransientReply } from '../redis/redis-errors.js';
+import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
+import * as scripts from './source-scripts.js';
+
+const OUTCOMES_A_CALL = 100;
+/** Calls under way at the same time: what comes up meanwhile goes together. */
+const MAX_CALLS = 2;
+const RETRY_MS = 100;
+
+interface Entry {
+  readonly outcome: Outcome;
+  readonly resolve: (accepted: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Hands outcomes over, several in one call, through outages. */
+export class Settler {
+  private readonly waiting: Entry[] = [];
+  private calls = 0;
+  private closed = false;
+
+  constructor(
+    private readonly commands: RedisConnection,
+    private readonly prefix: string,
+    private readonly worker: string,
+  ) {}
+
+  /** Whether it was accepted. @throws ConnectionError after `close` */
+  settle(outcome: Outcome): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ outcome, resolve, reject });
+      // What ends in the same tick goes together.
+      queueMicrotask(() => this.send());
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  private send(): void {
+    while (this.calls < MAX_CALLS && this.waiting.length > 0) {
+      const entries = this.waiting.splice(0, OUTCOMES_A_CALL);
+      this.calls += 1;
+      void this.call(entries).finally(() => {
+        this.calls -= 1;
+        this.send();
+      });
+    }
+  }
+
+  private async call(entries: readonly Entry[]): Promise<void> {
+    try {
+      const accepted = await this.insist(entries.flatMap(({ outcome }) => toArguments(outcome)));
+      // A call that was much work leaves the rest to the next.
+      this.waiting.unshift(...entries.slice(accepted.length));
+      accepted.forEach((taken, index) => entries[index]?.resolve(taken));
+    } catch (error) {
+      for (const { reject } of entries) reject(error);
+    }
+  }
+
+  /** An outcome that was taken and whose reply was lost is accepted again. */
+  private async insist(outcomes: readonly (string | number)[]): Promise<readonly boolean[]> {
+    for (;;) {
+      try {
+        const redis = await this.commands.ready();
+        return await scripts.settle.run(redis, [this.prefix], '', this.worker, outcomes);
+      } catch (error) {
+        if (this.closed || this.commands.isClosed)
+          throw new ConnectionError('The outcome was not taken', error);
+        if (isReply(error) && !mayPass(error)) throw error;
+        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+      }
+    }
+  }
+}
+
+/** Also a server that is full, or can't write to its disk, may recover. */
+function mayPass(error: unknown): boolean {
+  return isTransientReply(error) || (error instanceof Error && /^(OOM|MISCONF)\b/.test(error.message));
+}
+
+/** Six values each. */
+function toArguments(outcome: Outcome): (string | number)[] {
+  const { id, fn, token } = outcome.claim;
+  switch (outcome.status) {
+    case 'success':
+      return ['complete', id, token, outputText(outcome.output), '', ''];
+    case 'error':
+      return ['fail', id, token, groupOf(fn, outcome.error), messageText(outcome.error), ''];
+    case 'retry':
+      return [
+        ...['retry', id, token, outcome.delay / 1000],
+        ...[groupOf(fn, outcome.error), messageText(outcome.error)],
+      ];
+    case 'released':
+      return ['release', id, token, '', '', ''];
+  }
+}
+
+/** As the Ruby client names them. */
+function groupOf(klass: string, { name }: JobErrorInfo): string {
+  return `${klass}:${name}`;
+}
+
+function messageText({ message, stack }: JobErrorInfo): string {
+  return stack === undefined ? message : `${message}\n\n${stack}`;
+}
+
+/** What the history keeps. Nothing of an output that is empty or no text: qless has JSON only. */
+function outputText(output: Payload): string {
+  if (typeof output !== 'string' && !isUtf8(output)) return '';
+  const text = typeof output === 'string' ? output : Buffer.from(output).toString();
+  return text === 'null' ? '' : text;
+}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { GearMonkeyModule } from 'nestjs-gearmonkey';
+import { QlessModule, qless } from 'nestjs-gearmonkey/qless';
+import { Desk } from './desk.js';
+import { Reports } from './reports.js';
+
+const connection = process.env['REDIS_URL'] || 'redis://127.0.0.1:6379';
+
+@Module({
+  imports: [
+    // Jobs are taken from bulk only when urgent is empty. With 'round-robin' it would be one of each in turn.
+    GearMonkeyModule.forRoot({
+      name: 'reports',
+      source: qless({ connection, queues: ['urgent', 'bulk'], popping: 'ordered' }),
+    }),
+    QlessModule.forRoot({ connection }),
+  ],
+  providers: [Desk, Reports],
+})
+export class AppModule {}

@@ -1,0 +1,11 @@
+/** Writes what other languages load into dist/qless: `nest build` has compiled the assembling and copied the pieces. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { builtScripts } from '../dist/qless/assemble.js';
+
+for (const [path, text] of builtScripts()) {
+  const file = fileURLToPath(new URL(`../dist/qless/${path}`, import.meta.url));
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  clientScript,
+  COMMANDS,
+  LEGACY_SCRIPTS,
+  legacyScript,
+  unifiedScript,
+} from '../../lib/qless/assemble.js';
+import * as scripts from '../../lib/qless/scripts.js';
+import { useQless } from './qless-rig.js';
+
+const ALL = {
+  put: 'put requeue put.absent pop peek complete complete.many fail retry heartbeat timeout cancel depends priority',
+  look: 'tag track get multiget failed unfail jobs queues workers stats length log consistency.check',
+  rest: 'worker.deregister queue.forget pause unpause config.get config.set config.unset recur recur.get recur.update recur.tag recur.untag unrecur',
+};
+
+describe('qless.lua', () => {
+  const qless = useQless();
+
+  it('has every command', () => {
+    expect([...COMMANDS].sort()).toEqual(Object.values(ALL).join(' ').split(' ').sort());
+  });
+
+  it('refuses keys, a missing or unknown command, and a time that is no number', async () => {
+    const text = unifiedScript();
+    await expect(qless.redis.eval(text, 1, 'q', 'put', 0)).rejects.toThrow('No Keys should be provided');
+    await expect(qless.redis.eval(text, 0)).rejects.toThrow('Must provide a command');
+    await expect(qless.redis.eval(text, 0, 'jump', 'x')).rejects.toThrow('Unknown command jump');
+    await expect(qless.redis.eval(text, 0, 'put put', 0)).rejects.toThrow('Unknown command put put');
+    await expect(qless.redis.eval(text, 0, 'put', 'x')).rejects.toThrow(
+      'Arg "now" missing or not a number: x',
+    );
+    await expect(qless.redis.eval(text, 0, 'put', 0)).rejects.toThrow(
+      /user_script:\d+: Put\(\): Arg "worker" missing/,
+    );
+  });
+
+  it('assigns nothing global, and reads nothing that is not there: every script loads and runs', async () => {
+    for (const text of [
+      unifiedScript(),
+      unifiedScript('cluster'),
+      ...COMMANDS.map(clientScript),
+      ...LEGACY_SCRIPTS.map(legacyScript),
+    ]) {
+      await expect(qless.redis.script('LOAD', text)).resolves.toHaveLength(40);
+    }
+  });
+
+  it('has no line of a contract left in it, and every piece once where it is known', () => {
+    expect(unifiedScript()).not.toMatch(/--\[|include/);
+  });
+});
+
+describe('qless-cluster.lua', () => {
+  const qless = useQless();
+  const text = unifiedScript('cluster');
+
+  it('keeps every key and channel in one slot, and takes a key to be routed by', async () => {
+    const events = await qless.events(async () => {
+      await qless.redis.eval(text, 1, '{ql}:', 'put', 0, 'w', 'q', 'jid', 'k', '{}', 0, 'tags', '["a"]');
+      await qless.redis.eval(text, 0, 'pop', 0, 'q', 'w', 1);
+    });
+    expect(events).toEqual([['{ql}:log', '{"jid":"jid","event":"put","queue":"q"}']]);
+    const keys = await qless.redis.keys('*');
+    expect(keys.length).toBeGreaterThan(5);
+    expect(keys.filter((key) => !key.startsWith('{ql}:'))).toEqual([]);
+  });
+
+  it('refuses other keys', async () => {
+    await expect(qless.redis.eval(text, 1, 'q', 'queues', 0)).rejects.toThrow('No Keys should be provided');
+    await expect(qless.redis.eval(text, 2, '{ql}', '{ql}', 'queues', 0)).rejects.toThrow('No Keys should be');
+  });
+});
+
+describe('the typed scripts', () => {
+  const qless = useQless();
+  const KEYS = ['{mine}:'];
+
+  it('keep all keys under the prefix that is their key', async () => {
+    await scripts.put.run(qless.redis, KEYS, 0, 'w', 'q', 'jid', 'k', '[]', 0, ['tags', '["a"]']);
+    await scripts.pop.run(qless.redis, KEYS, 1, 'q', 'w', 1);
+    await scripts.complete.run(qless.redis, KEYS, 2, 'jid', 'w', 'q', '[]', []);
+    expect((await qless.redis.keys('*')).filter((key) => !key.startsWith('{mine}:'))).toEqual([]);
+  });
+
+  it('give true lists and null', async () => {
+    await scripts.put.run(qless.redis, KEYS, 0, 'w', 'q', 'jid', 'k', '[]', 0, []);
+    await expect(scripts.get.run(qless.redis, KEYS, 0, 'jid')).resolves.toEqual({
+      jid: 'jid',
+      klass: 'k',
+      state: 'waiting',
+      queue: 'q',
+      worker: '',
+      tracked: false,
+      priority: 0,
+      expires: 0,
+      retries: 5,
+      remaining: 5,
+      data: '[]',
+      tags: [],
+      history: [{ what: 'put', when: 0, q: 'q' }],
+      failure: null,
+      spawnedFrom: null,
+      dependents: [],
+      dependencies: [],
+    });
+    await expect(scripts.get.run(qless.redis, KEYS, 0, 'gone')).resolves.toBeNull();
+    await expect(
+      scripts.putAbsent.run(qless.redis, KEYS, 0, 'w', 'q', 'jid', 'k', '[]', 0, []),
+    ).resolves.toBeNull();
+    await expect(scripts.pop.run(qless.redis, KEYS, 0, 'none', 'w', 5)).resolves.toEqual([]);
+    await expect(scripts.queues.run(qless.redis, KEYS, 0)).resolves.toMatchObject([
+      { name: 'q', paused: false },
+    ]);
+    await expect(scripts.workers.run(qless.redis, KEYS, 0)).resolves.toMatchObject([{ name: 'w' }]);
+    await expect(scripts.worker.run(qless.redis, KEYS, 0, 'w')).resolves.toEqual({ jobs: [], stalled: [] });
+    await expect(scripts.tracked.run(qless.redis, KEYS, 0)).resolves.toEqual({ jobs: [], expired: [] });
+    await expect(scripts.topTags.run(qless.redis, KEYS, 0, 'top', 0, 5)).resolves.toEqual([]);
+    await expect(scripts.tagged.run(qless.redis, KEYS, 0, 'get', 't', 0, 5)).resolves.toEqual({
+      total: 0,
+      jobs: [],
+    });
+    await expect(scripts.recurring.run(qless.redis, KEYS, 0, 'gone')).resolves.toBeNull();
+    await expect(scripts.getConfig.run(qless.redis, KEYS, 0, 'gone')).resolves.toBeNull();
+    await expect(scripts.checkConsistency.run(qless.redis, KEYS, 0, '', '')).resolves.toMatchObject({
+      problems: [],
+    });
+  });
+
+  it("take the server's time where none is given", async () => {
+    await scripts.put.run(qless.redis, KEYS, '', 'w', 'q', 'jid', 'k', '{}', 0, []);
+    const [seconds = 0] = await qless.redis.time();
+    const { history } = (await scripts.get.run(qless.redis, KEYS, '', 'jid')) ?? { history: [] };
+    expect(Math.abs(Number(history[0]?.when) - Number(seconds))).toBeLessThan(60);
+  });
+
+  it('wake one of those that wait for each job that comes to be had', async () => {
+    await qless.redis.rpush('{mine}:idle:q', 'one', 'two', 'three');
+    const wakes = () => qless.redis.lrange('{mine}:wake:q', 0, -1);
+    await scripts.put.run(qless.redis, KEYS, 0, 'w', 'other', 'a', 'k', '{}', 0, []);
+    await expect(wakes()).resolves.toEqual([]);
+    await scripts.put.run(qless.redis, KEYS, 0, 'w', 'q', 'b', 'k', '{}', 0, []);
+    await scripts.put.run(qless.redis, KEYS, 0, 'w', 'q', 'c', 'k', '{}', 10, []);
+    await expect(wakes()).resolves.toHaveLength(2);
+    await scripts.unpause.run(qless.redis, KEYS, 0, ['q']);
+    await expect(wakes()).resolves.toHaveLength(3);
+    await scripts.put.run(qless.redis, KEYS, 0, 'w', 'q', 'd', 'k', '{}', 0, []);
+    await expect(wakes()).resolves.toHaveLength(3);
+  });
+});

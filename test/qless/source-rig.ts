@@ -1,0 +1,106 @@
+import { Redis, type Cluster } from 'ioredis';
+import type { Placement } from '../../lib/gearmonkey/job-store.js';
+import type { Payload } from '../../lib/job/codec.js';
+import type { JobSource } from '../../lib/job/job-source.js';
+import { openConnections, type QlessServer } from '../../lib/qless/connections.js';
+import { QlessSource, type QlessSourceOptions } from '../../lib/qless/qless-source.js';
+import * as scripts from '../../lib/qless/scripts.js';
+import { workerName } from '../../lib/qless/worker-name.js';
+import { ALL_CAPABILITIES, MAX_STALLS, type SourceRig, type StoredState } from '../contract/rig.js';
+import { RedisServer } from '../support/redis-server.js';
+
+const LEASE_MS = 30_000;
+const QUEUE = 'q';
+const PRIORITIES = { scheduled: 100, high: 10, normal: 0, low: -10 };
+
+/** Workers aren't counted by function, and a job says of its running only how many retries it has. */
+export const QLESS_CAPABILITIES = { ...ALL_CAPABILITIES, count: false, options: false };
+
+/** Sources of ours on one qless. Without `keeper` nobody renews their locks but whoever calls `renew`. */
+export function sourceOn(
+  server: QlessServer,
+  { keeper = false, ...options }: Partial<QlessSourceOptions> & { keeper?: boolean } = {},
+): QlessSource {
+  const connections = openConnections(server);
+  return new QlessSource(keeper ? connections : { ...connections, keeper: undefined }, {
+    queues: [QUEUE],
+    popping: 'ordered',
+    worker: workerName(),
+    lock: '',
+    onProblem: () => undefined,
+    ...options,
+  });
+}
+
+export async function qlessRig(): Promise<SourceRig> {
+  const server = await RedisServer.start();
+  const redis = new Redis(server.url);
+  const close = async () => {
+    redis.disconnect();
+    await server.stop();
+  };
+  return rigOn({ connection: server.url }, redis, 'ql:', close);
+}
+
+/** All functions share one queue: whoever handles one of them leaves the others alone. */
+export async function rigOn(
+  server: QlessServer,
+  redis: Redis | Cluster,
+  prefix: string,
+  close: () => Promise<void>,
+): Promise<SourceRig> {
+  await scripts.setConfig.run(redis, [prefix], '', 'grace-period', 0);
+  let names = 0;
+  let jids = 0;
+
+  async function submit(fn: string, input: Payload, placement: Placement = { queue: 'normal' }) {
+    const { queue, score = 0 } = placement;
+    // What is due goes before the others only if it says so.
+    const priority = PRIORITIES[queue] - (queue === 'scheduled' ? score / 1e10 : 0);
+    const delay = queue === 'scheduled' ? Math.max(0, score - Date.now() / 1000) : 0;
+    const options = ['priority', priority, 'retries', MAX_STALLS];
+    const data = JSON.stringify(Buffer.from(input as string).toString('latin1'));
+    return scripts.put.run(redis, [prefix], '', 'rig', QUEUE, `jid-${++jids}`, fn, data, delay, options);
+  }
+
+  return {
+    fn: () => `Klass${++names}`,
+    source: ({ lease = LEASE_MS } = {}) => textual(sourceOn(server, { lock: lease / 1000 })),
+    submit,
+    stored: async (_, jid) => stateOf(await scripts.get.run(redis, [prefix], '', jid)),
+    workers: () => Promise.reject(new Error('qless does not count workers by klass.')),
+    close,
+  };
+}
+
+/** Data is JSON, the contract's inputs are bytes: they travel as a string with a character for each. */
+function textual(source: QlessSource): JobSource {
+  const claim = source.claim.bind(source);
+  return Object.assign(source, {
+    claim: async (...args: Parameters<JobSource['claim']>) =>
+      (await claim(...args)).map((claimed) =>
+        Object.assign(claimed, { input: Buffer.from(textOf(claimed.input), 'latin1') }),
+      ),
+  });
+}
+
+const textOf = (data: Uint8Array): string => JSON.parse(Buffer.from(data).toString()) as string;
+
+type Record = Awaited<ReturnType<typeof scripts.get.run>>;
+
+function stateOf(job: Record): StoredState {
+  if (job?.state === 'running') return { status: 'busy' };
+  if (job?.state === 'complete') {
+    const output = job.history.findLast(({ what }) => what === 'returned')?.['output'];
+    return { status: 'success', ...(typeof output === 'string' ? { output } : {}) };
+  }
+  if (job?.state === 'failed') {
+    const { group = '', message = '' } = job.failure ?? {};
+    return {
+      status: 'error',
+      output: message,
+      code: group.startsWith('failed-retries-') ? 'JOB_STALLED' : group,
+    };
+  }
+  return { status: job ? 'idle' : undefined };
+}
