@@ -4,7 +4,7 @@
  *   node scripts/prepare.mjs [packages] [servers] [build]
  *
  *   packages   the npm packages of package-lock.json
- *   servers    what the tests run beside Node: private Redis and MariaDB servers, Python actors
+ *   servers    what the tests run beside Node: private Redis, MariaDB and PostgreSQL servers, Python actors
  *   build      dist/, from lib/
  *
  * Nothing but Node itself may be imported here: this runs before anything is installed.
@@ -22,6 +22,12 @@ const searchPath = [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delim
 const SERVER_NEEDS = [
   { name: 'redis-server', check: ['redis-server', '--version'], packages: ['redis-server'] },
   { name: 'mariadbd', check: ['mariadbd', '--version'], packages: ['mariadb-server'] },
+  {
+    name: 'postgres',
+    // Debian has each version's programs in a folder of its own.
+    check: ['sh', '-c', 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'],
+    packages: ['postgresql'],
+  },
   {
     name: "/usr/bin/python3 with the module 'redis'",
     check: ['/usr/bin/python3', '-c', 'import redis'],
@@ -138,9 +144,9 @@ function failByHand(missing, reason) {
     [
       `${reason}. Missing: ${missing.map((need) => need.name).join('; ') || 'nothing any more, try again'}.`,
       'Install by hand what is missing, then run this again:',
-      '  Debian, Ubuntu  apt-get install redis-server mariadb-server python3 python3-redis python3-msgpack',
-      '  Fedora          dnf install redis mariadb-server python3 python3-redis python3-msgpack',
-      '  macOS           brew install redis mariadb; /usr/bin/python3 -m pip install --user redis msgpack',
+      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql python3 python3-redis python3-msgpack',
+      '  Fedora          dnf install redis mariadb-server postgresql-server python3 python3-redis python3-msgpack',
+      '  macOS           brew install redis mariadb postgresql; /usr/bin/python3 -m pip install --user redis msgpack',
     ].join('\n'),
   );
 }

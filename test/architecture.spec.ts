@@ -27,7 +27,7 @@ const ARROWS: Arrows = {
   index: CORE,
   qless: SYSTEM,
   jq: [...SYSTEM, 'qless'],
-  jobd: SYSTEM,
+  jobd: ['job', 'worker', 'nest'],
   // Nothing above may import these: they are on nobody's list.
   dashboard: [...CORE, 'index'],
   metrics: [...CORE, 'index'],

@@ -12,7 +12,7 @@ const PROJECT_TIMEOUT_MS = 120_000;
 
 /** What only other entry points, or nobody, may load. */
 const NOT_FOR_THE_ROOT =
-  /node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|@nestjs\/(swagger|terminus|testing)|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
+  /nestjs-gearmonkey\/dist\/jobd\/|node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|libsql|@nestjs\/(swagger|terminus|testing)|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
 
 /** Folders of their own: what the root shares with them lies elsewhere. */
 const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless)\//;

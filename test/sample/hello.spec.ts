@@ -15,7 +15,9 @@ describe('npm run sample', () => {
     const sample = new SampleProcess(['missing']);
     await expect(sample.result()).resolves.toMatchObject({
       code: 2,
-      errors: expect.stringContaining('Expected one of 01-hello, 02-progress-stream, 03-qless, demo'),
+      errors: expect.stringContaining(
+        'Expected one of 01-hello, 02-progress-stream, 03-qless, 05-jobd, demo',
+      ),
     });
   });
 });

@@ -11,6 +11,9 @@ export async function stopSamples(): Promise<void> {
   await Promise.all([...living].map((sample) => sample.stop()));
 }
 
+/** A busy machine takes its time to start an app. */
+const PATIENCE_MS = 25_000;
+
 /** A sample as `npm run sample -- NAME …` starts it, on the built package; without REDIS_URL unless given. */
 export class SampleProcess {
   /** The exit code; null when a signal ended it. */
@@ -47,7 +50,8 @@ export class SampleProcess {
 
   /** What the first match captured. @throws when the sample says nothing like it */
   async says(pattern: RegExp): Promise<string> {
-    const match = await until(() => pattern.exec(this.#output), { message: `It does not say ${pattern}` });
+    const options = { message: `It does not say ${pattern}`, timeout: PATIENCE_MS };
+    const match = await until(() => pattern.exec(this.#output), options);
     return match[1] ?? match[0];
   }
 

@@ -16,20 +16,15 @@ export interface Said {
 
 const running = new Set<Program>();
 
-/** A TypeScript program of the tests, in a process of its own, that says what happens in lines of JSON. */
+/** A program of the tests, in a process of its own, that says what happens in lines of JSON. */
 export class Program {
   readonly said: Said[] = [];
   private readonly child: ChildProcess;
   private errors = '';
 
   private constructor(path: string, argument: object, nodeOptions: readonly string[]) {
-    const program = [
-      ...nodeOptions,
-      '--import',
-      '@swc-node/register/esm-register',
-      path,
-      JSON.stringify(argument),
-    ];
+    const loader = path.endsWith('.ts') ? ['--import', '@swc-node/register/esm-register'] : [];
+    const program = [...nodeOptions, ...loader, path, JSON.stringify(argument)];
     this.child = spawn(process.execPath, program, {
       cwd: root,
       env: { ...process.env, NODE_OPTIONS: '' },

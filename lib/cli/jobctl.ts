@@ -1,0 +1,90 @@
+#!/usr/bin/env node
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { clientTls, readJobctlConfig, type JobctlConfig } from '../jobd/config/jobctl-config.js';
+import { COMMANDS, type Command as Described } from '../jobd/jobctl/commands.js';
+import { promptPassword } from '../jobd/jobctl/password-prompt.js';
+import { checkTargets, runCommand } from '../jobd/jobctl/run.js';
+import { LOG_LEVELS, type LogLevel } from '../jobd/logging.js';
+import { hashPassword } from '../jobd/protocol/authentication.js';
+import { fail } from './run-daemon.js';
+import { packageVersion } from './version.js';
+
+/** The request was served, but not everything it was for succeeded. */
+const EXIT_PARTIAL = 2;
+const DEFAULT_CONFIG = join(homedir(), '.jobctl.conf');
+
+interface Flags {
+  readonly master?: true;
+  readonly host?: string;
+  readonly port?: number;
+  readonly config?: string;
+  readonly password?: true;
+  readonly logLevel?: LogLevel;
+  readonly tls?: true;
+  readonly tlsCa?: string;
+  readonly json?: true;
+}
+
+const program = new Command('jobctl')
+  .description('Asks a jobd worker, or with --master a jobd-master.')
+  .option('--master', 'ask a master')
+  .option('--host <host>', 'where it is (default: localhost)')
+  .option('--port <port>', 'its port (default: 7080, of a master 7081)', toPort)
+  .option('--config <file>', `path to the configuration (default: ${DEFAULT_CONFIG})`)
+  .option('--password', 'ask for a password, or read it from stdin')
+  .addOption(new Option('--log-level <level>', 'what goes to stderr').choices(LOG_LEVELS))
+  .option('--tls', 'connect with TLS')
+  .option('--tls-ca <file>', 'authority that signed its certificate, in PEM')
+  .option('--json', 'print the reply as JSON')
+  .version(packageVersion(), '--version')
+  .helpOption('--help')
+  .showHelpAfterError('(see jobctl --help)');
+
+for (const command of COMMANDS) add(command);
+program
+  .command('hash-password')
+  .description('print a password as `password_hash` wants it')
+  .action(async () => print(await hashPassword(await promptPassword())));
+program.parseAsync().catch(fail);
+
+function add(described: Described): void {
+  const command = program.command(described.usage).description(describe(described));
+  if (described.takesAll) command.option('--all', 'all targets');
+  command.allowExcessArguments(false).action(async () => {
+    const args = command.args;
+    if (described.takesAll) checkTargets(args, command.opts<{ all?: true }>().all === true);
+    const flags = program.opts<Flags>();
+    const { data, text, isPartial } = await runCommand(described, args, await configOf(flags));
+    print(flags.json ? JSON.stringify(data) : text);
+    process.exitCode = isPartial ? EXIT_PARTIAL : 0;
+  });
+}
+
+function describe({ summary, worker, master }: Described): string {
+  return worker && master ? summary : `${summary} (${worker ? 'worker' : 'master'})`;
+}
+
+/** What the command line says goes before the file. */
+async function configOf(flags: Flags): Promise<JobctlConfig> {
+  const { tls, tlsCa, ...named } = flags;
+  const file = readJobctlConfig(flags.config ?? DEFAULT_CONFIG, flags.config === undefined);
+  return {
+    ...file,
+    ...named,
+    master: flags.master ?? file.master,
+    password: flags.password ? await promptPassword() : file.password,
+    tls: tls || tlsCa !== undefined ? clientTls(tlsCa) : file.tls,
+  };
+}
+
+function toPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('Expected a number from 1 to 65535.');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+import { Command } from 'commander';
+import { readMasterConfig } from '../jobd/config/master-config.js';
+import { startMaster } from '../jobd/program/master-program.js';
+import { openLog } from '../jobd/program/program.js';
+import { runDaemon } from './run-daemon.js';
+import { packageVersion } from './version.js';
+
+const DEFAULT_CONFIG = '/etc/jobd-master.conf';
+
+new Command('jobd-master')
+  .description('Knows which jobd workers serve which targets, and passes on what clients ask of them.')
+  .option('--config <file>', 'path to the configuration', DEFAULT_CONFIG)
+  .version(packageVersion(), '--version')
+  .helpOption('--help')
+  .allowExcessArguments(false)
+  .action(({ config: path }: { config: string }) =>
+    runDaemon(async () => {
+      const config = readMasterConfig(path);
+      return startMaster(config, openLog('jobd-master', config));
+    }),
+  )
+  .parse();

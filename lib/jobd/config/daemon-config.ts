@@ -1,0 +1,117 @@
+import { hostname } from 'node:os';
+import { messageOf } from '../../job/errors.js';
+import type { DaemonOptions, TargetOptions } from '../daemon/daemon-options.js';
+import { ConfigError } from '../errors.js';
+import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import type { MasterAddress } from '../worker/jobd-worker.js';
+import { readConfigFile } from './config-file.js';
+import type { IniFile, IniSection } from './ini.js';
+import { readClientTls } from './jobctl-config.js';
+import { OptionReader } from './option-reader.js';
+import { readServerConfig, type ServerConfig } from './server-config.js';
+import { readTargetSection } from './targets.js';
+
+export interface DaemonConfig extends ServerConfig {
+  readonly name: string;
+  readonly master?: MasterAddress;
+  readonly daemon: DaemonOptions;
+  /** Options it doesn't know. */
+  readonly unknown: readonly string[];
+}
+
+/** Idle where there is a `database` in their place. */
+const MYSQL_OPTIONS = ['host', 'port', 'user', 'password', 'database', 'tls', 'table', 'fetch_limit'].map(
+  (name) => `mysql_${name}`,
+);
+
+/** The longest time that is taken, in seconds: a timer of Node holds no more. */
+const MAX_SECONDS = 2_000_000;
+
+/** Of jobd. @throws ConfigError */
+export function readDaemonConfig(path: string): DaemonConfig {
+  const file = readConfigFile(path);
+  const options = new OptionReader(file.top);
+  return {
+    ...readServerConfig(options),
+    name: options.string('name') || hostname(),
+    master: readMaster(options),
+    daemon: readDaemon(options, file),
+    unknown: options.unknown(),
+  };
+}
+
+function readDaemon(options: OptionReader, file: IniFile): DaemonOptions {
+  return {
+    name: options.string('name') || hostname(),
+    database: readDatabase(options),
+    table: options.string('table') ?? options.string('mysql_table'),
+    fetchLimit: options.integer('fetch_limit') ?? options.integer('mysql_fetch_limit'),
+    launcher: options.requiredString('launcher'),
+    cwd: options.string('launcher.cwd'),
+    env: options.beginningWith('launcher.env.'),
+    maxOutputBuffer: options.integer('max_output_buffer'),
+    targets: readTargets(options, file),
+    pollInterval: milliseconds(options, 'poll_interval', 0.1),
+    orphans: options.oneOf('orphans', ['requeue', 'fail']),
+    lease: milliseconds(options, 'lease', 1),
+    drainTimeout: milliseconds(options, 'drain_timeout', 0),
+  };
+}
+
+function milliseconds(options: OptionReader, name: string, least: number): number | undefined {
+  const seconds = options.number(name, [least, MAX_SECONDS]);
+  return seconds === undefined ? undefined : Math.round(seconds * 1000);
+}
+
+/** Without host or port there is none. */
+function readMaster(options: OptionReader): MasterAddress | undefined {
+  const [host, port] = [options.string('master_host'), options.port('master_port')];
+  const more = {
+    password: options.string('master_password') ?? options.string('password'),
+    tls: readClientTls(options, 'master_'),
+    reconnectTimeout: options.number('master_reconnect_timeout', [0, 86_400]) ?? 10,
+    pingInterval: options.number('ping_interval', [1, 86_400]) ?? 30,
+  };
+  return host && port ? { host, port, ...more } : undefined;
+}
+
+function readDatabase(options: OptionReader): DatabaseLocation {
+  options.accept(...MYSQL_OPTIONS);
+  const url = options.string('database');
+  if (url !== undefined) return locationOf(url);
+  const dialect = 'mysql';
+  return {
+    dialect,
+    host: options.requiredString('mysql_host'),
+    port: options.port('mysql_port') ?? 3306,
+    user: options.requiredString('mysql_user'),
+    password: options.string('mysql_password') ?? '',
+    database: options.requiredString('mysql_database'),
+    tls: options.boolean('mysql_tls'),
+  };
+}
+
+function locationOf(url: string): DatabaseLocation {
+  try {
+    return parseDatabaseUrl(url);
+  } catch (error) {
+    throw new ConfigError(messageOf(error), { cause: error });
+  }
+}
+
+/** Concurrency from [targets], what a job may take from [timeouts] or `job_timeout`, retries from `retry_*`. */
+function readTargets(options: OptionReader, { sections }: IniFile): ReadonlyMap<string, TargetOptions> {
+  const section = (name: string): IniSection => sections.get(name) ?? new Map();
+  const timeouts = new OptionReader(section('timeouts'));
+  const timeout = milliseconds(options, 'job_timeout', 0.001);
+  const attempts = options.integer('retry_attempts', [1, 1000]);
+  const delay = milliseconds(options, 'retry_delay', 0.001);
+  const retry = attempts === undefined ? undefined : { attempts, ...(delay !== undefined && { delay }) };
+  const concurrencies = readTargetSection(section('targets'));
+  return new Map(
+    [...concurrencies].map(([target, concurrency]) => [
+      target,
+      { concurrency, timeout: milliseconds(timeouts, target, 0.001) ?? timeout, retry },
+    ]),
+  );
+}

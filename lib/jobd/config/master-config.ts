@@ -1,0 +1,26 @@
+import { readConfigFile } from './config-file.js';
+import { OptionReader } from './option-reader.js';
+import { readServerConfig, type ServerConfig } from './server-config.js';
+
+export interface MasterConfig extends ServerConfig {
+  /** Seconds. @default 30 */
+  readonly pingInterval: number;
+  /** Seconds. @default 0.5 */
+  readonly pokeThrottleInterval: number;
+  /** Pokes go to every worker that serves a target. @default false */
+  readonly pollAllWorkers: boolean;
+  /** Options it doesn't know. */
+  readonly unknown: readonly string[];
+}
+
+/** Of jobd-master. @throws ConfigError */
+export function readMasterConfig(path: string): MasterConfig {
+  const options = new OptionReader(readConfigFile(path).top);
+  return {
+    ...readServerConfig(options),
+    pingInterval: options.number('ping_interval', [1, 86_400]) ?? 30,
+    pokeThrottleInterval: options.number('poke_throttle_interval', [0, 86_400]) ?? 0.5,
+    pollAllWorkers: options.boolean('poll_all_workers'),
+    unknown: options.unknown(),
+  };
+}

@@ -1,0 +1,95 @@
+import { ConfigError } from '../errors.js';
+import { LOG_LEVELS, type LogLevel } from '../logging.js';
+import type { IniSection, IniValue } from './ini.js';
+
+/** Reads options by name and type. Errors name the option, never its value, which may be a secret. */
+export class OptionReader {
+  private readonly asked = new Set<string>();
+
+  constructor(private readonly values: IniSection) {}
+
+  /** These are known, though another option may make them idle. */
+  accept(...names: readonly string[]): void {
+    for (const name of names) this.asked.add(name);
+  }
+
+  string(name: string): string | undefined {
+    const value = this.value(name);
+    return value === undefined ? undefined : String(value);
+  }
+
+  /** @throws ConfigError where it is missing or empty */
+  requiredString(name: string): string {
+    return this.string(name) || this.missing(name);
+  }
+
+  integer(
+    name: string,
+    range: readonly [least: number, most: number] = [0, 2 ** 31 - 1],
+  ): number | undefined {
+    const text = this.string(name);
+    if (text === undefined) return undefined;
+    if (!/^[+-]?\d+$/.test(text)) throw new ConfigError(`'${name}' must be an integer`);
+    return this.inRange(name, Number(text), range);
+  }
+
+  /** 0 stands for any free one. */
+  port(name: string): number | undefined {
+    return this.integer(name, [0, 65_535]);
+  }
+
+  requiredPort(name: string): number {
+    return this.port(name) ?? this.missing(name);
+  }
+
+  /** Also with a fraction; `range` as for `integer`. */
+  number(name: string, range: readonly [least: number, most: number] = [0, 2 ** 31 - 1]): number | undefined {
+    const text = this.string(name);
+    if (text === undefined) return undefined;
+    if (!/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)) throw new ConfigError(`'${name}' must be a number`);
+    return this.inRange(name, Number(text), range);
+  }
+
+  /** Only `1` and `true` are true. */
+  boolean(name: string): boolean {
+    const value = this.value(name);
+    return value === true || value === 'true' || value === '1';
+  }
+
+  level(name: string): LogLevel | undefined {
+    return this.oneOf(name, LOG_LEVELS);
+  }
+
+  oneOf<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const text = this.string(name);
+    const choice = choices.find((candidate) => candidate === text);
+    if (text !== undefined && !choice)
+      throw new ConfigError(`'${name}' must be one of ${choices.join(', ')}`);
+    return choice;
+  }
+
+  /** The options `prefix` begins, by the rest of their names. */
+  beginningWith(prefix: string): Record<string, string> {
+    const names = [...this.values.keys()].filter((name) => name.startsWith(prefix));
+    return Object.fromEntries(names.map((name) => [name.slice(prefix.length), this.string(name) ?? '']));
+  }
+
+  /** What nobody asked for: misspelt, most likely. */
+  unknown(): string[] {
+    return [...this.values.keys()].filter((name) => !this.asked.has(name));
+  }
+
+  missing(name: string): never {
+    throw new ConfigError(`'${name}' is not defined`);
+  }
+
+  private value(name: string): Exclude<IniValue, null> | undefined {
+    this.accept(name);
+    return this.values.get(name) ?? undefined;
+  }
+
+  private inRange(name: string, value: number, [least, most]: readonly [number, number]): number {
+    if (value >= least && value <= most) return value;
+    throw new ConfigError(`'${name}' must be between ${least} and ${most}`);
+  }
+}

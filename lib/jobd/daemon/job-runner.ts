@@ -1,0 +1,140 @@
+import { messageOf } from '../../job/errors.js';
+import { retryDelay } from '../../job/retry.js';
+import type { JobResult } from '../launcher/job-result.js';
+import type { LaunchedJob, Launcher } from '../launcher/launcher.js';
+import type { JobdLog } from '../log.js';
+import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { OrphanPolicy } from '../storage/daemon-registry.js';
+import type { JobTable } from '../storage/job-table.js';
+import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
+import type { TargetOptions } from './daemon-options.js';
+
+/** How a job's time with this daemon ended. */
+export type RunEnd =
+  | { readonly kind: 'done'; readonly result: JobResult }
+  /** It failed and may be tried again at `due`, in seconds since 1970. */
+  | { readonly kind: 'retry'; readonly due: number }
+  /** Not run, or not to an end: the row is to go back. */
+  | { readonly kind: 'returned' }
+  /** The row was another daemon's by then. */
+  | { readonly kind: 'lost' }
+  /** It ran, and the table doesn't know how it ended. The row stays with this daemon: it must not run again. */
+  | { readonly kind: 'unwritten'; readonly result: JobResult };
+
+/** What a runner works with. */
+export interface RunnerParts {
+  readonly writer: RowWriter;
+  readonly launcher: Launcher;
+}
+
+export interface RunnerOptions {
+  readonly orphans: OrphanPolicy;
+  readonly log: JobdLog;
+  /** The process has ended: another may take its place. */
+  readonly onFree: (job: AcceptedJob) => void;
+}
+
+const SHUTDOWN = 'the daemon shut down';
+
+/** Takes a job through its statuses: running, its process, done. */
+export class JobRunner {
+  private readonly launched = new Map<number, LaunchedJob>();
+  /** Ended for the daemon's sake. */
+  private readonly cutShort = new Set<number>();
+  private isStopping = false;
+
+  constructor(
+    private readonly table: JobTable,
+    private readonly parts: RunnerParts,
+    private readonly options: RunnerOptions,
+  ) {}
+
+  /** Never rejects. */
+  async run(job: AcceptedJob, target: TargetOptions): Promise<RunEnd> {
+    const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
+    if (notBegun) {
+      this.options.onFree(job);
+      return notBegun;
+    }
+    const result = await this.launch(job, target);
+    this.options.onFree(job);
+    if (this.cutShort.delete(job.id) && this.options.orphans === 'requeue') return { kind: 'returned' };
+    return this.write(job, target, result).catch((error: unknown) => this.failed(job, error, result));
+  }
+
+  signal(id: number, signal: string | number): boolean {
+    return this.launched.get(id)?.signal(signal) ?? false;
+  }
+
+  /** Begins nothing any more. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  /** Ends all processes. */
+  terminate(): void {
+    for (const [id, job] of this.launched) if (job.terminate(SHUTDOWN)) this.cutShort.add(id);
+  }
+
+  /** Resolves when no process of ours is left. */
+  async allExited(): Promise<void> {
+    await Promise.all([...this.launched.values()].map(({ result }) => result));
+  }
+
+  /** Ends the process of a job that another daemon has taken over. */
+  abandon(id: number): void {
+    this.launched.get(id)?.terminate('another daemon has taken this job over');
+  }
+
+  private async begin(job: AcceptedJob): Promise<RunEnd | undefined> {
+    if (this.isStopping) return { kind: 'returned' };
+    const isOurs = job.hasBegun || (await this.parts.writer.begin(job));
+    if (!isOurs) {
+      this.options.log.warn(`Job ${job.id} is not run: another daemon has taken it over.`);
+      return { kind: 'lost' };
+    }
+    return this.isStopping ? { kind: 'returned' } : undefined;
+  }
+
+  private async launch(job: AcceptedJob, target: TargetOptions): Promise<JobResult> {
+    const timeout = job.timeout === undefined ? target.timeout : job.timeout * 1000;
+    const launched = this.parts.launcher.launch(job.id, timeout);
+    this.launched.set(job.id, launched);
+    this.options.log.debug(`Job ${job.id} of target '${job.target}' runs.`);
+    const result = await launched.result;
+    this.launched.delete(job.id);
+    const { code, signal } = result;
+    this.options.log.debug(`Job ${job.id}: ${result.result}, code ${code}, signal ${signal}.`);
+    return result;
+  }
+
+  private async write(job: AcceptedJob, target: TargetOptions, result: JobResult): Promise<RunEnd> {
+    const { code: return_code, signal: sig, stdout, stderr } = result;
+    const output = { return_code, sig, stdout, stderr };
+    const delay = this.delayOf(job, target, result);
+    const now = nowInSeconds();
+    const due = delay === undefined ? undefined : Math.ceil((Date.now() + delay) / 1000);
+    const columns =
+      due === undefined
+        ? ({ status: 'done', result: result.result, time_finished: now, ...output } as const)
+        : ({ status: 'waiting', time_scheduled: due, ...output } as const);
+    const isOurs = await this.parts.writer.end({ id: job.id, columns });
+    if (!isOurs)
+      this.options.log.warn(`The end of job ${job.id} is not written: its row is another daemon's.`);
+    return due === undefined || !isOurs ? { kind: 'done', result } : { kind: 'retry', due };
+  }
+
+  private failed({ id }: AcceptedJob, error: unknown, result?: JobResult): RunEnd {
+    this.options.log.error(`The row of job ${id} could not be written: ${messageOf(error)}`);
+    return result ? { kind: 'unwritten', result } : { kind: 'returned' };
+  }
+
+  /** Milliseconds to the next attempt; undefined if there is none. */
+  private delayOf(job: AcceptedJob, target: TargetOptions, result: JobResult): number | undefined {
+    const { columns } = this.table;
+    const canRetry = columns.has('attempts') && columns.has('time_scheduled') && job.origin === 'waiting';
+    if (result.result === 'ok' || !canRetry) return undefined;
+    const retry = { ...target.retry, ...(job.maxAttempts && { attempts: job.maxAttempts }) };
+    return retryDelay(retry, job.attempts + 1, result);
+  }
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { Launcher } from '../launcher/launcher.js';
+import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
+import { RefusedRequestError } from './errors.js';
+import type { DaemonOperations, DaemonStatus, ManualResults } from './operations.js';
+import { Membership } from './membership.js';
+import { Targets } from './targets.js';
+import { Work } from './work.js';
+
+interface Started {
+  readonly member: Membership;
+  readonly work: Work;
+}
+
+/**
+ * Runs the jobs of a table, for one or more targets. Any number of daemons may share a table; what one of
+ * them leaves when it dies, the others take over.
+ */
+export class JobdDaemon implements DaemonOperations {
+  private readonly options: CheckedOptions;
+  private readonly served: Targets;
+  private readonly instance = randomUUID();
+  private readonly launcher: Launcher;
+  private readonly listeners: (() => void)[] = [];
+  private started: Started | undefined;
+  private periodic: NodeJS.Timeout | undefined;
+  private stopping: Promise<void> | undefined;
+  private hurry: (timeout: number) => void = () => undefined;
+
+  /** @throws InvalidOptionError */
+  constructor(options: DaemonOptions) {
+    this.options = checkDaemonOptions(options);
+    this.served = new Targets(options.targets);
+    this.launcher = new Launcher(options, this.instance);
+  }
+
+  /** Whether the database answered when it was last asked. */
+  get reachesDatabase(): boolean {
+    return this.started?.member.database.isReachable ?? false;
+  }
+
+  /** Takes over from daemons that died on this machine, then polls. @throws DatabaseSetupError */
+  async start(): Promise<void> {
+    const { pollInterval } = this.options;
+    const member = await Membership.open({ ...this.options, instance: this.instance });
+    this.started = await this.open(member);
+    member.database.whenBack(() => this.poll());
+    this.poll();
+    if (pollInterval !== undefined) this.periodic = setInterval(() => this.poll(), pollInterval);
+  }
+
+  /**
+   * Gives back what has not begun, lets running jobs end until `timeout`, then ends them by force. Called
+   * again, it shortens the time that is left.
+   *
+   * @param timeout milliseconds. @default `drainTimeout`
+   */
+  async stop({ timeout = this.options.drainTimeout }: { timeout?: number } = {}): Promise<void> {
+    if (!this.started) return;
+    this.stopping ??= this.drain(this.started);
+    this.hurry(timeout);
+    await this.stopping;
+  }
+
+  poll(targets?: readonly string[]): void {
+    this.started?.work.poll(this.served.select(targets));
+  }
+
+  pause(targets?: readonly string[]): void {
+    this.served.setPaused(this.served.select(targets), true);
+  }
+
+  continue(targets?: readonly string[]): void {
+    const names = this.served.select(targets);
+    this.served.setPaused(names, false);
+    this.started?.work.wake();
+    this.poll(names);
+  }
+
+  status(): DaemonStatus {
+    return {
+      targets: this.served.status(),
+      jobPromisesCount: this.started?.work.waitingClients ?? 0,
+      memoryUsage: process.memoryUsage(),
+    };
+  }
+
+  targets(): readonly string[] {
+    return this.served.names;
+  }
+
+  addTarget(target: string, concurrency: number): void {
+    this.served.add(target, concurrency);
+    this.tellTargetsChanged();
+    this.poll([target]);
+  }
+
+  removeTarget(target: string): void {
+    this.served.remove(target);
+    this.tellTargetsChanged();
+  }
+
+  setTargetConcurrency(target: string, concurrency: number): void {
+    this.served.setConcurrency(target, concurrency);
+    this.started?.work.wake();
+  }
+
+  async runManual(ids: readonly number[]): Promise<ManualResults> {
+    if (!this.started) throw new RefusedRequestError('the daemon is not started');
+    return this.started.work.runManual(ids);
+  }
+
+  sendSignal(jobs: ReadonlyMap<number, string | number>): Map<number, boolean> {
+    const { started } = this;
+    return new Map([...jobs].map(([id, signal]) => [id, started?.work.signal(id, signal) ?? false]));
+  }
+
+  onTargetsChanged(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  private tellTargetsChanged(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  private async open(member: Membership): Promise<Started> {
+    const { table, writer } = member;
+    const work = new Work(table, this.served, { writer, launcher: this.launcher }, this.options);
+    await member.enter({ onReleased: () => this.poll(), onBeat: () => work.reconcile() });
+    return { member, work };
+  }
+
+  private async drain({ member, work }: Started): Promise<void> {
+    clearInterval(this.periodic);
+    await member.leave(await work.drain(this.hurried()));
+  }
+
+  /** Resolves at the earliest of the times that `hurry` was told. */
+  private hurried(): Promise<void> {
+    return new Promise((resolve) => {
+      this.hurry = (timeout) => {
+        if (timeout === 0) resolve();
+        else setTimeout(resolve, timeout).unref();
+      };
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import { messageOf } from '../../job/errors.js';
+import { ownIdentity } from '../launcher/process-identity.js';
+import type { JobdLog } from '../log.js';
+import { DaemonRegistry, type OrphanPolicy } from '../storage/daemon-registry.js';
+import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import { Database } from '../storage/database.js';
+import { DatabaseSetupError } from '../storage/errors.js';
+import { JobTable } from '../storage/job-table.js';
+import { RowWriter } from '../storage/row-writer.js';
+import { tableNames } from '../storage/schema.js';
+import { Presence, type PresenceOptions } from './presence.js';
+
+export interface MemberOptions {
+  readonly database: string | DatabaseLocation;
+  readonly table: string;
+  /** What others call this member. */
+  readonly name: string;
+  /** Another one with each start. */
+  readonly instance: string;
+  /** Milliseconds. */
+  readonly lease: number;
+  readonly orphans: OrphanPolicy;
+  readonly log: JobdLog;
+}
+
+/** A place among those that share a table: alive by its beats, and what rows are taken and written through. */
+export class Membership {
+  readonly table: JobTable;
+  readonly writer: RowWriter;
+  private readonly writing = new AbortController();
+  private presence: Presence | undefined;
+
+  private constructor(
+    table: JobTable,
+    private readonly registry: DaemonRegistry,
+    private readonly options: MemberOptions,
+  ) {
+    this.table = table;
+    this.writer = new RowWriter(table, options.log, this.writing.signal);
+  }
+
+  /** @throws DatabaseSetupError */
+  static async open(options: MemberOptions): Promise<Membership> {
+    const { database: location, log, instance, name } = options;
+    const names = tableNames(options.table);
+    const database = await Database.open(
+      typeof location === 'string' ? parseDatabaseUrl(location) : location,
+      log,
+    );
+    try {
+      const registry = new DaemonRegistry(database, names, { instance, name, ...ownIdentity() });
+      return new Membership(await JobTable.open(database, names, registry), registry, options);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  get database(): Database {
+    return this.table.database;
+  }
+
+  /** Takes over from members that died on this machine, and is one of them from here on. @throws DatabaseSetupError */
+  async enter(listeners: Pick<PresenceOptions, 'onReleased' | 'onBeat'>): Promise<void> {
+    this.presence = new Presence(this.database, this.registry, {
+      ...this.options,
+      onReleased: listeners.onReleased,
+      onBeat: async () => {
+        await this.table.sweep();
+        await listeners.onBeat();
+      },
+    });
+    try {
+      await this.presence.start();
+    } catch (error) {
+      await this.leave(false);
+      const what = `'${this.options.name}' could not be entered in the database`;
+      throw new DatabaseSetupError(`${what}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** @param isAllWritten otherwise others find under this member's name what couldn't be written */
+  async leave(isAllWritten: boolean): Promise<void> {
+    this.presence?.stop();
+    this.writing.abort();
+    if (isAllWritten) await this.sayGoodbye().catch(() => undefined);
+    await this.database.close();
+  }
+
+  private async sayGoodbye(): Promise<void> {
+    await this.table.sweep();
+    await this.registry.leave();
+  }
+}

@@ -1,0 +1,160 @@
+import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { TargetOptions } from './daemon-options.js';
+import { RefusedRequestError } from './errors.js';
+import type { TargetStatus } from './operations.js';
+
+/** A target's queue, first in first out, and what of it runs. */
+class Target {
+  readonly queue: AcceptedJob[] = [];
+  readonly running = new Set<number>();
+  isPaused = false;
+
+  constructor(public options: TargetOptions) {}
+
+  get length(): number {
+    return this.queue.length + this.running.size;
+  }
+
+  get canBegin(): boolean {
+    return !this.isPaused && this.queue.length > 0 && this.running.size < this.options.concurrency;
+  }
+}
+
+/** The daemon's queues. A name may be any string: it is nobody's property name. */
+export class Targets {
+  private readonly targets = new Map<string, Target>();
+
+  constructor(targets: ReadonlyMap<string, TargetOptions>) {
+    for (const [name, options] of targets) this.targets.set(name, new Target(options));
+  }
+
+  get names(): string[] {
+    return [...this.targets.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.targets.has(name);
+  }
+
+  optionsOf(name: string): TargetOptions | undefined {
+    return this.targets.get(name)?.options;
+  }
+
+  /** Those asked for, or all. @throws RefusedRequestError for a target that isn't served */
+  select(names?: readonly string[]): string[] {
+    const unknown = names?.find((name) => !this.has(name));
+    if (unknown !== undefined) throw new RefusedRequestError(`invalid target '${unknown}'`);
+    return names ? [...new Set(names)] : this.names;
+  }
+
+  /** @throws RefusedRequestError */
+  add(name: string, concurrency: number): void {
+    checkConcurrency(concurrency);
+    if (this.has(name)) throw new RefusedRequestError(`target '${name}' already added`);
+    this.targets.set(name, new Target({ concurrency }));
+  }
+
+  /** @throws RefusedRequestError */
+  remove(name: string): void {
+    if (this.get(name).length > 0) throw new RefusedRequestError('queue is not empty');
+    this.targets.delete(name);
+  }
+
+  /** @throws RefusedRequestError */
+  setConcurrency(name: string, concurrency: number): void {
+    checkConcurrency(concurrency);
+    const target = this.get(name);
+    target.options = { ...target.options, concurrency };
+  }
+
+  setPaused(names: readonly string[], isPaused: boolean): void {
+    for (const name of names) this.get(name).isPaused = isPaused;
+  }
+
+  /** Whether more rows may be fetched for it. */
+  hasRoom(name: string): boolean {
+    return this.roomOf(name) > 0;
+  }
+
+  /** How many more rows it may have; none while it is paused. */
+  roomOf(name: string): number {
+    const target = this.targets.get(name);
+    return target && !target.isPaused ? target.options.concurrency - target.length : 0;
+  }
+
+  /** False where the target has been removed meanwhile. */
+  enqueue(job: AcceptedJob): boolean {
+    const target = this.targets.get(job.target);
+    target?.queue.push(job);
+    return target !== undefined;
+  }
+
+  /** Takes the jobs that may begin now; each holds a place until `free`. */
+  takeRunnable(): AcceptedJob[] {
+    return [...this.targets.values()].flatMap((target) => {
+      const jobs: AcceptedJob[] = [];
+      while (target.canBegin) {
+        const job = target.queue.shift();
+        if (!job) break;
+        target.running.add(job.id);
+        jobs.push(job);
+      }
+      return jobs;
+    });
+  }
+
+  /** As much as runs already, and so many more. */
+  setRoom(name: string, room: number): void {
+    const target = this.targets.get(name);
+    if (target) target.options = { ...target.options, concurrency: target.running.size + room };
+  }
+
+  /** A job that runs already has a place until `free` or `cancel`. */
+  hold({ target, id }: Pick<AcceptedJob, 'id' | 'target'>): void {
+    this.targets.get(target)?.running.add(id);
+  }
+
+  /** Whether a job may begin at once; then it holds a place until `free` or `cancel`. */
+  reserve({ target: name, id }: Pick<AcceptedJob, 'id' | 'target'>): boolean {
+    const target = this.targets.get(name);
+    if (!target || target.running.has(id)) return target !== undefined;
+    if (target.isPaused || target.length >= target.options.concurrency) return false;
+    target.running.add(id);
+    return true;
+  }
+
+  /** Gives up the places of jobs that are not run after all. */
+  cancel(ids: readonly number[]): void {
+    for (const { running } of this.targets.values()) for (const id of ids) running.delete(id);
+  }
+
+  free({ target, id }: AcceptedJob): void {
+    this.targets.get(target)?.running.delete(id);
+  }
+
+  /** Empties the queues; what runs goes on. */
+  takeQueued(): AcceptedJob[] {
+    return [...this.targets.values()].flatMap(({ queue }) => queue.splice(0));
+  }
+
+  status(): Record<string, TargetStatus> {
+    // Unlike an assignment, this makes a target called `__proto__` an entry like any other.
+    return Object.fromEntries(
+      [...this.targets].map(([name, { isPaused, options, length }]) => [
+        name,
+        { paused: isPaused, concurrency: options.concurrency, length },
+      ]),
+    );
+  }
+
+  private get(name: string): Target {
+    const target = this.targets.get(name);
+    if (!target) throw new RefusedRequestError(`target '${name}' not found`);
+    return target;
+  }
+}
+
+function checkConcurrency(concurrency: number): void {
+  if (!Number.isInteger(concurrency) || concurrency <= 0)
+    throw new RefusedRequestError('Invalid concurrency value.');
+}

@@ -1,0 +1,33 @@
+export { RequestError, PeerLostError } from './errors.js';
+export { RefusedRequestError } from './daemon/errors.js';
+export { DatabaseError, DatabaseSetupError } from './storage/errors.js';
+export type { DatabaseLocation, FileLocation, ServerLocation } from './storage/database-location.js';
+export type { OrphanPolicy } from './storage/daemon-registry.js';
+export type { JobsTable, JobStatus } from './storage/schema.js';
+export { initDatabase } from './storage/init-database.js';
+export type { JobdLog } from './log.js';
+export type { JobResult } from './launcher/job-result.js';
+export type { LauncherOptions } from './launcher/launcher.js';
+export { JobdDaemon } from './daemon/jobd-daemon.js';
+export type { DaemonOptions, TargetOptions } from './daemon/daemon-options.js';
+export type { DaemonOperations, DaemonStatus, ManualResults, TargetStatus } from './daemon/operations.js';
+export { JobdWorker, type JobdWorkerOptions, type MasterAddress } from './worker/jobd-worker.js';
+export { JobdMaster, type JobdMasterOptions } from './master/jobd-master.js';
+export type { JobAddress } from './master/manual-jobs.js';
+export type { AuthOptions } from './protocol/authentication.js';
+export type { ClientTls } from './protocol/connect.js';
+export type { ServerTls } from './protocol/server.js';
+export { jobd, JobdSource } from './source/jobd-source.js';
+export type { JobdSourceOptions } from './source/source-options.js';
+export { JobdClient, type JobRow, type NewRow } from './nest/jobd.client.js';
+export { JobdInstance } from './nest/jobd.instance.js';
+export { JobdModule } from './nest/jobd.module.js';
+export type {
+  JobdModuleAsyncOptions,
+  JobdModuleOptions,
+  JobdOptionsFactory,
+  ListenOptions,
+  MasterModuleOptions,
+  ServerAddress,
+  WorkerModuleOptions,
+} from './nest/jobd.options.js';

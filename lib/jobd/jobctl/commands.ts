@@ -1,0 +1,106 @@
+import type { ManualReply } from '../protocol/job-results.js';
+import { toAddress, toConcurrency, toId, toSignal } from './job-arguments.js';
+import * as reports from './reports.js';
+import type { Report, StatusReply } from './reports.js';
+
+/** Asks the daemon or master. */
+export type Ask = (type: string, data?: object) => Promise<unknown>;
+
+type Arguments = readonly string[];
+type Run = (ask: Ask, args: Arguments) => Promise<Report>;
+
+/** One of jobctl's commands. */
+export interface Command {
+  /** Name and arguments, as its help shows them. */
+  readonly usage: string;
+  readonly summary: string;
+  /** Whether `--all` may stand in place of targets. */
+  readonly takesAll?: boolean;
+  /** What it does where a worker answers … */
+  readonly worker?: Run;
+  /** … and where a master does. */
+  readonly master?: Run;
+}
+
+const memoryUsage = report('status', reports.memoryReport);
+const pause = act('pause', targets);
+const goOn = act('continue', targets);
+const setConcurrency = act('set-target-concurrency', targetAndConcurrency);
+const addTarget = act('add-target', targetAndConcurrency);
+const removeTarget = act('remove-target', ([target]) => ({ target }));
+
+/** jobctl's commands, as its help lists them. On a master, jobs are named with their targets. */
+export const COMMANDS: readonly Command[] = [
+  {
+    usage: 'list-targets',
+    summary: 'targets and their queues',
+    worker: report('status', reports.targetsReport),
+  },
+  { usage: 'list-workers', summary: 'workers, their targets and queues', master: listWorkers },
+  { usage: 'memory-usage', summary: 'memory of the process', worker: memoryUsage, master: memoryUsage },
+  { usage: 'poll [targets...]', summary: 'look for new jobs', takesAll: true, worker: act('poll', targets) },
+  { usage: 'poke <targets...>', summary: 'have workers look for new jobs', master: act('poke', targets) },
+  {
+    usage: 'pause [targets...]',
+    summary: 'start no more jobs',
+    takesAll: true,
+    worker: pause,
+    master: pause,
+  },
+  { usage: 'continue [targets...]', summary: 'end a pause', takesAll: true, worker: goOn, master: goOn },
+  {
+    usage: 'set-target-concurrency <target> <n>',
+    summary: 'how many jobs run at once',
+    worker: setConcurrency,
+  },
+  { usage: 'add-target <target> <n>', summary: 'serve a further target', worker: addTarget },
+  { usage: 'remove-target <target>', summary: 'serve a target no more', worker: removeTarget },
+  {
+    usage: 'run-manual <jobs...>',
+    summary: 'run manual jobs and wait for them',
+    worker: runManual((ids) => ({ ids: ids.map(toId) })),
+    master: runManual((jobs) => ({ jobs: jobs.map(toAddress) })),
+  },
+  {
+    usage: 'send-signal <signal> <jobs...>',
+    summary: 'signal running jobs',
+    worker: signal((number, ids) => ({ jobs: Object.fromEntries(ids.map((id) => [toId(id), number])) })),
+    master: signal((number, jobs) => ({ jobs: jobs.map((job) => ({ ...toAddress(job), signal: number })) })),
+  },
+];
+
+/** What a reply of `ok` is enough for. */
+function act(type: string, dataOf: (args: Arguments) => object | undefined): Run {
+  return async (ask, args) => {
+    const data = await ask(type, dataOf(args));
+    return { data, text: 'ok' };
+  };
+}
+
+function report(type: string, render: (reply: StatusReply) => Report): Run {
+  return async (ask) => render((await ask(type)) as StatusReply);
+}
+
+async function listWorkers(ask: Ask): Promise<Report> {
+  return reports.workersReport((await ask('status', { poll_workers: true })) as StatusReply);
+}
+
+function runManual(dataOf: (args: Arguments) => object): Run {
+  return async (ask, args) => reports.manualReport((await ask('run-manual', dataOf(args))) as ManualReply);
+}
+
+function signal(dataOf: (number: number, args: Arguments) => object): Run {
+  return async (ask, [name = '', ...args]) => {
+    const reply = await ask('send-signal', dataOf(toSignal(name), args));
+    return reports.signalReport(reply as Record<string, unknown>);
+  };
+}
+
+/** None stand for all: jobctl has asked for `--all` then. */
+function targets(names: Arguments): object | undefined {
+  return names.length > 0 ? { targets: names } : undefined;
+}
+
+function targetAndConcurrency([target = '', concurrency = '']: Arguments): object {
+  return { target, concurrency: toConcurrency(concurrency) };
+}

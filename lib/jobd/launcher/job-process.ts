@@ -1,0 +1,127 @@
+import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
+import type { JobResult } from './job-result.js';
+import { OutputBuffer } from './output-buffer.js';
+
+export interface JobProcessOptions {
+  readonly maxOutputBuffer: number;
+  readonly outputGrace: number;
+  readonly killGrace: number;
+  readonly timeout: number | undefined;
+  /** What stderr is to say where the process couldn't be started. */
+  readonly describeFailure: (error: Error) => string;
+}
+
+const SIGNAL_NUMBERS: ReadonlySet<number> = new Set([0, ...Object.values(constants.signals)]);
+const GROUP_CHECK_MS = 20;
+
+/** A process that leads a group of its own, from its start to the end of its output. */
+export class JobProcess {
+  readonly result: Promise<JobResult>;
+  private readonly stdout: OutputBuffer;
+  private readonly stderr: OutputBuffer;
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private finish: (result: JobResult) => void = () => undefined;
+  private hasExited = false;
+  private terminatedBecause: string | undefined;
+  private isKilled = false;
+
+  constructor(
+    private readonly child: ChildProcess,
+    private readonly options: JobProcessOptions,
+  ) {
+    this.stdout = collect(child.stdout, options.maxOutputBuffer);
+    this.stderr = collect(child.stderr, options.maxOutputBuffer);
+    this.result = new Promise((resolve) => (this.finish = resolve));
+    this.watch();
+    const { timeout } = options;
+    if (timeout !== undefined)
+      this.later(timeout, () => this.terminate(`timed out after ${timeout / 1000} s`));
+  }
+
+  signal(signal: string | number): boolean {
+    if (this.hasExited) return false;
+    if (typeof signal === 'number' ? !SIGNAL_NUMBERS.has(signal) : !(signal in constants.signals))
+      return false;
+    return this.signalGroup(signal as NodeJS.Signals | number);
+  }
+
+  terminate(why: string): boolean {
+    if (this.terminatedBecause !== undefined || this.hasExited) return false;
+    this.terminatedBecause = why;
+    this.signalGroup('SIGTERM');
+    this.later(this.options.killGrace, () => {
+      this.isKilled = true;
+      this.signalGroup('SIGKILL');
+    });
+    return true;
+  }
+
+  private watch(): void {
+    const { child, options } = this;
+    child.once('error', (error) => {
+      // Also emitted where a signal can't be sent.
+      if (child.pid !== undefined) return;
+      this.end({ code: null, signal: null, stdout: '', stderr: options.describeFailure(error) });
+    });
+    child.once('exit', (code, signal) => {
+      this.hasExited = true;
+      const done = () => this.whenGroupEnded(() => this.ended(code, signal));
+      // The output may still be on its way, or held open by a child that goes on without its parent.
+      child.once('close', done);
+      this.later(options.outputGrace, done);
+    });
+  }
+
+  /** What was told to end is waited for, children that outlive their parent too. */
+  private whenGroupEnded(then: () => void): void {
+    const isTold = this.terminatedBecause !== undefined && !this.isKilled;
+    if (!isTold || !this.signalGroup(0)) then();
+    else this.later(GROUP_CHECK_MS, () => this.whenGroupEnded(then));
+  }
+
+  private ended(code: number | null, signal: NodeJS.Signals | null): void {
+    const why = this.terminatedBecause;
+    const note = why === undefined ? '' : `[jobd: ${why}]\n`;
+    const stderr = this.stderr.end();
+    const separator = note && stderr && !stderr.endsWith('\n') ? '\n' : '';
+    this.end({ code, signal, stdout: this.stdout.end(), stderr: `${stderr}${separator}${note}` });
+  }
+
+  private end(ended: Omit<JobResult, 'result'>): void {
+    for (const timer of this.timers) clearTimeout(timer);
+    // A grandchild that still writes is let write, to nobody.
+    for (const stream of [this.child.stdout, this.child.stderr]) stream?.removeAllListeners('data').resume();
+    this.child.removeAllListeners('close');
+    const isOk = ended.code === 0 && this.terminatedBecause === undefined;
+    this.finish({ result: isOk ? 'ok' : 'fail', ...ended });
+  }
+
+  /** False where nobody is left. */
+  private signalGroup(signal: NodeJS.Signals | number): boolean {
+    const { pid } = this.child;
+    if (pid === undefined) return false;
+    try {
+      return process.kill(-pid, signal);
+    } catch {
+      return false;
+    }
+  }
+
+  private later(ms: number, action: () => void): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      action();
+    }, ms);
+    this.timers.add(timer);
+  }
+}
+
+function collect(stream: Readable | null, limit: number): OutputBuffer {
+  const buffer = new OutputBuffer(limit);
+  stream?.on('data', (chunk: Buffer) => buffer.add(chunk));
+  // A broken pipe ends the output; how the process ended is told elsewhere.
+  stream?.on('error', () => undefined);
+  return buffer;
+}

@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { InvalidOptionError, messageOf } from '../../job/errors.js';
+import { commandOf } from './command.js';
+import type { JobResult } from './job-result.js';
+import { JobProcess } from './job-process.js';
+import { ORPHAN_MARK } from './orphans.js';
+
+/** Times in milliseconds, sizes in bytes. */
+export interface LauncherOptions {
+  /** The command, split on spaces; `{id}` is the job's. */
+  readonly launcher: string;
+  /** @default the daemon's */
+  readonly cwd?: string;
+  /** Added to the daemon's environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** How much of stdout is kept, and as much of stderr. @default 1_048_576 */
+  readonly maxOutputBuffer?: number;
+  /** How long a process that has ended may have its output held open by children of its own. @default 1000 */
+  readonly outputGrace?: number;
+  /** How long a process may take to end after SIGTERM, before SIGKILL. @default 5000 */
+  readonly killGrace?: number;
+}
+
+const DEFAULT_OUTPUT_BYTES = 1_048_576;
+const DEFAULT_OUTPUT_GRACE_MS = 1000;
+const DEFAULT_KILL_GRACE_MS = 5000;
+
+/** A process under way. */
+export interface LaunchedJob {
+  /** Never rejects. */
+  readonly result: Promise<JobResult>;
+  /** To the process and its children. False when it has ended, or the signal is none. */
+  signal(signal: string | number): boolean;
+  /** SIGTERM, then SIGKILL after the grace; `why` is added to stderr. False when it is ending already. */
+  terminate(why: string): boolean;
+}
+
+/** Starts a process for each job. */
+export class Launcher {
+  private readonly env: NodeJS.ProcessEnv;
+
+  /** @param instance marks the processes, so that they are found when the daemon has died */
+  constructor(
+    private readonly options: LauncherOptions,
+    instance: string,
+  ) {
+    checkOptions(options);
+    this.env = { ...process.env, ...options.env, [ORPHAN_MARK]: instance };
+  }
+
+  /** @param timeout milliseconds after which the process is terminated */
+  launch(id: number, timeout?: number): LaunchedJob {
+    const [command = '', ...args] = commandOf(this.options.launcher, id);
+    const { cwd, maxOutputBuffer = DEFAULT_OUTPUT_BYTES } = this.options;
+    let child: ChildProcess;
+    try {
+      // A group of its own, so that signals reach the children too.
+      child = spawn(command, args, { cwd, env: this.env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    } catch (error) {
+      return neverStarted(this.failure(command, error));
+    }
+    return new JobProcess(child, {
+      maxOutputBuffer,
+      outputGrace: this.options.outputGrace ?? DEFAULT_OUTPUT_GRACE_MS,
+      killGrace: this.options.killGrace ?? DEFAULT_KILL_GRACE_MS,
+      timeout,
+      describeFailure: (error) => this.failure(command, error),
+    });
+  }
+
+  /** Node blames the command when it is the directory that is missing. */
+  private failure(command: string, error: unknown): string {
+    const { cwd } = this.options;
+    if (cwd !== undefined && !isDirectory(cwd))
+      return `The job can't be started: its working directory '${cwd}' doesn't exist. Create it, or change launcher.cwd.`;
+    return `The job can't be started: ${messageOf(error)}. Check that '${command}' is there and may be executed.`;
+  }
+}
+
+function neverStarted(stderr: string): LaunchedJob {
+  const result: JobResult = { result: 'fail', code: null, signal: null, stdout: '', stderr };
+  return { result: Promise.resolve(result), signal: () => false, terminate: () => false };
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** @throws InvalidOptionError */
+function checkOptions({ launcher, cwd, maxOutputBuffer, outputGrace, killGrace }: LauncherOptions): void {
+  if (typeof launcher !== 'string' || launcher.trim() === '')
+    throw new InvalidOptionError('launcher', launcher, "a command such as 'php launcher.php {id}'");
+  if (launcher.includes('\0') || cwd?.includes('\0'))
+    throw new InvalidOptionError('launcher', launcher, 'a command without NUL characters');
+  const sizes = { max_output_buffer: maxOutputBuffer, outputGrace, killGrace };
+  for (const [name, value] of Object.entries(sizes)) {
+    if (value !== undefined && !(Number.isInteger(value) && value >= 0))
+      throw new InvalidOptionError(name, value, 'a whole number, 0 or more');
+  }
+}

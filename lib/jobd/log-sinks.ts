@@ -1,0 +1,36 @@
+import { openSync, writeSync } from 'node:fs';
+import { messageOf } from '../job/errors.js';
+import type { LogConfig } from './config/server-config.js';
+import { ConfigError } from './errors.js';
+import type { LogLevel, LogSink } from './logging.js';
+
+/** The console's is stdout. The file stays open as long as the program runs. @throws ConfigError where it can't be written */
+export function openSinks({ file, fileLevel, consoleLevel }: LogConfig): LogSink[] {
+  const console: LogSink = { level: consoleLevel, write: (line) => process.stdout.write(line) };
+  return file ? [console, fileSink(openFile(file), fileLevel)] : [console];
+}
+
+function openFile(path: string): number {
+  try {
+    return openSync(path, 'a', 0o640);
+  } catch (error) {
+    throw new ConfigError(`'log_file' can't be written: ${messageOf(error)}`);
+  }
+}
+
+/** Line by line and at once: what led to an end must be in the file. A full disk ends no daemon. */
+function fileSink(descriptor: number, level: LogLevel): LogSink {
+  let failed = false;
+  return {
+    level,
+    write: (line) => {
+      try {
+        writeSync(descriptor, line);
+        failed = false;
+      } catch (error) {
+        if (!failed) process.stderr.write(`The log file can't be written: ${messageOf(error)}\n`);
+        failed = true;
+      }
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { JobdLog } from './log.js';
+
+/** From everything to hardly anything; `trace` lets through what `debug` does. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One place that lines are written to, from a level on. */
+export interface LogSink {
+  readonly level: LogLevel;
+  write(line: string): void;
+}
+
+/** A log that writes to each sink what its level lets through, as `2026-01-31T12:00:00.000Z WARN  [name] message`. */
+export function createLog(
+  name: string,
+  sinks: readonly LogSink[],
+  now: () => Date = () => new Date(),
+): JobdLog {
+  const at = (level: LogLevel) => {
+    const rank = LOG_LEVELS.indexOf(level);
+    const open = sinks.filter((sink) => LOG_LEVELS.indexOf(sink.level) <= rank);
+    return (message: string) => {
+      if (open.length === 0) return;
+      const line = `${now().toISOString()} ${level.toUpperCase().padEnd(5)} [${name}] ${printable(message)}\n`;
+      for (const sink of open) sink.write(line);
+    };
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+export const SILENT: JobdLog = createLog('', []);
+
+/** What comes from outside must neither begin a line of its own nor steer a terminal. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
+}

@@ -1,0 +1,100 @@
+import type { JobdLog } from '../log.js';
+import { authenticator, type AuthOptions } from '../protocol/authentication.js';
+import type { Peer } from '../protocol/peer.js';
+import { Heartbeat } from '../protocol/heartbeat.js';
+import type { ManualReply } from '../protocol/job-results.js';
+import { JobdServer, type ServerTls } from '../protocol/server.js';
+import { runManual, type JobAddress } from './manual-jobs.js';
+import { masterRequests } from './master-requests.js';
+import { PokeThrottle } from './poke-throttle.js';
+import { Poker } from './poker.js';
+import { RegisteredWorker } from './registered-worker.js';
+import { WorkerRegistry } from './worker-registry.js';
+
+export interface JobdMasterOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly auth: AuthOptions;
+  readonly tls?: ServerTls;
+  /** Seconds; a worker that is silent from one ping to the next is dropped. */
+  readonly pingInterval: number;
+  /** Seconds within which pokes are put together. */
+  readonly pokeThrottleInterval: number;
+  /** Pokes go to every worker that serves a target, not to a random one. @default false */
+  readonly pollAllWorkers?: boolean;
+  readonly log: JobdLog;
+  readonly onRequest?: (type: string) => void;
+}
+
+/** Knows which workers serve which targets, and passes on what clients ask of them. */
+export class JobdMaster {
+  private readonly server: JobdServer;
+  private readonly registry = new WorkerRegistry();
+  private readonly poker: Poker;
+  private readonly throttle: PokeThrottle;
+
+  constructor(private readonly options: JobdMasterOptions) {
+    const { host, port, auth, tls, log, onRequest, pollAllWorkers = false } = options;
+    this.poker = new Poker(this.registry, { pollAll: pollAllWorkers, log });
+    const poke = (targets: readonly string[]) => this.poker.poke(targets);
+    this.throttle = new PokeThrottle(options.pokeThrottleInterval * 1000, poke);
+    const handlers = masterRequests(this.registry, this.throttle, (...worker) => this.register(...worker));
+    this.server = new JobdServer({
+      host,
+      port,
+      tls,
+      log,
+      onRequest,
+      handlers,
+      authenticate: authenticator(auth),
+    });
+  }
+
+  /** How many workers are registered. */
+  get workers(): number {
+    return this.registry.all().length;
+  }
+
+  /** How many poked targets wait for a worker that serves them. */
+  get waitingTargets(): number {
+    return this.poker.waiting;
+  }
+
+  /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
+  start(): Promise<number> {
+    return this.server.listen();
+  }
+
+  /** As the request `poke` does. */
+  poke(targets: readonly string[]): void {
+    this.throttle.add(targets);
+  }
+
+  /** As the request `run-manual` does. */
+  runManual(jobs: readonly JobAddress[]): Promise<ManualReply> {
+    return runManual(this.registry, jobs);
+  }
+
+  async stop(): Promise<void> {
+    this.throttle.stop();
+    await this.server.close();
+  }
+
+  private register(connection: Peer, name: string, targets: readonly string[]): void {
+    if (!this.registry.has(connection)) this.accept(connection);
+    const worker = new RegisteredWorker(connection, name, new Set(targets));
+    this.registry.add(worker);
+    this.options.log.info(`worker '${name}' at ${connection.address} serves ${targets.length} targets`);
+    this.poker.recall(worker);
+  }
+
+  private accept(connection: Peer): void {
+    connection.trust();
+    const heartbeat = new Heartbeat(connection, this.options.pingInterval * 1000);
+    void connection.closed.then((reason) => {
+      heartbeat.stop();
+      const worker = this.registry.remove(connection);
+      this.options.log.warn(`worker '${worker?.name ?? ''}' at ${connection.address} left: ${reason}`);
+    });
+  }
+}

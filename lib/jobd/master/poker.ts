@@ -1,0 +1,82 @@
+import { messageOf } from '../../job/errors.js';
+import type { JobdLog } from '../log.js';
+import type { Peer } from '../protocol/peer.js';
+import type { RegisteredWorker } from './registered-worker.js';
+import { byWorker, type WorkerRegistry } from './worker-registry.js';
+
+/** Targets nobody serves are kept in memory, whoever names them. */
+const MAX_REMEMBERED = 10_000;
+
+export interface PokerOptions {
+  /** Polls every worker that serves a target, not a random one of them. */
+  readonly pollAll: boolean;
+  readonly log: JobdLog;
+}
+
+/**
+ * Sees to it that each poked target is polled by somebody: a worker that can't is followed by another, and
+ * what nobody serves is remembered until a worker registers for it.
+ */
+export class Poker {
+  private readonly remembered = new Set<string>();
+
+  constructor(
+    private readonly registry: WorkerRegistry,
+    private readonly options: PokerOptions,
+  ) {}
+
+  /** How many targets wait for a worker. */
+  get waiting(): number {
+    return this.remembered.size;
+  }
+
+  poke(targets: readonly string[]): void {
+    this.pollAny(targets);
+  }
+
+  /** For a worker that has just registered. */
+  recall(worker: RegisteredWorker): void {
+    const targets = worker.served([...this.remembered]);
+    for (const target of targets) this.remembered.delete(target);
+    if (targets.length > 0) void this.poll(worker, targets);
+  }
+
+  /** `refused`: who was asked already, and can't. */
+  private pollAny(targets: readonly string[], refused?: ReadonlySet<Peer>): void {
+    const pairs = targets.flatMap((target) => {
+      const workers = this.pollersOf(target, refused);
+      if (workers.length === 0) this.remember(target);
+      return workers.map((worker) => [worker, target] as const);
+    });
+    for (const [worker, served] of byWorker(pairs)) void this.poll(worker, served, refused);
+  }
+
+  private pollersOf(target: string, refused?: ReadonlySet<Peer>): readonly RegisteredWorker[] {
+    if (this.options.pollAll && !refused) return this.registry.serving(target);
+    const worker = this.registry.anyServing(target, refused);
+    return worker ? [worker] : [];
+  }
+
+  private async poll(
+    worker: RegisteredWorker,
+    targets: readonly string[],
+    refused?: ReadonlySet<Peer>,
+  ): Promise<void> {
+    try {
+      await worker.request('poll', { targets });
+    } catch (error) {
+      this.options.log.warn(`worker '${worker.name}' did not take a poll: ${messageOf(error)}`);
+      this.pollAny(targets, new Set([...(refused ?? []), worker.connection]));
+    }
+  }
+
+  private remember(target: string): void {
+    if (this.remembered.size >= MAX_REMEMBERED) {
+      const [oldest = ''] = this.remembered;
+      this.remembered.delete(oldest);
+      this.options.log.warn(`too many targets without a worker: '${oldest}' is forgotten`);
+    }
+    this.remembered.add(target);
+    this.options.log.debug(`no worker serves '${target}': remembered`);
+  }
+}

@@ -1,0 +1,57 @@
+import { messageOf } from '../../job/errors.js';
+import { RequestError } from '../errors.js';
+import type { WorkerRegistry } from './worker-registry.js';
+
+/** A registered worker, as the master's `status` lists it. */
+export interface ListedWorker {
+  readonly remoteAddr?: string;
+  readonly remotePort?: number;
+  readonly targets: readonly string[];
+  readonly name: string;
+  /** What the worker answered, where it was asked … */
+  readonly workerStatus?: unknown;
+  /** … or why it didn't. */
+  readonly workerStatusError?: string;
+}
+
+const ANSWER_TIMEOUT_MS = 5000;
+
+/** `ask` has every worker tell its own status. */
+export function listWorkers(registry: WorkerRegistry, ask: boolean): Promise<ListedWorker[]> {
+  const list = registry.all().map(async (worker): Promise<ListedWorker> => {
+    const { remoteAddress: remoteAddr, remotePort } = worker.connection;
+    const listed = { remoteAddr, remotePort, targets: [...worker.targets], name: worker.name };
+    if (!ask) return listed;
+    try {
+      return { ...listed, workerStatus: await worker.request('status', undefined, ANSWER_TIMEOUT_MS) };
+    } catch (error) {
+      return { ...listed, workerStatusError: messageOf(error) };
+    }
+  });
+  return Promise.all(list);
+}
+
+/**
+ * Has the workers that serve them pause or continue targets; all of them where none are named.
+ *
+ * @throws RequestError naming the workers that didn't
+ */
+export async function forward(
+  registry: WorkerRegistry,
+  type: 'pause' | 'continue',
+  targets?: readonly string[],
+): Promise<void> {
+  const failures = await Promise.all(
+    registry.all().map(async (worker) => {
+      const served = targets && worker.served(targets);
+      if (served?.length === 0) return [];
+      try {
+        await worker.request(type, served && { targets: served }, ANSWER_TIMEOUT_MS);
+        return [];
+      } catch (error) {
+        return [`worker '${worker.name}': ${messageOf(error)}`];
+      }
+    }),
+  );
+  if (failures.flat().length > 0) throw new RequestError(failures.flat().join('; '));
+}

@@ -1,0 +1,76 @@
+import type { Insertable } from 'kysely';
+import { InvalidOptionError } from '../../job/errors.js';
+import type { JobdLog } from '../log.js';
+import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
+import { plainRow, type TableRow } from '../source/row-input.js';
+import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import { Database } from '../storage/database.js';
+import { inChunks } from '../storage/chunks.js';
+import { DatabaseError } from '../storage/errors.js';
+import { nowInSeconds } from '../storage/row-writer.js';
+import { tableNames, type JobsTable, type TableNames } from '../storage/schema.js';
+
+/** The table as clients use it: its connections are opened when they are first needed. */
+export class ClientTable {
+  private readonly location: DatabaseLocation;
+  private readonly names: TableNames;
+  private opening: Promise<Database> | undefined;
+
+  /** @throws DatabaseSetupError */
+  constructor(
+    database: string | DatabaseLocation,
+    table: string,
+    private readonly log: JobdLog,
+  ) {
+    this.location = typeof database === 'string' ? parseDatabaseUrl(database) : database;
+    this.names = tableNames(table);
+  }
+
+  /** The new row's id. @throws DatabaseError, InvalidOptionError */
+  async add(target: string, columns: TableRow): Promise<number> {
+    if (typeof target !== 'string' || target === '' || target.length > MAX_TARGET_LENGTH)
+      throw new InvalidOptionError('target', target, `a name of 1 to ${MAX_TARGET_LENGTH} characters`);
+    const values = { time_created: nowInSeconds(), ...columns, target } as unknown as Insertable<JobsTable>;
+    const database = await this.open();
+    const insert = () =>
+      database.attempt(async (queries) => {
+        const query = queries.insertInto(this.names.jobs).values(values);
+        if (database.dialect === 'postgres')
+          return (await query.returning('id').executeTakeFirstOrThrow()).id;
+        return (await query.executeTakeFirstOrThrow()).insertId;
+      });
+    try {
+      return Number(await insert());
+    } catch (error) {
+      throw new DatabaseError('The row was not added', error);
+    }
+  }
+
+  /** Those that there are, in the order of their ids, with all their columns. @throws the database's errors */
+  async read(ids: readonly number[]): Promise<TableRow[]> {
+    const database = await this.open();
+    const rows = await inChunks(ids, (some) =>
+      database.attempt((queries) =>
+        queries.selectFrom(this.names.jobs).selectAll().where('id', 'in', some).orderBy('id').execute(),
+      ),
+    );
+    return rows.map((row) => plainRow({ ...row, id: Number(row.id) }));
+  }
+
+  async close(): Promise<void> {
+    const opening = this.opening;
+    this.opening = undefined;
+    await opening?.then(
+      (database) => database.close(),
+      () => undefined,
+    );
+  }
+
+  private open(): Promise<Database> {
+    this.opening ??= Database.open(this.location, this.log).catch((error: unknown) => {
+      this.opening = undefined;
+      throw error;
+    });
+    return this.opening;
+  }
+}

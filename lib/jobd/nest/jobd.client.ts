@@ -1,0 +1,120 @@
+import { defer, filter, from, mergeMap, repeat, retry, takeWhile, timer, type Observable } from 'rxjs';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
+import type { ManualResults } from '../daemon/operations.js';
+import type { TableRow } from '../source/row-input.js';
+import type { JobsTable } from '../storage/schema.js';
+import { localPolls } from '../source/local-polls.js';
+import { DatabaseSetupError } from '../storage/errors.js';
+import type { ClientTable } from './client-table.js';
+import type { RequestRoute } from './request-routes.js';
+
+/** A row with the columns of every table of jobs, and whatever more its table has. */
+export type JobRow = JobsTable & TableRow;
+
+/** What a row begins with; columns of one's own too. */
+export type NewRow = Readonly<Partial<Omit<JobsTable, 'id' | 'target'>>> & TableRow;
+
+const DEFAULT_INTERVAL = '500ms';
+const MIN_INTERVAL_MS = 50;
+const AFTER_FAILURE_MS = 1000;
+
+/** Adds rows to a table of jobs, has them run, and watches them. */
+export class JobdClient {
+  /** @internal */
+  constructor(
+    private readonly table: ClientTable,
+    private readonly route: RequestRoute,
+    private readonly key: string,
+  ) {}
+
+  /**
+   * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll.
+   *
+   * @returns its id
+   * @throws DatabaseError when it could not be written, InvalidOptionError
+   */
+  add(target: string, columns: NewRow = {}): Promise<number> {
+    return this.table.add(target, columns);
+  }
+
+  /**
+   * Has waiting rows of the targets looked for: by the handlers and daemons of this process that share the
+   * table, and by whom the module's server or master pokes.
+   *
+   * @throws RequestError, PeerLostError
+   */
+  async poke(...targets: readonly string[]): Promise<void> {
+    if (targets.length === 0) throw new InvalidOptionError('targets', targets, "one target's name or more");
+    localPolls.emit(this.key, targets);
+    await this.route.poke(targets);
+  }
+
+  /**
+   * Runs `manual` rows and waits until all of them have ended.
+   *
+   * @returns what ran, failed jobs too, and why the others didn't
+   * @throws RequestError, PeerLostError, DatabaseError when the request as a whole could not be served
+   */
+  async runManual(...ids: readonly number[]): Promise<ManualResults> {
+    const rows = await this.table.read(ids);
+    const targets = new Map(rows.map(({ id, target }) => [Number(id), String(target)]));
+    const found = [...new Set(ids)].filter((id) => targets.has(id));
+    const missing = [...new Set(ids)].filter((id) => !targets.has(id));
+    const none = { jobs: new Map(), errors: new Map() };
+    const results =
+      found.length > 0
+        ? await this.route.runManual(found.map((id) => ({ id, target: targets.get(id) ?? '' })))
+        : none;
+    for (const id of missing) results.errors.set(id, `job ${id} not found`);
+    return results;
+  }
+
+  /** A row as it is now. @throws the database's errors */
+  async row(id: number): Promise<JobRow | undefined> {
+    const [row] = await this.table.read([id]);
+    return row as JobRow | undefined;
+  }
+
+  /**
+   * Rows now, and each again whenever it has changed; completes when all of them are done, ignored or gone.
+   * Asks every `interval` (50 ms at least) while somebody is subscribed, through outages.
+   *
+   * @throws InvalidOptionError
+   */
+  rows(
+    ids: readonly number[],
+    { interval = DEFAULT_INTERVAL }: { readonly interval?: Duration } = {},
+  ): Observable<JobRow> {
+    const delay = toMilliseconds('interval', interval);
+    if (delay < MIN_INTERVAL_MS)
+      throw new InvalidOptionError('interval', interval, `${MIN_INTERVAL_MS} ms or more`);
+    return defer(() => {
+      const seen = new Map<number, string>();
+      return defer(() => from(this.table.read(ids) as Promise<JobRow[]>)).pipe(
+        retry({
+          delay: (error) => (error instanceof DatabaseSetupError ? fail(error) : timer(AFTER_FAILURE_MS)),
+        }),
+        repeat({ delay }),
+        takeWhile((rows) => !rows.every(isFinal), true),
+        mergeMap((rows) => rows),
+        filter((row) => hasChanged(seen, row)),
+      );
+    });
+  }
+}
+
+function fail(error: Error): never {
+  throw error;
+}
+
+function isFinal({ status }: JobRow): boolean {
+  return status === 'done' || status === 'ignored';
+}
+
+function hasChanged(seen: Map<number, string>, row: JobRow): boolean {
+  const text = JSON.stringify(row);
+  if (seen.get(row.id) === text) return false;
+  seen.set(row.id, text);
+  return true;
+}

@@ -1,0 +1,143 @@
+import { JobdDaemon } from '../daemon/jobd-daemon.js';
+import type { JobdLog } from '../log.js';
+import { JobdMaster } from '../master/jobd-master.js';
+import { localPolls, tableKey } from '../source/local-polls.js';
+import { initDatabase } from '../storage/init-database.js';
+import { JobdWorker, linkOptions } from '../worker/jobd-worker.js';
+import { MasterLink } from '../worker/master-link.js';
+import { workerRequests } from '../worker/worker-requests.js';
+import { ClientTable } from './client-table.js';
+import { JobdClient } from './jobd.client.js';
+import type { JobdModuleOptions, WorkerModuleOptions } from './jobd.options.js';
+import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } from './request-routes.js';
+
+const LOCALHOST = '127.0.0.1';
+const PING_SECONDS = 30;
+const POKE_THROTTLE_SECONDS = 0.5;
+
+/** What one `forRoot` stands for. Parts are made at once, and reach outside when they are started. */
+export class JobdInstance {
+  readonly client: JobdClient;
+  readonly daemon: JobdDaemon | undefined;
+  readonly master: JobdMaster | undefined;
+  private readonly table: ClientTable;
+  private readonly key: string;
+  private readonly worker: JobdWorker | undefined;
+  private readonly link: MasterLink | undefined;
+  private ports: { master?: number; worker?: number } = {};
+
+  /** @throws InvalidOptionError, DatabaseSetupError */
+  constructor(
+    private readonly options: JobdModuleOptions,
+    private readonly log: JobdLog,
+  ) {
+    const { database, table = 'jobs', worker } = options;
+    this.table = new ClientTable(database, table, log);
+    this.key = tableKey(database, table);
+    this.master = createMaster(options.master, log);
+    this.daemon = worker && createDaemon(worker, { database, table }, log);
+    this.worker = this.daemon && worker && createWorker(this.daemon, worker, log);
+    this.link = this.daemon && worker && !this.worker ? createLink(this.daemon, worker, log) : undefined;
+    this.client = new JobdClient(this.table, this.route(), this.key);
+  }
+
+  /** The ports that are listened on, where there are any. */
+  get listening(): Readonly<{ master?: number; worker?: number }> {
+    return this.ports;
+  }
+
+  /** @throws DatabaseSetupError, and what keeps it from listening; then nothing runs */
+  async start(): Promise<void> {
+    const { database, table = 'jobs', createTable } = this.options;
+    try {
+      if (createTable) await initDatabase(database, table, this.log);
+      const master = await this.master?.start();
+      await this.daemon?.start();
+      const worker = await this.worker?.start();
+      this.ports = { ...(master && { master }), ...(worker && { worker }) };
+      this.link?.start();
+      localPolls.on(this.key, this.onLocalPoll);
+    } catch (error) {
+      await this.stopWork(0);
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** Running jobs may end until the drain timeout. @param timeout in milliseconds */
+  async stopWork(timeout?: number): Promise<void> {
+    localPolls.off(this.key, this.onLocalPoll);
+    this.worker?.drain();
+    await this.daemon?.stop(timeout === undefined ? {} : { timeout });
+    await this.worker?.stop();
+    await this.link?.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.master?.stop();
+    await this.table.close();
+  }
+
+  private readonly onLocalPoll = (targets: readonly string[]) => {
+    const served = this.daemon?.targets() ?? [];
+    const asked = targets.filter((target) => served.includes(target));
+    if (asked.length > 0) this.daemon?.poll(asked);
+  };
+
+  private route(): RequestRoute {
+    if (this.options.server) return remoteRoute(this.options.server);
+    if (this.master) return masterRoute(this.master);
+    return this.daemon ? daemonRoute(this.daemon) : NO_ROUTE;
+  }
+}
+
+function createMaster(options: JobdModuleOptions['master'], log: JobdLog): JobdMaster | undefined {
+  if (!options) return undefined;
+  const defaults = {
+    host: LOCALHOST,
+    pingInterval: PING_SECONDS,
+    pokeThrottleInterval: POKE_THROTTLE_SECONDS,
+  };
+  return new JobdMaster({ ...defaults, auth: {}, ...options, log });
+}
+
+function createDaemon(
+  { targets, ...options }: WorkerModuleOptions,
+  where: Pick<JobdModuleOptions, 'database' | 'table'>,
+  log: JobdLog,
+): JobdDaemon {
+  const entries = Object.entries(targets).map(
+    ([name, target]) => [name, typeof target === 'number' ? { concurrency: target } : target] as const,
+  );
+  return new JobdDaemon({ ...options, ...where, targets: new Map(entries), log });
+}
+
+function createWorker(
+  daemon: JobdDaemon,
+  { listen, master, name = 'app' }: WorkerModuleOptions,
+  log: JobdLog,
+): JobdWorker | undefined {
+  if (!listen) return undefined;
+  const { host = LOCALHOST, port, auth = {}, tls } = listen;
+  return new JobdWorker(daemon, {
+    host,
+    port,
+    auth,
+    name,
+    log,
+    ...(tls && { tls }),
+    ...(master && { master }),
+  });
+}
+
+/** For a worker that only its master reaches. */
+function createLink(
+  daemon: JobdDaemon,
+  { master, name = 'app' }: WorkerModuleOptions,
+  log: JobdLog,
+): MasterLink | undefined {
+  if (!master) return undefined;
+  const link = new MasterLink(linkOptions(daemon, { master, name, log, handlers: workerRequests(daemon) }));
+  daemon.onTargetsChanged(() => link.update());
+  return link;
+}

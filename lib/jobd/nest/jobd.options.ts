@@ -1,0 +1,63 @@
+import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
+import type { DaemonOptions, TargetOptions } from '../daemon/daemon-options.js';
+import type { JobdMasterOptions } from '../master/jobd-master.js';
+import type { AuthOptions } from '../protocol/authentication.js';
+import type { ClientTls } from '../protocol/connect.js';
+import type { ServerTls } from '../protocol/server.js';
+import type { DatabaseLocation } from '../storage/database-location.js';
+import type { MasterAddress } from '../worker/jobd-worker.js';
+
+/** A port of this app that speaks the protocol. */
+export interface ListenOptions {
+  /** @default '127.0.0.1' */
+  readonly host?: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** @default everyone may */
+  readonly auth?: AuthOptions;
+  readonly tls?: ServerTls;
+}
+
+/** A worker or master elsewhere, that the client asks. */
+export interface ServerAddress {
+  readonly kind: 'worker' | 'master';
+  /** @default '127.0.0.1' */
+  readonly host?: string;
+  readonly port: number;
+  readonly password?: string;
+  readonly tls?: ClientTls;
+}
+
+/** A daemon in this app: each row's job is a process. Times in milliseconds. */
+export interface WorkerModuleOptions extends Omit<DaemonOptions, 'database' | 'table' | 'log' | 'targets'> {
+  /** By name, how many jobs run at once, or more than that. */
+  readonly targets: Readonly<Record<string, number | TargetOptions>>;
+  /** @default no port: this app's client alone asks it */
+  readonly listen?: ListenOptions;
+  readonly master?: MasterAddress;
+}
+
+/** A master in this app. */
+export interface MasterModuleOptions
+  extends ListenOptions, Partial<Omit<JobdMasterOptions, 'log' | 'auth' | 'tls' | 'host' | 'port'>> {}
+
+/** What `forRoot` takes. */
+export interface JobdModuleOptions {
+  /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
+  readonly database: string | DatabaseLocation;
+  /** @default 'jobs' */
+  readonly table?: string;
+  /** Creates the table where it is missing when the app starts. @default false */
+  readonly createTable?: boolean;
+  /** Whom the client asks. @default this module's master, else its worker */
+  readonly server?: ServerAddress;
+  readonly worker?: WorkerModuleOptions;
+  readonly master?: MasterModuleOptions;
+}
+
+/** For `forRootAsync({ useClass })` and `useExisting`. */
+export interface JobdOptionsFactory {
+  createJobdOptions(): JobdModuleOptions | Promise<JobdModuleOptions>;
+}
+
+export type JobdModuleAsyncOptions = ConfigurableModuleAsyncOptions<JobdModuleOptions, 'createJobdOptions'>;

@@ -1,0 +1,70 @@
+import type { DaemonConfig } from '../config/daemon-config.js';
+import { JobdDaemon } from '../daemon/jobd-daemon.js';
+import type { JobdLog } from '../log.js';
+import { RequestCounter, type Measure, type Monitored } from '../monitor/measure.js';
+import { JobdWorker } from '../worker/jobd-worker.js';
+import { startMonitor, type Program } from './program.js';
+
+/** Starts what jobd is. @throws what keeps it from its database or from listening */
+export async function startDaemon(config: DaemonConfig, log: JobdLog): Promise<Program> {
+  const requests = new RequestCounter();
+  const daemon = new JobdDaemon({ ...config.daemon, log });
+  const worker = new JobdWorker(daemon, { ...config, log, onRequest: requests.count });
+  await daemon.start();
+  try {
+    const port = await worker.start();
+    const monitor = await startMonitor(config, monitored(daemon, worker, requests), log);
+    let isStopping = false;
+    const stop = async () => {
+      // Called again, nobody has time any more.
+      if (isStopping) return daemon.stop({ timeout: 0 });
+      isStopping = true;
+      worker.drain();
+      await daemon.stop();
+      monitor?.stop();
+      await worker.stop();
+    };
+    return { port, stop };
+  } catch (error) {
+    await Promise.all([daemon.stop({ timeout: 0 }), worker.stop()]);
+    throw error;
+  }
+}
+
+function monitored(daemon: JobdDaemon, worker: JobdWorker, requests: RequestCounter): Monitored {
+  return {
+    measures: [requests.measure('jobd_requests'), ...measuresOf(daemon)],
+    health: () => ({
+      isWell: daemon.reachesDatabase,
+      details: { database: daemon.reachesDatabase, master: worker.isRegistered },
+    }),
+  };
+}
+
+function measuresOf(daemon: JobdDaemon): Measure[] {
+  const perTarget = (name: string, help: string, key: 'length' | 'concurrency' | 'paused'): Measure => ({
+    name,
+    help,
+    labelName: 'target',
+    read: () =>
+      Object.entries(daemon.status().targets).map(([label, status]) => ({
+        label,
+        value: Number(status[key]),
+      })),
+  });
+  return [
+    perTarget('jobd_target_length', 'Jobs that run or are queued', 'length'),
+    perTarget('jobd_target_concurrency', 'Jobs that may run at once', 'concurrency'),
+    perTarget('jobd_target_paused', '1 where the target is paused', 'paused'),
+    {
+      name: 'jobd_manual_jobs',
+      help: 'Manual jobs that clients wait for',
+      read: () => [{ value: daemon.status().jobPromisesCount }],
+    },
+    {
+      name: 'jobd_database_up',
+      help: '1 where the database answered when it was last asked',
+      read: () => [{ value: Number(daemon.reachesDatabase) }],
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+import type { MasterConfig } from '../config/master-config.js';
+import type { JobdLog } from '../log.js';
+import { JobdMaster } from '../master/jobd-master.js';
+import { RequestCounter, type Measure } from '../monitor/measure.js';
+import { startMonitor, type Program } from './program.js';
+
+/** Starts what jobd-master is. @throws what keeps it from listening */
+export async function startMaster(config: MasterConfig, log: JobdLog): Promise<Program> {
+  const requests = new RequestCounter();
+  const master = new JobdMaster({ ...config, log, onRequest: requests.count });
+  const port = await master.start();
+  const monitored = {
+    measures: [requests.measure('jobd_master_requests'), ...measuresOf(master)],
+    health: () => ({ isWell: true, details: { workers: master.workers } }),
+  };
+  const monitor = await startMonitor(config, monitored, log).catch(async (error: unknown) => {
+    await master.stop();
+    throw error;
+  });
+  return {
+    port,
+    stop: async () => {
+      monitor?.stop();
+      await master.stop();
+    },
+  };
+}
+
+function measuresOf(master: JobdMaster): Measure[] {
+  return [
+    {
+      name: 'jobd_master_workers',
+      help: 'Registered workers',
+      read: () => [{ value: master.workers }],
+    },
+    {
+      name: 'jobd_master_waiting_targets',
+      help: 'Poked targets that no worker serves yet',
+      read: () => [{ value: master.waitingTargets }],
+    },
+  ];
+}

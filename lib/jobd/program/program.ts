@@ -1,0 +1,36 @@
+import type { ServerConfig } from '../config/server-config.js';
+import type { JobdLog } from '../log.js';
+import { openSinks } from '../log-sinks.js';
+import { createLog } from '../logging.js';
+import { HttpMonitor } from '../monitor/http-monitor.js';
+import type { Monitored } from '../monitor/measure.js';
+
+/** A daemon or master that runs. */
+export interface Program {
+  /** The port it listens on. */
+  readonly port: number;
+  /** Ends what it does in good order; called again, in a hurry. */
+  stop(): Promise<void>;
+}
+
+/** The log a configuration asks for. @throws ConfigError where its file can't be written */
+export function openLog(
+  name: string,
+  config: ServerConfig & { readonly unknown: readonly string[] },
+): JobdLog {
+  const log = createLog(name, openSinks(config.log));
+  for (const option of config.unknown) log.warn(`the option '${option}' is unknown, and ignored`);
+  return log;
+}
+
+/** Serves metrics and health where the configuration asks for them. */
+export async function startMonitor(
+  { http }: ServerConfig,
+  monitored: Monitored,
+  log: JobdLog,
+): Promise<HttpMonitor | undefined> {
+  if (!http) return undefined;
+  const monitor = new HttpMonitor(monitored, log);
+  await monitor.start(http.host, http.port);
+  return monitor;
+}

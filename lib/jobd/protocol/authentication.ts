@@ -1,0 +1,78 @@
+import { createHash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
+import { promisify } from 'node:util';
+import { ConfigError } from '../errors.js';
+
+/** Who may send requests. Without any password everyone may. */
+export interface AuthOptions {
+  readonly password?: string;
+  /** As `hashPassword` makes it; asked in place of `password`. */
+  readonly passwordHash?: string;
+  /** Requests from this machine need no password. @default false */
+  readonly allowLocalhost?: boolean;
+}
+
+/** Whether the first request of a connection may pass. */
+export type Authenticate = (
+  password: string | undefined,
+  remoteAddress: string | undefined,
+) => boolean | Promise<boolean>;
+
+const LOCALHOST = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+/** `undefined` where nothing is asked of anybody. @throws ConfigError for a hash that is none */
+export function authenticator({
+  password,
+  passwordHash,
+  allowLocalhost,
+}: AuthOptions): Authenticate | undefined {
+  const verify = passwordHash ? hashVerifier(passwordHash) : password ? plainVerifier(password) : undefined;
+  if (!verify) return undefined;
+  return (given, address) =>
+    (allowLocalhost === true && address !== undefined && LOCALHOST.has(address)) ||
+    (given !== undefined && verify(given));
+}
+
+type Verifier = (given: string) => boolean | Promise<boolean>;
+
+/** Digests have one length, so that the comparison tells nothing of the password's. */
+function plainVerifier(password: string): Verifier {
+  const expected = sha256(password);
+  return (given) => timingSafeEqual(sha256(given), expected);
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+const COST = { N: 16_384, r: 8, p: 1 } as const;
+const SALT_BYTES = 16;
+const KEY_BYTES = 32;
+/** Of the memory scrypt may take, which is about 128 * N * r. */
+const MAX_MEMORY = 256 * 1024 * 1024;
+
+/** For `password_hash` in a configuration: `scrypt:N:r:p:salt:key`, salt and key in base64url. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const key = await derive(password, salt, KEY_BYTES, COST);
+  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), key.toString('base64url')].join(':');
+}
+
+function hashVerifier(hash: string): Verifier {
+  const match = /^scrypt:(\d{1,7}):(\d{1,2}):(\d{1,2}):([\w-]{11,}):([\w-]{22,})$/.exec(hash);
+  const [N = 0, r = 0, p = 0] = (match?.slice(1, 4) ?? []).map(Number);
+  if (!match || N < 2 || (N & (N - 1)) !== 0 || r < 1 || p < 1 || 128 * N * r >= MAX_MEMORY) {
+    throw new ConfigError("'password_hash' must be a line that `jobctl hash-password` printed");
+  }
+  const salt = Buffer.from(match[4] ?? '', 'base64url');
+  const key = Buffer.from(match[5] ?? '', 'base64url');
+  // One at a time: guesses must not take all of the machine's threads and memory.
+  let last: Promise<unknown> = Promise.resolve();
+  return (given) => {
+    const verdict = last.then(async () =>
+      timingSafeEqual(await derive(given, salt, key.length, { N, r, p, maxmem: MAX_MEMORY }), key),
+    );
+    last = verdict.catch(() => undefined);
+    return verdict;
+  };
+}

@@ -1,0 +1,189 @@
+import type { Socket } from 'node:net';
+import { messageOf } from '../../job/errors.js';
+import { PeerLostError } from '../errors.js';
+import { FrameReader, TOO_LARGE, type Frame } from './frame-reader.js';
+import { IncomingRequests, type IncomingOptions } from './incoming-requests.js';
+import * as wire from './message.js';
+import type { Peer } from './peer.js';
+import { PendingRequests } from './pending-requests.js';
+import { RequestNumbers } from './request-numbers.js';
+
+export interface ConnectionOptions extends IncomingOptions {
+  /** Goes with our own first request. */
+  readonly password?: string;
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** Bytes of the largest message taken: from who has shown no password yet, from clients, from daemons. */
+export const MESSAGE_LIMIT = { stranger: MEBIBYTE, client: 16 * MEBIBYTE, daemon: 256 * MEBIBYTE } as const;
+
+/** What a peer is given to read our last reply and to close its side. */
+const LINGER_MS = 5000;
+const KEEP_ALIVE_MS = 30_000;
+
+/** One end of a connection, be it a server's or a client's: both may send requests. */
+export class JobdConnection implements Peer {
+  readonly closed: Promise<string>;
+  // Kept, since a socket forgets them when it closes.
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number | undefined;
+  private readonly frames: FrameReader;
+  private readonly incoming: IncomingRequests;
+  private readonly pending = new PendingRequests();
+  private readonly numbers = new RequestNumbers();
+  private held: readonly Frame[] = [];
+  private deciding = false;
+  private ended = false;
+  private isDaemon = false;
+  private hasComplained = false;
+  private password?: string;
+  private heard = performance.now();
+  private reason = 'connection closed by the peer';
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly options: ConnectionOptions,
+  ) {
+    this.remoteAddress = socket.remoteAddress;
+    this.remotePort = socket.remotePort;
+    this.password = options.password;
+    this.incoming = new IncomingRequests(this, options);
+    this.frames = new FrameReader(this.incoming.isAuthorized ? MESSAGE_LIMIT.client : MESSAGE_LIMIT.stranger);
+    socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
+    socket.on('data', (chunk) => this.receive(chunk));
+    socket.on('drain', () => this.resume());
+    socket.on('error', (error) => (this.reason = messageOf(error)));
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve(this.lose())));
+  }
+
+  get address(): string {
+    return `${this.remoteAddress ?? 'unknown'}:${this.remotePort ?? 0}`;
+  }
+
+  get heardAt(): number {
+    return this.heard;
+  }
+
+  trust(): void {
+    this.isDaemon = true;
+    this.frames.limit = MESSAGE_LIMIT.daemon;
+    this.resume();
+  }
+
+  request(type: string, data?: unknown): Promise<unknown> {
+    if (this.ended) return Promise.reject(new PeerLostError(this.reason));
+    let no = this.numbers.next();
+    while (this.pending.has(no)) no = this.numbers.next();
+    const { password } = this;
+    this.password = undefined;
+    const reply = this.pending.add(no);
+    this.options.log.debug(`request ${no} ${type} to ${this.address}`);
+    this.write(wire.requestFrame(no, type, data, password));
+    return reply;
+  }
+
+  ping(): void {
+    this.write(wire.PING_FRAME);
+  }
+
+  /** A client that doesn't read its replies isn't read either, lest they pile up here. */
+  write(frame: string): void {
+    if (this.ended) return;
+    const isFull = !this.socket.write(frame);
+    if (isFull && this.options.handlers && !this.isDaemon) this.socket.pause();
+  }
+
+  end(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.reason = 'connection closed';
+    this.socket.end();
+    // Closed at once, with bytes of the peer unread, the last reply would be lost with the connection.
+    const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
+    this.socket.once('close', () => clearTimeout(timer)).resume();
+  }
+
+  destroy(reason: string): void {
+    if (!this.ended) this.reason = reason;
+    this.ended = true;
+    this.socket.destroy();
+  }
+
+  private receive(chunk: Buffer): void {
+    this.heard = performance.now();
+    if (this.ended) return;
+    const frames = this.frames.read(chunk);
+    if (this.deciding) this.held = [...this.held, ...frames];
+    else this.process(frames);
+  }
+
+  private process(frames: readonly Frame[]): void {
+    for (const [index, frame] of frames.entries()) {
+      if (this.ended) return;
+      const decision = this.handle(frame);
+      if (decision) return this.holdUntil(decision, frames.slice(index + 1));
+    }
+  }
+
+  private handle(frame: Frame): void | Promise<void> {
+    if (frame === TOO_LARGE) return this.refuseSize();
+    let message: wire.Message | undefined;
+    try {
+      message = wire.parseMessage(frame);
+    } catch (error) {
+      this.complain('malformed message');
+      return this.write(wire.errorFrame(wire.NO_NUMBER, messageOf(error)));
+    }
+    if (!message) this.complain(`${frame.length} characters that are not JSON`);
+    else if (message.kind === 'ping') this.write(wire.PONG_FRAME);
+    else if (message.kind === 'request') return this.take(message);
+    else if (message.kind === 'response' && !this.pending.settle(message)) {
+      this.options.log.debug(`response ${message.no} from ${this.address}, which nobody waits for`);
+    }
+  }
+
+  private take(message: wire.RequestMessage): void | Promise<void> {
+    const decision = this.incoming.take(message);
+    if (this.incoming.isAuthorized) this.frames.limit = Math.max(this.frames.limit, MESSAGE_LIMIT.client);
+    return decision;
+  }
+
+  /** What was sent along with a first request waits until that one may pass. */
+  private holdUntil(decision: Promise<void>, frames: readonly Frame[]): void {
+    this.deciding = true;
+    this.held = frames;
+    this.socket.pause();
+    void decision.then(() => {
+      const { held } = this;
+      this.deciding = false;
+      this.held = [];
+      this.process(held);
+      this.resume();
+    });
+  }
+
+  /** A daemon's reply that is too large can't be told from its others: who waits learns it by the closing. */
+  private refuseSize(): void {
+    const error = `message is too large, more than ${this.frames.limit} bytes`;
+    this.complain(error);
+    if (this.isDaemon) this.destroy(error);
+    else this.write(wire.errorFrame(wire.NO_NUMBER, error));
+  }
+
+  /** Aloud once a connection: anybody may send nonsense, as much as they like. */
+  private complain(what: string): void {
+    this.options.log[this.hasComplained ? 'debug' : 'warn'](`${what}, from ${this.address}`);
+    this.hasComplained = true;
+  }
+
+  private resume(): void {
+    if (!this.deciding) this.socket.resume();
+  }
+
+  private lose(): string {
+    this.ended = true;
+    this.held = [];
+    this.pending.failAll(this.reason);
+    return this.reason;
+  }
+}

@@ -1,0 +1,13 @@
+const LONGEST_ECHO = 1000;
+
+/** A value from outside as error texts name it. Nested as deep as it may be, naming it costs little and never throws. */
+export function display(value: unknown): string {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return '[object Object]';
+  try {
+    const items = Array.isArray(value) ? value.slice(0, LONGEST_ECHO) : value;
+    const text = String(items);
+    return text.length > LONGEST_ECHO ? `${text.slice(0, LONGEST_ECHO)}…` : text;
+  } catch {
+    return '[object Array]';
+  }
+}

@@ -1,0 +1,73 @@
+const EOT = 0x04;
+const SMALLEST_STORE = 4096;
+const NOTHING = Buffer.alloc(0);
+
+/** Stands for a message over the limit: what comes of it is read and forgotten. */
+export const TOO_LARGE = Symbol('too large');
+
+/** The bytes of one message without its EOT, as text. */
+export type Frame = string | typeof TOO_LARGE;
+
+/**
+ * Cuts a stream of bytes into messages. Each byte is looked at once and copied a bounded number of times, in
+ * however many pieces a message comes.
+ */
+export class FrameReader {
+  private store = NOTHING;
+  private length = 0;
+  private skipping = false;
+
+  /** `limit` in bytes; it may be changed between two reads. */
+  constructor(public limit: number) {}
+
+  /** What `chunk` completes. A message too large is told as soon as that is seen, not at its end. */
+  read(chunk: Buffer): Frame[] {
+    const frames: Frame[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(EOT); end >= 0; end = chunk.indexOf(EOT, start)) {
+      this.take(chunk.subarray(start, end), frames);
+      this.finish(chunk, start, end, frames);
+      start = end + 1;
+    }
+    if (start < chunk.length) {
+      this.take(chunk.subarray(start), frames);
+      this.keep(chunk.subarray(start));
+    }
+    return frames;
+  }
+
+  private take(part: Buffer, frames: Frame[]): void {
+    if (this.skipping || this.length + part.length <= this.limit) return;
+    this.skipping = true;
+    this.drop();
+    frames.push(TOO_LARGE);
+  }
+
+  private finish(chunk: Buffer, start: number, end: number, frames: Frame[]): void {
+    if (this.skipping) this.skipping = false;
+    else if (this.length === 0) frames.push(chunk.toString('utf8', start, end));
+    else {
+      this.keep(chunk.subarray(start, end));
+      frames.push(this.store.toString('utf8', 0, this.length));
+    }
+    this.drop();
+  }
+
+  /** Doubling makes the copies of a message's bytes few, though it come byte by byte. */
+  private keep(part: Buffer): void {
+    if (this.skipping) return;
+    const needed = this.length + part.length;
+    if (needed > this.store.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, this.store.length * 2, SMALLEST_STORE));
+      this.store.copy(larger, 0, 0, this.length);
+      this.store = larger;
+    }
+    part.copy(this.store, this.length);
+    this.length = needed;
+  }
+
+  private drop(): void {
+    this.store = NOTHING;
+    this.length = 0;
+  }
+}

@@ -1,0 +1,22 @@
+import type { JobResult } from '../launcher/job-result.js';
+
+/** What `run-manual` answers; either field is left out where it would be empty. */
+export interface ManualReply {
+  readonly jobs?: Readonly<Record<string, JobResult>>;
+  readonly errors?: Readonly<Record<string, string>>;
+}
+
+export function toManualReply(
+  jobs: ReadonlyMap<number, JobResult>,
+  errors: ReadonlyMap<number, string>,
+): ManualReply {
+  return {
+    ...(jobs.size > 0 && { jobs: Object.fromEntries([...jobs].map(([id, job]) => [id, inOrder(job)])) }),
+    ...(errors.size > 0 && { errors: Object.fromEntries(errors) }),
+  };
+}
+
+/** The order of the protocol, and nothing else that the object may hold. */
+function inOrder({ result, code, signal, stdout, stderr }: JobResult): JobResult {
+  return { result, code, signal, stdout, stderr };
+}

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { JobdConnection, type ConnectionOptions } from './connection.js';
+
+/** A certificate and its key, in PEM. */
+export interface ServerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+export interface ServerOptions extends Omit<ConnectionOptions, 'password'> {
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** @default plain TCP */
+  readonly tls?: ServerTls;
+  /** Further ones are closed at once. @default 10_000 */
+  readonly maxConnections?: number;
+}
+
+const MAX_CONNECTIONS = 10_000;
+
+/** Accepts connections and answers their requests. It never sends what nobody asked for. */
+export class JobdServer {
+  private readonly server: Server;
+  private readonly open = new Set<JobdConnection>();
+
+  constructor(private readonly options: ServerOptions) {
+    this.server = options.tls ? createTlsServer(options.tls) : createServer();
+    this.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
+    this.server.on(options.tls ? 'secureConnection' : 'connection', (socket) => {
+      const connection = new JobdConnection(socket, options);
+      this.open.add(connection);
+      options.log.debug(`${connection.address} connected`);
+      void connection.closed.then((reason) => {
+        this.open.delete(connection);
+        options.log.debug(`${connection.address} left: ${reason}`);
+      });
+    });
+    this.server.on('tlsClientError', (error: Error) =>
+      options.log.warn(`no TLS connection: ${error.message}`),
+    );
+    this.server.on('drop', () => options.log.warn('too many connections: one was refused'));
+  }
+
+  /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
+  async listen(): Promise<number> {
+    const { host, port, log } = this.options;
+    this.server.listen(port, host);
+    await once(this.server, 'listening');
+    // A failed accept, as without file descriptors, is no reason to end.
+    this.server.on('error', (error) => log.error(`can't accept a connection: ${error.message}`));
+    const bound = (this.server.address() as AddressInfo).port;
+    log.info(`listening on ${host}:${bound}`);
+    return bound;
+  }
+
+  get connections(): number {
+    return this.open.size;
+  }
+
+  /** Takes no new connections. Those that are open go on. */
+  stopListening(): void {
+    this.server.close();
+  }
+
+  /** Closes everything. What was replied is still sent. */
+  async close(): Promise<void> {
+    this.stopListening();
+    // Handlers that have just finished have their replies written first.
+    await setImmediate();
+    for (const connection of this.open) connection.end();
+    await Promise.all([...this.open].map(({ closed }) => closed));
+  }
+}

@@ -1,0 +1,88 @@
+import type { Claim, Outcome } from '../../job/job-source.js';
+import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { JobTable } from '../storage/job-table.js';
+import type { RowWriter } from '../storage/row-writer.js';
+import { rowOutcome, type RowOutcome } from './outcome-columns.js';
+import { inputOf, type TableRow } from './row-input.js';
+
+/** What became of an outcome. */
+export interface Settled {
+  readonly isAccepted: boolean;
+  /** Only for an outcome that was written now. */
+  readonly written?: { readonly job: AcceptedJob; readonly outcome: RowOutcome };
+}
+
+const STALE: Settled = { isAccepted: false };
+const REPEATED: Settled = { isAccepted: true };
+
+let lastToken = 0;
+
+/** Grows from claim to claim; what fences a claim off from another worker's is the owner beside its row. */
+function nextToken(): number {
+  lastToken = Math.max(lastToken + 1, Date.now() * 1000);
+  return lastToken;
+}
+
+/** Running rows as claims. A claim is settled once; what is settled again was accepted before, or is another's. */
+export class ClaimedRows {
+  private readonly held = new Map<number, { readonly claim: Claim; readonly job: AcceptedJob }>();
+  private readonly settled = new WeakSet<Claim>();
+  private readonly settling = new Set<number>();
+
+  constructor(
+    private readonly table: JobTable,
+    private readonly writer: RowWriter,
+    private readonly input: string | undefined,
+  ) {}
+
+  add(job: AcceptedJob, row: TableRow): Claim {
+    const { id, target, attempts, maxAttempts, timeout } = job;
+    const claim: Claim = {
+      fn: target,
+      id: String(id),
+      token: nextToken(),
+      input: inputOf(row, this.input),
+      attempts: attempts + 1,
+      stalls: 0,
+      options: {
+        ...(maxAttempts !== undefined && { retry: { attempts: maxAttempts } }),
+        ...(timeout !== undefined && { timeout: timeout * 1000 }),
+      },
+    };
+    this.held.set(id, { claim, job });
+    return claim;
+  }
+
+  holds(claim: Claim): boolean {
+    return this.held.get(Number(claim.id))?.claim === claim;
+  }
+
+  /** Forgets a row that is another's by now; undefined where its outcome is on its way. */
+  drop(id: number): Claim | undefined {
+    if (this.settling.has(id)) return undefined;
+    const claim = this.held.get(id)?.claim;
+    this.held.delete(id);
+    return claim;
+  }
+
+  /** Waits through outages. @throws DatabaseError when the source is closed first */
+  async settle(outcome: Outcome): Promise<Settled> {
+    const { claim } = outcome;
+    if (this.settled.has(claim)) return REPEATED;
+    const id = Number(claim.id);
+    const held = this.held.get(id);
+    if (held?.claim !== claim || this.settling.has(id)) return STALE;
+    const { job } = held;
+    this.settling.add(id);
+    try {
+      const meaning = rowOutcome(outcome, job, this.table.columns);
+      const isOurs = await this.writer.end({ id, columns: meaning.columns });
+      this.held.delete(id);
+      if (!isOurs) return STALE;
+      this.settled.add(claim);
+      return { isAccepted: true, written: { job, outcome: meaning } };
+    } finally {
+      this.settling.delete(id);
+    }
+  }
+}

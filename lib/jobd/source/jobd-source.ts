@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { ConfigurationError } from '../../job/errors.js';
+import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import { MasterLink } from '../worker/master-link.js';
+import { workerRequests } from '../worker/worker-requests.js';
+import { linkOptions } from '../worker/jobd-worker.js';
+import { SourceWork } from './source-work.js';
+import { SourceOperations } from './source-operations.js';
+import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
+import { localPolls, tableKey } from './local-polls.js';
+
+/** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
+export class JobdSource implements JobSource {
+  private readonly options: CheckedSourceOptions;
+  private readonly key: string;
+  private readonly instance = randomUUID();
+  private work: SourceWork | undefined;
+  private opening: Promise<SourceWork> | undefined;
+  private link: MasterLink | undefined;
+  private periodic: NodeJS.Timeout | undefined;
+  private lastTurn?: Date;
+  private onRevoked: OnRevoked = () => undefined;
+  private readonly onLocalPoll = (targets?: readonly string[]) => this.poll(targets);
+
+  /** @throws InvalidOptionError */
+  constructor(options: JobdSourceOptions) {
+    this.options = checkSourceOptions(options);
+    this.key = tableKey(this.options.database, this.options.table);
+  }
+
+  /** @throws ConfigurationError for a function that isn't among the targets, DatabaseSetupError */
+  async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
+    this.onRevoked = onRevoked;
+    for (const fn of functions) this.checkTarget(fn);
+    this.opening ??= this.start();
+    const work = await this.opening;
+    if (work.serve(functions)) this.link?.update();
+  }
+
+  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+    const claims = (await this.work?.claim(slots, signal)) ?? [];
+    this.lastTurn = new Date();
+    return claims;
+  }
+
+  /** The leases are renewed by this source itself; this looks whether they held. */
+  async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    return this.work ? this.work.lost(claims) : claims;
+  }
+
+  /** The table has no place for it: nothing is recorded. */
+  async progress(claim: Claim): Promise<boolean> {
+    return this.work?.holds(claim) ?? false;
+  }
+
+  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    const { work } = this;
+    if (!work) return outcomes.map(({ claim }) => claim);
+    const accepted = await Promise.all(outcomes.map((outcome) => work.settle(outcome)));
+    return outcomes.filter((_, index) => !accepted[index]).map(({ claim }) => claim);
+  }
+
+  health(): SourceHealth {
+    const { lastTurn } = this;
+    return { connected: this.work?.isConnected ?? false, ...(lastTurn && { lastTurn }) };
+  }
+
+  /** Looks for waiting rows of these targets, or of all. */
+  poll(targets?: readonly string[]): void {
+    this.work?.poll(targets);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.periodic);
+    localPolls.off(this.key, this.onLocalPoll);
+    const [work, link] = [this.work, this.link];
+    this.work = this.link = this.opening = undefined;
+    await link?.stop();
+    await work?.close();
+  }
+
+  private async start(): Promise<SourceWork> {
+    const { options, instance } = this;
+    const work = await SourceWork.open({ ...options, instance }, (claim) => this.onRevoked(claim, 'lost'));
+    this.work = work;
+    localPolls.on(this.key, this.onLocalPoll);
+    if (options.pollInterval !== undefined)
+      this.periodic = setInterval(() => this.poll(), options.pollInterval);
+    this.startLink(work);
+    return work;
+  }
+
+  private startLink(work: SourceWork): void {
+    const { master, name, log } = this.options;
+    if (!master) return;
+    const operations = new SourceOperations(work);
+    const handlers = workerRequests(operations);
+    this.link = new MasterLink(linkOptions(operations, { master, name, log, handlers }));
+    this.link.start();
+  }
+
+  private checkTarget(fn: string): void {
+    const { targets } = this.options;
+    if (targets.includes(fn)) return;
+    throw new ConfigurationError(
+      `There is a handler for "${fn}", which is not among the targets of jobd(): ${targets.join(', ')}. Add it there, or give the handler another instance.`,
+    );
+  }
+}
+
+/**
+ * Rows of a table of jobs for the handlers of an instance: `source: jobd({ database, targets: ['low'] })`.
+ * `@Worker('low')` is given the row.
+ *
+ * @throws InvalidOptionError
+ */
+export function jobd(options: JobdSourceOptions): JobdSource {
+  return new JobdSource(options);
+}

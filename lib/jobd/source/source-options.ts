@@ -1,0 +1,74 @@
+import { hostname } from 'node:os';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
+import type { JobdLog } from '../log.js';
+import { nestLog } from '../nest/nest-log.js';
+import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
+import type { OrphanPolicy } from '../storage/daemon-registry.js';
+import type { DatabaseLocation } from '../storage/database-location.js';
+import type { MasterAddress } from '../worker/jobd-worker.js';
+
+export interface JobdSourceOptions {
+  /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
+  readonly database: string | DatabaseLocation;
+  /** @default 'jobs' */
+  readonly table?: string;
+  /** What may have handlers; each target is a function. */
+  readonly targets: readonly string[];
+  /** The column that a handler is given, in the instance's codec. @default the whole row, as JSON */
+  readonly input?: string;
+  /** Who sends polls when rows were added. @default nobody */
+  readonly master?: MasterAddress;
+  /** Polls every so often besides, for tables that nobody polls for. @default never */
+  readonly pollInterval?: Duration;
+  /** What becomes of rows whose app or daemon died while they ran. @default 'fail' */
+  readonly orphans?: OrphanPolicy;
+  /** How long an app that gives no sign of life keeps its rows. @default '15s' */
+  readonly lease?: Duration;
+  /** How long `run-manual` waits for a database that is away. @default '10s' */
+  readonly manualPatience?: Duration;
+  /** What the master lists this app as. @default the host's name */
+  readonly name?: string;
+  /** @default Nest's */
+  readonly log?: JobdLog;
+}
+
+export interface CheckedSourceOptions extends JobdSourceOptions {
+  readonly table: string;
+  readonly name: string;
+  readonly orphans: OrphanPolicy;
+  readonly log: JobdLog;
+  /** Milliseconds. */
+  readonly lease: number;
+  readonly manualPatience: number;
+  readonly pollInterval?: number;
+}
+
+const MIN_LEASE_MS = 100;
+
+/** The options with their defaults. @throws InvalidOptionError */
+export function checkSourceOptions(options: JobdSourceOptions): CheckedSourceOptions {
+  const { targets, orphans = 'fail', pollInterval, input } = options;
+  if (!Array.isArray(targets) || targets.length === 0 || !targets.every(isTarget))
+    throw new InvalidOptionError('targets', targets, "one target's name or more");
+  if (orphans !== 'fail' && orphans !== 'requeue')
+    throw new InvalidOptionError('orphans', orphans, "'requeue' or 'fail'");
+  if (input !== undefined && (typeof input !== 'string' || input === ''))
+    throw new InvalidOptionError('input', input, 'the name of a column');
+  const lease = toMilliseconds('lease', options.lease ?? '15s');
+  if (lease < MIN_LEASE_MS) throw new InvalidOptionError('lease', lease, `${MIN_LEASE_MS} ms or more`);
+  return {
+    ...options,
+    table: options.table ?? 'jobs',
+    name: options.name ?? hostname(),
+    orphans,
+    log: options.log ?? nestLog(),
+    lease,
+    manualPatience: toMilliseconds('manualPatience', options.manualPatience ?? '10s'),
+    pollInterval: pollInterval === undefined ? undefined : toMilliseconds('pollInterval', pollInterval),
+  };
+}
+
+function isTarget(target: unknown): boolean {
+  return typeof target === 'string' && target !== '' && target.length <= MAX_TARGET_LENGTH;
+}

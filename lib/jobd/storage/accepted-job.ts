@@ -1,0 +1,23 @@
+import type { JobsTable } from './schema.js';
+
+/** A row that this daemon has accepted. */
+export interface AcceptedJob {
+  readonly id: number;
+  readonly target: string;
+  /** What the row goes back to where it isn't run. */
+  readonly origin: 'waiting' | 'manual';
+  /** How often it was begun before; 0 where the table doesn't count. */
+  readonly attempts: number;
+  /** How often it may be begun in all, where the row says. */
+  readonly maxAttempts?: number;
+  /** Seconds, where the row says. */
+  readonly timeout?: number;
+  /** The row says `running` already: it was accepted and begun in one. */
+  readonly hasBegun: boolean;
+}
+
+/** How a row leaves this daemon. */
+export interface Ending {
+  readonly id: number;
+  readonly columns: Partial<JobsTable>;
+}

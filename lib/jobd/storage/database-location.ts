@@ -1,0 +1,81 @@
+import { DatabaseSetupError } from './errors.js';
+
+/** A server, as the `mysql_*` options or a URL name it. */
+export interface ServerLocation {
+  readonly dialect: 'mysql' | 'postgres';
+  readonly host: string;
+  /** @default the dialect's own, 3306 or 5432 */
+  readonly port?: number;
+  readonly user?: string;
+  readonly password?: string;
+  readonly database: string;
+  /** Encrypts the connection and checks the server's certificate. @default false */
+  readonly tls?: boolean;
+}
+
+/** A file of this machine. */
+export interface FileLocation {
+  readonly dialect: 'sqlite';
+  readonly path: string;
+}
+
+export type DatabaseLocation = ServerLocation | FileLocation;
+
+const DIALECTS: Readonly<Record<string, 'mysql' | 'postgres'>> = {
+  'mysql:': 'mysql',
+  'mariadb:': 'mysql',
+  'postgres:': 'postgres',
+  'postgresql:': 'postgres',
+};
+const EXPECTED =
+  "`database` must be a URL like 'mysql://user:password@host:3306/name', 'postgres://…' or 'sqlite:/path/jobs.db'";
+
+/**
+ * What a `database` URL names; `?tls=true` encrypts. The URL is never repeated, since it may hold a password.
+ *
+ * @throws DatabaseSetupError
+ */
+export function parseDatabaseUrl(text: string): DatabaseLocation {
+  if (text.startsWith('sqlite:')) return sqliteFile(text.slice('sqlite:'.length));
+  if (!URL.canParse(text)) throw new DatabaseSetupError(`${EXPECTED}.`);
+  const url = new URL(text);
+  const dialect = Object.hasOwn(DIALECTS, url.protocol) ? DIALECTS[url.protocol] : undefined;
+  if (!dialect) throw new DatabaseSetupError(`${EXPECTED}; its scheme is '${url.protocol}'.`);
+  const database = decoded(url.pathname.slice(1));
+  if (!url.hostname || !database || database.includes('/')) {
+    throw new DatabaseSetupError(`${EXPECTED}; its ${url.hostname ? 'database' : 'host'} is missing.`);
+  }
+  return {
+    dialect,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    ...(url.port && { port: Number(url.port) }),
+    ...(url.username && { user: decoded(url.username) }),
+    ...(url.password && { password: decoded(url.password) }),
+    database,
+    tls: isTls(url.searchParams),
+  };
+}
+
+function sqliteFile(rest: string): FileLocation {
+  const path = decoded(rest.replace(/^\/\/(?=\/)/, ''));
+  if (path && !path.startsWith('//')) return { dialect: 'sqlite', path };
+  throw new DatabaseSetupError(`${EXPECTED}; its path is missing.`);
+}
+
+function isTls(parameters: URLSearchParams): boolean {
+  for (const name of parameters.keys()) {
+    if (name !== 'tls')
+      throw new DatabaseSetupError(`${EXPECTED}; it knows the parameter 'tls' only, not '${name}'.`);
+  }
+  const tls = parameters.get('tls') ?? 'false';
+  if (tls !== 'true' && tls !== 'false') throw new DatabaseSetupError(`${EXPECTED}; 'tls' is true or false.`);
+  return tls === 'true';
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new DatabaseSetupError(`${EXPECTED}; a '%' in it is written '%25'.`);
+  }
+}

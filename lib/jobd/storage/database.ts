@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kysely, sql } from 'kysely';
+import { withDeadline } from '../../job/deadline.js';
+import { messageOf } from '../../job/errors.js';
+import type { JobdLog } from '../log.js';
+import type { DatabaseLocation } from './database-location.js';
+import { openDialect, type OpenedDialect } from './dialects.js';
+import { DatabaseError, DatabaseSetupError, isContention } from './errors.js';
+import type { JobdDatabase, JobdSchema } from './schema.js';
+
+const ANSWER_MS = 20_000;
+const CONTENTION_PAUSE_MS = 30;
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 1000;
+/** What a server takes at once where it doesn't say. */
+const NO_LIMIT = Infinity;
+
+/** What differs from server to server. */
+export interface ServerTraits {
+  /** Rows that others hold can be passed over. */
+  readonly skipLocked: boolean;
+  /** Bytes of the largest statement. */
+  readonly maxPacket: number;
+}
+
+/** A database that may be away for a while: whoever asks decides whether to wait for it. */
+export class Database {
+  private isDown = false;
+  private onBack: () => void = () => undefined;
+
+  private constructor(
+    readonly location: DatabaseLocation,
+    readonly traits: ServerTraits,
+    private readonly opened: OpenedDialect,
+    private readonly queries: JobdDatabase,
+    private readonly log: JobdLog,
+    private readonly answerTimeout: number,
+  ) {}
+
+  /**
+   * @param answerTimeout milliseconds after which a connection that owes an answer is taken for dead
+   * @throws DatabaseSetupError when the database can't be reached, or its driver isn't installed
+   */
+  static async open(location: DatabaseLocation, log: JobdLog, answerTimeout = ANSWER_MS): Promise<Database> {
+    const opened = await openDialect(location);
+    const queries: JobdDatabase = new Kysely<JobdSchema>({ dialect: opened.dialect });
+    try {
+      const late = () => new Error(`no answer within ${answerTimeout} ms`);
+      const traits = await withDeadline(traitsOf(location, queries), answerTimeout, late);
+      return new Database(location, traits, opened, queries, log, answerTimeout);
+    } catch (error) {
+      opened.cut();
+      await queries.destroy().catch(() => undefined);
+      throw new DatabaseSetupError(`The database can't be used: ${messageOf(error)}. Check its settings.`, {
+        cause: error,
+      });
+    }
+  }
+
+  get dialect(): DatabaseLocation['dialect'] {
+    return this.location.dialect;
+  }
+
+  /** Whether it answered when it was last asked. */
+  get isReachable(): boolean {
+    return !this.isDown;
+  }
+
+  /** `listener` is called whenever the database answers again after it didn't. */
+  whenBack(listener: () => void): void {
+    this.onBack = listener;
+  }
+
+  /** Asks once. The driver's errors pass through; a connection that doesn't answer is given up. */
+  async attempt<T>(question: (queries: JobdDatabase) => Promise<T>): Promise<T> {
+    const late = () => {
+      this.opened.cut();
+      return new DatabaseError('The database did not answer', `not within ${this.answerTimeout} ms`);
+    };
+    const answer = await withDeadline(question(this.queries), this.answerTimeout, late);
+    this.sayBack();
+    return answer;
+  }
+
+  /** Asks once, all or nothing. */
+  transaction<T>(question: (queries: JobdDatabase) => Promise<T>): Promise<T> {
+    return this.attempt((queries) => queries.transaction().execute(question));
+  }
+
+  /**
+   * Asks until there is an answer: only for what may be asked twice.
+   *
+   * @param isFinal errors that pass through, since no waiting helps
+   * @throws DatabaseError when `signal` aborts first
+   */
+  async insist<T>(
+    question: () => Promise<T>,
+    { signal, isFinal = () => false }: { signal?: AbortSignal; isFinal?: (error: unknown) => boolean } = {},
+  ): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await question();
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        if (signal?.aborted) throw new DatabaseError('The database did not answer in time', error);
+        await this.pause(error, failures, signal);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const ended = this.queries.destroy().catch(() => undefined);
+    await withDeadline(ended, FIRST_PAUSE_MS * 10, () => new Error('late')).catch(() => this.opened.cut());
+  }
+
+  private sayBack(): void {
+    if (!this.isDown) return;
+    this.isDown = false;
+    this.log.warn('The database answers again.');
+    this.onBack();
+  }
+
+  private async pause(error: unknown, failures: number, signal?: AbortSignal): Promise<void> {
+    if (!isContention(error) && !this.isDown) {
+      this.isDown = true;
+      this.log.error(`The database doesn't answer: ${messageOf(error)}. It is asked again until it does.`);
+    }
+    const pause = isContention(error)
+      ? CONTENTION_PAUSE_MS * Math.random()
+      : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10));
+    await delay(pause, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function traitsOf({ dialect }: DatabaseLocation, queries: JobdDatabase): Promise<ServerTraits> {
+  if (dialect !== 'mysql') {
+    await sql`select 1`.execute(queries);
+    return { skipLocked: dialect === 'postgres', maxPacket: NO_LIMIT };
+  }
+  const { rows } = await sql<{ version: string; packet: number }>`
+    select version() as version, @@max_allowed_packet as packet`.execute(queries);
+  const { version = '', packet = NO_LIMIT } = rows[0] ?? {};
+  return { skipLocked: canSkipLocked(version), maxPacket: packet };
+}
+
+/** MySQL since 8.0.1, MariaDB since 10.6. */
+export function canSkipLocked(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
+  const [needed, since] = /mariadb/i.test(version) ? [10, 6] : [8, 0];
+  return (
+    major > needed || (major === needed && (minor > since || (minor === since && (since > 0 || patch > 0))))
+  );
+}

@@ -1,0 +1,109 @@
+import { Socket } from 'node:net';
+import { MysqlDialect, PostgresDialect, type Dialect } from 'kysely';
+import { messageOf } from '../../job/errors.js';
+import type { DatabaseLocation, ServerLocation } from './database-location.js';
+import { DatabaseSetupError } from './errors.js';
+import { openSqlite } from './sqlite-dialect.js';
+
+/** A way into a database, and the way to cut it at once. */
+export interface OpenedDialect {
+  readonly dialect: Dialect;
+  /** Breaks its connections, whatever they wait for. */
+  cut(): void;
+}
+
+const MAX_CONNECTIONS = 4;
+const CONNECT_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_MS = 10_000;
+
+/** Loads the driver of a database; only the one that is used has to be installed. @throws DatabaseSetupError */
+export async function openDialect(location: DatabaseLocation): Promise<OpenedDialect> {
+  if (location.dialect === 'sqlite') {
+    const dialect = openSqlite(location, await load('libsql', () => import('libsql')));
+    return { dialect, cut: () => undefined };
+  }
+  return location.dialect === 'mysql' ? openMysql(location) : openPostgres(location);
+}
+
+async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
+  const { default: mysql } = await load('mysql2', () => import('mysql2'));
+  const pool = mysql.createPool({
+    host: server.host,
+    port: server.port ?? 3306,
+    user: server.user,
+    password: server.password,
+    database: server.database,
+    charset: 'utf8mb4_general_ci',
+    connectionLimit: MAX_CONNECTIONS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+    ...(server.tls && { ssl: { rejectUnauthorized: true } }),
+  });
+  const connections = new Set<{ destroy(): void }>();
+  pool.on('connection', (connection) => {
+    connections.add(connection);
+    connection.once('end', () => connections.delete(connection));
+    connection.on('error', () => connections.delete(connection));
+    for (const setting of MYSQL_SESSION) connection.query(setting, () => undefined);
+  });
+  const cut = () => {
+    for (const connection of connections) connection.destroy();
+    connections.clear();
+  };
+  return { dialect: new MysqlDialect({ pool }), cut };
+}
+
+/**
+ * Without gap locks daemons rarely get into each other's way. A server that logs statements would refuse
+ * writes then, and keeps its own level.
+ */
+const MYSQL_SESSION = [
+  // The driver quotes with backslashes; under this mode a job's output could end its quotes.
+  "SET SESSION sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
+  'SET SESSION innodb_lock_wait_timeout = 10',
+  "SET SESSION TRANSACTION_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@transaction_isolation, 'READ-COMMITTED')",
+  "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
+];
+
+async function openPostgres(server: ServerLocation): Promise<OpenedDialect> {
+  const { default: pg } = await load('pg', () => import('pg'));
+  const sockets = new Set<Socket>();
+  const pool = new pg.Pool({
+    host: server.host,
+    port: server.port ?? 5432,
+    user: server.user,
+    password: server.password,
+    database: server.database,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    lock_timeout: 10_000,
+    ssl: server.tls ?? false,
+    stream: () => tracked(sockets),
+  });
+  // A connection that breaks tells whoever waits for its answer; these events have nothing to add.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return { dialect: new PostgresDialect({ pool }), cut };
+}
+
+function tracked(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  return socket.once('close', () => sockets.delete(socket));
+}
+
+async function load<T>(name: string, importing: () => Promise<T>): Promise<T> {
+  try {
+    return await importing();
+  } catch (error) {
+    throw new DatabaseSetupError(
+      `The package '${name}' can't be loaded: ${messageOf(error)}. Install it: npm install ${name}`,
+      { cause: error },
+    );
+  }
+}

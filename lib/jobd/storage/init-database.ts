@@ -1,0 +1,30 @@
+import type { JobdLog } from '../log.js';
+import { parseDatabaseUrl, type DatabaseLocation } from './database-location.js';
+import { Database } from './database.js';
+import { tableNames } from './schema.js';
+import { createJobsTable, prepareTables } from './table-setup.js';
+
+/**
+ * Creates the table of jobs where it is missing, and ours beside it.
+ *
+ * @returns whether the table of jobs was missing
+ * @throws DatabaseSetupError
+ */
+export async function initDatabase(
+  location: string | DatabaseLocation,
+  table: string,
+  log: JobdLog,
+): Promise<boolean> {
+  const names = tableNames(table);
+  const database = await Database.open(
+    typeof location === 'string' ? parseDatabaseUrl(location) : location,
+    log,
+  );
+  try {
+    const isCreated = await createJobsTable(database, names);
+    await prepareTables(database, names);
+    return isCreated;
+  } finally {
+    await database.close();
+  }
+}

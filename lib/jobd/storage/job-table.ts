@@ -1,0 +1,198 @@
+import { sql } from 'kysely';
+import type { AcceptedJob, Ending } from './accepted-job.js';
+import { Acceptance, type AcceptanceParts } from './acceptance.js';
+import type { Database } from './database.js';
+import { inChunks } from './chunks.js';
+import type { DaemonRegistry } from './daemon-registry.js';
+import { formerly, updateOwned } from './owned-updates.js';
+import { groupAlike, groupByAttempts } from './row-groups.js';
+import { beginning, idOf, updateBegun, updateRows } from './row-statements.js';
+import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
+import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
+
+/** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
+export class JobTable {
+  readonly acceptance: Acceptance;
+  private readonly former: number[] = [];
+
+  private constructor(private readonly parts: AcceptanceParts) {
+    this.acceptance = new Acceptance(parts);
+  }
+
+  /** @throws DatabaseSetupError */
+  static async open(database: Database, names: TableNames, registry: DaemonRegistry): Promise<JobTable> {
+    const columns = await prepareTables(database, names);
+    return new JobTable({ database, names, columns, registry });
+  }
+
+  get database(): Database {
+    return this.parts.database;
+  }
+
+  get columns(): ReadonlySet<OptionalColumn> {
+    return this.parts.columns;
+  }
+
+  /** @throws DatabaseSetupError */
+  hasColumn(name: string): Promise<boolean> {
+    return hasColumn(this.database, this.parts.names, name);
+  }
+
+  /** When the next row of the targets falls due; undefined if none waits for its time. */
+  async nextDue(targets: readonly string[], now: number): Promise<number | undefined> {
+    if (!this.columns.has('time_scheduled')) return undefined;
+    const { rows } = await this.database.attempt((queries) =>
+      sql<{ due: number | string | null }>`
+        select min(time_scheduled) as due from ${sql.table(this.parts.names.jobs)}
+        where status = 'waiting' and target in (${sql.join(targets)}) and time_scheduled > ${now}`.execute(
+        queries,
+      ),
+    );
+    const due = rows[0]?.due ?? undefined;
+    return due === undefined ? undefined : Number(due);
+  }
+
+  /**
+   * Marks rows as running, all or nothing. A repetition does no harm.
+   *
+   * @returns the ids that are this daemon's; nothing is written for others
+   */
+  async begin(begun: readonly AcceptedJob[], now: number): Promise<Set<number>> {
+    const [alike, ...others] = groupByAttempts(begun);
+    if (alike && others.length === 0 && this.isChatty) {
+      const [attempts, ids] = alike;
+      const columns = beginning(attempts, now, this.columns);
+      if (await this.update(ids, columns, this.owner)) return new Set(ids);
+    }
+    return this.database.transaction(async (queries) => {
+      const owned = await this.ownedIds(queries, begun);
+      const ours = begun.filter(({ id }) => owned.has(id));
+      await updateBegun(queries, this.parts.names, ours, { now, columns: this.columns });
+      return owned;
+    });
+  }
+
+  /**
+   * Writes how rows ended; they are nobody's afterwards. A repetition does no harm.
+   *
+   * @returns the ids that were this daemon's; nothing is written for others
+   */
+  async end(ended: readonly Ending[]): Promise<Set<number>> {
+    const [alike, ...others] = groupAlike(ended);
+    if (alike && others.length === 0 && this.isChatty) {
+      const [columns, ids] = alike;
+      this.former.push(...ids);
+      if (await this.update(ids, columns, formerly(this.owner))) return new Set(ids);
+    }
+    return this.database.transaction(async (queries) => {
+      const owned = await this.ownedIds(queries, ended);
+      const ours = ended.filter(({ id }) => owned.has(id));
+      for (const [columns, ids] of groupAlike(ours))
+        await updateRows(queries, this.parts.names, ids, columns);
+      await this.disown(queries, ours.map(idOf));
+      const before = await this.endedBefore(queries, ended.map(idOf));
+      return new Set([...owned, ...before]);
+    });
+  }
+
+  /** Removes what `end` left beside rows that are nobody's any more. */
+  async sweep(): Promise<void> {
+    const ids = this.former.splice(0);
+    try {
+      await inChunks(ids, (some) =>
+        this.database.attempt((queries) =>
+          queries
+            .deleteFrom(this.parts.names.owners)
+            .where('job_id', 'in', some)
+            .where('owner', '=', formerly(this.owner))
+            .execute(),
+        ),
+      );
+    } catch (error) {
+      this.former.push(...ids);
+      throw error;
+    }
+  }
+
+  /** Gives rows back that were not run; they are as before they were accepted. */
+  async release(ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.database.transaction(async (queries) => {
+      const rows = await this.ownedRows(queries, ids);
+      for (const origin of ['waiting', 'manual'] as const) {
+        const back = rows.filter((row) => row.origin === origin).map((row) => Number(row.job_id));
+        await updateRows(queries, this.parts.names, back, { status: origin });
+      }
+      await this.disown(queries, ids);
+    });
+  }
+
+  /** All rows that are this daemon's, as the database has it. */
+  async heldIds(): Promise<number[]> {
+    const rows = await this.database.attempt((queries) =>
+      queries.selectFrom(this.parts.names.owners).select('job_id').where('owner', '=', this.owner).execute(),
+    );
+    return rows.map((row) => Number(row.job_id));
+  }
+
+  private get owner(): string {
+    return this.parts.registry.instance;
+  }
+
+  /** Each question costs a journey to the server and back. */
+  private get isChatty(): boolean {
+    return this.database.dialect === 'mysql';
+  }
+
+  private update(ids: readonly number[], columns: Partial<JobsTable>, heir: string): Promise<boolean> {
+    const { owner } = this;
+    return this.database.attempt((queries) =>
+      updateOwned(queries, this.parts.names, { owner, ids, columns, heir }),
+    );
+  }
+
+  /** Those that this daemon has ended, though it may not have heard of it. */
+  private async endedBefore(queries: JobdDatabase, ids: readonly number[]): Promise<number[]> {
+    if (!this.isChatty) return [];
+    const rows = await inChunks(ids, (some) =>
+      queries
+        .selectFrom(this.parts.names.owners)
+        .select('job_id')
+        .where('job_id', 'in', some)
+        .where('owner', '=', formerly(this.owner))
+        .execute(),
+    );
+    return rows.map(({ job_id }) => Number(job_id));
+  }
+
+  private async ownedIds(
+    queries: JobdDatabase,
+    asked: readonly { readonly id: number }[],
+  ): Promise<Set<number>> {
+    // All daemons lock in one order.
+    const ids = asked.map(idOf).sort((one, other) => one - other);
+    const rows = await this.ownedRows(queries, ids);
+    return new Set(rows.map(({ job_id }) => Number(job_id)));
+  }
+
+  /** Locked until the transaction ends, so that nobody takes them over meanwhile. */
+  private ownedRows(queries: JobdDatabase, ids: readonly number[]) {
+    return inChunks(ids, (some) =>
+      queries
+        .selectFrom(this.parts.names.owners)
+        .select(['job_id', 'origin'])
+        .where('job_id', 'in', some)
+        .where('owner', '=', this.owner)
+        .orderBy('job_id')
+        .$if(this.database.dialect !== 'sqlite', (query) => query.forUpdate())
+        .execute(),
+    );
+  }
+
+  private async disown(queries: JobdDatabase, ids: readonly number[]): Promise<void> {
+    const { owners } = this.parts.names;
+    await inChunks(ids, (some) =>
+      queries.deleteFrom(owners).where('job_id', 'in', some).where('owner', '=', this.owner).execute(),
+    );
+  }
+}

@@ -1,0 +1,40 @@
+import { inChunks } from './chunks.js';
+import type { AcceptedJob } from './accepted-job.js';
+import { groupByAttempts } from './row-groups.js';
+import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
+import type { OptionalColumn } from './table-setup.js';
+
+/** Writes the same to rows, however many. */
+export async function updateRows(
+  queries: JobdDatabase,
+  { jobs }: TableNames,
+  ids: readonly number[],
+  columns: Partial<JobsTable>,
+): Promise<void> {
+  await inChunks(ids, (some) => queries.updateTable(jobs).set(columns).where('id', 'in', some).execute());
+}
+
+/** What a row says when its job has begun after so many attempts; it counts them where the table does. */
+export function beginning(
+  attempts: number,
+  now: number,
+  columns: ReadonlySet<OptionalColumn>,
+): Partial<JobsTable> {
+  const counted = columns.has('attempts') ? { attempts: attempts + 1 } : {};
+  return { status: 'running', result: null, time_started: now, ...counted };
+}
+
+export async function updateBegun(
+  queries: JobdDatabase,
+  names: TableNames,
+  begun: readonly AcceptedJob[],
+  { now, columns }: { now: number; columns: ReadonlySet<OptionalColumn> },
+): Promise<void> {
+  for (const [attempts, ids] of groupByAttempts(begun))
+    await updateRows(queries, names, ids, beginning(attempts, now, columns));
+}
+
+/** PostgreSQL's driver gives large integers as text. */
+export function idOf({ id }: { readonly id: number }): number {
+  return Number(id);
+}

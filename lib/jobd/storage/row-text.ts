@@ -1,0 +1,42 @@
+import { fitBytes } from '../launcher/output-buffer.js';
+import type { Database } from './database.js';
+import type { JobsTable } from './schema.js';
+
+type Columns = Partial<JobsTable>;
+
+/** Bytes that the smallest text columns hold: TEXT, and a VARCHAR of 255. */
+const TEXT_BYTES = 60_000;
+const VARCHAR_BYTES = 250;
+/** A statement is more than its texts, and quoting may double them. */
+const PACKET_SLACK_BYTES = 4096;
+const PACKET_SHARE = 4;
+
+const REPLACEMENT = '\uFFFD';
+
+/** Columns whose texts this server takes in one statement. */
+export function fitServer(columns: Columns, { dialect, traits }: Database): Columns {
+  const limit = (traits.maxPacket - PACKET_SLACK_BYTES) / PACKET_SHARE;
+  return mapTexts(columns, (text) => {
+    // MySQL alone keeps it: PostgreSQL refuses, SQLite's driver would end the text there.
+    const kept = dialect === 'mysql' ? text : text.replaceAll('\0', REPLACEMENT);
+    return fitBytes(kept, limit);
+  });
+}
+
+/** For a row whose texts the table refuses: ever plainer ones, the last of which it has to take. */
+export function plainerTexts(columns: Columns): Columns[] {
+  const threeBytes = mapTexts(columns, (text) => text.replace(/[\u{10000}-\u{10FFFF}]/gu, REPLACEMENT));
+  const ascii = mapTexts(columns, (text) => text.replace(/[^\t\n\r\x20-\x7E]/gu, '?'));
+  return [
+    threeBytes,
+    ascii,
+    mapTexts(ascii, (text) => fitBytes(text, TEXT_BYTES)),
+    mapTexts(ascii, (text) => fitBytes(text, VARCHAR_BYTES)),
+    { ...columns, stdout: null, stderr: null, return_code: null, sig: null },
+  ];
+}
+
+function mapTexts(columns: Columns, map: (text: string) => string): Columns {
+  const { stdout, stderr } = columns;
+  return { ...columns, ...(stdout && { stdout: map(stdout) }), ...(stderr && { stderr: map(stderr) }) };
+}

@@ -1,0 +1,196 @@
+import { sql, type RawBuilder } from 'kysely';
+import { messageOf } from '../../job/errors.js';
+import type { Database } from './database.js';
+import { DatabaseSetupError, isContention, isForbidden } from './errors.js';
+import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
+
+/** Columns that a table may have; each adds an ability. */
+export const OPTIONAL_COLUMNS = ['time_scheduled', 'attempts', 'max_attempts', 'timeout'] as const;
+export type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
+
+const NEEDED_COLUMNS = [
+  'id',
+  'target',
+  'time_created',
+  'time_started',
+  'time_finished',
+  'status',
+  'result',
+  'return_code',
+  'sig',
+  'stdout',
+  'stderr',
+] as const satisfies readonly (keyof JobsTable)[];
+
+const NO_SUCH_TABLE = new Set(['ER_NO_SUCH_TABLE', '42P01']);
+const NO_SUCH_COLUMN = new Set(['ER_BAD_FIELD_ERROR', '42703']);
+
+/** Creates the table of jobs where it is missing, with every optional column. True if it did. */
+export async function createJobsTable(database: Database, names: TableNames): Promise<boolean> {
+  if (await hasTable(database, names.jobs)) return false;
+  await create(database, names.jobs, jobsStatements(database, names));
+  return true;
+}
+
+/**
+ * Checks the table of jobs, creates ours beside it where they are missing, and tells which optional
+ * columns there are.
+ *
+ * @throws DatabaseSetupError
+ */
+export async function prepareTables(database: Database, names: TableNames): Promise<Set<OptionalColumn>> {
+  if (!(await hasTable(database, names.jobs))) {
+    throw new DatabaseSetupError(
+      `The table '${names.jobs}' doesn't exist. Create it with --init, or name the right one in the config.`,
+    );
+  }
+  for (const column of NEEDED_COLUMNS) {
+    if (!(await hasColumn(database, names, column)))
+      throw new DatabaseSetupError(`The table '${names.jobs}' has no column '${column}'. Add it.`);
+  }
+  await createOwnTables(database, names);
+  const found = new Set<OptionalColumn>();
+  for (const column of OPTIONAL_COLUMNS) {
+    if (await hasColumn(database, names, column)) found.add(column);
+  }
+  return found;
+}
+
+/** Creates the tables of owners and daemons where they are missing. */
+export async function createOwnTables(database: Database, names: TableNames): Promise<void> {
+  for (const [name, statement] of [
+    [names.owners, ownersStatement(database, names)],
+    [names.daemons, daemonsStatement(database, names)],
+  ] as const) {
+    if (!(await hasTable(database, name))) await create(database, name, [statement]);
+  }
+}
+
+type Statement = RawBuilder<unknown>;
+
+async function create(database: Database, name: string, statements: readonly Statement[]): Promise<void> {
+  const creation = () =>
+    database.transaction(async (queries) => {
+      for (const statement of statements) await statement.execute(queries);
+    });
+  try {
+    await database.insist(creation, { isFinal: (error) => !isContention(error) });
+  } catch (error) {
+    // Another daemon may have been faster: not every server forgives that.
+    if (await hasTable(database, name)) return;
+    if (!isForbidden(error)) throw failed(name, error);
+    throw new DatabaseSetupError(
+      `The table '${name}' is missing and this user may not create it. Grant CREATE for once, or run --init as a user who may. ` +
+        `The daemons then need SELECT, INSERT, UPDATE and DELETE on it.`,
+      { cause: error },
+    );
+  }
+}
+
+async function hasTable(database: Database, name: string): Promise<boolean> {
+  const probe = (queries: JobdDatabase) => sql`select 1 from ${sql.table(name)} limit 0`.execute(queries);
+  try {
+    await database.attempt(probe);
+    return true;
+  } catch (error) {
+    if (isMissing(error, NO_SUCH_TABLE, 'no such table')) return false;
+    throw failed(name, error);
+  }
+}
+
+export async function hasColumn(database: Database, { jobs }: TableNames, column: string): Promise<boolean> {
+  // Qualified: SQLite reads an unknown name in double quotes as a string.
+  const probe = (queries: JobdDatabase) =>
+    sql`select t.${sql.id(column)} from ${sql.table(jobs)} as t limit 0`.execute(queries);
+  try {
+    await database.attempt(probe);
+    return true;
+  } catch (error) {
+    if (isMissing(error, NO_SUCH_COLUMN, 'no such column')) return false;
+    throw failed(jobs, error);
+  }
+}
+
+function isMissing(error: unknown, codes: ReadonlySet<string>, text: string): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && codes.has(String(error.code))) || error.message.includes(text);
+}
+
+function failed(name: string, cause: unknown): DatabaseSetupError {
+  return new DatabaseSetupError(`The table '${name}' can't be used: ${messageOf(cause)}.`, { cause });
+}
+
+function jobsStatements(database: Database, { jobs }: TableNames): Statement[] {
+  const table = sql.table(jobs);
+  if (database.dialect === 'mysql') return [mysqlJobs(table)];
+  const isPostgres = database.dialect === 'postgres';
+  const id = isPostgres
+    ? sql`bigint generated by default as identity primary key`
+    : sql`integer primary key autoincrement`;
+  const index = sql.id(`${jobs.split('.').at(-1)}_status_target_idx`);
+  return [
+    sql`create table if not exists ${table} (
+      id ${id},
+      target varchar(128) not null,
+      time_created integer not null,
+      time_started integer not null default 0,
+      time_finished integer not null default 0,
+      status varchar(8) not null default 'waiting'
+        check (status in ('waiting', 'manual', 'accepted', 'running', 'done', 'ignored')),
+      result varchar(4) default null check (result in ('ok', 'fail')),
+      return_code integer default null,
+      sig varchar(10) default null,
+      stdout text default null,
+      stderr text default null,
+      time_scheduled integer not null default 0,
+      attempts integer not null default 0,
+      max_attempts integer default null,
+      timeout integer default null
+    )`,
+    sql`create index if not exists ${index} on ${table} (status, target, id)`,
+  ];
+}
+
+function mysqlJobs(table: Statement): Statement {
+  return sql`create table if not exists ${table} (
+    id int unsigned not null auto_increment,
+    target varchar(128) character set utf8mb4 collate utf8mb4_bin not null,
+    time_created int unsigned not null,
+    time_started int unsigned not null default 0,
+    time_finished int unsigned not null default 0,
+    status enum('waiting', 'manual', 'accepted', 'running', 'done', 'ignored') not null default 'waiting',
+    result enum('ok', 'fail') default null,
+    return_code tinyint unsigned default null,
+    sig char(10) default null,
+    stdout mediumtext default null,
+    stderr mediumtext default null,
+    time_scheduled int unsigned not null default 0,
+    attempts int unsigned not null default 0,
+    max_attempts int unsigned default null,
+    timeout int unsigned default null,
+    primary key (id),
+    key status_target_idx (status, target, id)
+  ) engine=InnoDB default charset=utf8mb4`;
+}
+
+function ownersStatement(database: Database, { owners }: TableNames): Statement {
+  return sql`create table if not exists ${sql.table(owners)} (
+    job_id bigint not null primary key,
+    owner char(36) not null,
+    origin varchar(8) not null
+  )${engine(database)}`;
+}
+
+function daemonsStatement(database: Database, { daemons }: TableNames): Statement {
+  return sql`create table if not exists ${sql.table(daemons)} (
+    instance char(36) not null primary key,
+    name varchar(190) not null,
+    machine varchar(64) not null,
+    process varchar(64) not null,
+    beat bigint not null
+  )${engine(database)}`;
+}
+
+function engine({ dialect }: Database): Statement {
+  return dialect === 'mysql' ? sql` engine=InnoDB default charset=utf8mb4` : sql``;
+}

@@ -1,0 +1,108 @@
+import { RequestError } from '../errors.js';
+import type { DaemonOperations } from '../daemon/operations.js';
+import type { JobdLog } from '../log.js';
+import { authenticator, type AuthOptions } from '../protocol/authentication.js';
+import type { ClientTls } from '../protocol/connect.js';
+import { toHandlers, type RequestHandlers } from '../protocol/request-handlers.js';
+import { JobdServer, type ServerTls } from '../protocol/server.js';
+import { MasterLink, type MasterLinkOptions } from './master-link.js';
+import { workerRequests } from './worker-requests.js';
+
+/** Where a worker's master is. */
+export interface MasterAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Of the master's instance. @default the worker's own */
+  readonly password?: string;
+  readonly tls?: ClientTls;
+  /** Seconds. @default 10 */
+  readonly reconnectTimeout?: number;
+  /** Seconds. @default 30 */
+  readonly pingInterval?: number;
+}
+
+export interface JobdWorkerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly auth: AuthOptions;
+  readonly tls?: ServerTls;
+  /** What the master lists this worker as. */
+  readonly name: string;
+  /** @default none */
+  readonly master?: MasterAddress;
+  readonly log: JobdLog;
+  readonly onRequest?: (type: string) => void;
+}
+
+const RECONNECT_SECONDS = 10;
+const PING_SECONDS = 30;
+/** What begins work: refused while draining, so that the master turns to others. */
+const BEGINS_WORK = ['poll', 'run-manual', 'continue', 'add-target'];
+
+/** How a daemon, or what does as one, is registered with a master: its defaults. */
+export function linkOptions(
+  daemon: DaemonOperations,
+  { master, ...own }: { master: MasterAddress } & Pick<MasterLinkOptions, 'name' | 'log' | 'handlers'>,
+): MasterLinkOptions {
+  return {
+    reconnectTimeout: RECONNECT_SECONDS,
+    pingInterval: PING_SECONDS,
+    ...master,
+    ...own,
+    targets: () => daemon.targets(),
+    onRegistered: () => daemon.poll(),
+  };
+}
+
+/** A daemon on the network: its own port, and the link to its master. */
+export class JobdWorker {
+  private readonly server: JobdServer;
+  private readonly link?: MasterLink;
+  private draining = false;
+
+  constructor(daemon: DaemonOperations, options: JobdWorkerOptions) {
+    const { host, port, auth, tls, log, onRequest, name, master } = options;
+    const handlers = this.unlessDraining(workerRequests(daemon));
+    const authenticate = authenticator(auth);
+    this.server = new JobdServer({ host, port, tls, log, onRequest, handlers, authenticate });
+    if (!master) return;
+    const withPassword = { password: auth.password, ...master };
+    const link = new MasterLink(linkOptions(daemon, { master: withPassword, name, log, handlers }));
+    daemon.onTargetsChanged(() => link.update());
+    this.link = link;
+  }
+
+  /** Whether a master has its registration; `undefined` without a master. */
+  get isRegistered(): boolean | undefined {
+    return this.link?.isRegistered;
+  }
+
+  /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
+  async start(): Promise<number> {
+    const port = await this.server.listen();
+    this.link?.start();
+    return port;
+  }
+
+  /** No new connections, no new work; status, signals and replies to come are still served. */
+  drain(): void {
+    this.draining = true;
+    this.server.stopListening();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.server.close(), this.link?.stop()]);
+  }
+
+  private unlessDraining(handlers: RequestHandlers): RequestHandlers {
+    const guarded = [...handlers].map(([type, handler]): [string, typeof handler] => [
+      type,
+      BEGINS_WORK.includes(type) ? (args, from) => (this.refuseIfDraining(), handler(args, from)) : handler,
+    ]);
+    return toHandlers(Object.fromEntries(guarded));
+  }
+
+  private refuseIfDraining(): void {
+    if (this.draining) throw new RequestError('this worker is shutting down');
+  }
+}

@@ -1,0 +1,12 @@
+import { Injectable } from '@nestjs/common';
+import { Worker } from 'nestjs-gearmonkey';
+import type { JobRow } from 'nestjs-gearmonkey/jobd';
+
+/** Runs rows of the target `greet`; what it returns becomes the row's stdout. */
+@Injectable()
+export class Greeter {
+  @Worker('greet', { concurrency: 2 })
+  greet({ id }: JobRow): string {
+    return `Hello, row ${id}!`;
+  }
+}

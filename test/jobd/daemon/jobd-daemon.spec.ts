@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DaemonOptions } from '../../../lib/jobd/daemon/daemon-options.js';
+import { JobdDaemon } from '../../../lib/jobd/daemon/jobd-daemon.js';
+import { sqliteFile } from '../../support/job-rows.js';
+import { useJobTables } from '../../support/use-job-tables.js';
+
+describe('JobdDaemon', () => {
+  const jobs = useJobTables(sqliteFile);
+  const valid: DaemonOptions = {
+    database: 'sqlite:/nowhere/jobs.db',
+    launcher: '/bin/true',
+    targets: new Map([['low', { concurrency: 1 }]]),
+  };
+
+  it.each<[Partial<DaemonOptions>, string]>([
+    [{ targets: new Map([['low', { concurrency: 0 }]]) }, "the concurrency of target 'low'"],
+    [{ targets: new Map([['low', { concurrency: 1, timeout: -1 }]]) }, "the timeout of target 'low'"],
+    [{ targets: new Map([['low', { concurrency: 1, retry: { attempts: 0 } }]]) }, 'retry.attempts'],
+    [{ fetchLimit: -1 }, 'mysql_fetch_limit'],
+    [{ lease: 5 }, 'lease'],
+    [{ pollInterval: 0 }, 'poll_interval'],
+    [{ drainTimeout: 1.5 }, 'drain_timeout'],
+    [{ orphans: 'forget' as 'fail' }, 'orphans'],
+    [{ launcher: ' ' }, 'launcher'],
+  ])('refuses %j', (options, named) => {
+    expect(() => new JobdDaemon({ ...valid, ...options })).toThrow(named);
+  });
+
+  it('does not start without its database', async () => {
+    await expect(jobs.daemon(valid)).rejects.toThrow("'/nowhere/jobs.db' can't be opened");
+    await expect(jobs.daemon({ ...valid, database: 'nonsense' })).rejects.toThrow('`database` must be a URL');
+  });
+
+  it('serves nobody before it has started, and nobody once it stops', async () => {
+    const rows = await jobs.table();
+    const daemon = new JobdDaemon(rows.options());
+    await expect(daemon.runManual([1])).rejects.toThrow('the daemon is not started');
+    expect(daemon.sendSignal(new Map([[1, 0]]))).toEqual(new Map([[1, false]]));
+    await daemon.start();
+    await daemon.stop();
+    await expect(daemon.runManual([1])).rejects.toThrow('the daemon is shutting down');
+    daemon.poll();
+    await daemon.stop();
+  });
+
+  it('answers with the texts of the protocol', async () => {
+    const rows = await jobs.table();
+    const daemon = await jobs.daemon(rows.options({ low: 1 }));
+    const refused = (message: string) => expect.objectContaining({ code: 'JOBD_REFUSED_REQUEST', message });
+    expect(() => daemon.poll(['zzz'])).toThrow(refused("invalid target 'zzz'"));
+    expect(() => daemon.pause(['low', 'zzz'])).toThrow(refused("invalid target 'zzz'"));
+    expect(daemon.status().targets['low']?.paused).toBe(false);
+    expect(() => daemon.addTarget('low', 1)).toThrow(refused("target 'low' already added"));
+    for (const bad of [0, -1, 1.5, Number.NaN]) {
+      expect(() => daemon.addTarget('new', bad)).toThrow(refused('Invalid concurrency value.'));
+      expect(() => daemon.setTargetConcurrency('low', bad)).toThrow(refused('Invalid concurrency value.'));
+    }
+    expect(() => daemon.setTargetConcurrency('zz', 1)).toThrow(refused("target 'zz' not found"));
+    expect(() => daemon.removeTarget('zz')).toThrow(refused("target 'zz' not found"));
+    expect(daemon.targets()).toEqual(['low']);
+  });
+
+  it('takes up targets while it runs, tells of them, and keeps those that have work', async () => {
+    const rows = await jobs.table();
+    const id = await rows.add('until [ -e "$dir/go" ]; do sleep 0.01; done', { target: 'new' });
+    const daemon = await jobs.daemon(rows.options());
+    let changes = 0;
+    daemon.onTargetsChanged(() => changes++);
+    daemon.addTarget('new', 1);
+    await rows.reach('running', [id]);
+    expect(() => daemon.removeTarget('new')).toThrow('queue is not empty');
+    expect(changes).toBe(1);
+    await rows.put('go');
+    await rows.reach('done', [id]);
+    daemon.removeTarget('new');
+    expect(changes).toBe(2);
+  });
+
+  it('begins more at once when a target may', async () => {
+    const rows = await jobs.table();
+    const ids = await rows.addMany(3, 'until [ -e "$dir/go" ]; do sleep 0.01; done');
+    const daemon = await jobs.daemon(rows.options({ low: 1 }));
+    await rows.reach('running', ids.slice(0, 1));
+    daemon.setTargetConcurrency('low', 3);
+    await rows.reach('running', ids);
+    await rows.put('go');
+  });
+
+  it('polls by itself where it is told to', async () => {
+    const rows = await jobs.table();
+    await jobs.daemon({ ...rows.options(), pollInterval: 100 });
+    await rows.reach('done', [await rows.add()]);
+    await rows.reach('done', [await rows.add()]);
+  });
+
+  it('answers no manual request with more than it was asked, and none with nothing', async () => {
+    const rows = await jobs.table();
+    const daemon = await jobs.daemon(rows.options());
+    await expect(daemon.runManual([])).resolves.toEqual({ jobs: new Map(), errors: new Map() });
+  });
+
+  it('shortens a drain that is under way when it is told again', async () => {
+    const rows = await jobs.table();
+    const id = await rows.add('while :; do sleep 0.01; done');
+    const daemon = await jobs.daemon(rows.options());
+    await rows.reach('running', [id]);
+    const stopped = daemon.stop({ timeout: 3_600_000 });
+    await daemon.stop({ timeout: 0 });
+    await stopped;
+    expect(await rows.row(id)).toMatchObject({ status: 'done', result: 'fail', sig: 'SIGTERM' });
+  });
+
+  it('gives back what it had to cut short, where the policy says so', async () => {
+    const rows = await jobs.table();
+    const id = await rows.add('while :; do sleep 0.01; done');
+    const daemon = await jobs.daemon({ ...rows.options(), orphans: 'requeue' });
+    await rows.reach('running', [id]);
+    await daemon.stop({ timeout: 0 });
+    expect(await rows.row(id)).toMatchObject({ status: 'waiting', result: null });
+    expect(await rows.owners()).toEqual([]);
+  });
+});

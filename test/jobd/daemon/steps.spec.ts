@@ -1,0 +1,8 @@
+import { MariaDbServer } from '../../support/mariadb-server.js';
+import { PostgresServer } from '../../support/postgres-server.js';
+import { sqliteFile } from '../../support/job-rows.js';
+import { stepsContract } from './steps.js';
+
+stepsContract('SQLite', sqliteFile);
+stepsContract('MariaDB', () => MariaDbServer.start());
+stepsContract('PostgreSQL', () => PostgresServer.start());

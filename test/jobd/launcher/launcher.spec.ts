@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { commandOf } from '../../../lib/jobd/launcher/command.js';
+import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
+import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
+import { until } from '../../support/until.js';
+
+/** A zombie, whom nobody has fetched yet, runs no more. */
+function isRunning(pid: number): boolean {
+  const stat = `/proc/${pid}/stat`;
+  return existsSync(stat) && !readFileSync(stat, 'utf8').includes(') Z ');
+}
+
+describe('commandOf', () => {
+  it('replaces {id} everywhere, then splits on spaces: no shell, no quotes', () => {
+    expect(commandOf('php /job.php {id} --out={id}.txt', 7)).toEqual(['php', '/job.php', '7', '--out=7.txt']);
+    expect(commandOf('  sh  -c "echo $HOME" ', 1)).toEqual(['sh', '-c', '"echo', '$HOME"']);
+    expect(commandOf('run', 1)).toEqual(['run']);
+  });
+});
+
+describe('Launcher', () => {
+  let folder = '';
+  let scripts = 0;
+  const quick = { outputGrace: 150, killGrace: 300 };
+
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'gearmonkey-launcher-')));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  async function launch(script: string, options: Partial<LauncherOptions> = {}, timeout?: number) {
+    const path = join(folder, `${++scripts}.sh`);
+    await writeFile(path, script);
+    const launcher = new Launcher({ launcher: `/bin/sh ${path} {id}`, ...quick, ...options }, 'instance-1');
+    return launcher.launch(42, timeout);
+  }
+  const run = async (...args: Parameters<typeof launch>) => (await launch(...args)).result;
+
+  it.each([
+    [{ launcher: '' }, '`launcher`'],
+    [{ launcher: 'a\0b' }, '`launcher`'],
+    [{ launcher: 'a', maxOutputBuffer: -1 }, '`max_output_buffer`'],
+    [{ launcher: 'a', killGrace: Number.NaN }, '`killGrace`'],
+  ])('refuses %j', (options, name) => {
+    expect(() => new Launcher(options, 'i')).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    expect(() => new Launcher(options, 'i')).toThrow(name);
+  });
+
+  it('names the directory when that is what is missing, and the command otherwise', async () => {
+    const bad = { result: 'fail', code: null, signal: null, stdout: '' };
+    const launcher = new Launcher({ launcher: '/bin/true', cwd: '/no/such/directory' }, 'i');
+    await expect(launcher.launch(1).result).resolves.toMatchObject({
+      ...bad,
+      stderr: expect.stringContaining("working directory '/no/such/directory' doesn't exist"),
+    });
+    await expect(new Launcher({ launcher: '/no/such/command' }, 'i').launch(1).result).resolves.toMatchObject(
+      {
+        ...bad,
+        stderr: expect.stringContaining('spawn /no/such/command ENOENT'),
+      },
+    );
+    await expect(new Launcher({ launcher: '/etc/passwd' }, 'i').launch(1).result).resolves.toMatchObject({
+      ...bad,
+      stderr: expect.stringContaining('EACCES'),
+    });
+  });
+
+  it('gives the process its directory, its environment and its number', async () => {
+    const script = 'echo "$1 $PWD $EXTRA $PATH"; read line || echo no input';
+    const { stdout } = await run(script, { cwd: folder, env: { EXTRA: 'more' } });
+    expect(stdout).toBe(`42 ${folder} more ${process.env['PATH']}\nno input\n`);
+  });
+
+  it.each([
+    ['exit 0', { result: 'ok', code: 0, signal: null }],
+    ['exit 255', { result: 'fail', code: 255, signal: null }],
+    ['kill -9 $$', { result: 'fail', code: null, signal: 'SIGKILL' }],
+  ])('tells how "%s" ended', async (script, end) => {
+    await expect(run(script)).resolves.toMatchObject(end);
+  });
+
+  it('keeps characters whole that arrive in pieces, and replaces what is no UTF-8', async () => {
+    const script = String.raw`printf 'a\360\237'; sleep 0.1; printf '\230\200b\377c\303'`;
+    await expect(run(script)).resolves.toMatchObject({ stdout: 'a😀b\uFFFDc\uFFFD' });
+  });
+
+  it('cuts output between characters, at the limit, the marker included', async () => {
+    const { stdout, stderr } = await run(
+      'head -c 300000 /dev/zero | tr "\\0" x; i=0; while [ $i -lt 400 ]; do echo ääääääää >&2; i=$((i+1)); done',
+      { maxOutputBuffer: 1000 },
+    );
+    expect(Buffer.byteLength(stdout)).toBeLessThanOrEqual(1000);
+    expect(stdout).toMatch(/^x{900,}\n\[jobd: 299\d{3} more bytes of output left out\]\n$/);
+    expect(Buffer.byteLength(stderr)).toBeLessThanOrEqual(1000);
+    expect(stderr).toMatch(/^[ä\n]+\n\[jobd: \d+ more bytes of output left out\]\n$/);
+    await expect(run('echo much', { maxOutputBuffer: 0 })).resolves.toMatchObject({ stdout: '' });
+    await expect(run('printf 12345', { maxOutputBuffer: 5 })).resolves.toMatchObject({ stdout: '12345' });
+  });
+
+  it('takes what a grandchild says in time, and does not wait for it for ever', async () => {
+    const late = join(folder, 'late');
+    const script = `(sleep 0.02; echo soon; sleep 1; echo late; echo alive > ${late}) & echo first`;
+    await expect(run(script)).resolves.toMatchObject({ result: 'ok', stdout: 'first\nsoon\n' });
+    expect(existsSync(late)).toBe(false);
+    await until(() => existsSync(late));
+  });
+
+  it('ends a job that takes too long, and its children', async () => {
+    const result = await run('sleep 60 & echo $!; wait', {}, 200);
+    expect(result).toMatchObject({ result: 'fail', code: null, signal: 'SIGTERM' });
+    expect(result.stderr).toMatch(/\[jobd: timed out after 0\.2 s\]\n$/);
+    expect(isRunning(Number(result.stdout))).toBe(false);
+  });
+
+  it('kills what does not listen to SIGTERM', async () => {
+    const script = "trap '' TERM; (while :; do sleep 0.05; done) & echo $!; while :; do sleep 0.05; done";
+    const result = await run(script, {}, 200);
+    expect(result).toMatchObject({ result: 'fail', code: null, signal: 'SIGKILL' });
+    expect(isRunning(Number(result.stdout))).toBe(false);
+  });
+
+  it('fails a job that was told to end and then says it is fine', async () => {
+    const result = await run("trap 'exit 0' TERM; while :; do sleep 0.05; done", {}, 200);
+    expect(result).toMatchObject({ result: 'fail', code: 0, signal: null });
+  });
+
+  it('signals by name and by number; what is no signal is refused, 0 only probes', async () => {
+    const job = await launch('trap "echo one" USR1; echo ready; while :; do sleep 0.02; done');
+    for (const bad of ['NOPE', 'constructor', '', -1, 999, 1.5, Number.NaN])
+      expect(job.signal(bad)).toBe(false);
+    expect(job.signal(0)).toBe(true);
+    await until(() => job.signal('SIGKILL'));
+    await expect(job.result).resolves.toMatchObject({ signal: 'SIGKILL' });
+    expect(job.signal(0)).toBe(false);
+    expect(job.signal(15)).toBe(false);
+  });
+});
+
+describe('killOrphans', () => {
+  it('ends the processes of that daemon, and of no other', async () => {
+    const instance = `test-${process.pid}-${Date.now()}`;
+    const launch = (name: string) => new Launcher({ launcher: '/bin/sleep 60' }, name).launch(1);
+    const [orphan, other] = [launch(instance), launch(`${instance}-other`)];
+    expect(killOrphans(instance)).toBe(1);
+    await expect(orphan.result).resolves.toMatchObject({ signal: 'SIGKILL' });
+    expect(other.signal(0)).toBe(true);
+    other.signal('SIGKILL');
+    await other.result;
+    expect(killOrphans(instance)).toBe(0);
+  });
+});

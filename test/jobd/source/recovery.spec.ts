@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Claim } from '../../../lib/job/job-source.js';
+import { jobd, type JobdSource } from '../../../lib/jobd/source/jobd-source.js';
+import { claimOne, success } from '../../contract/claiming.js';
+import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
+import { MariaDbServer } from '../../support/mariadb-server.js';
+import { useJobTables } from '../../support/use-job-tables.js';
+import { until } from '../../support/until.js';
+import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
+
+describe('rows of an app that is gone', () => {
+  const jobs = useJobTables(() => MariaDbServer.start());
+  stopProgramsAfterEach();
+
+  const optionsOf = (rows: JobRows, orphans: 'fail' | 'requeue') => {
+    const table = { database: rows.url, table: rows.table };
+    return { ...table, targets: ['low'], orphans, lease: 2000 };
+  };
+
+  async function opened(rows: JobRows, orphans: 'fail' | 'requeue', lost: Claim[] = []): Promise<JobdSource> {
+    const source = jobd({ ...optionsOf(rows, orphans), log: SILENT });
+    await source.open(['low'], (claim) => lost.push(claim));
+    return source;
+  }
+
+  it.each(['fail', 'requeue'] as const)('after a SIGKILL: %s', async (orphans) => {
+    const rows = await jobs.table(seedTable);
+    const id = await rows.add();
+    const app = await Program.start('test/support/jobd-app.mjs', optionsOf(rows, orphans));
+    expect(await rows.row(id)).toMatchObject({ status: 'running' });
+    await app.kill();
+    const source = await opened(rows, orphans);
+    if (orphans === 'requeue') await source.settle([success(await claimOne(source, 'low'))]);
+    await rows.reach('done', [id]);
+    expect((await rows.row(id)).result).toBe(orphans === 'fail' ? 'fail' : 'ok');
+    expect(await rows.owners()).toEqual([]);
+    await source.close();
+  });
+
+  it('that was only held up: it learns what it lost, and settles nothing', async () => {
+    const rows = await jobs.table(seedTable);
+    const id = await rows.add();
+    const lost: Claim[] = [];
+    const slow = await opened(rows, 'requeue', lost);
+    const claim = await claimOne(slow, 'low');
+    await expect(slow.renew([claim])).resolves.toEqual([]);
+    // As after a long sleep: somebody took it for dead.
+    await rows.execute(`DELETE FROM ${rows.table}_owners`);
+    await rows.execute(`UPDATE ${rows.table} SET status = 'waiting'`);
+    const other = await opened(rows, 'requeue');
+    const again = await claimOne(other, 'low');
+    expect(again.token).toBeGreaterThan(claim.token);
+    await expect(slow.renew([claim])).resolves.toEqual([claim]);
+    await until(() => lost.length === 1);
+    expect(lost).toEqual([claim]);
+    await expect(slow.settle([success(claim, 'old')])).resolves.toEqual([claim]);
+    await expect(other.settle([success(again, 'new')])).resolves.toEqual([]);
+    expect(await rows.row(id)).toMatchObject({ status: 'done', stdout: 'new' });
+    await Promise.all([slow.close(), other.close()]);
+  });
+
+  it('during an outage: outcomes wait, and what was added meanwhile is claimed when it is over', async () => {
+    const rows = await jobs.table(seedTable);
+    const [first = 0, second = 0] = await rows.addMany(2);
+    const source = await opened(rows, 'fail');
+    const claim = await claimOne(source, 'low');
+    await jobs.server.kill();
+    let isSettled = false;
+    const settled = source.settle([success(claim)]).finally(() => (isSettled = true));
+    const claiming = claimOne(source, 'low');
+    await until(() => !source.health().connected);
+    expect(isSettled).toBe(false);
+    await jobs.server.restart();
+    await expect(settled).resolves.toEqual([]);
+    await source.settle([success(await claiming)]);
+    await rows.reach('done', [first, second]);
+    expect(source.health()).toMatchObject({ connected: true });
+    await source.close();
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { DaemonRegistry } from '../../../lib/jobd/storage/daemon-registry.js';
+import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
+import { Database } from '../../../lib/jobd/storage/database.js';
+import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
+import { JobTable } from '../../../lib/jobd/storage/job-table.js';
+import { tableNames } from '../../../lib/jobd/storage/schema.js';
+import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
+import { MariaDbServer } from '../../support/mariadb-server.js';
+import { until } from '../../support/until.js';
+import { useJobTables } from '../../support/use-job-tables.js';
+
+describe('the storage on MariaDB', () => {
+  const jobs = useJobTables(() => MariaDbServer.start());
+
+  async function withTable<T>(
+    rows: JobRows,
+    use: (table: JobTable, database: Database) => Promise<T>,
+    answerTimeout?: number,
+  ): Promise<T> {
+    const database = await Database.open(parseDatabaseUrl(rows.url), SILENT, answerTimeout);
+    const names = tableNames(rows.table);
+    const identity = { instance: crypto.randomUUID(), name: 'one', machine: '', process: '' };
+    const registry = new DaemonRegistry(database, names, identity);
+    try {
+      return await use(await JobTable.open(database, names, registry), database);
+    } finally {
+      await database.close();
+    }
+  }
+
+  it('says why it was not let in, and no password', async () => {
+    const rows = await jobs.table(seedTable);
+    const url = rows.url.replace(/:[^:@]+@/, ':wr0ng@');
+    const starting = jobs.daemon({ ...rows.options(), database: url });
+    await expect(starting).rejects.toMatchObject({
+      code: 'JOBD_DATABASE_SETUP',
+      message: expect.stringMatching(/^(?!.*wr0ng).*Access denied for user 'root'/),
+    });
+    const nobody = jobs.daemon({ ...rows.options(), database: 'mysql://u:s3cret@127.0.0.1:9/db' });
+    await expect(nobody).rejects.toThrow(/^(?!.*s3cret).*ECONNREFUSED/);
+  });
+
+  it('says what to do where it may not create its tables, and works once they are there', async () => {
+    const rows = await jobs.table(seedTable);
+    await rows.execute(`CREATE USER 'u${rows.table}'@'%' IDENTIFIED BY 'pw'`);
+    await rows.execute(`GRANT SELECT, INSERT, UPDATE, DELETE ON jobs.* TO 'u${rows.table}'@'%'`);
+    const options = {
+      ...rows.options(),
+      database: rows.url.replace(/\/\/.*@/, `//u${rows.table}:pw@`),
+    };
+    const id = await rows.add();
+    await expect(jobs.daemon(options)).rejects.toThrow(
+      `'${rows.table}_owners' is missing and this user may not`,
+    );
+    await expect(initDatabase(rows.url, rows.table, SILENT)).resolves.toBe(false);
+    await jobs.daemon(options);
+    await rows.reach('done', [id]);
+  });
+
+  it('creates the table of jobs where it is missing', async () => {
+    await expect(initDatabase(jobs.server.url, 'created', SILENT)).resolves.toBe(true);
+    await expect(initDatabase(jobs.server.url, 'created', SILENT)).resolves.toBe(false);
+  });
+
+  it('leaves rows alone whose target differs in case', async () => {
+    const rows = await jobs.table(seedTable);
+    const other = await rows.add('', { target: 'LOW' });
+    const id = await rows.add();
+    await jobs.daemon(rows.options());
+    await rows.reach('done', [id]);
+    expect(await rows.row(other)).toMatchObject({ status: 'waiting' });
+  });
+
+  it('quotes output safely whatever the mode of the server', async () => {
+    const rows = await jobs.table(seedTable);
+    await rows.execute("SET GLOBAL sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ANSI_QUOTES'");
+    const evil = String.raw`\', result='ok', stderr='\'`;
+    const id = await rows.add(`cat <<'END'\n${evil}\nEND\nexit 1`);
+    await jobs.daemon(rows.options());
+    await rows.reach('done', [id]);
+    await rows.execute('SET GLOBAL sql_mode = DEFAULT');
+    expect(await rows.row(id)).toMatchObject({ result: 'fail', stdout: `${evil}\n`, stderr: '' });
+  });
+
+  it('accepts each row once where the server cannot skip locked ones', async () => {
+    const rows = await jobs.table(seedTable);
+    const ids = await rows.addMany(30);
+    const accepted = await withTable(rows, (one, database) =>
+      withTable(rows, async (two, other) => {
+        for (const { traits } of [database, other])
+          Object.defineProperty(traits, 'skipLocked', { value: false });
+        const fetch = (table: JobTable) =>
+          table.database
+            .insist(() => table.acceptance.waiting(['low'], 5, 0))
+            .then((fetched) => fetched.accepted);
+        const fetches = Array.from({ length: 8 }, (_, n) => fetch(n % 2 ? one : two));
+        return (await Promise.all(fetches)).flat().map(({ id }) => id);
+      }),
+    );
+    expect(accepted.sort((a, b) => a - b)).toEqual(ids);
+  });
+
+  it('passes over rows that somebody holds', async () => {
+    const rows = await jobs.table(seedTable);
+    const [first = 0, second = 0] = await rows.addMany(2);
+    const rival = await jobs.server.connect();
+    await rival.query('BEGIN');
+    await rival.query(`SELECT id FROM ${rows.table} WHERE id = ? FOR UPDATE`, [first]);
+    await withTable(rows, async (table) => {
+      const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+      expect(accepted.map(({ id }) => id)).toEqual([second]);
+    });
+    await rival.end();
+  });
+
+  it('writes nothing for rows that are not its own any more', async () => {
+    const rows = await jobs.table(seedTable);
+    const id = await rows.add();
+    await withTable(rows, async (table) => {
+      const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+      await rows.execute(`DELETE FROM ${rows.table}_owners`);
+      expect(await table.begin(accepted, 1)).toEqual(new Set());
+      expect(await table.end([{ id, columns: { status: 'done' } }])).toEqual(new Set());
+      await table.release([id]);
+    });
+    expect(await rows.row(id)).toMatchObject({ status: 'accepted', time_started: 0 });
+  });
+
+  it('gives up a connection that owes its answer for too long, and asks on another', async () => {
+    const rows = await jobs.table(seedTable);
+    await withTable(
+      rows,
+      async (_, database) => {
+        await jobs.server.kill('SIGSTOP');
+        const asked = database.attempt((queries) => sql`select 1 as one`.execute(queries));
+        await expect(asked).rejects.toMatchObject({ code: 'JOBD_DATABASE' });
+        await jobs.server.kill('SIGCONT');
+        const again = () =>
+          database.attempt((queries) => sql`select 1 as one`.execute(queries)).catch(() => undefined);
+        expect((await until(again)).rows).toEqual([{ one: 1 }]);
+      },
+      500,
+    );
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import { authenticator, hashPassword } from '../../../lib/jobd/protocol/authentication.js';
+import { RawClient } from './raw-client.js';
+import { useWorker } from './use-worker.js';
+
+const PASSWORD = 'pässword; # "1"';
+const poll = (no: number, password?: unknown) => JSON.stringify([0, { no, type: 'poll', password }]);
+const ok = (no: number) => `[1,{"no":${no},"data":"ok"}]`;
+/** As `jobctl hash-password` printed it. */
+const HASH_OF_SECRET = 'scrypt:16384:8:1:uWmy_2rTYwLsylDsDQ5Xhw:-JtrGsLUrUMku0Tppno8p_lt75oguc5ETknfYQXV5R8';
+const INVALID = '[1,{"no":7,"error":"invalid password"}]';
+
+describe('a worker with a password', () => {
+  const worker = useWorker({ options: { auth: { password: PASSWORD } } });
+
+  it.each([
+    ['without one', poll(7)],
+    ['with a wrong one', poll(7, 'x')],
+    ['with an empty one', poll(7, '')],
+    ['with more than it', poll(7, `${PASSWORD}x`)],
+    ['with an unknown type', '[0,{"no":7,"type":"X"}]'],
+  ])('refuses a first request %s, drops what follows, and closes', async (_, first) => {
+    const client = await worker.client();
+    client.send(first, poll(8, PASSWORD), '[2]');
+    await expect(client.ended()).resolves.toEqual([INVALID]);
+  });
+
+  it('looks at the first request only', async () => {
+    const client = await worker.client();
+    await expect(client.answers(poll(1, PASSWORD), poll(2), poll(3, 'wrong'))).resolves.toEqual([
+      ok(1),
+      ok(2),
+      ok(3),
+    ]);
+  });
+
+  it('answers pings and malformed messages before it', async () => {
+    const client = await worker.client();
+    await expect(client.ask('[2]')).resolves.toEqual(['[3]']);
+    await expect(client.answers('[0]', '5')).resolves.toEqual([
+      '[1,{"no":0,"error":"malformed REQUEST message: data is not an object"}]',
+      '[1,{"no":0,"error":"JSON array expected, got: 5"}]',
+    ]);
+    await expect(client.answers(poll(1, PASSWORD))).resolves.toEqual([ok(1)]);
+  });
+
+  it('takes a request larger than a stranger may send only with the first accepted', async () => {
+    const client = await worker.client();
+    const large = JSON.stringify([0, { no: 2, type: 'poll', data: 'x'.repeat(2 << 20) }]);
+    await expect(client.answers(large)).resolves.toEqual([
+      '[1,{"no":0,"error":"message is too large, more than 1048576 bytes"}]',
+    ]);
+    await expect(client.answers(poll(1, PASSWORD), large)).resolves.toEqual([ok(1), ok(2)]);
+  });
+});
+
+describe('a worker with a hashed password', () => {
+  it.each([
+    '',
+    'scrypt',
+    'scrypt:3:8:1:aaaaaaaaaaa:aaaaaaaaaaaaaaaaaaaaaa',
+    'scrypt:4194304:99:1:aaaaaaaaaaa:aaaaaaaaaaaaaaaaaaaaaa',
+  ])('refuses the hash %j at once', (hash) => {
+    const make = () => authenticator({ passwordHash: hash || 'x' });
+    expect(make).toThrow("'password_hash' must be a line that `jobctl hash-password` printed");
+  });
+
+  it('lets in who knows the password, and nobody else', async () => {
+    const [one, other] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
+    expect(one).not.toBe(other);
+    expect(one).not.toContain(PASSWORD);
+    const authenticate = authenticator({ passwordHash: one, password: 'for others' });
+    await expect(authenticate?.(PASSWORD, '10.0.0.1')).resolves.toBe(true);
+    await expect(authenticate?.('for others', '10.0.0.1')).resolves.toBe(false);
+    expect(authenticate?.(undefined, '10.0.0.1')).toBe(false);
+  });
+});
+
+describe('requests that wait for the verdict on a hashed password', () => {
+  const worker = useWorker({ options: { auth: { passwordHash: HASH_OF_SECRET } } });
+
+  it('are answered in order once it is given', async () => {
+    const client = await worker.client();
+    client.send(poll(1, 'secret'), '[2]', poll(2), '5');
+    client.send(poll(3));
+    await expect(client.take(5)).resolves.toEqual([
+      ok(1),
+      '[3]',
+      ok(2),
+      '[1,{"no":0,"error":"JSON array expected, got: 5"}]',
+      ok(3),
+    ]);
+  });
+
+  it('are dropped when it is bad', async () => {
+    const client = await worker.client();
+    client.send(poll(7, 'wrong'), '[2]', poll(8, 'secret'));
+    await expect(client.ended()).resolves.toEqual([INVALID]);
+  });
+});
+
+describe('always_allow_localhost', () => {
+  it('lets this machine in without a password, under each of its names', () => {
+    const authenticate = authenticator({ password: PASSWORD, allowLocalhost: true });
+    for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
+      expect(authenticate?.(undefined, address)).toBe(true);
+    }
+    for (const address of ['127.0.0.2', '10.0.0.1', '::2', '::ffff:10.0.0.1', undefined]) {
+      expect(authenticate?.(undefined, address)).toBe(false);
+      expect(authenticate?.(PASSWORD, address)).toBe(true);
+    }
+  });
+
+  it('asks nobody anything where there is no password', () => {
+    expect(authenticator({})).toBeUndefined();
+    expect(authenticator({ password: '', allowLocalhost: false })).toBeUndefined();
+  });
+
+  const worker = useWorker({ options: { auth: { password: PASSWORD, allowLocalhost: true } } });
+  it('holds for connections', async () => {
+    const client = await RawClient.connect(worker.port);
+    await expect(client.answers(poll(1), poll(2, 'wrong'))).resolves.toEqual([ok(1), ok(2)]);
+    client.close();
+  });
+});

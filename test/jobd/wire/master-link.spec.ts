@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { DaemonOperations } from '../../../lib/jobd/daemon/operations.js';
+import { SILENT } from '../../../lib/jobd/logging.js';
+import { JobdWorker, type MasterAddress } from '../../../lib/jobd/worker/jobd-worker.js';
+import { freePort } from '../../support/free-port.js';
+import { until } from '../../support/until.js';
+import { OriginalMaster } from './original-actors.js';
+import { useWorker } from './use-worker.js';
+
+describe('a worker and a master as the original is', () => {
+  const daemonOf = useWorker();
+  let master: OriginalMaster;
+  let port: number;
+  let worker: JobdWorker;
+
+  beforeEach(async () => {
+    master = new OriginalMaster();
+    port = await master.listen();
+  });
+  afterEach(async () => {
+    await Promise.all([worker.stop(), master.close().catch(() => undefined)]);
+  });
+
+  async function start(settings: Partial<MasterAddress> = {}, password?: string): Promise<void> {
+    worker = new JobdWorker(daemonOf.daemon as DaemonOperations, {
+      host: '127.0.0.1',
+      port: 0,
+      name: 'srv-1',
+      auth: { password },
+      master: { host: '127.0.0.1', port, reconnectTimeout: 0.05, ...settings },
+      log: SILENT,
+    });
+    await worker.start();
+  }
+  const registered = (count: number) =>
+    until(() => master.registrations().length >= count, { message: `no ${count} registrations` });
+
+  it('registers name and targets with its password, in the original form', async () => {
+    await start({}, 'secret');
+    await until(() => worker.isRegistered);
+    expect(master.received[0]).toMatch(
+      /^\[0,\{"no":\d+,"type":"register-worker","data":\{"targets":\["low","high"\],"name":"srv-1"\},"password":"secret"\}\]$/,
+    );
+  });
+
+  it('answers a poll that comes before the ok, and no password is asked of its master', async () => {
+    master.pollBeforeOk = true;
+    await start({}, 'secret');
+    await until(() => master.received.includes('[1,{"no":77,"data":"ok"}]'));
+    master.send([0, { no: 78, type: 'pause', data: { targets: ['zzz'] } }]);
+    master.send([0, { no: 79, type: 'poll' }]);
+    master.send([2]);
+    await until(() => master.received.includes('[3]'));
+    expect(master.received.slice(-3)).toEqual([
+      '[1,{"no":78,"error":"invalid target \'zzz\'"}]',
+      '[1,{"no":79,"data":"ok"}]',
+      '[3]',
+    ]);
+  });
+
+  it('registers anew when targets are added or removed', async () => {
+    await start();
+    await until(() => worker.isRegistered);
+    daemonOf.daemon.addTarget('n1', 1);
+    await registered(2);
+    daemonOf.daemon.removeTarget('n1');
+    await registered(3);
+    expect(master.registrations().map(({ data }) => data.targets)).toEqual([
+      ['low', 'high'],
+      ['low', 'high', 'n1'],
+      ['low', 'high'],
+    ]);
+    expect(master.sockets).toHaveLength(1);
+  });
+
+  it('tries again after the link is lost, after an error, and when it drops before the registration is answered', async () => {
+    await start();
+    await registered(1);
+    master.registration = undefined;
+    master.dropAll();
+    await registered(3);
+    master.registration = { error: 'not now' };
+    const before = master.registrations().length;
+    await registered(before + 2);
+    expect(worker.isRegistered).toBe(false);
+    master.registration = { data: 'ok' };
+    await until(() => worker.isRegistered);
+  });
+
+  it('finds a master that is started later, on a port that was closed', async () => {
+    await master.close();
+    port = await freePort();
+    await start();
+    master = new OriginalMaster();
+    await master.listen(port);
+    await until(() => worker.isRegistered);
+  });
+
+  it('takes a master for gone that answers no ping', async () => {
+    await start({ pingInterval: 0.05 });
+    await until(() => master.received.includes('[2]'));
+    // Deaf from now on; the connection stays open.
+    master.sockets.at(-1)?.pause();
+    await registered(1);
+    const before = master.sockets.length;
+    await until(() => master.sockets.length > before, { message: 'no new connection' });
+  });
+
+  it('stops at once while it waits to try again', async () => {
+    await master.close();
+    await start({ reconnectTimeout: 3600 });
+    await worker.stop();
+    expect(worker.isRegistered).toBe(false);
+  });
+});

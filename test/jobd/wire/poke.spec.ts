@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import { until } from '../../support/until.js';
+import type { OriginalWorker } from './original-actors.js';
+import { useMaster, type UsedMaster } from './use-master.js';
+
+const OK = '[1,{"no":1,"data":"ok"}]';
+const poke = (...targets: string[]) => JSON.stringify([0, { no: 1, type: 'poke', data: { targets } }]);
+const polls = (worker: OriginalWorker) =>
+  worker.heard
+    .filter(({ type }) => type === 'poll')
+    .map(({ data }) => (data as { targets: string[] }).targets);
+const polled = (worker: OriginalWorker, count: number) =>
+  until(() => polls(worker).length >= count, { message: `no ${count} polls of the worker` });
+
+async function send(master: UsedMaster, ...pokes: string[]): Promise<void> {
+  const client = await master.client();
+  await expect(client.answers(...pokes)).resolves.toEqual(pokes.map(() => OK));
+}
+
+describe('poke', () => {
+  const master = useMaster();
+
+  it('polls a random worker for each target, one request a worker', async () => {
+    const one = await master.worker('one', ['any', '1/low', '1/high']);
+    const two = await master.worker('two', ['2/low']);
+    await send(master, poke('any', '1/low', '2/low', 'any'));
+    await Promise.all([polled(one, 1), polled(two, 1)]);
+    expect([polls(one), polls(two)]).toEqual([[['any', '1/low']], [['2/low']]]);
+  });
+
+  it('reaches all workers of a target in the long run', async () => {
+    const workers = [await master.worker('one', ['any']), await master.worker('two', ['any'])];
+    await send(master, ...Array.from({ length: 64 }, () => poke('any')));
+    await until(() => workers.flatMap(polls).length === 64);
+    for (const worker of workers) expect(polls(worker).length).toBeGreaterThan(0);
+  });
+
+  it('remembers what nobody serves, and polls 50 ms after the ok of the worker that does', async () => {
+    await send(master, poke('late', 'other', 'constructor'));
+    expect(master.master.waitingTargets).toBe(3);
+    const worker = await master.worker('one', ['late', 'x', 'constructor']);
+    await polled(worker, 1);
+    expect(polls(worker)).toEqual([['late', 'constructor']]);
+    expect(worker.missed).toEqual([]);
+    expect(master.master.waitingTargets).toBe(1);
+  });
+
+  it('never reaches a worker that does not listen yet', async () => {
+    const client = await master.client();
+    const registering = master.worker('one', ['any']);
+    const pokes = setInterval(() => client.send(poke('any')), 1);
+    const worker = await registering;
+    await polled(worker, 1);
+    clearInterval(pokes);
+    expect(worker.missed).toEqual([]);
+  });
+
+  it('goes to another worker when one refuses or leaves, and is remembered when none is left', async () => {
+    const refuse = () => {
+      throw new Error("invalid target 'any'");
+    };
+    await master.worker('bad', ['any'], refuse);
+    const good = await master.worker('good', ['any']);
+    await send(master, ...Array.from({ length: 16 }, () => poke('any')));
+    await polled(good, 16);
+    await master.leave(good);
+    await master.worker('also bad', ['any'], refuse);
+    await send(master, poke('any'));
+    await until(() => master.master.waitingTargets === 1);
+    const leaving = await master.worker('leaving', ['any'], () => new Promise(() => undefined));
+    await polled(leaving, 1);
+    await master.leave(leaving);
+    await until(() => master.master.waitingTargets === 1);
+  });
+
+  it('forgets the oldest of too many targets without a worker', async () => {
+    const client = await master.client();
+    const targets = Array.from({ length: 10_001 }, (_, index) => `t${index}`);
+    await client.answers(JSON.stringify([0, { no: 1, type: 'poke', data: { targets } }]));
+    expect(master.master.waitingTargets).toBe(10_000);
+  });
+});
+
+describe('poke for all workers', () => {
+  const master = useMaster({ pollAllWorkers: true });
+
+  it('polls every worker that serves a target', async () => {
+    const workers = [await master.worker('one', ['any', 'a']), await master.worker('two', ['any'])];
+    await send(master, poke('any', 'a', 'b'));
+    await Promise.all(workers.map((worker) => polled(worker, 1)));
+    expect(workers.map(polls)).toEqual([[['any', 'a']], [['any']]]);
+  });
+});
+
+describe('the throttle of poke', () => {
+  const master = useMaster({ pokeThrottleInterval: 0.3 });
+
+  it('lets the first through at once, and the union of the others at the end of the interval', async () => {
+    const worker = await master.worker('one', ['a', 'b', 'c']);
+    await send(master, poke('a'), poke('b'), poke('c', 'b'), poke('a'));
+    await polled(worker, 2);
+    expect(polls(worker)).toEqual([['a'], ['b', 'c', 'a']]);
+    await send(master, poke('c'));
+    await polled(worker, 3);
+    expect(polls(worker)[2]).toEqual(['c']);
+  });
+});
+
+describe('registrations', () => {
+  const master = useMaster({ pingInterval: 0.4 });
+
+  it('are replaced by later ones on the same connection', async () => {
+    const worker = await master.worker('one', ['a']);
+    worker.wire.send(
+      JSON.stringify([0, { no: 2, type: 'register-worker', data: { targets: ['b'], name: 'one' } }]),
+    );
+    await until(() => worker.wire.received.includes('[1,{"no":2,"data":"ok"}]'));
+    expect(master.master.workers).toBe(1);
+    await send(master, poke('a', 'b'));
+    await polled(worker, 1);
+    expect(polls(worker)).toEqual([['b']]);
+  });
+
+  it('are pinged, and end with the first ping that is not answered', async () => {
+    const [lively, mute] = [await master.worker('lively', ['a']), await master.worker('mute', ['a'])];
+    await until(() => lively.pings > 0 && mute.pings > 0);
+    mute.isMute = true;
+    await mute.wire.ended();
+    await until(() => master.master.workers === 1);
+    const pings = lively.pings;
+    await until(() => lively.pings > pings);
+  });
+});
