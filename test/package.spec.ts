@@ -5,17 +5,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtScripts } from '../lib/qless/assemble.js';
 import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
+import { useRedis } from './support/use-redis.js';
 
 const LOCK = new URL('../package-lock.json', import.meta.url);
 const PACK_TIMEOUT_MS = 90_000;
-const PROJECT_TIMEOUT_MS = 120_000;
+const PROJECT_TIMEOUT_MS = 180_000;
 
 /** What only other entry points, or nobody, may load. */
 const NOT_FOR_THE_ROOT =
-  /nestjs-gearmonkey\/dist\/jobd\/|node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|libsql|@nestjs\/(swagger|terminus|testing)|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
+  /nestjs-gearmonkey\/dist\/jobd\/|node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|libsql|@nestjs\/(swagger|terminus|testing|platform-express)|express|undici|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
 
 /** Folders of their own: what the root shares with them lies elsewhere. */
-const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless)\//;
+const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless|jq)\//;
 
 /**
  * The same program as a module and as CommonJS: an app that ends by itself, with a typed handler whose
@@ -97,6 +98,50 @@ void main();
 `;
 const PRINTED = 'RAN busy, job 1, bootstrapped, guarded, guarded\n';
 
+/** A master, a worker that it pushes to, one that pulls, and a pusher, each in an app of its own. */
+const JQ_PROGRAM = `
+import 'reflect-metadata';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { GearMonkeyModule, Worker, defineJob } from 'nestjs-gearmonkey';
+import { EmbeddedJqMaster, JqClient, JqMasterModule, JqModule, jq, type JqJob } from 'nestjs-gearmonkey/jq';
+
+const upper = defineJob<{ text: string }, string>('upper');
+const options = { logger: false, abortOnError: false } as const;
+
+@Injectable()
+class Handlers {
+  @Worker(upper)
+  upper({ text }: { text: string }): string {
+    return text.toUpperCase();
+  }
+}
+
+@Module({ imports: [JqMasterModule.forRoot({ connection: process.argv[2] ?? '', port: 0 })] })
+class Master {}
+
+async function work(master: string, listen?: { port: number }): Promise<void> {
+  const source = jq({ master, ...(listen ? { listen } : {}) });
+  @Module({ imports: [GearMonkeyModule.forRoot({ source }), JqModule.forRoot({ master })], providers: [Handlers] })
+  class App {}
+  const app = await NestFactory.createApplicationContext(App, options);
+  const client = app.get(JqClient);
+  const { id } = await client.enqueue(upper, { text: listen ? 'pushed' : 'pulled' }, { keepResult: true });
+  const job: JqJob<string> | null = await client.poll(id, { timeout: 30 }, upper);
+  console.log(job?.status, job?.result);
+  await app.close();
+}
+
+async function main(): Promise<void> {
+  const master = await NestFactory.createApplicationContext(Master, options);
+  const url = master.get(EmbeddedJqMaster).url ?? '';
+  await work(url, { port: 0 });
+  await work(url);
+  await master.close();
+}
+void main();
+`;
+
 /** Prints every file that importing the root loads, as a module or by require. */
 const LOADED = `
 import { readFileSync } from 'node:fs';
@@ -111,6 +156,7 @@ console.log(readFileSync(list, 'utf8') + Object.keys(createRequire(import.meta.u
 `;
 
 describe('the package', () => {
+  const redis = useRedis();
   let folder: string;
   let tarball: string;
 
@@ -148,15 +194,19 @@ describe('the package', () => {
           tarball,
           `@nestjs/common@${nest}`,
           `@nestjs/core@${nest}`,
+          `@nestjs/platform-express@${nest}`,
+          'undici@7',
           'reflect-metadata',
           'rxjs',
           'typescript@6',
           '@types/node@20',
         ],
-        { 'by-import.mts': PROGRAM, 'by-require.cts': PROGRAM, 'loaded.mjs': LOADED },
+        { 'by-import.mts': PROGRAM, 'by-require.cts': PROGRAM, 'loaded.mjs': LOADED, 'jq.mts': JQ_PROGRAM },
       );
       await expect(run(project, process.execPath, 'out/by-import.mjs')).resolves.toBe(PRINTED);
       await expect(run(project, process.execPath, 'out/by-require.cjs')).resolves.toBe(PRINTED);
+      const jobs = await run(project, process.execPath, 'out/jq.mjs', redis.url);
+      expect(jobs).toBe('done PUSHED\ndone PULLED\n');
       const installed = await readdir(join(project, 'node_modules'));
       expect(installed).not.toContain('zod');
 

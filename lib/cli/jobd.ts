@@ -1,10 +1,8 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { readDaemonConfig } from '../jobd/config/daemon-config.js';
-import { startDaemon } from '../jobd/program/daemon-program.js';
-import { runDemo } from '../jobd/program/demo.js';
+import { ConfigurationError, messageOf } from '../job/errors.js';
 import { openLog } from '../jobd/program/program.js';
-import { initDatabase } from '../jobd/storage/init-database.js';
 import { fail, runDaemon } from './run-daemon.js';
 import { packageVersion } from './version.js';
 
@@ -26,18 +24,38 @@ new Command('jobd')
   .helpOption('--help')
   .allowExcessArguments(false)
   .action(({ config: path, init, demo }: Flags) => {
-    if (demo) return runDemo(print).catch(fail);
+    if (demo) return runDemo().catch(fail);
     if (init) return runInit(path).catch(fail);
     return runDaemon(async () => {
       const config = readDaemonConfig(path);
+      const { startDaemon } = await withKysely(() => import('../jobd/program/daemon-program.js'));
       return startDaemon(config, openLog('jobd', config));
     });
   })
   .parse();
 
+async function runDemo(): Promise<void> {
+  const demo = await withKysely(() => import('../jobd/program/demo.js'));
+  await demo.runDemo(print);
+}
+
 async function runInit(path: string): Promise<void> {
   const config = readDaemonConfig(path);
+  const { initDatabase } = await withKysely(() => import('../jobd/storage/init-database.js'));
   const { database, table = 'jobs' } = config.daemon;
   const isCreated = await initDatabase(database, table, openLog('jobd', config));
   print(`The table '${table}' is ${isCreated ? 'created' : 'there already'}.`);
+}
+
+/** What stores rows is an optional peer: whoever runs no jobd has no use for it. @throws ConfigurationError without it */
+async function withKysely<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!/Cannot find package 'kysely'/.test(messageOf(error))) throw error;
+    throw new ConfigurationError(
+      'jobd stores its rows through kysely, which is not installed. Install it beside this package with the driver of your ' +
+        'database: npm install kysely libsql (SQLite and --demo), kysely mysql2, or kysely pg.',
+    );
+  }
 }

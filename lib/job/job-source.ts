@@ -1,5 +1,5 @@
 import type { JobErrorInfo } from './errors.js';
-import type { Payload } from './codec.js';
+import type { Codec, Payload } from './codec.js';
 import type { JobRetryOptions } from './retry.js';
 
 /** A job taken from a source: the right to run it, until its lease ends. */
@@ -56,6 +56,9 @@ export type Slots = ReadonlyMap<string, number>;
 export interface JobSource {
   /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
   readonly renewInterval?: number;
+
+  /** How payloads are written where neither definition nor module says. @default json */
+  readonly codec?: Codec;
 
   /**
    * Whether a few short jobs may be claimed before there is a slot for them, so that a claim's round trip

@@ -75,7 +75,7 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
   private async start(instance: GearMonkeyInstance, bindings: readonly HandlerBinding[]): Promise<void> {
     const { codec, maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES } = instance.options;
     const worker = new JobWorker(instance.source, bindings, {
-      codec: codecOf(codec),
+      codec: codecOf(codec ?? instance.source.codec),
       maxPayloadBytes,
       log: this.log,
     });

@@ -21,7 +21,7 @@ function bench(...args: string[]) {
 
 describe('the command of the benchmark', () => {
   it.each([
-    ['a suite', ['nosuch'], 'Expected a suite of peers'],
+    ['a suite', ['nosuch'], 'Expected a suite of jobd, jq, peers, qless'],
     ['a measurement', ['--only', 'cost,nosuch'], 'Expected --only to be of throughput, '],
   ])(
     'says which there are when it does not know %s',

@@ -1,0 +1,37 @@
+/**
+ * A server process: `server.mjs TASK`. It is the master, or the same Nest server with one route that answers an
+ * empty MessagePack body and knows nothing else. Says its URL over IPC when it listens.
+ */
+import 'reflect-metadata';
+import { Controller, HttpCode, Module, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { MessageAdapter } from '../../../dist/jq/master/message.adapter.js';
+import { startJqMaster } from '../../../dist/jq/master/jq-master.js';
+
+const { contender, redis } = JSON.parse(process.argv[2]);
+process.once('disconnect', () => process.exit(1));
+process.send({ url: await { jq: startMaster, nest: startEmpty }[contender]() });
+
+async function startMaster() {
+  const { url } = await startJqMaster({ connection: redis, port: 0 });
+  return url;
+}
+
+async function startEmpty() {
+  class Empty {
+    empty() {
+      return {};
+    }
+  }
+  const route = Object.getOwnPropertyDescriptor(Empty.prototype, 'empty');
+  Post('job')(Empty.prototype, 'empty', route);
+  HttpCode(201)(Empty.prototype, 'empty', route);
+  Controller()(Empty);
+  class App {}
+  Module({ controllers: [Empty] })(App);
+  const app = await NestFactory.create(App, new MessageAdapter(), { bodyParser: false, logger: false });
+  app.disable('x-powered-by');
+  app.useBodyParser('raw', { type: () => true, limit: 4 * 1024 * 1024, inflate: false });
+  await app.listen(0, '127.0.0.1');
+  return `http://127.0.0.1:${app.getHttpServer().address().port}`;
+}

@@ -1,0 +1,54 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { jobBody, postMany } from './load.mjs';
+
+const SERVER = fileURLToPath(new URL('./server.mjs', import.meta.url));
+const REQUESTS = 20_000;
+const WARM_UP = 4000;
+
+/** Jobs enqueued a second; of the empty server, requests answered. */
+export async function enqueue({ contender, addresses: { redis }, jobs }) {
+  return withServer(contender, redis, async (url) => {
+    await postMany(url, jobBody('warm'), jobs(WARM_UP));
+    const count = jobs(REQUESTS);
+    return { enqueue: count / (await postMany(url, jobBody('mail'), count)) };
+  });
+}
+
+/** Jobs run a second by one worker that listens; of the empty server, requests answered. */
+export async function work({ contender, addresses: { redis }, jobs }) {
+  return withServer(contender, redis, async (url) => {
+    const count = jobs(REQUESTS);
+    if (contender === 'nest') {
+      await postMany(url, jobBody('warm'), jobs(WARM_UP));
+      return { jobs: count / (await postMany(url, jobBody('mail'), count)) };
+    }
+    await drain(url, 'warm', jobs(WARM_UP));
+    return { jobs: count / (await drain(url, 'mail', count)) };
+  });
+}
+
+/** Enqueues first, and starts the clock with the worker. @returns seconds */
+async function drain(url, name, count) {
+  const { startWorker } = await import('./worker.mjs');
+  await postMany(url, jobBody(name), count);
+  const worker = await startWorker(url, name, count);
+  const seconds = await worker.done;
+  await worker.stop();
+  return seconds;
+}
+
+async function withServer(contender, url, measure) {
+  const redis = new Redis(url);
+  await redis.flushall();
+  const child = fork(SERVER, [JSON.stringify({ contender, redis: url })], { execArgv: [] });
+  try {
+    const [{ url: master }] = await once(child, 'message');
+    return await measure(master);
+  } finally {
+    child.kill('SIGKILL');
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import type { LoggerService } from '@nestjs/common';
+import { messageOf } from '../job/errors.js';
+import { startJqMaster } from '../jq/index.js';
+import { optionsFromFlags } from './jq-master.flags.js';
+
+/** stdout holds one line; problems go to stderr. */
+const LOGGER: LoggerService = {
+  log: () => undefined,
+  warn: complain,
+  error: complain,
+  fatal: complain,
+};
+
+function complain(message: unknown): void {
+  process.stderr.write(`jq-master: ${messageOf(message)}\n`);
+}
+
+async function main(): Promise<void> {
+  const master = await startJqMaster(optionsFromFlags(), LOGGER);
+  process.stdout.write(`listening on ${master.url}\n`);
+  const stop = () => {
+    master.close().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
+  };
+  process.once('SIGTERM', stop).once('SIGINT', stop);
+}
+
+function fail(error: unknown): never {
+  complain(error);
+  process.exit(1);
+}
+
+main().catch(fail);

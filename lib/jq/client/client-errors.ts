@@ -1,0 +1,34 @@
+import { GearMonkeyError, type JobErrorInfo } from '../../job/errors.js';
+
+/** The master knows no such job: it never was, was cancelled, or ended more than a day ago. */
+export class JqJobNotFoundError extends GearMonkeyError {
+  readonly code = 'JQ_JOB_NOT_FOUND';
+
+  constructor(readonly id: string) {
+    super(`There is no job ${id}: it never was, was cancelled, or ended too long ago.`);
+  }
+}
+
+/** The job has begun, or has ended: only jobs that wait for their first attempt can be cancelled. */
+export class JqNotCancellableError extends GearMonkeyError {
+  readonly code = 'JQ_NOT_CANCELLABLE';
+
+  constructor(readonly id: string) {
+    super(`Job ${id} can't be cancelled any more: it has begun. Wait for its end.`);
+  }
+}
+
+/** The job ended as a failure. */
+export class JqJobFailedError extends GearMonkeyError {
+  readonly code = 'JQ_JOB_FAILED';
+
+  constructor(
+    readonly id: string,
+    /** What the worker said for people to read. */
+    readonly reason: string,
+    /** What the worker said for programs: from our workers a JobErrorInfo, from others any value. */
+    readonly error: JobErrorInfo | unknown,
+  ) {
+    super(`Job ${id} failed: ${reason}`);
+  }
+}

@@ -1,0 +1,45 @@
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
+import type { AnyJobDefinition } from '../../job/job-definition.js';
+import { MAX_INT32, MIN_INT32 } from '../wire/fields.js';
+
+/** What may be said of a job; it goes before what its definition says. */
+export interface JqEnqueueOptions {
+  /** Smaller is preferred, from -2³¹ to 2³¹-1. @default 0 */
+  priority?: number;
+  /** How often it is tried again after a failure. @default the definition's `retry.attempts` - 1, or the master's 10 */
+  maxRetry?: number;
+  /** Whether somebody will ask for the result: otherwise it is null. @default false; `call` keeps it */
+  keepResult?: boolean;
+  /** How long an attempt may take, in whole seconds. @default the definition's `timeout`, or the master's '30s' */
+  timeout?: Duration;
+  /** Two enqueues with one key make one job, if the master knows keys. @default a new one, so that repeats after a lost reply make no second job */
+  idempotencyKey?: string;
+}
+
+/** The fields of `POST /job` besides name and argument. @throws InvalidOptionError */
+export function jobFields(options: JqEnqueueOptions, { retry, timeout }: AnyJobDefinition) {
+  const { priority, keepResult } = options;
+  const attempts = retry?.attempts;
+  const maxRetry = options.maxRetry ?? (attempts === undefined ? undefined : attempts - 1);
+  const limit = options.timeout ?? timeout;
+  return {
+    priority: checkInteger('priority', priority, MIN_INT32),
+    max_retry: checkInteger('maxRetry', maxRetry, 0),
+    keep_result: keepResult,
+    timeout: limit === undefined ? undefined : Math.ceil(toMilliseconds('timeout', limit) / 1000),
+  };
+}
+
+const LONGEST_KEY = 255;
+
+/** A header's value. @throws InvalidOptionError */
+export function checkKey(key: string): string {
+  if (typeof key === 'string' && key.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(key)) return key;
+  throw new InvalidOptionError('idempotencyKey', key, `1 to ${LONGEST_KEY} visible ASCII characters`);
+}
+
+function checkInteger(option: string, value: number | undefined, min: number): number | undefined {
+  if (value === undefined || (Number.isInteger(value) && value >= min && value <= MAX_INT32)) return value;
+  throw new InvalidOptionError(option, value, `a whole number from ${min} to ${MAX_INT32}`);
+}

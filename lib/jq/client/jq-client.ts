@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { from, Observable } from 'rxjs';
+import { codecOf, write, type Codec, type CodecName } from '../../job/codec.js';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
+import {
+  functionName,
+  type AnyJobDefinition,
+  type FunctionRef,
+  type InputOf,
+  type OutputOf,
+} from '../../job/job-definition.js';
+import { validate } from '../../job/standard-schema.js';
+import { JqRefusedError, JqUnreachableError } from '../http/master-errors.js';
+import { MasterHttp, refused, type MasterAddress, type MasterReply } from '../http/master-http.js';
+import { messagePack } from '../message-pack/codec.js';
+import { pack } from '../message-pack/pack.js';
+import { Raw } from '../message-pack/raw.js';
+import { JqJobFailedError, JqJobNotFoundError, JqNotCancellableError } from './client-errors.js';
+import { checkKey, jobFields, type JqEnqueueOptions } from './enqueue-options.js';
+import { hasEnded, readJob, readJobId, type JqJob } from './jq-job.js';
+import { JqJobHandle, type JqPollOptions } from './jq-job-handle.js';
+import { MasterCalls } from './master-calls.js';
+
+/** What `JqClient` takes. */
+export interface JqClientOptions extends MasterAddress {
+  /** How long a call goes on through outages of the master before it rejects. @default '10s' */
+  timeout?: Duration;
+  /** How arguments and results are written where their definition says nothing. @default MessagePack */
+  codec?: CodecName | Codec;
+}
+
+/** Who asks, for messages and codecs: jobs are the master's by their id alone. */
+type Ref = FunctionRef | undefined;
+
+const DEFAULT_TIMEOUT = '10s';
+const DEFAULT_POLL = '5s';
+const RESULT_POLL = '30s';
+
+/** Enqueues jobs at a JQ master, and asks what became of them. */
+export class JqClient {
+  private readonly calls: MasterCalls;
+  private readonly codec: Codec;
+
+  /** @throws InvalidOptionError, ConfigurationError */
+  constructor(options: JqClientOptions) {
+    const timeout = toMilliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT);
+    this.calls = new MasterCalls(new MasterHttp(options), timeout);
+    this.codec = options.codec === undefined ? messagePack : codecOf(options.codec);
+  }
+
+  /**
+   * Resolves when the master has the job. A reply that is lost makes no second one: what is sent again carries
+   * the same Idempotency-Key.
+   *
+   * @throws InvalidOptionError, ValidationError, NotSerializableError, JqRefusedError, JqUnreachableError
+   */
+  async enqueue<F extends FunctionRef>(
+    ref: F,
+    argument: InputOf<F>,
+    options: JqEnqueueOptions = {},
+  ): Promise<JqJobHandle<OutputOf<F>>> {
+    const definition: AnyJobDefinition = typeof ref === 'string' ? { name: functionName(ref) } : ref;
+    const fields = jobFields(options, definition);
+    const key = checkKey(options.idempotencyKey ?? randomUUID());
+    const input = await validate(definition.input, definition.name, 'input', argument);
+    const body = pack({ name: definition.name, argument: this.argument(ref, input), ...fields });
+    const reply = await this.calls.ask('POST', '/job', { body, headers: { 'idempotency-key': key } });
+    if (reply.status !== 201) throw refused(`A job "${definition.name}"`, reply);
+    return new JqJobHandle<OutputOf<F>>(this, readJobId(reply.body), ref);
+  }
+
+  /**
+   * Enqueues a job whose result is kept, and waits for it as long as the signal lets it.
+   *
+   * @throws JqJobFailedError, and what `enqueue` throws
+   */
+  async call<F extends FunctionRef>(
+    ref: F,
+    argument: InputOf<F>,
+    { signal, ...options }: JqEnqueueOptions & { signal?: AbortSignal } = {},
+  ): Promise<OutputOf<F>> {
+    const { id } = await this.enqueue(ref, argument, { keepResult: true, ...options });
+    return (await this.untilEnded(id, ref, signal)) as OutputOf<F>;
+  }
+
+  /** The job as it is now, or null for one that the master doesn't know. Reading a kept result begins the end of it. */
+  async get<F extends FunctionRef = string>(id: string, ref?: F): Promise<JqJob<OutputOf<F>> | null> {
+    const reply = await this.calls.ask('GET', pathOf(id));
+    if (reply.status === 404) return null;
+    if (reply.status !== 200) throw refused(`Job ${id}`, reply);
+    return this.read(id, ref, reply) as JqJob<OutputOf<F>>;
+  }
+
+  /**
+   * The job once it has ended, or null when that took longer than the timeout.
+   *
+   * @throws JqJobNotFoundError
+   */
+  async poll<F extends FunctionRef = string>(
+    id: string,
+    { timeout = DEFAULT_POLL, signal }: JqPollOptions = {},
+    ref?: F,
+  ): Promise<JqJob<OutputOf<F>> | null> {
+    const ms = toMilliseconds('timeout', timeout);
+    const path = `${pathOf(id)}/polling?timeout=${Math.ceil(ms / 1000)}`;
+    const reply = await this.calls.ask('GET', path, { wait: ms, ...(signal ? { signal } : {}) });
+    if (reply.status === 408) return null;
+    if (reply.status === 404) throw new JqJobNotFoundError(id);
+    if (reply.status !== 200) throw refused(`Job ${id}`, reply);
+    const job = this.read(id, ref, reply) as JqJob<OutputOf<F>>;
+    return hasEnded(job) ? job : null;
+  }
+
+  /**
+   * Takes a job back that waits for its first attempt.
+   *
+   * @throws JqNotCancellableError when it has begun, JqJobNotFoundError
+   */
+  async cancel(id: string): Promise<void> {
+    const reply = await this.calls.ask('DELETE', pathOf(id));
+    if (reply.status === 404) throw new JqJobNotFoundError(id);
+    if (reply.status === 409) throw new JqNotCancellableError(id);
+    if (reply.status !== 204) throw refused(`Job ${id}`, reply);
+  }
+
+  /**
+   * The result once the job is done: one value, or JqJobFailedError. Cold; it waits for as long as it is
+   * subscribed, also through outages.
+   */
+  result<F extends FunctionRef = string>(id: string, ref?: F): Observable<OutputOf<F>> {
+    return new Observable<OutputOf<F>>((subscriber) => {
+      const abort = new AbortController();
+      const result = from(this.untilEnded(id, ref, abort.signal) as Promise<OutputOf<F>>).subscribe(
+        subscriber,
+      );
+      return () => {
+        result.unsubscribe();
+        abort.abort();
+      };
+    });
+  }
+
+  /** Ends what is under way, and its connections. */
+  async close(): Promise<void> {
+    await this.calls.close();
+  }
+
+  private async untilEnded(id: string, ref: Ref, signal?: AbortSignal): Promise<unknown> {
+    for (;;) {
+      const options = { timeout: RESULT_POLL, ...(signal ? { signal } : {}) };
+      const job = await this.poll(id, options, ref).catch((error: unknown) => {
+        if (isOutage(error)) return null;
+        throw error;
+      });
+      if (job?.status === 'done') return job.result;
+      if (job) throw new JqJobFailedError(id, job.message ?? 'without a message', job.error);
+    }
+  }
+
+  private argument(ref: FunctionRef, value: unknown): Raw {
+    const fn = functionName(ref);
+    const payload = write(this.codecFor(ref), fn, 'input', value);
+    const raw = new Raw(Buffer.from(payload));
+    if (typeof payload !== 'string' && raw.isMap) return raw;
+    throw new InvalidOptionError('argument', value, 'a map: a plain object');
+  }
+
+  private codecFor(ref: Ref): Codec {
+    return (typeof ref === 'object' ? ref.codec : undefined) ?? this.codec;
+  }
+
+  private read(id: string, ref: Ref, { body }: MasterReply): JqJob {
+    return readJob(id, ref === undefined ? id : functionName(ref), this.codecFor(ref), body);
+  }
+}
+
+function pathOf(id: string): string {
+  return `/job/${encodeURIComponent(id)}`;
+}
+
+/** It may be over when asked again. */
+function isOutage(error: unknown): boolean {
+  if (error instanceof JqRefusedError) return error.status === 429 || error.status >= 500;
+  return error instanceof JqUnreachableError;
+}

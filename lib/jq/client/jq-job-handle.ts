@@ -1,0 +1,48 @@
+import type { Observable } from 'rxjs';
+import type { FunctionRef } from '../../job/job-definition.js';
+import type { JqJob } from './jq-job.js';
+
+/** What a waiting call takes. */
+export interface JqPollOptions {
+  /** How long it waits, in whole seconds; a master waits a minute at most. @default '5s' */
+  timeout?: number | string;
+  signal?: AbortSignal;
+}
+
+/** What a handle asks its client. */
+interface Asked {
+  get(id: string, ref: FunctionRef): Promise<JqJob | null>;
+  poll(id: string, options: JqPollOptions | undefined, ref: FunctionRef): Promise<JqJob | null>;
+  cancel(id: string): Promise<void>;
+  result(id: string, ref: FunctionRef): Observable<unknown>;
+}
+
+/** An enqueued job: what `JqClient` does by id, with the types of its definition. */
+export class JqJobHandle<Output = unknown> {
+  /** @internal */
+  constructor(
+    private readonly client: Asked,
+    readonly id: string,
+    private readonly ref: FunctionRef,
+  ) {}
+
+  /** @see JqClient.get */
+  get(): Promise<JqJob<Output> | null> {
+    return this.client.get(this.id, this.ref) as Promise<JqJob<Output> | null>;
+  }
+
+  /** @see JqClient.poll */
+  poll(options?: JqPollOptions): Promise<JqJob<Output> | null> {
+    return this.client.poll(this.id, options, this.ref) as Promise<JqJob<Output> | null>;
+  }
+
+  /** @see JqClient.cancel */
+  cancel(): Promise<void> {
+    return this.client.cancel(this.id);
+  }
+
+  /** @see JqClient.result */
+  result(): Observable<Output> {
+    return this.client.result(this.id, this.ref) as Observable<Output>;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Limits } from '../engine/operations.js';
+import { limitOf, matches, type Constraint, type MatchedJob } from './constraint.js';
+
+interface Entry {
+  readonly id: string;
+  readonly constraint: Constraint;
+}
+
+/** The constraints of one version, by what they ask of names: most jobs are asked few questions. */
+export class ConstraintSet {
+  private readonly byName = new Map<string, Entry[]>();
+  private readonly others: Entry[] = [];
+
+  constructor(
+    readonly version: string,
+    readonly byId: ReadonlyMap<string, Constraint>,
+  ) {
+    for (const [id, constraint] of byId) this.add({ id, constraint });
+  }
+
+  /** The limits that a job falls under. */
+  limitsOf(job: MatchedJob): Limits {
+    if (this.byId.size === 0) return { version: this.version, limits: [] };
+    const limits = [...(this.byName.get(job.name) ?? []), ...this.others]
+      .filter(({ constraint }) => matches(constraint.match, job))
+      .map(({ id, constraint }) => limitOf(id, constraint, job));
+    return { version: this.version, limits: limits.sort() };
+  }
+
+  private add(entry: Entry): void {
+    const name = entry.constraint.match.find(({ field, equal }) => field === 'name' && equal !== undefined);
+    if (typeof name?.equal !== 'string') {
+      this.others.push(entry);
+      return;
+    }
+    const list = this.byName.get(name.equal) ?? [];
+    list.push(entry);
+    this.byName.set(name.equal, list);
+  }
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import * as operations from '../engine/operations.js';
+import type { Operation, StaleJob } from '../engine/operations.js';
+import type { Constraint } from './constraint.js';
+import { ConstraintSet } from './constraint-set.js';
+
+const ID_BYTES = 6;
+
+interface Runner {
+  run<Reply>(operation: Operation<Reply>): Promise<Reply>;
+}
+
+/** The constraints in Redis, and what is known of them here. */
+export class ConstraintStore {
+  private set = new ConstraintSet('', new Map());
+
+  constructor(private readonly turns: Runner) {}
+
+  get current(): ConstraintSet {
+    return this.set;
+  }
+
+  /**
+   * Reads them anew, unless Redis still has the version that is known and `force` is not given; with `insist` it
+   * waits for Redis.
+   */
+  async load({ force = false, insist = false } = {}): Promise<ConstraintSet> {
+    const known = force ? '' : this.set.version;
+    const { version, byId } = await this.turns.run(operations.constraints(known, insist));
+    if (byId) this.set = new ConstraintSet(version, parsed(byId));
+    return this.set;
+  }
+
+  /** Its id, or `undefined` when there are too many. */
+  async create(constraint: Constraint): Promise<string | undefined> {
+    const id = randomBytes(ID_BYTES).toString('hex');
+    const isTaken = await this.turns.run(changeOf(id, constraint, false, true));
+    return isTaken ? id : undefined;
+  }
+
+  /** False when there is no such constraint. */
+  async replace(id: string, constraint: Constraint): Promise<boolean> {
+    const known = (await this.load({ force: true })).byId.get(id);
+    if (!known) return false;
+    return this.turns.run(changeOf(id, constraint, true, !selectsTheSame(known, constraint)));
+  }
+
+  /** False when there is no such constraint. */
+  remove(id: string): Promise<boolean> {
+    return this.turns.run(operations.removeConstraint(id));
+  }
+
+  /** Finds the limits of jobs anew that were enqueued under others. */
+  async relane(jobs: readonly StaleJob[]): Promise<void> {
+    const set = await this.load({ insist: true });
+    await Promise.all(jobs.map((job) => this.turns.run(operations.relane(job, set.limitsOf(job)))));
+  }
+}
+
+function changeOf(id: string, constraint: Constraint, known: boolean, rematch: boolean) {
+  const { rate, concurrency } = constraint;
+  return operations.putConstraint({
+    id,
+    json: JSON.stringify(constraint),
+    rules: {
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(rate ? { rate: { count: rate.count, period: rate.period * 1000 } } : {}),
+    },
+    known,
+    rematch,
+  });
+}
+
+function selectsTheSame(one: Constraint, other: Constraint): boolean {
+  return JSON.stringify([one.match, one.per]) === JSON.stringify([other.match, other.per]);
+}
+
+/** Only masters write them, so they are what `readConstraint` made. */
+function parsed(byId: ReadonlyMap<string, string>): Map<string, Constraint> {
+  return new Map([...byId].map(([id, json]) => [id, JSON.parse(json) as Constraint]));
+}

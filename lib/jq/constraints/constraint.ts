@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import type { Raw } from '../message-pack/raw.js';
+import { matchesGlob } from './glob.js';
+import { scalarOf, valueAt, type Scalar } from './scalar.js';
+
+/** One condition on a job. All tests that it names must hold. */
+export interface Condition {
+  /** `name`, or `argument` with a path, such as `argument.tenant.id` or `argument.sizes.0`. */
+  readonly field: string;
+  readonly equal?: StorableScalar;
+  readonly in?: readonly StorableScalar[];
+  /** For text: `*` stands for any characters, `?` for one. */
+  readonly glob?: string;
+  /** The least number, itself included. */
+  readonly min?: number;
+  /** The greatest number, itself included. */
+  readonly max?: number;
+  readonly exists?: boolean;
+}
+
+export type StorableScalar = string | number | boolean | null;
+
+/** At most `count` starts in any `period` seconds. */
+export interface RateLimit {
+  readonly count: number;
+  readonly period: number;
+}
+
+/** A limit on the jobs that a matcher selects. */
+export interface Constraint {
+  /** The JobMatcher: conditions that must all hold; none select every job. */
+  readonly match: readonly Condition[];
+  /** A field: jobs count together only with those of the same value. */
+  readonly per?: string;
+  readonly rate?: RateLimit;
+  /** How many may be handed out at a time. */
+  readonly concurrency?: number;
+}
+
+/** What matchers look at. */
+export interface MatchedJob {
+  readonly name: string;
+  readonly argument: Raw;
+}
+
+export function matches(conditions: readonly Condition[], job: MatchedJob): boolean {
+  return conditions.every((condition) => holds(condition, job));
+}
+
+function holds({ field, exists, ...tests }: Condition, job: MatchedJob): boolean {
+  const value = fieldOf(job, field);
+  if (exists !== undefined && (value !== undefined) !== exists) return false;
+  const wantsValue = Object.keys(tests).length > 0;
+  return !wantsValue || (value !== undefined && passes(tests, value.scalar));
+}
+
+interface Found {
+  /** Absent for what can't be compared. */
+  readonly scalar?: Scalar;
+}
+
+function fieldOf({ name, argument }: MatchedJob, field: string): Found | undefined {
+  if (field === 'name') return { scalar: name };
+  const raw = valueAt(argument, field.split('.').slice(1));
+  if (!raw) return undefined;
+  const scalar = scalarOf(raw);
+  return scalar === undefined ? {} : { scalar };
+}
+
+function passes(tests: Omit<Condition, 'field' | 'exists'>, value: Scalar | undefined): boolean {
+  if ('equal' in tests && value !== tests.equal) return false;
+  if (tests.in && !tests.in.some((element) => element === value)) return false;
+  if (tests.glob !== undefined && !(typeof value === 'string' && matchesGlob(tests.glob, value)))
+    return false;
+  if (tests.min !== undefined && !(isNumber(value) && value >= tests.min)) return false;
+  return tests.max === undefined || (isNumber(value) && value <= tests.max);
+}
+
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+const DIGEST_CHARACTERS = 20;
+
+/** What a limit is called in Redis: jobs that count together share it. Those without the value do, too. */
+export function limitOf(id: string, { per }: Constraint, job: MatchedJob): string {
+  if (per === undefined) return id;
+  const found = fieldOf(job, per);
+  const value = found === undefined ? 'none' : `${typeof found.scalar}:${String(found.scalar)}`;
+  return `${id}=${createHash('sha1').update(value).digest('hex').slice(0, DIGEST_CHARACTERS)}`;
+}

@@ -1,0 +1,107 @@
+import { Fields, MAX_INT32 } from '../wire/fields.js';
+import type { Raw } from '../message-pack/raw.js';
+import { scalarOf } from './scalar.js';
+import type { Condition, Constraint, RateLimit, StorableScalar } from './constraint.js';
+
+const MAX_CONDITIONS = 20;
+const MAX_VALUES = 100;
+const MAX_FIELD_BYTES = 255;
+const MAX_TEXT_BYTES = 1024;
+/** A start is remembered for as long as its period. */
+const MAX_RATE = 100_000;
+const MAX_PERIOD_SECONDS = 7 * 24 * 60 * 60;
+const POSITIVE = { min: 1, max: MAX_INT32 };
+
+const KNOWN = new Set(['id', 'match', 'per', 'rate', 'concurrency']);
+const TESTS = new Set(['field', 'equal', 'in', 'glob', 'min', 'max', 'exists']);
+
+/**
+ * A constraint as it comes over HTTP.
+ *
+ * @throws InvalidFieldError
+ */
+export function readConstraint(fields: Fields): Constraint {
+  refuseUnknown(fields, KNOWN);
+  const rate = readRate(fields);
+  const concurrency = fields.has('concurrency') ? fields.integer('concurrency', POSITIVE) : undefined;
+  if (!rate && concurrency === undefined)
+    fields.fail('rate', 'there, or `concurrency`: a limit of some kind');
+  const per = fields.has('per') ? readField(fields, 'per') : undefined;
+  return {
+    match: readMatch(fields),
+    ...(per === undefined ? {} : { per }),
+    ...(rate ? { rate } : {}),
+    ...(concurrency === undefined ? {} : { concurrency }),
+  };
+}
+
+/** A misspelt test would select more jobs than was meant. */
+function refuseUnknown(fields: Fields, known: ReadonlySet<string>): void {
+  const unknown = fields.names.find((name) => !known.has(name));
+  if (unknown !== undefined) fields.fail(unknown.slice(0, 80), `one of ${[...known].join(', ')}`);
+}
+
+function readRate(fields: Fields): RateLimit | undefined {
+  const rate = fields.optionalFields('rate');
+  return (
+    rate && {
+      count: rate.integer('count', { min: 1, max: MAX_RATE }),
+      period: rate.integer('period', { min: 1, max: MAX_PERIOD_SECONDS }),
+    }
+  );
+}
+
+function readMatch(fields: Fields): Condition[] {
+  const list = fields.optionalList('match') ?? [];
+  if (list.length > MAX_CONDITIONS) fields.fail('match', `at most ${MAX_CONDITIONS} conditions`);
+  return list.map((raw) =>
+    raw.isMap ? readCondition(Fields.of(raw)) : fields.fail('match', 'maps in an array'),
+  );
+}
+
+function readCondition(fields: Fields): Condition {
+  refuseUnknown(fields, TESTS);
+  const { names } = fields;
+  if (names.length < 2) fields.fail('match', 'conditions with one test at least');
+  return {
+    field: readField(fields, 'field'),
+    ...(fields.has('equal') ? { equal: readScalar(fields, 'equal', fields.raw('equal')) } : {}),
+    ...(fields.has('in') ? { in: readValues(fields) } : {}),
+    ...(fields.has('glob') ? { glob: readText(fields, 'glob', MAX_FIELD_BYTES) } : {}),
+    ...(fields.has('min') ? { min: readNumber(fields, 'min') } : {}),
+    ...(fields.has('max') ? { max: readNumber(fields, 'max') } : {}),
+    ...(fields.has('exists') ? { exists: fields.boolean('exists') } : {}),
+  };
+}
+
+function readField(fields: Fields, name: string): string {
+  const field = readText(fields, name, MAX_FIELD_BYTES);
+  if (field === 'name' || /^argument(\.[^.]+)+$/.test(field)) return field;
+  return fields.fail(name, '"name", or "argument" with a path like "argument.tenant.id"');
+}
+
+function readText(fields: Fields, name: string, maxBytes: number): string {
+  const text = fields.text(name);
+  return Buffer.byteLength(text) <= maxBytes ? text : fields.fail(name, `at most ${maxBytes} bytes`);
+}
+
+function readValues(fields: Fields): StorableScalar[] {
+  const values = fields.optionalList('in') ?? [];
+  if (values.length > MAX_VALUES) fields.fail('in', `at most ${MAX_VALUES} values`);
+  return values.map((raw) => readScalar(fields, 'in', raw));
+}
+
+function readScalar(fields: Fields, name: string, raw: Raw | undefined): StorableScalar {
+  const value = raw && scalarOf(raw);
+  const expected = `text of at most ${MAX_TEXT_BYTES} bytes, a number within 2^53, true, false or nil`;
+  if (value === undefined || typeof value === 'bigint') return fields.fail(name, expected);
+  if (typeof value === 'number' && !Number.isFinite(value)) return fields.fail(name, expected);
+  if (typeof value === 'string' && Buffer.byteLength(value) > MAX_TEXT_BYTES)
+    return fields.fail(name, expected);
+  return value;
+}
+
+function readNumber(fields: Fields, name: string): number {
+  const value = readScalar(fields, name, fields.raw(name));
+  return typeof value === 'number' ? value : fields.fail(name, 'a number');
+}

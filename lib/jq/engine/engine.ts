@@ -1,0 +1,232 @@
+import { messageOf } from '../../job/errors.js';
+import { ChannelHub } from '../../redis/channel-hub.js';
+import type { ConnectionSpec } from '../../redis/connect.js';
+import { RedisConnection } from '../../redis/redis-connection.js';
+import { Administration } from './administration.js';
+import { ConstraintStore } from '../constraints/constraint-store.js';
+import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
+import { KeyReusedError, QueueFullError } from './engine-errors.js';
+import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
+import { LongPolls } from './long-polls.js';
+import * as operations from './operations.js';
+import type { HandedJob, JobView, PushOutcome, Reported, StaleJob } from './operations.js';
+import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
+import type { Tally, TurnReply } from './turn.js';
+import { Turns } from './turns.js';
+
+/** A cluster keeps all keys of a hash tag together. */
+export const DEFAULT_PREFIX = '{jq}:';
+
+/** What falls due is looked for at least as often. */
+const LONGEST_SLEEP_MS = 1000;
+/** Constraints that change faster than jobs can be enqueued are not waited for. */
+const MAX_STALE = 20;
+export interface JqEngineOptions extends EngineOptions {
+  readonly connection: ConnectionSpec;
+  /** What all keys and channels begin with. @default '{jq}:' */
+  readonly prefix?: string;
+  /** Milliseconds since 1970; for tests. @default the clock of the server, which all masters share */
+  readonly now?: () => number;
+  /** Given jobs to push to their workers; each is to be answered. */
+  readonly onHanded?: (jobs: readonly HandedJob[]) => void;
+  /** Told of each of this master's turns. */
+  readonly onTally?: (tally: Tally) => void;
+  readonly onProblem?: (message: string) => void;
+}
+
+/** What all masters on one Redis know and decide. Its state is in Redis only. */
+export class JqEngine {
+  readonly settings: EngineSettings;
+  readonly constraints: ConstraintStore;
+  readonly administration: Administration;
+  private readonly connection: RedisConnection;
+  private readonly hub: ChannelHub;
+  private readonly turns: Turns;
+  private readonly prefix: string;
+  private readonly polls: LongPolls;
+  private relaning?: Promise<void>;
+  private pushing = false;
+  private timer?: NodeJS.Timeout;
+  private sweepAt = Infinity;
+  private stopped = false;
+  private closed = false;
+
+  /** @throws InvalidOptionError, ConfigurationError */
+  constructor(private readonly options: JqEngineOptions) {
+    this.settings = engineSettings(options);
+    this.prefix = options.prefix ?? DEFAULT_PREFIX;
+    this.connection = new RedisConnection(options.connection, 'jq');
+    this.hub = new ChannelHub(new RedisConnection(options.connection, 'jq-subscriber'));
+    this.turns = new Turns(this.connection, {
+      prefix: this.prefix,
+      settings: packSettings(this.settings),
+      ...(options.now ? { now: options.now } : {}),
+      pushes: () => this.pushing && !this.relaning && !this.stopped,
+      onTurn: (reply) => this.onTurn(reply),
+      onProblem: options.onProblem,
+    });
+    this.polls = new LongPolls(this.turns, () => this.relaning);
+    this.constraints = new ConstraintStore(this.turns);
+    this.administration = new Administration(this.turns);
+  }
+
+  /** Waits for Redis, then begins to hand out jobs. */
+  async start(): Promise<void> {
+    await Promise.all([
+      this.hub.listen(`${this.prefix}ended`, {
+        message: (id) => this.polls.wakeEnd(id),
+        resync: () => this.polls.wakeAll(),
+      }),
+      this.hub.listen(`${this.prefix}ready`, { message: () => this.polls.wakePulls() }),
+      this.hub.listen(`${this.prefix}constraints`, {
+        message: () => this.reloadConstraints(),
+        resync: () => this.reloadConstraints(),
+      }),
+      this.constraints.load({ force: true, insist: true }),
+    ]);
+    this.pushing = this.options.onHanded !== undefined;
+    this.sweep();
+  }
+
+  /** Whether Redis answers within so many milliseconds. */
+  async answers(timeout: number): Promise<boolean> {
+    try {
+      await this.connection.insist((redis) => redis.ping(), timeout);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * The new job's id, or with a key that is known that of the job which was made with it.
+   *
+   * @throws QueueFullError, KeyReusedError, EngineUnavailableError
+   */
+  async enqueue(request: EnqueueRequest, key?: string): Promise<string> {
+    const suffix = jobIdSuffix();
+    for (let attempt = 1; attempt <= MAX_STALE; attempt++) {
+      const limits = this.constraints.current.limitsOf(request);
+      const reply = await this.turns.run(operations.enqueue(request, suffix, limits, key));
+      if (reply.status === 'created') return reply.id;
+      if (reply.status === 'reused') throw new KeyReusedError();
+      if (reply.status === 'full') break;
+      await this.constraints.load();
+    }
+    throw new QueueFullError();
+  }
+
+  /** `undefined` for a job that never was, or was forgotten. Reading a kept result begins the end of it. */
+  async read(id: string): Promise<JobView | undefined> {
+    return isJobId(id) ? this.turns.run(operations.read(id)) : undefined;
+  }
+
+  /** The job once it has ended, or as it is when the time is over or the signal aborts. */
+  async poll(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
+    return isJobId(id) ? this.polls.end(id, ms, signal) : undefined;
+  }
+
+  async cancel(id: string): Promise<'cancelled' | 'missing' | 'conflict'> {
+    return isJobId(id) ? this.turns.run(operations.cancel(id)) : 'missing';
+  }
+
+  /** The new worker's id, or `undefined` when there are too many. */
+  async register(request: RegisterRequest): Promise<string | undefined> {
+    const worker = newWorkerId();
+    return (await this.turns.run(operations.register(worker, request))) ? worker : undefined;
+  }
+
+  /** Its jobs go back. False for a worker that nobody knows. */
+  async unregister(worker: string): Promise<boolean> {
+    return isWorkerId(worker) && this.turns.run(operations.unregister(worker));
+  }
+
+  async ping(worker: string): Promise<boolean> {
+    return isWorkerId(worker) && this.turns.run(operations.ping(worker));
+  }
+
+  /** A job, `undefined` when the time is over or the signal aborts, or what is wrong. */
+  async pull(
+    worker: string,
+    ms: number,
+    signal?: AbortSignal,
+  ): Promise<HandedJob | undefined | 'unknown worker'> {
+    return isWorkerId(worker) ? this.polls.pull(worker, ms, signal) : 'unknown worker';
+  }
+
+  async done(worker: string, request: DoneRequest): Promise<Reported> {
+    if (!isWorkerId(worker)) return 'unknown worker';
+    if (!isJobId(request.jobId)) return 'unknown job';
+    return this.turns.run(operations.done(worker, request));
+  }
+
+  /** A job that its worker has not touched goes back to its place. False when it is not the worker's, or not known. */
+  async release(worker: string, request: ReleaseRequest): Promise<boolean> {
+    if (!isWorkerId(worker) || !isJobId(request.jobId)) return false;
+    return this.turns.run(operations.release(worker, request));
+  }
+
+  /** How the push of a job ended. Insists until Redis has taken it. */
+  answer(job: HandedJob, outcome: PushOutcome): Promise<void> {
+    return this.turns.run(operations.answer(job, outcome));
+  }
+
+  /** Sees to what has fallen due, and hands out what it can. */
+  sweep(): void {
+    clearTimeout(this.timer);
+    this.sweepAt = Infinity;
+    if (this.closed) return;
+    this.turns.want(true);
+    this.sweepWithin(LONGEST_SLEEP_MS);
+  }
+
+  /** No more jobs are handed out, and whoever waits gets what there is. */
+  stop(): void {
+    this.stopped = true;
+    this.polls.stop();
+    this.turns.stop();
+  }
+
+  async close(): Promise<void> {
+    this.stop();
+    await this.turns.close();
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.hub.close();
+    this.connection.close();
+  }
+
+  private onTurn({ handed, stale, wait, tally }: TurnReply): void {
+    this.options.onTally?.(tally);
+    if (handed.length > 0) this.options.onHanded?.(handed);
+    if (stale.length > 0) this.relaning ??= this.relane(stale);
+    if (wait >= 0) this.sweepWithin(wait);
+  }
+
+  private sweepWithin(ms: number): void {
+    const at = performance.now() + ms;
+    if (this.closed || at >= this.sweepAt) return;
+    clearTimeout(this.timer);
+    this.sweepAt = at;
+    this.timer = setTimeout(() => this.sweep(), ms);
+  }
+
+  /** Nothing is handed out in the meantime: what is in front may be what has to be looked at. */
+  private async relane(jobs: readonly StaleJob[]): Promise<void> {
+    try {
+      await this.constraints.relane(jobs);
+    } catch (error) {
+      this.options.onProblem?.(`Jobs could not be matched with the constraints: ${messageOf(error)}`);
+    } finally {
+      delete this.relaning;
+      this.turns.want();
+    }
+  }
+
+  private reloadConstraints(): void {
+    this.constraints.load({ force: true, insist: true }).then(
+      () => this.turns.want(true),
+      () => undefined,
+    );
+  }
+}

@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto';
+import { pack } from '../message-pack/pack.js';
+import type { EnqueueRequest } from '../wire/requests.js';
+
+const PRINT_CHARACTERS = 32;
+
+/** What an Idempotency-Key is called in Redis: of one length, whatever clients send. */
+export function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** The same for requests that ask for the same job, however they were written. */
+export function printOf(request: EnqueueRequest): string {
+  const { name, argument, priority, maxRetry, keepResult, timeout } = request;
+  const whole = pack([name, argument, priority, maxRetry, keepResult, timeout]);
+  return createHash('sha256').update(whole).digest('hex').slice(0, PRINT_CHARACTERS);
+}

@@ -1,0 +1,177 @@
+import { Raw } from '../message-pack/raw.js';
+import type { JobStatus } from './operations.js';
+
+/** A job in a list. Times are milliseconds since 1970. */
+export interface JobSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly status: JobStatus;
+  /** When it got its status. */
+  readonly since: number;
+  readonly priority: number;
+  readonly enqueued: number;
+  readonly retryCount: number;
+  readonly worker?: string;
+  /** Its beginning, when it is long. */
+  readonly message?: string;
+}
+
+/** How one attempt came to nothing. */
+export interface Attempt {
+  readonly attempt: number;
+  readonly worker: string;
+  readonly handed: number;
+  readonly ended: number;
+  readonly outcome: string;
+  readonly message?: string;
+}
+
+/** Everything that is known of a job. */
+export interface JobDetails extends JobSummary {
+  readonly maxRetry: number;
+  readonly keepResult: boolean;
+  /** Seconds. */
+  readonly timeout: number;
+  /** How often it was handed out, how often it failed, and how often its worker was lost. */
+  readonly attempt: number;
+  readonly failures: number;
+  readonly losses: number;
+  readonly handed?: number;
+  readonly ended?: number;
+  /** When its worker said that it had finished, as it wrote it, or when the report came. */
+  readonly finishedAt?: string;
+  readonly nextAttempt?: number;
+  /** The constraint that it waits for. */
+  readonly waitsFor?: string;
+  /** The constraints that it falls under. */
+  readonly constraints: readonly string[];
+  /** Absent once it is done. */
+  readonly argument?: Raw;
+  readonly error?: Raw;
+  /** Of a job that is done and whose result is kept. */
+  readonly result?: Raw;
+  readonly attempts: readonly Attempt[];
+}
+
+export function readSummary(status: JobStatus, row: readonly Buffer[]): JobSummary {
+  const [id, since, name, priority, enqueued, worker, begun, message] = row.map(String);
+  return {
+    id: id ?? '',
+    name: name ?? '',
+    status,
+    since: Number(since),
+    priority: Number(priority),
+    enqueued: Number(enqueued),
+    retryCount: Math.max(0, Number(begun) - 1),
+    ...(worker ? { worker } : {}),
+    ...(message ? { message: message.slice(1) } : {}),
+  };
+}
+
+/** `undefined` for a job that is missing. */
+export function readDetails(id: string, reply: unknown): JobDetails | undefined {
+  const [word, since, again, limit, flat] = reply as [Buffer, Buffer, Buffer, Buffer, Buffer[] | undefined];
+  if (!flat) return undefined;
+  const hash = new Hash(flat);
+  const status = String(word) as JobStatus;
+  const nextAttempt = again.length > 0 ? Math.round(Number(String(again))) : undefined;
+  return {
+    id,
+    name: hash.text('name') ?? '',
+    status,
+    since: Number(String(since)),
+    priority: hash.count('priority'),
+    enqueued: hash.count('enqueued'),
+    retryCount: Math.max(0, hash.count('begun') - 1),
+    maxRetry: hash.count('max_retry'),
+    keepResult: hash.text('keep') === '1',
+    timeout: hash.count('timeout'),
+    attempt: hash.count('attempt'),
+    failures: hash.count('failures'),
+    losses: hash.count('losses'),
+    ...given('worker', status === 'queued' || status === 'retrying' ? undefined : hash.text('worker')),
+    ...given('handed', hash.number('handed')),
+    ...given('ended', hash.number('ended')),
+    ...given('finishedAt', timeOf(hash.text('finished_at'))),
+    ...given('nextAttempt', nextAttempt),
+    ...given('waitsFor', limit.length > 0 ? constraintOf(String(limit)) : undefined),
+    ...given('message', hash.text('message')),
+    ...given('argument', hash.raw('argument')),
+    ...given('error', hash.raw('error')),
+    ...given('result', hash.raw('result')),
+    constraints: constraintsOf(hash.text('lane') ?? ''),
+    attempts: hash.attempts(),
+  };
+}
+
+function given<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+}
+
+/** A lane is "version|limit,limit…|name". */
+function constraintsOf(lane: string): string[] {
+  const limits = lane.split('|', 2)[1] ?? '';
+  return limits === '' ? [] : limits.split(',').map(constraintOf);
+}
+
+function constraintOf(limit: string): string {
+  return limit.split('=', 1)[0] ?? '';
+}
+
+function timeOf(text: string | undefined): string | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? new Date(Number(text)).toISOString() : text;
+}
+
+interface StoredAttempt {
+  readonly worker: string;
+  readonly handed: number;
+  readonly ended: number;
+  readonly outcome: string;
+  readonly message?: string;
+}
+
+/** The fields of a job's hash. */
+class Hash {
+  private readonly fields = new Map<string, Buffer>();
+
+  constructor(flat: readonly Buffer[]) {
+    flat.forEach((name, i) => {
+      const value = flat[i + 1];
+      if (i % 2 === 0 && value) this.fields.set(String(name), value);
+    });
+  }
+
+  text(name: string): string | undefined {
+    return this.fields.get(name)?.toString('utf8');
+  }
+
+  number(name: string): number | undefined {
+    const text = this.text(name);
+    return text === undefined ? undefined : Number(text);
+  }
+
+  /** Nothing is zero. */
+  count(name: string): number {
+    return this.number(name) ?? 0;
+  }
+
+  raw(name: string): Raw | undefined {
+    const bytes = this.fields.get(name);
+    return bytes && new Raw(bytes);
+  }
+
+  /** Those that are still remembered, the first one first. */
+  attempts(): Attempt[] {
+    return [...this.fields]
+      .flatMap(([name, json]) => {
+        const attempt = /^attempt:(\d+)$/.exec(name)?.[1];
+        return attempt === undefined ? [] : [{ attempt: Number(attempt), ...readAttempt(json) }];
+      })
+      .sort((one, other) => one.attempt - other.attempt);
+  }
+}
+
+/** Only scripts write them. */
+function readAttempt(json: Buffer): StoredAttempt {
+  return JSON.parse(json.toString('utf8')) as StoredAttempt;
+}

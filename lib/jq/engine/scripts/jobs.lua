@@ -1,0 +1,74 @@
+--- What pushers ask. Each function is one operation of engine/operations.ts.
+local ops = {}
+
+--[[
+  A new job. `found_with` is the version of the constraints whose limits are given, separated by commas. `key`
+  is a digest of its Idempotency-Key, or ''; `print` one of what was asked with it.
+  Returns 'created' and its id, which is the first one's for a key that is known; 'reused' when the key came with
+  something else; 'stale' when the constraints have changed; 'full'.
+]]
+function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout, found_with, limits, key, print)
+  local known = key ~= '' and call('GET', P .. 'key:' .. key)
+  if known then
+    local first, of = string.match(known, '^(%S+) (%S+)$')
+    return of == print and { 'created', first } or { 'reused' }
+  end
+  if found_with ~= version then return { 'stale' } end
+  local waiting = call('ZCARD', P .. 'status:queued') + call('ZCARD', P .. 'status:retrying')
+  if waiting >= settings.max_queued then return { 'full' } end
+  -- Of one width, so that ids sort in the order in which they were given.
+  local id = string.format('%012x', call('INCR', P .. 'ids')) .. '-' .. suffix
+  local lane = version .. '|' .. limits .. '|' .. name
+  call('HSET', P .. 'job:' .. id, 'name', name, 'argument', argument, 'priority', priority, 'max_retry', max_retry,
+    'keep', keep, 'timeout', timeout, 'lane', lane, 'state', 'queued', 'enqueued', text(now))
+  if call('EXISTS', P .. 'status:queued:' .. name) == 0 then call('ZADD', P .. 'names', now, name) end
+  file(id, name, nil, 'queued')
+  queue(id, lane, priority)
+  if key ~= '' then call('SET', P .. 'key:' .. key, id .. ' ' .. print, 'PX', settings.forget_key) end
+  count('enqueued')
+  return { 'created', id }
+end
+
+--- Whether a result is still there: until a while after its first read, or unread for longer.
+local function is_kept(job)
+  if job.keep ~= '1' then return false end
+  if job.read then return now < job.read + settings.read_result end
+  return now < job.ended + settings.unread_result
+end
+
+--[[
+  A job as its pusher sees it; reading a result for the first time begins the end of it. With `wait` '1' its end
+  will be told on the channel "ended". Returns status, worker, begun, message, error, result ('' for what is
+  not there), or 'missing'.
+]]
+function ops.read(id, wait)
+  local job = read_job(id, 'state', 'failures', 'worker', 'begun', 'keep', 'ended', 'read', 'message', 'error')
+  if not job or (job.ended and now >= job.ended + settings.tombstone) then return { 'missing' } end
+  if wait == '1' and not ENDED[job.state] then call('HSET', P .. 'job:' .. id, 'awaited', 1) end
+  local result
+  if job.state == 'done' and is_kept(job) then
+    result = call('HGET', P .. 'job:' .. id, 'result')
+    if not job.read then
+      call('HSET', P .. 'job:' .. id, 'read', text(now))
+      call('ZADD', P .. 'results', now + settings.read_result, id)
+    end
+  end
+  local has_worker = ENDED[job.state] or job.state == 'running'
+  return {
+    status_of(job), has_worker and job.worker or '', job.begun or '0',
+    job.message and 'm' .. job.message or '', job.error or '', result or '',
+  }
+end
+
+--- Cancels what no worker ever had: 'cancelled', 'missing' or 'conflict'.
+function ops.cancel(id)
+  local job = read_handled(id)
+  if not job then return 'missing' end
+  if job.state ~= 'queued' or job.begun or (job.open or '') ~= '' then return 'conflict' end
+  detach(id, job)
+  file(id, job.name, 'queued', nil)
+  call('DEL', P .. 'job:' .. id)
+  if job.awaited then tell(id) end
+  count('cancelled')
+  return 'cancelled'
+end

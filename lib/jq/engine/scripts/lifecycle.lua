@@ -1,0 +1,119 @@
+--[[
+  A job's hash, job:ID:
+    name, argument, priority, max_retry, keep, timeout (s), lane, enqueued
+    state      queued, pushing (to a worker that has not answered), running, retrying (waits to be tried
+               again), done, error
+    attempt    how often it was handed out; fences each off from the ones before
+    begun      how often a worker took it
+    failures   how often it failed;  losses: how often its worker was lost;  bounces: pushes nobody answered
+    worker     who has it, or had it last;  handed: when it was handed out
+    open       'unanswered' or 'lost': back in its lane, but its last worker may be running it and may still
+               report, until another has it
+    reported   "worker:attempt:type" of the last report that was taken
+    ended, finished_at, result, error, message, read (when its result was first read), awaited
+    attempt:N  JSON of how attempt N came to nothing
+
+  deadlines: jobs that are pushed or run, by when that has taken too long. delayed: jobs to be tried again, by
+  when. results: kept results, by when they are dropped.
+]]
+local HANDED = { pushing = true, running = true }
+local ENDED = { done = true, error = true }
+local MAX_ATTEMPTS_KEPT = 20
+local MAX_MESSAGE_BYTES = 1000
+
+--- What the outside calls a state: a job being pushed waits until its worker has answered.
+local function status_of(job)
+  if job.state ~= 'pushing' then return job.state end
+  return tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
+end
+
+local function tell(id)
+  call('PUBLISH', P .. 'ended', id)
+end
+
+local function note_attempt(id, job, outcome, message)
+  local n = tonumber(job.attempt)
+  local note = { worker = job.worker, handed = tonumber(job.handed), ended = now, outcome = outcome }
+  if message then note.message = string.sub(message, 1, MAX_MESSAGE_BYTES) end
+  call('HSET', P .. 'job:' .. id, 'attempt:' .. n, cjson.encode(note))
+  if n > MAX_ATTEMPTS_KEPT then call('HDEL', P .. 'job:' .. id, 'attempt:' .. (n - MAX_ATTEMPTS_KEPT)) end
+end
+
+--- Takes it from its worker, or out of the lane it waits in.
+local function detach(id, job, unbegun)
+  if HANDED[job.state] then
+    call('ZREM', P .. 'deadlines', id)
+    call('SREM', P .. 'held:' .. job.worker, id)
+    if job.state == 'pushing' then call('SREM', P .. 'pushing:' .. job.worker, id) end
+    let_go(id, job.attempt, job.lane, unbegun)
+    offer(job.worker)
+  else
+    call('ZREM', P .. 'delayed', id)
+    unqueue(id, job.lane)
+  end
+end
+
+--- Ends a job that is detached. Its hash stays as a tombstone.
+local function finish(id, job, status, ...)
+  local key = P .. 'job:' .. id
+  call('HSET', key, 'state', status, 'ended', text(now), 'open', '', ...)
+  if status == 'done' then call('HDEL', key, 'argument', 'error', 'message') end
+  file(id, job.name, status_of(job), status)
+  count(status)
+  if job.awaited then tell(id) end
+end
+
+--- Back into its lane: its status says whether it has failed before.
+local function put_back(id, job, ...)
+  local state = tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
+  call('HSET', P .. 'job:' .. id, 'state', state, ...)
+  file(id, job.name, status_of(job), state)
+  queue(id, job.lane, job.priority)
+end
+
+--- A failure spends a retry. The wait is drawn, so that what failed together doesn't return together.
+local function fail(id, job, outcome, message, error, should_retry, ...)
+  local failures = tonumber(job.failures or 0) + 1
+  note_attempt(id, job, outcome, message)
+  if outcome == 'timeout' then count('timed_out') end
+  local key = P .. 'job:' .. id
+  call('HSET', key, 'failures', failures, 'message', message, ...)
+  if error then call('HSET', key, 'error', error) else call('HDEL', key, 'error') end
+  if not should_retry or failures > tonumber(job.max_retry) then
+    return finish(id, job, 'error')
+  end
+  local wait = doubled(settings.backoff, failures - 1, settings.backoff_cap) * (0.5 + math.random() / 2)
+  call('HSET', key, 'state', 'retrying', 'open', '')
+  file(id, job.name, status_of(job), 'retrying')
+  call('ZADD', P .. 'delayed', now + wait, id)
+  count('retried')
+end
+
+--- Its worker is lost, or has left: no retry is spent, but that too has an end.
+local function give_back(id, job, lost)
+  detach(id, job, false)
+  local losses = tonumber(job.losses or 0) + (lost and 1 or 0)
+  local message = 'its worker was lost'
+  note_attempt(id, job, 'lost', message)
+  count('lost')
+  if losses > settings.max_losses then
+    message = message .. ' ' .. losses .. ' times'
+    return finish(id, job, 'error', 'losses', losses, 'message', message)
+  end
+  local open = job.state == 'pushing' and 'unanswered' or 'lost'
+  put_back(id, job, 'losses', losses, 'open', lost and open or '')
+end
+
+--- A worker has taken it: its time runs since it was handed out.
+local function begin(id, job)
+  call('HSET', P .. 'job:' .. id, 'state', 'running', 'open', '', 'begun', tonumber(job.begun or 0) + 1)
+  call('ZADD', P .. 'deadlines', job.handed + job.timeout * 1000 + settings.grace, id)
+  file(id, job.name, status_of(job), 'running')
+  local pushing = P .. 'pushing:' .. job.worker
+  if call('SREM', pushing, id) == 1 and call('SCARD', pushing) == settings.max_pushes - 1 then offer(job.worker) end
+end
+
+local HANDLED = { 'state', 'priority', 'lane', 'worker', 'attempt', 'handed', 'failures', 'losses', 'bounces',
+  'max_retry', 'timeout', 'begun', 'keep', 'open', 'reported', 'awaited' }
+
+local function read_handled(id) return read_job(id, unpack(HANDLED)) end

@@ -1,0 +1,47 @@
+--[[
+  A limit is a constraint, or "constraint=value" where it holds for each value on its own.
+
+  limits        "constraint:concurrency", "constraint:count", "constraint:period" (ms)
+  holds:LIMIT   jobs that are handed out under it
+  starts:LIMIT  "job:attempt" by the time it was handed out, as far back as the period
+]]
+local RECHECK_MS = 1000
+
+local function rules_of(limit)
+  local id = string.match(limit, '^[^=]+')
+  local rules = call('HMGET', P .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period')
+  return tonumber(rules[1] or nil), tonumber(rules[2] or nil), tonumber(rules[3] or nil)
+end
+
+--- When to look again, or nil if the limit allows one more.
+local function blocked_until(limit)
+  local concurrency, count, period = rules_of(limit)
+  if concurrency and call('SCARD', P .. 'holds:' .. limit) >= concurrency then return now + RECHECK_MS end
+  if not count then return nil end
+  local starts = P .. 'starts:' .. limit
+  call('ZREMRANGEBYSCORE', starts, '-inf', now - period)
+  local started = call('ZCARD', starts)
+  if started < count then return nil end
+  local oldest = call('ZRANGE', starts, started - count, started - count, 'WITHSCORES')
+  return tonumber(oldest[2]) + period
+end
+
+local function hold(id, attempt, lane)
+  for _, limit in ipairs(limits_of(lane)) do
+    call('SADD', P .. 'holds:' .. limit, id)
+    local _, count, period = rules_of(limit)
+    if count then
+      call('ZADD', P .. 'starts:' .. limit, now, id .. ':' .. attempt)
+      call('PEXPIRE', P .. 'starts:' .. limit, text(period))
+    end
+  end
+end
+
+--- `unbegun`: the job never reached a worker, so it doesn't count as a start.
+local function let_go(id, attempt, lane, unbegun)
+  for _, limit in ipairs(limits_of(lane)) do
+    call('SREM', P .. 'holds:' .. limit, id)
+    if unbegun then call('ZREM', P .. 'starts:' .. limit, id .. ':' .. attempt) end
+    if call('ZSCORE', P .. 'blocked', limit) and not blocked_until(limit) then unpark(limit, UNPARK) end
+  end
+end

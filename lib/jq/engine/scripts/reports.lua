@@ -1,0 +1,191 @@
+--- What workers say, and what became of pushes to them.
+
+--- Returns 1.
+function ops.register(worker, name, max_jobs, url, ...)
+  if call('ZCARD', P .. 'workers') >= settings.max_workers then return 0 end
+  local key = P .. 'worker:' .. worker
+  call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(now), 'seen', text(now))
+  if url ~= '' then call('HSET', key, 'url', url) end
+  if select('#', ...) > 0 then
+    call('HSET', key, 'names', 1)
+    for _, wanted in ipairs({ ... }) do call('SADD', P .. 'names:' .. worker, wanted) end
+  end
+  call('ZADD', P .. 'workers', now, worker)
+  heard(worker)
+  offer(worker)
+  return 1
+end
+
+--- 1, or 0 for a worker that nobody knows.
+function ops.unregister(worker)
+  if not read_worker(worker) then return 0 end
+  remove_worker(worker)
+  return 1
+end
+
+--- 1, or 0 for a worker that nobody knows.
+function ops.ping(worker)
+  return heard(worker, true) and 1 or 0
+end
+
+--- 'job' and what a push holds; 'more' and a rank to go on from; 'unsuitable' when only others may have what
+--- there is; 'stale' when jobs are to be matched with the constraints first; 'none'; or 'unknown worker'.
+function ops.pull(worker, rank)
+  local w = heard(worker)
+  if not w then return { 'unknown worker' } end
+  local job, unsuitable, next_rank = pull(worker, w, tonumber(rank))
+  if job then return { 'job', job } end
+  if next_rank then return { 'more', next_rank } end
+  if #stale > 0 then return { 'stale' } end
+  call('SET', P .. 'pullers', 1, 'PX', settings.longest_poll)
+  return { unsuitable and 'unsuitable' or 'none' }
+end
+
+--- Whether this is the last report that was taken: its worker has missed the reply.
+local function is_repeated(reported, worker, attempt, kind)
+  local by, of, as = string.match(reported or '', '^(.-):(%d+):(.*)$')
+  return by == worker and as == kind and (attempt == '' or attempt == of)
+end
+
+--[[
+  A worker's report. `attempt` may be ''. `payload` is the result or the error; an error of nothing is ''.
+  Returns 'taken', 'repeated', 'conflict', 'unknown worker' or 'unknown job'.
+]]
+function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry, message)
+  write_though_full()
+  local w = heard(worker)
+  if not w then return 'unknown worker' end
+  local job = read_handled(id)
+  if not job then return 'unknown job' end
+  local open = job.open or ''
+  local is_open = HANDED[job.state] or open ~= ''
+  if not is_open or job.worker ~= worker or (attempt ~= '' and attempt ~= job.attempt) then
+    return is_repeated(job.reported, worker, attempt, kind) and 'repeated' or 'conflict'
+  end
+  local report = worker .. ':' .. job.attempt .. ':' .. kind
+
+  local key = P .. 'job:' .. id
+  detach(id, job)
+  if job.state == 'pushing' or open == 'unanswered' then call('HSET', key, 'begun', tonumber(job.begun or 0) + 1) end
+  revive(worker, w)
+  if finished_at == '' then finished_at = text(now) end
+  if kind ~= 'success' then
+    fail(id, job, kind, message, payload ~= '' and payload, should_retry == '1', 'reported', report,
+      'finished_at', finished_at)
+    return 'taken'
+  end
+  if job.keep == '1' then
+    call('HSET', key, 'result', payload)
+    call('ZADD', P .. 'results', now + settings.unread_result, id)
+  end
+  finish(id, job, 'done', 'reported', report, 'finished_at', finished_at)
+  return 'taken'
+end
+
+--- What became of a push. Each takes the job (being pushed) and the worker; `detail` is a time or a message.
+local answers = {}
+
+function answers.accepted(id, job, worker, w)
+  begin(id, job)
+  if w then revive(worker, w) end
+end
+
+--- 404: it is somebody else's.
+function answers.lacks(id, job, worker, w)
+  local lacks = P .. 'lacks:' .. worker
+  if w then
+    call('ZADD', lacks, now + settings.forget_lack, job.name)
+    call('PEXPIRE', lacks, text(settings.forget_lack))
+    revive(worker, w)
+  end
+  detach(id, job, true)
+  put_back(id, job)
+end
+
+--- 429 or 503: it gets nothing for a while.
+function answers.busy(id, job, worker, w, rest)
+  if w then
+    revive(worker, w)
+    call('HSET', P .. 'worker:' .. worker, 'rests', text(now + rest))
+  end
+  detach(id, job, true)
+  put_back(id, job)
+end
+
+--- A job that nobody answers for waits longer and longer: it may be what brings workers down.
+local FREE_BOUNCES = 3
+
+local function bounce(id, job, open)
+  local bounces = tonumber(job.bounces or 0) + 1
+  if bounces < FREE_BOUNCES then return put_back(id, job, 'bounces', bounces, 'open', open) end
+  local status = status_of(job)
+  call('HSET', P .. 'job:' .. id, 'state', status, 'bounces', bounces, 'open', open)
+  call('ZADD', P .. 'delayed', now + doubled(settings.suspect, bounces - FREE_BOUNCES, settings.suspect_cap), id)
+end
+
+--- It could not be reached: the job can't have begun.
+function answers.refused(id, job, worker)
+  detach(id, job, true)
+  blame(worker)
+  put_back(id, job)
+end
+
+--- It answered that something is wrong with it.
+function answers.broken(id, job, worker)
+  detach(id, job, true)
+  blame(worker)
+  bounce(id, job, '')
+end
+
+--- It may have begun, or not.
+function answers.silent(id, job, worker)
+  detach(id, job)
+  blame(worker)
+  bounce(id, job, 'unanswered')
+end
+
+--- 400: it will not be taken by trying again.
+function answers.invalid(id, job, worker, w, message)
+  if w then revive(worker, w) end
+  detach(id, job, true)
+  fail(id, job, 'refused', message, nil, false)
+end
+
+--- A pull whose worker was not there any more to get the reply.
+function answers.undelivered(id, job)
+  detach(id, job, true)
+  job.begun = math.max(0, tonumber(job.begun or 1) - 1)
+  put_back(id, job, 'begun', job.begun)
+end
+
+--- Whether a job that went back runs at its worker after all, and there is room to say so. Without room it stays
+--- open: its report is taken until another worker has it.
+local function runs_after_all(worker, w, job)
+  if not w or job.open ~= 'unanswered' or HANDED[job.state] then return false end
+  return call('SCARD', P .. 'held:' .. worker) < w.max_jobs and not obstacle(job.lane)
+end
+
+--- May be sent again: what was settled otherwise in the meantime stays so.
+function ops.answer(id, attempt, worker, outcome, detail)
+  write_though_full()
+  local job = read_handled(id)
+  if not job or job.attempt ~= attempt or job.worker ~= worker then return 0 end
+  local w = read_worker(worker)
+  if outcome == 'undelivered' then
+    if job.state == 'running' then answers.undelivered(id, job) end
+    return 1
+  end
+  if outcome == 'accepted' and runs_after_all(worker, w, job) then
+    detach(id, job)
+    call('SADD', P .. 'held:' .. worker, id)
+    hold(id, job.attempt, job.lane)
+    begin(id, job)
+    revive(worker, w)
+    offer(worker)
+    return 1
+  end
+  if job.state ~= 'pushing' then return 0 end
+  answers[outcome](id, job, worker, w, detail)
+  if outcome == 'busy' then offer(worker) end
+  return 1
+end

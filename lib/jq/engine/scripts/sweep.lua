@@ -1,0 +1,124 @@
+--- What falls due by the clock, a batch of each kind a turn.
+
+local function sweep_delayed()
+  for _, id in ipairs(due('delayed')) do
+    call('ZREM', P .. 'delayed', id)
+    local job = read_job(id, 'lane', 'priority')
+    if job then queue(id, job.lane, job.priority) end
+  end
+end
+
+local function sweep_deadlines()
+  for _, id in ipairs(due('deadlines')) do
+    local job = read_handled(id)
+    if not job then
+      call('ZREM', P .. 'deadlines', id)
+    elseif job.state == 'pushing' then
+      -- Its master died, or could not say how the push ended: that is not the worker's fault.
+      detach(id, job)
+      put_back(id, job, 'open', 'unanswered')
+    else
+      detach(id, job)
+      fail(id, job, 'timeout', 'it took longer than ' .. job.timeout .. ' s', nil, true)
+      blame(job.worker)
+    end
+  end
+end
+
+local function sweep_workers()
+  for _, worker in ipairs(due('resting')) do
+    call('ZREM', P .. 'resting', worker)
+    offer(worker)
+  end
+  for _, worker in ipairs(due('silent')) do
+    local w = read_worker(worker)
+    if w then lose(worker, w) else call('ZREM', P .. 'silent', worker) end
+  end
+  for _, worker in ipairs(due('gone')) do remove_worker(worker) end
+end
+
+--- The jobs of those who left or were lost.
+local function sweep_leaving()
+  local worker = call('ZRANGE', P .. 'leaving', 0, 0)[1]
+  if not worker then return end
+  local lost = read_worker(worker)
+  for _, id in ipairs(call('SRANDMEMBER', P .. 'held:' .. worker, BATCH)) do
+    local job = read_handled(id)
+    if job and HANDED[job.state] and job.worker == worker then
+      give_back(id, job, lost)
+    else
+      call('SREM', P .. 'held:' .. worker, id)
+    end
+  end
+  if call('EXISTS', P .. 'held:' .. worker) == 0 then call('ZREM', P .. 'leaving', worker) end
+  if call('EXISTS', P .. 'leaving') == 1 then more = true end
+end
+
+local function sweep_blocked()
+  for _, limit in ipairs(due('blocked')) do
+    local again = blocked_until(limit)
+    if call('ZSCORE', P .. 'blocked', limit) == '0' then
+      if unpark(limit, BATCH) then more = true end
+    elseif again then
+      call('ZADD', P .. 'blocked', again, limit)
+    elseif unpark(limit, UNPARK) then
+      call('ZADD', P .. 'blocked', now + RECHECK_MS, limit)
+    end
+  end
+end
+
+local function sweep_results()
+  for _, id in ipairs(due('results')) do
+    call('ZREM', P .. 'results', id)
+    if call('EXISTS', P .. 'job:' .. id) == 1 then call('HDEL', P .. 'job:' .. id, 'result') end
+  end
+end
+
+local function sweep_tombstones(status)
+  local ended = call('ZRANGEBYSCORE', P .. 'status:' .. status, '-inf', now - settings.tombstone, 'LIMIT', 0, BATCH)
+  if #ended == BATCH then more = true end
+  for _, id in ipairs(ended) do
+    local name = call('HGET', P .. 'job:' .. id, 'name')
+    file(id, name or '', status, nil)
+    call('ZREM', P .. 'results', id)
+    call('DEL', P .. 'job:' .. id)
+  end
+end
+
+--- Names that have had no job for as long as a tombstone lasts.
+local function sweep_names()
+  local old = call('ZRANGEBYSCORE', P .. 'names', '-inf', now - settings.tombstone, 'LIMIT', 0, BATCH)
+  for _, name in ipairs(old) do
+    local keys = {}
+    for i, status in ipairs({ 'queued', 'retrying', 'done', 'error' }) do
+      keys[i] = P .. 'status:' .. status .. ':' .. name
+    end
+    if call('EXISTS', unpack(keys)) == 0 then
+      call('ZREM', P .. 'names', name)
+    else
+      call('ZADD', P .. 'names', now, name)
+    end
+  end
+end
+
+local function sweep()
+  sweep_delayed()
+  sweep_deadlines()
+  sweep_workers()
+  sweep_leaving()
+  sweep_blocked()
+  sweep_results()
+  sweep_tombstones('done')
+  sweep_tombstones('error')
+  sweep_names()
+end
+
+--- Milliseconds until something falls due, or -1.
+local function outlook()
+  local first
+  for _, key in ipairs({ 'delayed', 'deadlines', 'resting', 'silent', 'gone', 'blocked' }) do
+    local score = tonumber(call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2])
+    if score and (not first or score < first) then first = score end
+  end
+  return first and math.max(0, math.ceil(first - now)) or -1
+end

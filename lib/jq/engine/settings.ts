@@ -1,0 +1,117 @@
+import { encode } from '@msgpack/msgpack';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
+
+/** What all masters on one Redis should agree on. */
+export interface EngineOptions {
+  /** The first wait before a retry; it doubles with each failure. @default '1s' */
+  backoff?: Duration;
+  /** The longest wait before a retry. @default '5m' */
+  backoffCap?: Duration;
+  /** How long after a job's timeout its report is still waited for. @default '2s' */
+  grace?: Duration;
+  /** How long a worker has to answer a push. @default '5s' */
+  pushTimeout?: Duration;
+  /** How many pushes to one worker may be without an answer. @default 64 */
+  maxPushes?: number;
+  /** How long a worker gets nothing after a push failed; it doubles each time. @default '1s' */
+  suspect?: Duration;
+  /** @default '60s' */
+  suspectCap?: Duration;
+  /** How many failed pushes and timed-out jobs in a row make a worker lost. @default 3 */
+  lostAfter?: number;
+  /** The silence that makes a worker lost, if it pulls or has pinged. @default '60s' */
+  silence?: Duration;
+  /** How often a job goes back because its worker was lost. @default 3 */
+  maxLosses?: number;
+  /** How long a lost worker is remembered. @default '1h' */
+  forgetWorker?: Duration;
+  /** How long a worker's 404 for a name is remembered. @default '60s' */
+  forgetLack?: Duration;
+  /** How long a kept result stays that nobody reads. @default '1h' */
+  unreadResult?: Duration;
+  /** How long a kept result stays after it was first read. @default '30s' */
+  readResult?: Duration;
+  /** How long a job that has ended is remembered. @default '25h' */
+  tombstone?: Duration;
+  /** How long an Idempotency-Key is remembered. @default '24h' */
+  forgetKey?: Duration;
+  /** How many jobs may wait; more are refused with 429. @default 1_000_000 */
+  maxQueued?: number;
+  /** @default 10_000 */
+  maxWorkers?: number;
+  /** @default 1000 */
+  maxConstraints?: number;
+}
+
+/** In milliseconds, as the scripts name them. */
+export interface EngineSettings {
+  readonly backoff: number;
+  readonly backoff_cap: number;
+  readonly grace: number;
+  readonly push_timeout: number;
+  /** When a push is taken for lost with its master. */
+  readonly push_lease: number;
+  readonly max_pushes: number;
+  readonly suspect: number;
+  readonly suspect_cap: number;
+  readonly lost_after: number;
+  readonly silence: number;
+  readonly max_losses: number;
+  readonly forget_worker: number;
+  readonly forget_lack: number;
+  readonly unread_result: number;
+  readonly read_result: number;
+  readonly tombstone: number;
+  readonly forget_key: number;
+  readonly max_queued: number;
+  readonly max_workers: number;
+  readonly max_constraints: number;
+  readonly longest_poll: number;
+}
+
+/** A master needs some time to tell how a push ended. */
+const PUSH_LEASE_MARGIN_MS = 5000;
+/** The longest `timeout` of a poll. */
+export const LONGEST_POLL_SECONDS = 60;
+const POLL_MARGIN_MS = 5000;
+
+/** @throws InvalidOptionError */
+export function engineSettings(options: EngineOptions = {}): EngineSettings {
+  const ms = (name: keyof EngineOptions, duration: Duration): number =>
+    toMilliseconds(name, (options[name] as Duration | undefined) ?? duration);
+  const count = (name: keyof EngineOptions, absent: number, min = 0): number => {
+    const value = options[name] ?? absent;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;
+    throw new InvalidOptionError(name, value, `a whole number, ${min} or more`);
+  };
+  const pushTimeout = ms('pushTimeout', '5s');
+  return {
+    backoff: ms('backoff', '1s'),
+    backoff_cap: ms('backoffCap', '5m'),
+    grace: ms('grace', '2s'),
+    push_timeout: pushTimeout,
+    push_lease: pushTimeout + PUSH_LEASE_MARGIN_MS,
+    max_pushes: count('maxPushes', 64, 1),
+    suspect: ms('suspect', '1s'),
+    suspect_cap: ms('suspectCap', '60s'),
+    lost_after: count('lostAfter', 3),
+    silence: ms('silence', '60s'),
+    max_losses: count('maxLosses', 3),
+    forget_worker: ms('forgetWorker', '1h'),
+    forget_lack: ms('forgetLack', '60s'),
+    unread_result: ms('unreadResult', '1h'),
+    read_result: ms('readResult', '30s'),
+    tombstone: ms('tombstone', '25h'),
+    forget_key: ms('forgetKey', '24h'),
+    max_queued: count('maxQueued', 1_000_000),
+    max_workers: count('maxWorkers', 10_000),
+    max_constraints: count('maxConstraints', 1000),
+    longest_poll: LONGEST_POLL_SECONDS * 1000 + POLL_MARGIN_MS,
+  };
+}
+
+/** As the scripts take them. */
+export function packSettings(settings: EngineSettings): Buffer {
+  return Buffer.from(encode(settings));
+}

@@ -1,0 +1,125 @@
+import { scriptsIn } from '../../redis/script.js';
+import { Raw } from '../message-pack/raw.js';
+
+const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
+
+export type Argument = string | number | Uint8Array;
+
+/** A job to be given to a worker. */
+export interface HandedJob {
+  readonly id: string;
+  readonly attempt: number;
+  readonly worker: string;
+  /** Empty for a worker that pulls. */
+  readonly url: string;
+  readonly name: string;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly argument: Raw;
+  /** How often it was begun before. */
+  readonly retryCount: number;
+}
+
+/** A job whose limits were found with other constraints than there are now. */
+export interface StaleJob {
+  readonly id: string;
+  readonly lane: string;
+  readonly name: string;
+  readonly argument: Raw;
+}
+
+/** What happened in a turn: each event is in the tally of one master, that which asked for the turn. */
+export interface Tally {
+  readonly enqueued: number;
+  readonly cancelled: number;
+  readonly done: number;
+  readonly error: number;
+  readonly retried: number;
+  readonly timedOut: number;
+  readonly lost: number;
+  /** Milliseconds from being enqueued until first handed out, of each job to which that came. */
+  readonly waits: readonly number[];
+}
+
+export interface TurnReply {
+  readonly replies: readonly unknown[];
+  readonly handed: readonly HandedJob[];
+  readonly stale: readonly StaleJob[];
+  /** Milliseconds until something falls due, or -1. */
+  readonly wait: number;
+  /** Where the next turn goes on looking. */
+  readonly rank: number;
+  /** Whether there is more to do at once. */
+  readonly more: boolean;
+  readonly tally: Tally;
+}
+
+export const turn = defineScript<
+  [
+    now: number | '',
+    settings: Uint8Array,
+    seed: number,
+    sweep: 0 | 1,
+    pushes: number,
+    rank: number,
+    operations: Argument[],
+  ],
+  TurnReply
+>('turn', (reply) => {
+  const [replies, handed, stale, wait, rank, more, tally] = reply as [
+    unknown[],
+    Buffer[][],
+    Buffer[][],
+    number,
+    number,
+    number,
+    [number[], number[]],
+  ];
+  return {
+    replies,
+    handed: handed.map(readHanded),
+    stale: stale.map(readStale),
+    wait,
+    rank,
+    more: more === 1,
+    tally: readTally(tally),
+  };
+});
+
+function readTally([counts, waits]: readonly [number[], number[]]): Tally {
+  const [enqueued = 0, cancelled = 0, done = 0, error = 0, retried = 0, timedOut = 0, lost = 0] = counts;
+  return { enqueued, cancelled, done, error, retried, timedOut, lost, waits };
+}
+
+export function readHanded(parts: readonly Buffer[]): HandedJob {
+  const [id, attempt, worker, url, name, timeout, argument, begun] = parts as [
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer | null,
+    Buffer,
+  ];
+  return {
+    id: String(id),
+    attempt: Number(attempt),
+    worker: String(worker),
+    url: String(url),
+    name: String(name),
+    timeout: Number(timeout),
+    argument: argument ? new Raw(argument) : Raw.EMPTY_MAP,
+    retryCount: Number(begun),
+  };
+}
+
+function readStale(parts: readonly Buffer[]): StaleJob {
+  const [id, lane, name, argument] = parts as [Buffer, Buffer, Buffer, Buffer | null];
+  return {
+    id: String(id),
+    lane: String(lane),
+    name: String(name),
+    argument: argument ? new Raw(argument) : Raw.EMPTY_MAP,
+  };
+}

@@ -1,0 +1,174 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { EngineUnavailableError } from './engine-errors.js';
+import type { Operation } from './operations.js';
+import { turn, type Argument, type TurnReply } from './turn.js';
+
+/** Two at once keep Redis busy while replies travel; what comes up meanwhile goes with the next. */
+const MAX_AT_ONCE = 2;
+const MAX_OPERATIONS = 200;
+const MAX_BYTES = 16 * 1024 * 1024;
+/** How many jobs a turn hands out. */
+const MAX_PUSHES = 100;
+const REDIS_WAIT_MS = 2000;
+const RETRY_MS = 100;
+const MAX_SEED = 2 ** 31;
+
+interface Pending {
+  readonly operation: Operation<unknown>;
+  readonly args: readonly Argument[];
+  readonly bytes: number;
+  resolve(reply: unknown): void;
+  reject(error: unknown): void;
+}
+
+export interface TurnsOptions {
+  readonly prefix: string;
+  /** As `packSettings` made them. */
+  readonly settings: Buffer;
+  /** Milliseconds since 1970; without it the server's clock counts. */
+  readonly now?: () => number;
+  /** Whether jobs are to be handed out. */
+  readonly pushes: () => boolean;
+  readonly onTurn: (reply: TurnReply) => void;
+  readonly onProblem?: ((message: string) => void) | undefined;
+}
+
+/** Gathers what is asked of Redis: what came in while a turn was under way goes with the next, in one call. */
+export class Turns {
+  private readonly pending: Pending[] = [];
+  private underWay = 0;
+  private scheduled = false;
+  private wanted = false;
+  private sweep = false;
+  private rank = 0;
+  private stopped = false;
+  private closing = false;
+  private closed = false;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly options: TurnsOptions,
+  ) {}
+
+  /** @throws EngineUnavailableError */
+  run<Reply>(operation: Operation<Reply>): Promise<Reply> {
+    return new Promise<unknown>((resolve, reject) => {
+      if (this.closed) return reject(new EngineUnavailableError('the master is shutting down'));
+      const { args } = operation;
+      this.pending.push({ operation, args, bytes: sizeOf(args), resolve, reject });
+      this.schedule();
+    }).then((reply) => operation.decode(reply));
+  }
+
+  /** A turn soon, also without operations. With `sweep` it sees to what has fallen due. */
+  want(sweep = false): void {
+    if (this.closing) return;
+    this.wanted = true;
+    this.sweep ||= sweep;
+    this.schedule();
+  }
+
+  /** Nothing is asked twice from now on: the master is about to end. */
+  stop(): void {
+    this.stopped = true;
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    // Without Redis each takes its time, and the next would be wanted before it has failed.
+    this.closing = true;
+    while (this.underWay > 0 || this.pending.length > 0) await delay(1);
+    this.closed = true;
+  }
+
+  /** After all sockets that are readable now were read. */
+  private schedule(): void {
+    if (this.scheduled || this.closed || this.underWay >= MAX_AT_ONCE) return;
+    this.scheduled = true;
+    setImmediate(() => {
+      this.scheduled = false;
+      if (this.pending.length > 0 || this.wanted) void this.take();
+    });
+  }
+
+  private async take(): Promise<void> {
+    const batch = this.nextBatch();
+    const sweep = this.sweep;
+    this.wanted = this.sweep = false;
+    this.underWay += 1;
+    if (this.pending.length > 0) this.schedule();
+    try {
+      const reply = await this.send(batch, sweep);
+      this.rank = reply.rank;
+      batch.forEach((pending, index) => this.settle(pending, reply.replies[index]));
+      this.options.onTurn(reply);
+      if (reply.more) this.want(true);
+    } catch (error) {
+      await this.fail(batch, error);
+    } finally {
+      this.underWay -= 1;
+      if (this.pending.length > 0 || this.wanted) this.schedule();
+    }
+  }
+
+  private nextBatch(): Pending[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { bytes: more } of this.pending) {
+      if (count > 0 && (count >= MAX_OPERATIONS || bytes + more > MAX_BYTES)) break;
+      bytes += more;
+      count += 1;
+    }
+    return this.pending.splice(0, count);
+  }
+
+  private async send(batch: readonly Pending[], sweep: boolean): Promise<TurnReply> {
+    const { prefix, settings, now, pushes } = this.options;
+    const operations = batch.flatMap(({ operation: { name }, args }) => [name, args.length, ...args]);
+    const redis = await this.connection.ready(REDIS_WAIT_MS);
+    const limit = pushes() ? MAX_PUSHES : 0;
+    const seed = randomInt(MAX_SEED);
+    return turn.run(
+      redis,
+      [prefix],
+      now?.() ?? '',
+      settings,
+      seed,
+      sweep ? 1 : 0,
+      limit,
+      this.rank,
+      operations,
+    );
+  }
+
+  private settle({ operation, resolve, reject }: Pending, reply: unknown): void {
+    const failure = failureOf(reply);
+    if (failure === undefined) return resolve(reply);
+    this.options.onProblem?.(`Redis refused "${operation.name}": ${failure}`);
+    reject(new EngineUnavailableError(failure));
+  }
+
+  /** What may be asked twice is asked again until there is an answer. */
+  private async fail(batch: readonly Pending[], error: unknown): Promise<void> {
+    const unavailable = new EngineUnavailableError(error);
+    const again = batch.filter(({ operation }) => operation.repeatable && !this.stopped);
+    for (const pending of batch) if (!again.includes(pending)) pending.reject(unavailable);
+    if (again.length === 0) return;
+    await delay(RETRY_MS);
+    this.pending.unshift(...again);
+  }
+}
+
+/** An operation that failed answers 'failed' and why. */
+function failureOf(reply: unknown): string | undefined {
+  if (!Array.isArray(reply) || !Buffer.isBuffer(reply[0])) return undefined;
+  return String(reply[0]) === 'failed' ? String(reply[1]) : undefined;
+}
+
+function sizeOf(args: readonly Argument[]): number {
+  let bytes = 0;
+  for (const arg of args) if (typeof arg !== 'number') bytes += arg.length;
+  return bytes;
+}

@@ -1,0 +1,35 @@
+/** A waiter is called at most once. */
+type Waiter = () => void;
+
+/** Long polls that wait for a word, by key. */
+export class Waiting {
+  private readonly byKey = new Map<string, Set<Waiter>>();
+
+  /** Resolves when the key is woken, the time is over, or the signal aborts; `cancel` ends it without. */
+  wait(key: string, ms: number, signal?: AbortSignal): { readonly woken: Promise<void>; cancel(): void } {
+    let end: Waiter = () => undefined;
+    const woken = new Promise<void>((resolve) => (end = resolve));
+    const waiters = this.byKey.get(key) ?? new Set();
+    const cancel = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      waiters.delete(cancel);
+      if (waiters.size === 0 && this.byKey.get(key) === waiters) this.byKey.delete(key);
+      end();
+    };
+    const timer = setTimeout(cancel, ms);
+    signal?.addEventListener('abort', cancel);
+    this.byKey.set(key, waiters.add(cancel));
+    if (signal?.aborted) cancel();
+    return { woken, cancel };
+  }
+
+  /** Wakes those who wait for this, the longest waiting first, at most `count`. */
+  wake(key: string, count = Infinity): void {
+    for (const waiter of Array.from(this.byKey.get(key) ?? []).slice(0, count)) waiter();
+  }
+
+  wakeAll(): void {
+    for (const key of Array.from(this.byKey.keys())) this.wake(key);
+  }
+}

@@ -1,0 +1,99 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+
+/** A request whose body and reply are bytes. */
+export type ExchangeOptions = Pick<
+  Dispatcher.DispatchOptions,
+  'origin' | 'path' | 'method' | 'headers' | 'body' | 'headersTimeout' | 'bodyTimeout'
+> & {
+  /** A reply of more than this breaks its connection. */
+  readonly maxReplyBytes?: number;
+  /** Whether the reply is known by its head: its body is read and dropped. */
+  readonly headOnly?: boolean;
+  readonly signal?: AbortSignal;
+};
+
+export interface Exchanged {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * One request and its whole reply, without the streams that undici's own `request` makes for each.
+ *
+ * @throws what connections throw, and the signal's reason
+ */
+export function exchange(dispatcher: Dispatcher, options: ExchangeOptions): Promise<Exchanged> {
+  const { signal, maxReplyBytes = Infinity, headOnly = false, ...request } = options;
+  return new Promise((resolve, reject) => {
+    const handler = new ExchangeHandler(resolve, reject, maxReplyBytes, headOnly);
+    if (signal) handler.abortWith(signal);
+    dispatcher.dispatch({ ...request, origin: request.origin ?? '' }, handler);
+  });
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  private status = 0;
+  private headers: IncomingHttpHeaders = {};
+  private readonly chunks: Buffer[] = [];
+  private bytes = 0;
+  private controller?: Dispatcher.DispatchController;
+  private signal?: AbortSignal;
+  private readonly abort = (): void => {
+    const reason = this.signal?.reason as Error;
+    this.controller?.abort(reason);
+    this.end();
+    this.reject(reason);
+  };
+
+  constructor(
+    private readonly resolve: (exchanged: Exchanged) => void,
+    private readonly reject: (error: unknown) => void,
+    private readonly maxReplyBytes: number,
+    private readonly headOnly: boolean,
+  ) {}
+
+  abortWith(signal: AbortSignal): void {
+    this.signal = signal;
+    signal.addEventListener('abort', this.abort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.signal?.aborted) this.abort();
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.status = status;
+    this.headers = headers;
+    // Informational heads come before the one that counts.
+    if (this.headOnly && status >= 200) this.resolve({ status, headers, body: NOTHING });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.bytes > this.maxReplyBytes) {
+      controller.abort(new Error(`The reply has more than ${this.maxReplyBytes} bytes.`));
+    } else if (!this.headOnly) {
+      this.chunks.push(chunk);
+    }
+  }
+
+  onResponseEnd(): void {
+    this.end();
+    const body = this.chunks.length > 1 ? Buffer.concat(this.chunks) : (this.chunks[0] ?? NOTHING);
+    this.resolve({ status: this.status, headers: this.headers, body });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.end();
+    this.reject(error);
+  }
+
+  private end(): void {
+    this.signal?.removeEventListener('abort', this.abort);
+  }
+}

@@ -1,0 +1,133 @@
+import { Pool, type Dispatcher } from 'undici';
+import { ConfigurationError } from '../../job/errors.js';
+import { MESSAGE_PACK } from '../master/media-type.js';
+import { toRaw, textOf, entriesOf } from '../message-pack/unpack.js';
+import { restOf } from '../wire/retry-after.js';
+import { exchange } from './exchange.js';
+import { JqRefusedError } from './master-errors.js';
+
+/** How to reach a master. */
+export interface MasterAddress {
+  /** `http://HOST:PORT`, with the path of a proxy if there is one. */
+  master: string;
+  /** What the master knows its pushers or workers by, if it wants tokens. */
+  token?: string;
+  /** Certificates of authorities, PEM, for an `https:` master that no public one vouches for. */
+  ca?: string | Buffer | readonly (string | Buffer)[];
+}
+
+export interface MasterRequest {
+  readonly body?: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** Milliseconds until an answer must have begun. @default 10 s */
+  readonly timeout?: number;
+}
+
+export interface MasterReply {
+  readonly status: number;
+  readonly body: Buffer;
+  /** Milliseconds, as `Retry-After` asks; 0 where it doesn't. */
+  readonly rest: number;
+}
+
+/** Connections to a master at most; a request more waits for one of them. */
+const CONNECTIONS = 128;
+const TIMEOUT_MS = 10_000;
+const MAX_REPLY_BYTES = 256 * 1024 * 1024;
+const MAX_ERROR_DEPTH = 8;
+
+/** Asks a master over connections that stay open. */
+export class MasterHttp {
+  readonly url: string;
+  /** When it last answered. */
+  lastReply?: Date;
+  /** Whether it answered the last request. */
+  isReachable = true;
+  private readonly path: string;
+  private readonly pool: Pool;
+  private readonly common: Readonly<Record<string, string>>;
+
+  /** @throws ConfigurationError */
+  constructor({ master, token, ca }: MasterAddress) {
+    const url = urlOf(master);
+    this.url = url.origin + url.pathname.replace(/\/+$/, '');
+    this.path = url.pathname.replace(/\/+$/, '');
+    this.pool = new Pool(url.origin, {
+      connections: CONNECTIONS,
+      ...(ca === undefined ? {} : { connect: { ca: [ca].flat() as (string | Buffer)[] } }),
+    });
+    this.common = {
+      accept: MESSAGE_PACK,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+  }
+
+  /** Whatever was answered. @throws what connections throw, and when the signal aborts */
+  async request(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    { body, headers, signal, timeout = TIMEOUT_MS }: MasterRequest,
+  ): Promise<MasterReply> {
+    try {
+      const {
+        status,
+        headers: replied,
+        body: bytes,
+      } = await exchange(this.pool, {
+        method,
+        path: this.path + path,
+        headers: { ...this.common, ...(body ? { 'content-type': MESSAGE_PACK } : {}), ...headers },
+        body: body ?? null,
+        headersTimeout: timeout,
+        bodyTimeout: timeout,
+        maxReplyBytes: MAX_REPLY_BYTES,
+        ...(signal ? { signal } : {}),
+      });
+      this.lastReply = new Date();
+      this.isReachable = true;
+      const after = replied['retry-after'];
+      return { status, body: bytes, rest: after === undefined ? 0 : restOf(after, Date.now()) };
+    } catch (error) {
+      if (!signal?.aborted) this.isReachable = false;
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.pool.destroy();
+  }
+}
+
+/** Whether the same request may be answered otherwise soon. */
+export function isTemporary({ status }: MasterReply): boolean {
+  return status === 429 || status >= 500;
+}
+
+/** The master's own word for what was wrong. */
+export function reasonOf({ body }: MasterReply): { code?: string; message?: string } {
+  try {
+    const entries = entriesOf(toRaw(body, MAX_ERROR_DEPTH));
+    const word = (key: string) => {
+      const raw = entries.get(key);
+      return raw && textOf(raw);
+    };
+    const [code, message] = [word('code'), word('message')];
+    return { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+  } catch {
+    return {};
+  }
+}
+
+export function refused(what: string, reply: MasterReply): JqRefusedError {
+  const { code, message } = reasonOf(reply);
+  return new JqRefusedError(what, reply.status, code, message);
+}
+
+function urlOf(master: string): URL {
+  const url = URL.canParse(master) ? new URL(master) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) return url;
+  throw new ConfigurationError(
+    'Expected `master` to be a URL like http://host:8080, without query, fragment or credentials.',
+  );
+}

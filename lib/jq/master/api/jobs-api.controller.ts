@@ -1,0 +1,43 @@
+import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Post } from '@nestjs/common';
+import { JqEngine } from '../../engine/engine.js';
+import type { Packable } from '../../message-pack/pack.js';
+import { jobNotFound, notDiscardable, notRetriable } from '../http-errors.js';
+import { ForRole } from '../tokens.guard.js';
+import { detailsBody } from './bodies.js';
+import { listJobs } from './job-list.js';
+import { Asked, readJobsQuery, type JobsQuery } from './query.js';
+
+/** Jobs as people want to see them. */
+@Controller('api/jobs')
+@ForRole('admin')
+export class JobsApiController {
+  constructor(private readonly engine: JqEngine) {}
+
+  @Get()
+  list(@Asked(readJobsQuery) query: JobsQuery): Promise<Packable> {
+    return listJobs(this.engine.administration, query);
+  }
+
+  @Get(':id')
+  async read(@Param('id') id: string): Promise<Packable> {
+    const job = await this.engine.administration.job(id);
+    if (!job) throw jobNotFound();
+    return detailsBody(job);
+  }
+
+  @Post(':id/retry')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async retry(@Param('id') id: string): Promise<void> {
+    const change = await this.engine.administration.retry(id);
+    if (change === 'missing') throw jobNotFound();
+    if (change === 'conflict') throw notRetriable();
+  }
+
+  @Delete(':id')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async discard(@Param('id') id: string): Promise<void> {
+    const change = await this.engine.administration.discard(id);
+    if (change === 'missing') throw jobNotFound();
+    if (change === 'conflict') throw notDiscardable();
+  }
+}

@@ -1,0 +1,47 @@
+import { Controller, Get, Param } from '@nestjs/common';
+import type { Page } from '../../engine/administration.js';
+import { JqEngine } from '../../engine/engine.js';
+import type { Packable } from '../../message-pack/pack.js';
+import { workerNotFound } from '../http-errors.js';
+import { ForRole } from '../tokens.guard.js';
+import { nameBody, workerBody } from './bodies.js';
+import { Asked, readListQuery, writeCursor, type ListQuery } from './query.js';
+
+/** Who works, what there is, and how much of it. */
+@Controller('api')
+@ForRole('admin')
+export class OverviewController {
+  constructor(private readonly engine: JqEngine) {}
+
+  @Get('counts')
+  async counts(): Promise<Packable> {
+    return { ...(await this.engine.administration.counts()) };
+  }
+
+  @Get('names')
+  async names(@Asked(readListQuery) query: ListQuery): Promise<Packable> {
+    const page = await this.engine.administration.names(pageOf(query));
+    return { names: page.rows.map(nameBody), cursor: cursorOf(page) };
+  }
+
+  @Get('workers')
+  async workers(@Asked(readListQuery) query: ListQuery): Promise<Packable> {
+    const page = await this.engine.administration.workers(pageOf(query));
+    return { workers: page.rows.map(workerBody), cursor: cursorOf(page) };
+  }
+
+  @Get('workers/:id')
+  async worker(@Param('id') id: string): Promise<Packable> {
+    const worker = await this.engine.administration.worker(id);
+    if (!worker) throw workerNotFound();
+    return workerBody(worker);
+  }
+}
+
+function pageOf({ limit, cursor }: ListQuery) {
+  return { limit, ...(cursor?.after ? { after: cursor.after } : {}) };
+}
+
+function cursorOf({ next }: Page<unknown>): string | undefined {
+  return next && writeCursor({ after: next });
+}

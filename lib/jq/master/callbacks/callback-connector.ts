@@ -1,0 +1,48 @@
+import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+import { GearMonkeyError } from '../../../job/errors.js';
+import type { CallbackAllowlist } from './callback-allowlist.js';
+
+/** A worker's URL whose address the allowlist does not admit. Nothing was sent. */
+export class CallbackRefusedError extends GearMonkeyError {
+  readonly code = 'CALLBACK_NOT_ALLOWED';
+
+  constructor(readonly host: string) {
+    super(`Callbacks to "${host}" are not allowed. List its name, and its address if that is private.`);
+  }
+}
+
+/** What connections to workers hold to. */
+export interface ConnectorOptions {
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly allowlist?: CallbackAllowlist | undefined;
+  readonly ca?: string | Buffer | undefined;
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+}
+
+/** Connects only to what the allowlist admits: the very address that is checked is the one connected to. */
+export function callbackConnector({ allowlist, ...options }: ConnectorOptions): buildConnector.connector {
+  const connect = buildConnector({ ...options, ...(allowlist ? { lookup: lookupWithin(allowlist) } : {}) });
+  if (!allowlist) return connect;
+  return (target, callback) => {
+    const host = target.hostname.replace(/^\[(.*)\]$/, '$1');
+    if (isIP(host) > 0 && !allowlist.admits(host, host)) callback(new CallbackRefusedError(host), null);
+    else connect(target, callback);
+  };
+}
+
+/** Leaves out the addresses that are not admitted. */
+export function lookupWithin(allowlist: CallbackAllowlist): LookupFunction {
+  return (host, options: LookupOptions, callback) => {
+    lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      if (error) return callback(error, []);
+      const admitted = addresses.filter(({ address }) => allowlist.admits(host, address));
+      const [first] = admitted;
+      if (!first) return callback(new CallbackRefusedError(host), []);
+      return options.all ? callback(null, admitted) : callback(null, first.address, first.family);
+    });
+  };
+}

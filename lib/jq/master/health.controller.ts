@@ -1,0 +1,30 @@
+import { Controller, Get, ServiceUnavailableException } from '@nestjs/common';
+import { JqEngine } from '../engine/engine.js';
+import type { Packable } from '../message-pack/pack.js';
+import { MasterLifecycle } from './master.lifecycle.js';
+
+const REDIS_TIMEOUT_MS = 1000;
+
+@Controller('health')
+export class HealthController {
+  constructor(
+    private readonly engine: JqEngine,
+    private readonly lifecycle: MasterLifecycle,
+  ) {}
+
+  /** Whether the process is well: nothing else is asked. */
+  @Get('live')
+  live(): Packable {
+    return { status: 'ok' };
+  }
+
+  /** Whether requests make sense: Redis answers, and the master is not about to end. */
+  @Get('ready')
+  async ready(): Promise<Packable> {
+    if (this.lifecycle.isDraining) throw new ServiceUnavailableException('The master is shutting down.');
+    if (!(await this.engine.answers(REDIS_TIMEOUT_MS))) {
+      throw new ServiceUnavailableException('Redis does not answer.');
+    }
+    return { status: 'ok' };
+  }
+}

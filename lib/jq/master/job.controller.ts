@@ -1,0 +1,63 @@
+import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Post } from '@nestjs/common';
+import { JqEngine } from '../engine/engine.js';
+import { hasEnded, type JobView } from '../engine/operations.js';
+import type { Packable } from '../message-pack/pack.js';
+import { Raw } from '../message-pack/raw.js';
+import { readEnqueue, type EnqueueRequest } from '../wire/requests.js';
+import { jobNotFound, notCancelable, notYet } from './http-errors.js';
+import { ClientGone, IdempotencyKey, Message, PollTimeout } from './request.decorators.js';
+import { ForRole } from './tokens.guard.js';
+
+/** What pushers ask. */
+@Controller('job')
+@ForRole('pusher')
+export class JobController {
+  constructor(private readonly engine: JqEngine) {}
+
+  @Post()
+  async enqueue(
+    @Message(readEnqueue) request: EnqueueRequest,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<Packable> {
+    return { job_id: await this.engine.enqueue(request, key) };
+  }
+
+  @Get(':id')
+  async read(@Param('id') id: string): Promise<Packable> {
+    const view = await this.engine.read(id);
+    if (!view) throw jobNotFound();
+    return bodyOf(view);
+  }
+
+  @Delete(':id')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async cancel(@Param('id') id: string): Promise<void> {
+    const outcome = await this.engine.cancel(id);
+    if (outcome === 'missing') throw jobNotFound();
+    if (outcome === 'conflict') throw notCancelable();
+  }
+
+  @Get(':id/polling')
+  async poll(
+    @Param('id') id: string,
+    @PollTimeout() timeout: number,
+    @ClientGone() gone: AbortSignal,
+  ): Promise<Packable> {
+    const view = await this.engine.poll(id, timeout, gone);
+    if (!view) throw jobNotFound();
+    if (!hasEnded(view)) throw notYet();
+    return bodyOf(view);
+  }
+}
+
+/** What there is none of is left out; a result alone may be nil. */
+function bodyOf({ status, worker, result, error, message, retryCount }: JobView): Packable {
+  return {
+    status,
+    worker_id: worker,
+    result: status === 'done' ? (result ?? Raw.NIL) : undefined,
+    error,
+    message,
+    retry_count: retryCount,
+  };
+}

@@ -1,0 +1,65 @@
+import { Logger, Module, type DynamicModule } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { JqEngine } from '../engine/engine.js';
+import { DeadLettersController } from './api/dead-letters.controller.js';
+import { JobsApiController } from './api/jobs-api.controller.js';
+import { OverviewController } from './api/overview.controller.js';
+import { ConstraintController } from './constraint.controller.js';
+import { ErrorFilter } from './error.filter.js';
+import { HealthController } from './health.controller.js';
+import { JobController } from './job.controller.js';
+import { MASTER_SETTINGS, masterSettings, type JqMasterOptions } from './master-options.js';
+import { MasterLifecycle } from './master.lifecycle.js';
+import { JqMetrics } from './metrics/jq-metrics.js';
+import { MetricsController } from './metrics/metrics.controller.js';
+import { OpenApiController } from './openapi/openapi.controller.js';
+import { TokensGuard } from './tokens.guard.js';
+import { WorkerController } from './worker.controller.js';
+import { WorkerPusher } from './worker-pusher.js';
+
+/** The master as a Nest module. It wants the adapter and the settings that `startJqMaster` gives it. */
+@Module({})
+export class MasterModule {
+  /** @throws InvalidOptionError, ConfigurationError */
+  static forRoot(options: JqMasterOptions): DynamicModule {
+    const settings = masterSettings(options);
+    return {
+      module: MasterModule,
+      controllers: [
+        WorkerController,
+        JobController,
+        ConstraintController,
+        JobsApiController,
+        DeadLettersController,
+        OverviewController,
+        HealthController,
+        MetricsController,
+        OpenApiController,
+      ],
+      providers: [
+        { provide: MASTER_SETTINGS, useValue: settings },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+        { provide: APP_GUARD, useClass: TokensGuard },
+        { provide: JqMetrics, useFactory: () => JqMetrics.load(settings.metrics) },
+        WorkerPusher,
+        MasterLifecycle,
+        {
+          provide: JqEngine,
+          inject: [WorkerPusher, JqMetrics],
+          useFactory: (pusher: WorkerPusher, metrics: JqMetrics) => engineOf(options, pusher, metrics),
+        },
+      ],
+    };
+  }
+}
+
+function engineOf(options: JqMasterOptions, pusher: WorkerPusher, metrics: JqMetrics): JqEngine {
+  const log = new Logger('JqMaster');
+  const engine: JqEngine = new JqEngine({
+    ...options,
+    onHanded: (jobs) => pusher.pushAll(engine, jobs),
+    onTally: (tally) => metrics.count(tally),
+    onProblem: (message) => log.warn(message),
+  });
+  return engine;
+}

@@ -1,0 +1,74 @@
+import { NestFactory } from '@nestjs/core';
+import type { LoggerService, NestApplicationOptions } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AddressInfo } from 'node:net';
+import { MasterModule } from './jq-master.module.js';
+import { masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
+import { serveDocs } from './openapi/docs-page.js';
+import { MessageAdapter } from './message.adapter.js';
+
+/** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
+const KEEP_ALIVE_MS = 65_000;
+/** How long replies that are under way may take when the master closes. */
+const DRAIN_MS = 5000;
+
+/** A master that serves. */
+export interface JqMaster {
+  /** Where it listens: `http://HOST:PORT`, or `https:`. */
+  readonly url: string;
+  /** Hands out no more, ends long polls, waits for pushes and replies, and closes. Its state stays in Redis. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a master. It serves at once; while Redis is not there requests get 503.
+ *
+ * @throws InvalidOptionError, ConfigurationError, and what listening throws
+ */
+export async function startJqMaster(
+  options: JqMasterOptions,
+  logger: LoggerService | boolean = false,
+): Promise<JqMaster> {
+  const { host, port, maxBodyBytes, maxDepth, tls, docs } = masterSettings(options);
+  const adapter = new MessageAdapter();
+  const app = await NestFactory.create<NestExpressApplication>(MasterModule.forRoot(options), adapter, {
+    bodyParser: false,
+    // Nest has one logger a process: with true it stays as it is.
+    ...(logger === true ? {} : { logger }),
+    abortOnError: false,
+    ...(tls ? { httpsOptions: httpsOptions(tls) } : {}),
+  });
+  app.disable('x-powered-by');
+  app.setLocal('maxDepth', maxDepth);
+  app.useBodyParser('raw', { type: () => true, limit: maxBodyBytes, inflate: false });
+  await serveDocs(app, docs);
+  await app.listen(port, host).catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
+  const server = app.getHttpServer();
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  let closed: Promise<void> | undefined;
+  return {
+    url: urlOf(tls ? 'https' : 'http', host, server.address() as AddressInfo),
+    close: () => (closed ??= close(app)),
+  };
+}
+
+function httpsOptions({
+  clientCa,
+  ...identity
+}: ServerTls): NonNullable<NestApplicationOptions['httpsOptions']> {
+  return clientCa === undefined
+    ? identity
+    : { ...identity, ca: clientCa, requestCert: true, rejectUnauthorized: true };
+}
+
+async function close(app: NestExpressApplication): Promise<void> {
+  const late = setTimeout(() => app.getHttpServer().closeAllConnections(), DRAIN_MS);
+  await app.close().finally(() => clearTimeout(late));
+}
+
+function urlOf(scheme: string, host: string, { port }: AddressInfo): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,151 @@
+import { createSecureContext } from 'node:tls';
+import { ConfigurationError, InvalidOptionError, messageOf } from '../../job/errors.js';
+import type { ConnectionSpec } from '../../redis/connect.js';
+import { engineSettings, type EngineOptions } from '../engine/settings.js';
+import { CallbackAllowlist } from './callbacks/callback-allowlist.js';
+
+export const MASTER_SETTINGS = Symbol('JqMasterSettings');
+
+/** Who may call: `admin` everything, `metrics` the route of that name. */
+export type Role = 'pusher' | 'worker' | 'admin' | 'metrics';
+
+/** PEM. */
+type Pem = string | Buffer;
+
+/** A certificate and its key. */
+export interface Identity {
+  cert?: Pem;
+  key?: Pem;
+}
+
+export interface ServerTls extends Required<Identity> {
+  passphrase?: string;
+  /** Only clients that show a certificate of this authority are served. */
+  clientCa?: Pem;
+}
+
+export interface CallbackOptions extends Identity {
+  /**
+   * Hosts and ranges of addresses that pushes may go to. Off until given; from then on private addresses must be
+   * listed by address.
+   */
+  allow?: readonly string[];
+  /** Signs every push: see docs/jq-security.md. */
+  secret?: string;
+  /** Authorities to trust for workers that serve HTTPS, in place of the well-known ones. */
+  ca?: Pem;
+}
+
+export interface JqMasterOptions extends EngineOptions {
+  /** A URL, ioredis options or a client. All masters on one Redis share the work. */
+  connection: ConnectionSpec;
+  /** What all keys in Redis begin with. @default '{jq}:' */
+  prefix?: string;
+  /** @default '127.0.0.1' */
+  host?: string;
+  /** 0 takes a free one. @default 8080 */
+  port?: number;
+  /** Bearer tokens by role. Without any, everybody may do everything; with one, each role needs its own. */
+  tokens?: Partial<Record<Role, readonly string[]>>;
+  /** Serves HTTPS instead of HTTP. */
+  tls?: ServerTls;
+  /** Pushes to workers; `cert` and `key` are what the master shows them. */
+  callbacks?: CallbackOptions;
+  /** @default 4 MiB */
+  maxBodyBytes?: number;
+  /** How many levels of maps and arrays a body may have. @default 64 */
+  maxDepth?: number;
+  /** Serves a page for people at `/docs`; wants `@nestjs/swagger`. @default true where that is installed */
+  docs?: boolean;
+  /** Serves `/metrics` for Prometheus; wants `prom-client`. @default true where that is installed */
+  metrics?: boolean;
+}
+
+const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_PORT = 8080;
+const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
+const DEFAULT_MAX_DEPTH = 64;
+const HIGHEST_PORT = 65_535;
+const HIGHEST_DEPTH = 1000;
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+/** What a hash of 256 bits wants for a key, about: shorter secrets can be found by trying. */
+const MIN_SECRET_BYTES = 16;
+
+/** The options, checked and complete. */
+export interface MasterSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly maxBodyBytes: number;
+  readonly maxDepth: number;
+  /** Milliseconds. */
+  readonly pushTimeout: number;
+  readonly tokens: Partial<Record<Role, readonly string[]>>;
+  readonly tls?: ServerTls;
+  readonly callbacks: {
+    readonly allowlist?: CallbackAllowlist;
+    readonly secret?: string;
+    readonly tls: Identity & { ca?: Pem };
+  };
+  readonly docs?: boolean;
+  readonly metrics?: boolean;
+}
+
+/** @throws InvalidOptionError, ConfigurationError */
+export function masterSettings(options: JqMasterOptions): MasterSettings {
+  const { host = DEFAULT_HOST, port = DEFAULT_PORT, tokens = {}, tls, docs, metrics } = options;
+  const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, maxDepth = DEFAULT_MAX_DEPTH } = options;
+  checkTokens(tokens);
+  if (tls) checkIdentity('tls', { ...tls, ca: tls.clientCa });
+  return {
+    host,
+    port: whole('port', port, 0, HIGHEST_PORT),
+    maxBodyBytes: whole('maxBodyBytes', maxBodyBytes, 1, MAX_BODY_BYTES),
+    maxDepth: whole('maxDepth', maxDepth, 1, HIGHEST_DEPTH),
+    pushTimeout: engineSettings(options).push_timeout,
+    tokens,
+    callbacks: callbackSettings(options.callbacks ?? {}),
+    ...(tls ? { tls } : {}),
+    ...(docs === undefined ? {} : { docs }),
+    ...(metrics === undefined ? {} : { metrics }),
+  };
+}
+
+function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSettings['callbacks'] {
+  checkIdentity('callbacks', tls);
+  if (secret !== undefined && Buffer.byteLength(secret) < MIN_SECRET_BYTES) {
+    throw new ConfigurationError(
+      `The secret of \`callbacks\` is too short. Give it ${MIN_SECRET_BYTES} bytes or more, by chance.`,
+    );
+  }
+  return {
+    tls,
+    ...(allow ? { allowlist: new CallbackAllowlist(allow) } : {}),
+    ...(secret === undefined ? {} : { secret }),
+  };
+}
+
+function whole(option: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new InvalidOptionError(option, value, `a whole number from ${min} to ${max}`);
+}
+
+function checkTokens(tokens: NonNullable<JqMasterOptions['tokens']>): void {
+  if (Object.values(tokens).some((list) => list?.some((token) => !/^\S+$/.test(token)))) {
+    throw new ConfigurationError(
+      'A token of the master is empty or has white space. Give it some other text.',
+    );
+  }
+}
+
+/** What OpenSSL makes of it. */
+function checkIdentity(option: string, { cert, key, ...rest }: Identity & { ca?: Pem | undefined }): void {
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new ConfigurationError(`\`${option}\` has only one of \`cert\` and \`key\`. Give both.`);
+  }
+  try {
+    createSecureContext({ cert, key, ...rest });
+  } catch (error) {
+    const cause = messageOf(error);
+    throw new ConfigurationError(`The certificates of \`${option}\` can't be used: ${cause}. Give PEM.`);
+  }
+}

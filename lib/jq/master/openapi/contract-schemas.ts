@@ -1,0 +1,122 @@
+import {
+  anything,
+  COUNT,
+  FLAG,
+  INT32,
+  JOB_ID,
+  listOf,
+  MAP,
+  NAME,
+  oneOf,
+  POSITIVE,
+  ref,
+  reply,
+  request,
+  STATUS,
+  text,
+  WORKER_ID,
+  type Schema,
+} from './schema.js';
+
+const RESULT = anything('Any value.');
+const FINISHED_AT: Schema = { ...text('ISO 8601. Without it the time at which the report arrives.') };
+const ATTEMPT: Schema = {
+  ...POSITIVE,
+  description: 'As it came with the job. Without it the report is of the worker’s current attempt.',
+};
+const REPORTED = { job_id: JOB_ID };
+
+/** Bodies that pushers and workers send and get. */
+export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Error: reply({ code: text('For programs.'), message: text('For people.') }),
+  Enqueue: request(
+    { name: NAME, argument: MAP },
+    {
+      priority: { ...INT32, default: 0, description: 'Smaller is preferred.' },
+      max_retry: { ...POSITIVE, minimum: 0, default: 10 },
+      keep_result: { ...FLAG, default: false },
+      timeout: { ...POSITIVE, default: 30, description: 'Seconds.' },
+    },
+  ),
+  Enqueued: reply({ job_id: JOB_ID }),
+  Job: reply(
+    { status: STATUS },
+    {
+      worker_id: WORKER_ID,
+      result: anything('Of a job that is done; nil when it was not kept.'),
+      error: anything('What its worker said of the last failure.'),
+      message: text('Of the last failure.'),
+      retry_count: COUNT,
+    },
+  ),
+  Register: request(
+    { name: NAME, max_jobs: POSITIVE },
+    {
+      url: {
+        ...text('Where jobs are pushed: POST {url}/worker-job. Without it the worker pulls.'),
+        format: 'uri',
+      },
+      names: { ...listOf(NAME), maxItems: 1000, description: 'The only jobs it wants.' },
+    },
+  ),
+  Registered: reply({ worker_id: WORKER_ID }),
+  WorkerJob: reply({
+    id: JOB_ID,
+    job_id: JOB_ID,
+    name: NAME,
+    argument: MAP,
+    timeout: POSITIVE,
+    attempt: POSITIVE,
+    retry_count: { ...COUNT, description: 'How often it was begun before.' },
+  }),
+  Release: request({ job_id: JOB_ID, attempt: POSITIVE }),
+  Done: {
+    oneOf: [
+      request(
+        { ...REPORTED, type: oneOf('success') },
+        { result: RESULT, finished_at: FINISHED_AT, attempt: ATTEMPT },
+      ),
+      request(
+        {
+          ...REPORTED,
+          type: oneOf('failure'),
+          reason: oneOf('timeout', 'other'),
+          should_retry: FLAG,
+          message: text(),
+        },
+        { error: RESULT, finished_at: FINISHED_AT, attempt: ATTEMPT },
+      ),
+    ],
+  },
+  Condition: {
+    ...reply(
+      { field: text('"name", or "argument" with a path such as "argument.tenant.id".') },
+      {
+        equal: anything('Text, a number, true, false or nil.'),
+        in: { ...listOf(anything('As `equal`.')), maxItems: 100 },
+        glob: text('`*` stands for any characters, `?` for one.'),
+        min: { type: 'number' },
+        max: { type: 'number' },
+        exists: FLAG,
+      },
+    ),
+    minProperties: 2,
+  },
+  ConstraintRequest: request({}, constraint()),
+  Constraint: reply({ id: text(), match: listOf(ref('Condition')) }, constraint()),
+  ConstraintList: reply({ constraints: listOf(ref('Constraint')) }),
+  Health: reply({ status: oneOf('ok') }),
+  OpenApi: { type: 'object', description: 'This document.' },
+};
+
+function constraint(): Readonly<Record<string, Schema>> {
+  return {
+    match: { ...listOf(ref('Condition')), maxItems: 20 },
+    per: text('A field: jobs count together only with those of the same value.'),
+    rate: reply({
+      count: { type: 'integer', minimum: 1, maximum: 100_000 },
+      period: { type: 'integer', minimum: 1, maximum: 604_800, description: 'Seconds.' },
+    }),
+    concurrency: POSITIVE,
+  };
+}

@@ -1,0 +1,15 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { JSON_TYPE } from '../media-type.js';
+import { openApiDocument } from './document.js';
+
+/** For whoever asks: it says no more than the documents of this package. */
+@Controller('openapi.json')
+export class OpenApiController {
+  private readonly text = JSON.stringify(openApiDocument());
+
+  @Get()
+  read(@Res() response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': JSON_TYPE }).end(this.text);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Role } from '../master-options.js';
+import { text, type Schema } from './schema.js';
+
+export interface Parameter {
+  readonly in: 'path' | 'query' | 'header';
+  readonly name: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+}
+
+/** One route as the document has it. */
+export interface Route {
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly path: string;
+  readonly tag: 'Jobs' | 'Workers' | 'Constraints' | 'Administration' | 'Operation';
+  readonly summary: string;
+  /** Who may call it once there are tokens; without it everybody. */
+  readonly role?: Role;
+  readonly parameters?: readonly Parameter[];
+  /** The schema of its body. */
+  readonly body?: string;
+  /** Status and what it means, with the schema of the reply if it has a body. */
+  readonly replies: Readonly<Record<number, readonly [meaning: string, schema?: string]>>;
+  /** Other statuses that it answers, with an Error; what all routes answer goes without saying. */
+  readonly errors?: readonly number[];
+  /** Media types of its replies, where they are not MessagePack and JSON. */
+  readonly media?: readonly string[];
+  /** Whether it wants Redis. @default true */
+  readonly wantsRedis?: boolean;
+}
+
+const path = (name: string): Parameter => ({ in: 'path', name, required: true, schema: text() });
+export const query = (name: string, schema: Schema, description?: string): Parameter => ({
+  in: 'query',
+  name,
+  schema,
+  ...(description === undefined ? {} : { description }),
+});
+
+export const ID = path('id');
+export const NOTHING: readonly [string] = ['Done.'];

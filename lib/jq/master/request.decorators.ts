@@ -1,0 +1,71 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LONGEST_POLL_SECONDS } from '../engine/settings.js';
+import { fromJson } from '../message-pack/json.js';
+import { toRaw } from '../message-pack/unpack.js';
+import { InvalidParameterError } from '../wire/body-errors.js';
+import { Fields } from '../wire/fields.js';
+import { formatOfBody } from './media-type.js';
+
+type Request = IncomingMessage & {
+  readonly body?: Buffer;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly app: { readonly locals: { readonly maxDepth: number } };
+};
+
+const NOTHING = Buffer.alloc(0);
+const DEFAULT_POLL_SECONDS = 5;
+
+/** The body, as `read` makes it of its fields. */
+export const Message = createParamDecorator(
+  (read: (fields: Fields) => unknown, context: ExecutionContext) => {
+    const request = requestOf(context);
+    const { maxDepth } = request.app.locals;
+    const body = request.body ?? NOTHING;
+    const raw = formatOfBody(request) === 'json' ? fromJson(body, maxDepth) : toRaw(body, maxDepth);
+    return read(Fields.of(raw));
+  },
+);
+
+/** The header that workers put into all their requests. */
+export const WorkerId = createParamDecorator((_: undefined, context: ExecutionContext) => {
+  const id = requestOf(context).headers['worker-id'];
+  if (typeof id === 'string' && id !== '') return id;
+  throw new InvalidParameterError('the header worker-id', id, 'the id that POST /worker gave');
+});
+
+const LONGEST_KEY = 255;
+
+/** What makes it safe to send a request again; `undefined` without. */
+export const IdempotencyKey = createParamDecorator((_: undefined, context: ExecutionContext) => {
+  const key = requestOf(context).headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && key.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(key)) return key;
+  const expected = `1 to ${LONGEST_KEY} visible characters of ASCII`;
+  throw new InvalidParameterError('the header idempotency-key', key, expected);
+});
+
+/** How long a poll may take, in milliseconds. */
+export const PollTimeout = createParamDecorator((_: undefined, context: ExecutionContext) => {
+  const { timeout } = requestOf(context).query;
+  if (timeout === undefined) return DEFAULT_POLL_SECONDS * 1000;
+  if (typeof timeout === 'string' && /^\d+$/.test(timeout)) {
+    return Math.min(Number(timeout), LONGEST_POLL_SECONDS) * 1000;
+  }
+  throw new InvalidParameterError('timeout', timeout, `an integer from 0 to ${LONGEST_POLL_SECONDS}`);
+});
+
+/** Aborts when the client goes away before it has its reply. */
+export const ClientGone = createParamDecorator((_: undefined, context: ExecutionContext) => {
+  const response = context.switchToHttp().getResponse<ServerResponse>();
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+});
+
+function requestOf(context: ExecutionContext): Request {
+  return context.switchToHttp().getRequest<Request>();
+}

@@ -1,0 +1,91 @@
+import { Controller, Delete, HttpCode, HttpStatus, Inject, Post, Res } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { JqEngine } from '../engine/engine.js';
+import type { Packable } from '../message-pack/pack.js';
+import {
+  readDone,
+  readRegister,
+  readRelease,
+  type DoneRequest,
+  type RegisterRequest,
+  type ReleaseRequest,
+} from '../wire/requests.js';
+import { CallbackRefusedError } from './callbacks/callback-connector.js';
+import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
+import { workerJob } from './worker-job.js';
+import { jobNotFound, reportRefused, tooMany, workerNotFound } from './http-errors.js';
+import { ClientGone, Message, PollTimeout, WorkerId } from './request.decorators.js';
+import { ForRole } from './tokens.guard.js';
+
+/** What workers ask. */
+@Controller()
+@ForRole('worker')
+export class WorkerController {
+  constructor(
+    private readonly engine: JqEngine,
+    @Inject(MASTER_SETTINGS) private readonly settings: MasterSettings,
+  ) {}
+
+  /** First, since routes are tried in order and every job comes by here. */
+  @Post('done')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async done(@WorkerId() worker: string, @Message(readDone) report: DoneRequest): Promise<void> {
+    const outcome = await this.engine.done(worker, report);
+    if (outcome === 'unknown worker') throw workerNotFound();
+    if (outcome === 'unknown job') throw jobNotFound();
+    if (outcome === 'conflict') throw reportRefused();
+  }
+
+  @Post('worker')
+  async register(@Message(readRegister) request: RegisterRequest): Promise<Packable> {
+    this.checkCallback(request);
+    const worker = await this.engine.register(request);
+    if (worker === undefined) throw tooMany('workers');
+    return { worker_id: worker };
+  }
+
+  @Delete('worker')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async unregister(@WorkerId() worker: string): Promise<void> {
+    if (!(await this.engine.unregister(worker))) throw workerNotFound();
+  }
+
+  @Post('worker/ping')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async ping(@WorkerId() worker: string): Promise<void> {
+    if (!(await this.engine.ping(worker))) throw workerNotFound();
+  }
+
+  /** A job, or 204 when there was none in time. */
+  @Post('worker/pull')
+  @HttpCode(HttpStatus.OK)
+  async pull(
+    @WorkerId() worker: string,
+    @PollTimeout() timeout: number,
+    @ClientGone() gone: AbortSignal,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<Packable | undefined> {
+    const job = await this.engine.pull(worker, timeout, gone);
+    if (job === 'unknown worker') throw workerNotFound();
+    if (!job) {
+      response.statusCode = HttpStatus.NO_CONTENT;
+      return undefined;
+    }
+    if (gone.aborted) await this.engine.answer(job, { status: 'undelivered' });
+    return workerJob(job);
+  }
+
+  /** A job that was not touched goes back to its place. */
+  @Post('worker/release')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async release(@WorkerId() worker: string, @Message(readRelease) request: ReleaseRequest): Promise<void> {
+    if (!(await this.engine.release(worker, request))) throw reportRefused();
+  }
+
+  private checkCallback({ url }: RegisterRequest): void {
+    const { allowlist } = this.settings.callbacks;
+    if (url === undefined || !allowlist) return;
+    const { hostname } = new URL(url);
+    if (!allowlist.admitsHost(hostname)) throw new CallbackRefusedError(hostname);
+  }
+}

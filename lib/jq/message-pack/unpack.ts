@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer';
+import { decode } from '@msgpack/msgpack';
+import { MalformedMessageError } from './message-pack-errors.js';
+import { Raw } from './raw.js';
+import { endOf, headAt } from './skip.js';
+
+/**
+ * The one value that these bytes are.
+ *
+ * @throws MalformedMessageError
+ */
+export function toRaw(bytes: Buffer, maxDepth: number): Raw {
+  const end = endOf(bytes, 0, maxDepth);
+  if (end !== bytes.length) {
+    throw new MalformedMessageError(`${bytes.length - end} bytes follow its value`, end);
+  }
+  return new Raw(bytes);
+}
+
+/**
+ * The entries of a map by those of its keys that are text; of equal keys the last counts. The bytes must
+ * have passed `toRaw`.
+ */
+export function entriesOf(map: Raw): Map<string, Raw> {
+  const { bytes } = map;
+  const entries = new Map<string, Raw>();
+  const head = headAt(bytes, 0);
+  let offset = head.end;
+  for (let i = 0; i < head.children; i += 2) {
+    const valueAt = endOf(bytes, offset, Infinity);
+    const end = endOf(bytes, valueAt, Infinity);
+    const key = textOf(new Raw(bytes.subarray(offset, valueAt)));
+    if (key !== undefined) entries.set(key, new Raw(bytes.subarray(valueAt, end)));
+    offset = end;
+  }
+  return entries;
+}
+
+/** The elements of an array whose bytes have passed `toRaw`. */
+export function elementsOf(array: Raw): Raw[] {
+  const { bytes } = array;
+  const head = headAt(bytes, 0);
+  const elements = [];
+  let offset = head.end;
+  for (let i = 0; i < head.children; i++) {
+    const end = endOf(bytes, offset, Infinity);
+    elements.push(new Raw(bytes.subarray(offset, end)));
+    offset = end;
+  }
+  return elements;
+}
+
+/** `undefined` for what is no `str`, or not well-formed UTF-8. */
+export function textOf(raw: Raw): string | undefined {
+  if (!raw.isText) return undefined;
+  const first = raw.bytes[0] ?? 0;
+  const text = raw.bytes.subarray(first <= 0xbf ? 1 : 1 + 2 ** (first - 0xd9));
+  return isUtf8(text) ? text.toString('utf8') : undefined;
+}
+
+/** A number, or a bigint for what a number would not hold exactly; `undefined` for what is no integer. */
+export function integerOf(raw: Raw): number | bigint | undefined {
+  if (!raw.isInteger) return undefined;
+  const value = decode(raw.bytes, { useBigInt64: true }) as number | bigint;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** `undefined` for what is neither true nor false. */
+export function booleanOf(raw: Raw): boolean | undefined {
+  const [byte] = raw.bytes;
+  return byte === 0xc3 ? true : byte === 0xc2 ? false : undefined;
+}

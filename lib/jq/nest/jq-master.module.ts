@@ -1,0 +1,50 @@
+import {
+  ConfigurableModuleBuilder,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import type { JqMaster } from '../master/jq-master.js';
+import type { JqMasterOptions } from '../master/master-options.js';
+import { startJqMaster } from './start-jq-master.js';
+
+const OPTIONS = Symbol('EmbeddedJqMasterOptions');
+
+const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JqMasterOptions>({
+  moduleName: 'JqMaster',
+  optionsInjectionToken: OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createJqMasterOptions')
+  .build();
+
+/** The master that runs inside this app, on a port of its own. */
+@Injectable()
+export class EmbeddedJqMaster implements OnApplicationBootstrap, OnApplicationShutdown {
+  private master?: JqMaster;
+
+  constructor(@Inject(OPTIONS) private readonly options: JqMasterOptions) {}
+
+  /** Where it listens; absent before the app has started and after it was closed. */
+  get url(): string | undefined {
+    return this.master?.url;
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.master = await startJqMaster(this.options);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.master?.close();
+    delete this.master;
+  }
+}
+
+/**
+ * Runs a master inside an app: `JqMasterModule.forRoot({ connection, port })`. It listens by itself, so the app's
+ * own routes, guards and filters don't meet the master's.
+ */
+@Module({ providers: [EmbeddedJqMaster], exports: [EmbeddedJqMaster] })
+export class JqMasterModule extends ConfigurableModuleClass {}

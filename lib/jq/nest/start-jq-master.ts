@@ -1,0 +1,24 @@
+import type { LoggerService } from '@nestjs/common';
+import { ConfigurationError, messageOf } from '../../job/errors.js';
+import type { JqMaster } from '../master/jq-master.js';
+import type { JqMasterOptions } from '../master/master-options.js';
+
+/**
+ * Starts a master. It serves at once; while Redis is not there requests get 503.
+ *
+ * @param logger Nest has one for the whole process: true leaves it as it is, false silences it
+ * @throws InvalidOptionError, ConfigurationError, and what listening throws
+ */
+export async function startJqMaster(
+  options: JqMasterOptions,
+  logger: LoggerService | boolean = true,
+): Promise<JqMaster> {
+  // Workers and pushers do without the packages that serve HTTP.
+  const { startJqMaster: start } = await import('../master/jq-master.js').catch((error: unknown) => {
+    throw new ConfigurationError(
+      `The master could not be loaded: ${messageOf(error)}. Install what it serves with: npm install @nestjs/platform-express undici.`,
+      { cause: error },
+    );
+  });
+  return start(options, logger);
+}

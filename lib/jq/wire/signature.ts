@@ -1,0 +1,50 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** Unix seconds at which a push was signed. */
+export const TIMESTAMP_HEADER = 'jq-timestamp';
+/** `v1=` and the HMAC in hex. */
+export const SIGNATURE_HEADER = 'jq-signature';
+
+const SCHEME = 'v1=';
+
+/** Headers of a request; those two say that a master with the secret sent it. */
+export type SignatureHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * The value of `jq-signature`: HMAC-SHA256, keyed with the secret, of the timestamp, a dot and the body.
+ *
+ * @param timestamp Unix seconds, as `jq-timestamp` has them
+ */
+export function sign(body: Uint8Array, timestamp: string, secret: string): string {
+  const hmac = createHmac('sha256', secret).update(`${timestamp}.`).update(body);
+  return SCHEME + hmac.digest('hex');
+}
+
+/** Both headers of a push that is signed now. */
+export function signed(body: Uint8Array, secret: string, now = Date.now()): Record<string, string> {
+  const timestamp = String(Math.floor(now / 1000));
+  return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: sign(body, timestamp, secret) };
+}
+
+export interface VerifyOptions {
+  /** Any of them is good: while a secret is being changed there are two. */
+  readonly secrets: readonly string[];
+  /** How far a push's clock may be from ours, both ways, in milliseconds. */
+  readonly window: number;
+  /** Milliseconds since 1970. @default now */
+  readonly now?: number;
+}
+
+/** Whether one of the secrets signed this body within the window. Takes as long whatever is wrong with it. */
+export function verify(
+  body: Uint8Array,
+  headers: SignatureHeaders,
+  { secrets, window, now = Date.now() }: VerifyOptions,
+): boolean {
+  const { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: signature } = headers;
+  if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return false;
+  if (typeof signature !== 'string' || Math.abs(now - Number(timestamp) * 1000) > window) return false;
+  const given = Buffer.from(signature);
+  const expected = secrets.map((secret) => Buffer.from(sign(body, timestamp, secret)));
+  return expected.filter((each) => each.length === given.length && timingSafeEqual(each, given)).length > 0;
+}

@@ -1,0 +1,178 @@
+import type { Claim, OnRevoked, Slots } from '../../job/job-source.js';
+import type { WorkerJob } from '../wire/worker-job.js';
+import type { Registration } from './registration.js';
+
+/** The longest that Node's timers hold. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** How long a job that nobody claims waits: between two claims of a worker that runs there is a moment only. */
+const PATIENCE_MS = 100;
+
+/** A job of this process: taken from the master, and not handed back yet. */
+export interface HeldJob {
+  readonly claim: Claim;
+  readonly registration: Registration;
+  /** The worker that the master gave it to; absent when it came before the reply to its registration. */
+  readonly workerId: string | undefined;
+  readonly attempt: number | undefined;
+}
+
+/** What became of a job that came: only a taken one is this worker's. */
+export type Arrived = 'taken' | 'full' | 'unclaimed';
+
+interface Arrival extends HeldJob {
+  end(how: Arrived): void;
+}
+
+/** A claim that waits, and what it has got. */
+interface Waiting {
+  /** Slots that are free still. */
+  readonly left: Map<string, number>;
+  readonly claims: Claim[];
+  end(): void;
+}
+
+/** Calls back when whoever sent the job waits no more. */
+export type OnGone = (callback: () => void) => void;
+
+/** Where jobs that come meet the claims that wait for them. */
+export class HandOver {
+  onRevoked: OnRevoked = () => undefined;
+  /** Called when it was full and isn't any more. */
+  onRoom: () => void = () => undefined;
+  private readonly held = new Map<string, HeldJob>();
+  private readonly claimed = new WeakMap<Claim, HeldJob>();
+  private readonly arrivals = new Set<Arrival>();
+  private waiting?: Waiting;
+
+  constructor(private readonly maxJobs: number) {}
+
+  /** Whether as many jobs are held as may be, of whatever function. */
+  get isFull(): boolean {
+    return this.held.size >= this.maxJobs;
+  }
+
+  /**
+   * Resolves when a claim has taken the job, or none will. What is pulled is ours already: it waits for as long
+   * as it takes. Of a push, `onGone` says when its master waits no more.
+   */
+  async arrive(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Arrived> {
+    const holding = this.held.get(job.id);
+    if (holding && job.attempt !== undefined && holding.attempt === job.attempt) return 'taken';
+    if (onGone && (this.isFull || registration.held >= registration.maxJobs)) return 'full';
+    const { workerId } = registration;
+    const arrival = { claim: claimOf(job), registration, workerId, attempt: job.attempt };
+    return this.takeNow(arrival) ? 'taken' : this.wait(arrival, onGone);
+  }
+
+  /** Takes what has come, up to the slots; waits until there is something, or the signal aborts. */
+  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+    if (signal.aborted) return [];
+    const claims: Claim[] = [];
+    const waiting: Waiting = { left: new Map(slots), claims, end: () => undefined };
+    this.takeArrivals(waiting);
+    if (claims.length > 0) return claims;
+    const end = new Promise<void>((resolve) => (waiting.end = resolve));
+    const stop = () => waiting.end();
+    signal.addEventListener('abort', stop, { once: true });
+    this.waiting = waiting;
+    await end;
+    delete this.waiting;
+    signal.removeEventListener('abort', stop);
+    return claims;
+  }
+
+  /** Frees the slot of a claim, once. The job that it was for, also when it is not held any more. */
+  release(claim: Claim): HeldJob | undefined {
+    const job = this.claimed.get(claim);
+    if (!job || this.held.get(claim.id) !== job) return job;
+    const wasFull = this.isFull;
+    this.held.delete(claim.id);
+    job.registration.held -= 1;
+    if (wasFull) this.makeUse();
+    return job;
+  }
+
+  /** The master has given these jobs to others. */
+  revoke(registration: Registration): void {
+    for (const job of this.held.values()) {
+      if (job.registration !== registration) continue;
+      this.release(job.claim);
+      this.onRevoked(job.claim, 'lost');
+    }
+  }
+
+  /** There is room again: for what has come, and for more. */
+  private makeUse(): void {
+    if (this.waiting) this.takeArrivals(this.waiting);
+    this.onRoom();
+  }
+
+  private takeArrivals(waiting: Waiting): void {
+    for (const arrival of this.arrivals) {
+      if (!this.take(arrival, waiting)) continue;
+      arrival.end('taken');
+      waiting.end();
+    }
+  }
+
+  /** What comes before the claim that waits has gone on, goes with it. */
+  private takeNow(job: HeldJob): boolean {
+    if (!this.waiting || !this.take(job, this.waiting)) return false;
+    this.waiting.end();
+    return true;
+  }
+
+  private take(job: HeldJob, { left, claims }: Waiting): boolean {
+    const { claim, registration } = job;
+    const free = left.get(claim.fn) ?? 0;
+    if (free === 0 || this.isFull) return false;
+    left.set(claim.fn, free - 1);
+    this.replace(claim);
+    this.held.set(claim.id, job);
+    this.claimed.set(claim, job);
+    registration.held += 1;
+    claims.push(claim);
+    return true;
+  }
+
+  private wait(job: HeldJob, onGone?: OnGone): Promise<Arrived> {
+    return new Promise((resolve) => {
+      const end = (how: Arrived) => {
+        clearTimeout(timer);
+        this.arrivals.delete(arrival);
+        resolve(how);
+      };
+      const leave = () => end('unclaimed');
+      const arrival = { ...job, end };
+      const timer = onGone && setTimeout(leave, PATIENCE_MS);
+      onGone?.(leave);
+      this.arrivals.add(arrival);
+    });
+  }
+
+  /** A job that comes again was taken from this worker before: the attempt that still runs is over. */
+  private replace({ id }: Claim): void {
+    const former = this.held.get(id);
+    if (!former) return;
+    this.release(former.claim);
+    this.onRevoked(former.claim, 'lost');
+  }
+}
+
+let handOvers = 0;
+
+/**
+ * How often a job is tried is its pusher's word (`max_retry`), and the master counts: a failure is final here
+ * only when trying again makes no sense.
+ */
+function claimOf({ id, name, argument, timeout, attempt, retryCount }: WorkerJob): Claim {
+  return {
+    fn: name,
+    id,
+    token: attempt ?? ++handOvers,
+    input: argument.bytes,
+    attempts: retryCount + 1,
+    stalls: 0,
+    options: { timeout: Math.min(timeout * 1000, MAX_TIMER_MS), retry: { attempts: Infinity } },
+  };
+}

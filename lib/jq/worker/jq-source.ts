@@ -1,0 +1,185 @@
+import { Logger } from '@nestjs/common';
+import { setMaxListeners } from 'node:events';
+import { hostname } from 'node:os';
+import { messageOf } from '../../job/errors.js';
+import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import { MasterHttp } from '../http/master-http.js';
+import { messagePack } from '../message-pack/codec.js';
+import type { WorkerJob } from '../wire/worker-job.js';
+import { HandOver, type OnGone } from './hand-over.js';
+import { Puller } from './puller.js';
+import { quietly } from './quietly.js';
+import { PushServer, type PushStatus } from './push-server.js';
+import { Registration } from './registration.js';
+import { Reports } from './reports.js';
+import { sourceSettings, type JqSourceOptions, type SourceSettings } from './source-options.js';
+
+/** How long a leaving worker waits for the master's answer. */
+const LEAVE_TIMEOUT_MS = 2000;
+
+/**
+ * Runs the jobs of a JQ master: `GearMonkeyModule.forRoot({ source: jq({ master, listen }) })`. The master pushes
+ * them to where it listens; without `listen` they are pulled. Progress has no place in JQ and goes nowhere.
+ *
+ * @throws InvalidOptionError, ConfigurationError
+ */
+export function jq(options: JqSourceOptions): JobSource {
+  return new JqSource(options);
+}
+
+class JqSource implements JobSource {
+  readonly codec = messagePack;
+  private readonly settings: SourceSettings;
+  private readonly http: MasterHttp;
+  private readonly handOver: HandOver;
+  private readonly reports: Reports;
+  private readonly server: PushServer | undefined;
+  private readonly leaving = new AbortController();
+  private readonly registrations: Registration[] = [];
+  private readonly pullers = new Map<string, Puller[]>();
+  private readonly onProblem: (message: string) => void;
+  /** What the claim that waits would take. */
+  private slots: Slots = new Map();
+  private opening?: Promise<string | undefined>;
+  private pings?: NodeJS.Timeout;
+  private closing?: Promise<void>;
+  private functions: ReadonlySet<string> = new Set();
+
+  constructor(private readonly options: JqSourceOptions) {
+    this.settings = sourceSettings(options);
+    this.http = new MasterHttp(options);
+    this.handOver = new HandOver(this.settings.maxJobs);
+    this.handOver.onRoom = () => this.pull();
+    // Every request under way listens.
+    setMaxListeners(0, this.leaving.signal);
+    const log = new Logger('JqWorker');
+    this.onProblem = quietly(options.onProblem ?? ((message) => log.warn(message)));
+    this.reports = new Reports(this.http, this.leaving.signal, this.onProblem);
+    this.server = options.listen && new PushServer(options.listen, this.settings, this.onPush);
+  }
+
+  /** Listens. The master hears of a function when its slots are known: with the first claim. */
+  async open(functions: readonly string[], onRevoked: OnRevoked = this.handOver.onRevoked): Promise<void> {
+    this.handOver.onRevoked = onRevoked;
+    this.functions = new Set([...this.functions, ...functions]);
+    this.pings ??= setInterval(() => this.ping(), this.settings.pingInterval).unref();
+    await (this.opening ??= this.server?.listen() ?? Promise.resolve(undefined));
+  }
+
+  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+    if (signal.aborted) return [];
+    const url = await this.opening;
+    for (const [fn, free] of slots) this.announce(fn, free, url);
+    this.slots = slots;
+    try {
+      this.pull();
+      return await this.handOver.claim(slots, signal);
+    } finally {
+      this.slots = new Map();
+    }
+  }
+
+  /** Jobs are the worker's until their timeout, which the master watches; that it lives is said by pings. */
+  async renew(): Promise<readonly Claim[]> {
+    return [];
+  }
+
+  /** A no-op: JQ has no word for it. */
+  async progress(): Promise<boolean> {
+    return true;
+  }
+
+  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    const taken = await Promise.all(outcomes.map((outcome) => this.report(outcome)));
+    return outcomes.filter((_, index) => !taken[index]).map(({ claim }) => claim);
+  }
+
+  health(): SourceHealth {
+    const { lastReply, isReachable } = this.http;
+    return { connected: isReachable, ...(lastReply ? { lastTurn: lastReply } : {}) };
+  }
+
+  close(): Promise<void> {
+    return (this.closing ??= this.leave());
+  }
+
+  private async leave(): Promise<void> {
+    clearInterval(this.pings);
+    this.leaving.abort(new Error('The worker is closed.'));
+    const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+    const unregister = (registration: Registration) =>
+      registration.unregister(deadline).catch((error: unknown) => {
+        this.onProblem(`The master could not be told that the worker leaves: ${messageOf(error)}`);
+      });
+    await Promise.all(this.registrations.map(unregister));
+    await this.opening?.catch(() => undefined);
+    await this.server?.close();
+    await this.http.close();
+  }
+
+  private ping(): void {
+    for (const registration of this.registrations) void registration.ping();
+  }
+
+  /** What is held and what is free is what the master may count on: more is announced as a further worker. */
+  private announce(fn: string, free: number, url: string | undefined): void {
+    if (!this.functions.has(fn) || this.leaving.signal.aborted) return;
+    const mine = this.registrations.filter((registration) => registration.fn === fn);
+    const known = mine.reduce((sum, { maxJobs }) => sum + maxJobs, 0);
+    const held = mine.reduce((sum, registration) => sum + registration.held, 0);
+    const missing = Math.min(held + free, this.settings.maxJobs) - known;
+    if (missing <= 0) return;
+    const place = this.registrations.length + 1;
+    const registration = new Registration(this.http, {
+      fn,
+      maxJobs: missing,
+      name: this.options.name ?? `${hostname()}:${process.pid}`,
+      ...(url === undefined ? {} : { url: `${url}/${place}` }),
+      signal: this.leaving.signal,
+      onProblem: this.onProblem,
+      onForgotten: (forgotten) => this.handOver.revoke(forgotten),
+    });
+    this.registrations.push(registration);
+    registration.ready().catch(() => undefined);
+    if (!this.server) this.pullers.set(fn, [...(this.pullers.get(fn) ?? []), this.puller(registration)]);
+  }
+
+  /** Asks for jobs where handlers wait for some. */
+  private pull(): void {
+    for (const fn of this.slots.keys()) for (const puller of this.pullers.get(fn) ?? []) puller.want();
+  }
+
+  private puller(registration: Registration): Puller {
+    return new Puller({
+      http: this.http,
+      registration,
+      signal: this.leaving.signal,
+      wanted: () => !this.handOver.isFull && (this.slots.get(registration.fn) ?? 0) > 0,
+      onJob: (job) => void this.handOver.arrive(job, registration),
+      onProblem: this.onProblem,
+    });
+  }
+
+  /** The number in the path is a registration's; without one the name finds it. */
+  private readonly onPush = async (
+    job: WorkerJob,
+    place: number | undefined,
+    onGone: OnGone,
+  ): Promise<PushStatus> => {
+    if (this.leaving.signal.aborted) return 503;
+    const fits = (each: Registration | undefined) => (each?.takes(job) ? each : undefined);
+    const registration =
+      place === undefined
+        ? this.registrations.find((each) => each.takes(job))
+        : fits(this.registrations[place - 1]);
+    if (!registration) return 404;
+    const arrived = await this.handOver.arrive(job, registration, onGone);
+    return arrived === 'taken' ? 202 : arrived === 'full' ? 429 : 503;
+  };
+
+  /** The attempt tells the master of an outcome that is sent again, and of one whose job others have by now. */
+  private async report(outcome: Outcome): Promise<boolean> {
+    const job = this.handOver.release(outcome.claim);
+    return job ? this.reports.send(job, outcome) : false;
+  }
+}

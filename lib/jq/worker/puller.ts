@@ -1,0 +1,74 @@
+import { messageOf } from '../../job/errors.js';
+import { Backoff } from '../http/backoff.js';
+import { refused, type MasterHttp } from '../http/master-http.js';
+import { toRaw } from '../message-pack/unpack.js';
+import { Fields } from '../wire/fields.js';
+import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
+import { isForgotten, type Registration } from './registration.js';
+
+const POLL_SECONDS = 20;
+/** A long poll is answered a little later than its time. */
+const MARGIN_MS = 10_000;
+const MAX_DEPTH = 1000;
+
+export interface PullerOptions {
+  readonly http: MasterHttp;
+  readonly registration: Registration;
+  readonly signal: AbortSignal;
+  /** Whether a claim waits for a job of the function. */
+  readonly wanted: () => boolean;
+  readonly onJob: (job: WorkerJob) => void;
+  readonly onProblem: (message: string) => void;
+}
+
+/**
+ * Asks the master for jobs of one function while they are wanted, one at a time. A request under way is never
+ * given up while the worker stays: its reply may carry a job already.
+ */
+export class Puller {
+  private pulling = false;
+
+  constructor(private readonly options: PullerOptions) {}
+
+  /** Begins to ask, if it doesn't yet. */
+  want(): void {
+    if (this.pulling) return;
+    this.pulling = true;
+    // Rejects only when the worker leaves.
+    void this.pullWhileWanted()
+      .catch(() => undefined)
+      .finally(() => (this.pulling = false));
+  }
+
+  private async pullWhileWanted(): Promise<void> {
+    const { signal, wanted, onJob, onProblem } = this.options;
+    const backoff = new Backoff();
+    while (wanted() && !signal.aborted) {
+      try {
+        const job = await this.pull();
+        backoff.reset();
+        // Whoever claims it asks again for more.
+        if (job) return onJob(job);
+      } catch (error) {
+        signal.throwIfAborted();
+        onProblem(`Pulling jobs failed, trying again: ${messageOf(error)}`);
+        await backoff.wait(signal);
+      }
+    }
+  }
+
+  /** `undefined` when there was none in time. */
+  private async pull(): Promise<WorkerJob | undefined> {
+    const { http, registration, signal } = this.options;
+    const id = await registration.ready();
+    const reply = await http.request('POST', `/worker/pull?timeout=${POLL_SECONDS}`, {
+      headers: { 'worker-id': id },
+      signal,
+      timeout: POLL_SECONDS * 1000 + MARGIN_MS,
+    });
+    if (reply.status === 204) return undefined;
+    if (reply.status === 200) return readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));
+    if (isForgotten(reply)) return void registration.forgotten(id);
+    throw refused('The master gives no jobs', reply);
+  }
+}

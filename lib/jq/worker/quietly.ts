@@ -1,0 +1,17 @@
+const REPEAT_MS = 30_000;
+const MOST = 100;
+
+/** Says the same thing no more than once in half a minute. */
+export function quietly(
+  say: (message: string) => void,
+  now = () => performance.now(),
+): (message: string) => void {
+  const said = new Map<string, number>();
+  return (message) => {
+    const last = said.get(message);
+    if (last !== undefined && now() - last < REPEAT_MS) return;
+    if (said.size >= MOST) said.clear();
+    said.set(message, now());
+    say(message);
+  };
+}

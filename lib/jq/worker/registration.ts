@@ -1,0 +1,121 @@
+import type { WorkerJob } from '../wire/worker-job.js';
+import { Backoff } from '../http/backoff.js';
+import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { pack } from '../message-pack/pack.js';
+import { textOf, toRaw } from '../message-pack/unpack.js';
+import { Fields } from '../wire/fields.js';
+import { messageOf } from '../../job/errors.js';
+
+export interface RegistrationOptions {
+  readonly fn: string;
+  readonly maxJobs: number;
+  readonly name: string;
+  /** Where its jobs are pushed to; without it they are pulled. */
+  readonly url?: string;
+  /** Aborts when the worker leaves. */
+  readonly signal: AbortSignal;
+  readonly onProblem: (message: string) => void;
+  /** The master has forgotten the worker, and given its jobs to others. */
+  readonly onForgotten: (registration: Registration) => void;
+}
+
+/**
+ * One worker as the master knows it: it runs the jobs of one function, so that a function whose slots are
+ * full keeps no other waiting. When the master has forgotten it, it registers again.
+ */
+export class Registration {
+  /** How many of its jobs run here, and have not been handed back. */
+  held = 0;
+  /** The header of its requests; absent while it registers. */
+  workerId?: string;
+  private registering?: Promise<string>;
+
+  constructor(
+    private readonly http: MasterHttp,
+    private readonly options: RegistrationOptions,
+  ) {}
+
+  get fn(): string {
+    return this.options.fn;
+  }
+
+  get maxJobs(): number {
+    return this.options.maxJobs;
+  }
+
+  takes(job: WorkerJob): boolean {
+    return job.name === this.fn;
+  }
+
+  /** Registers if it isn't. Goes on through outages; rejects when the worker leaves. */
+  ready(): Promise<string> {
+    if (this.workerId !== undefined) return Promise.resolve(this.workerId);
+    return (this.registering ??= this.register().finally(() => delete this.registering));
+  }
+
+  /** Says that it is there. */
+  async ping(): Promise<void> {
+    const id = this.workerId;
+    if (id === undefined) return;
+    const { signal } = this.options;
+    const headers = { 'worker-id': id };
+    const reply = await this.http.request('POST', '/worker/ping', { headers, signal }).catch(() => undefined);
+    if (reply && isForgotten(reply)) this.forgotten(id);
+  }
+
+  /** The master doesn't know this id any more. */
+  forgotten(id: string): void {
+    if (this.workerId !== id) return;
+    delete this.workerId;
+    this.options.onForgotten(this);
+    this.ready().catch(() => undefined);
+  }
+
+  /** Leaves: the jobs it has go back at once. */
+  async unregister(signal: AbortSignal): Promise<void> {
+    const id = this.workerId ?? (await this.nearlyRegistered(signal));
+    if (id === undefined) return;
+    delete this.workerId;
+    await this.http.request('DELETE', '/worker', { headers: { 'worker-id': id }, signal });
+  }
+
+  /** The master may have taken it already: then it has to be told. */
+  private nearlyRegistered(signal: AbortSignal): Promise<string | undefined> {
+    const late = new Promise<undefined>((resolve) => {
+      signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    });
+    return Promise.race([this.registering?.catch(() => undefined), late]);
+  }
+
+  private async register(): Promise<string> {
+    const { fn, maxJobs, name, url, signal, onProblem } = this.options;
+    const body = pack({ name: `${name} ${fn}`, max_jobs: maxJobs, url, names: [fn] });
+    const backoff = new Backoff();
+    for (;;) {
+      let rest = 0;
+      try {
+        // Not given up under way: a worker that nobody knows the id of would stay.
+        const reply = await this.http.request('POST', '/worker', { body });
+        if (reply.status === 201) return (this.workerId = workerIdOf(reply));
+        if (isTemporary(reply)) rest = reply.rest;
+        throw refused(`The worker for "${fn}" can't register`, reply);
+      } catch (error) {
+        signal.throwIfAborted();
+        onProblem(`No jobs of "${fn}" until ${this.http.url} takes the worker: ${messageOf(error)}`);
+      }
+      await backoff.wait(signal, rest);
+    }
+  }
+}
+
+/** Whether a reply says that the worker is not known. */
+export function isForgotten(reply: MasterReply): boolean {
+  return reply.status === 404 && reasonOf(reply).code === 'WORKER_NOT_FOUND';
+}
+
+function workerIdOf({ body }: MasterReply): string {
+  const raw = Fields.of(toRaw(body, 2)).raw('worker_id');
+  const id = raw && textOf(raw);
+  if (id) return id;
+  throw new Error('its reply has no worker_id');
+}

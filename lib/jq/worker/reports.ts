@@ -1,0 +1,111 @@
+import type { JobErrorInfo } from '../../job/errors.js';
+import { messageOf } from '../../job/errors.js';
+import type { Outcome } from '../../job/job-source.js';
+import { Backoff } from '../http/backoff.js';
+import { isTemporary, reasonOf, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { pack, type Packable } from '../message-pack/pack.js';
+import { Raw } from '../message-pack/raw.js';
+import { toRaw } from '../message-pack/unpack.js';
+import { messagePack } from '../message-pack/codec.js';
+import type { HeldJob } from './hand-over.js';
+import { isForgotten } from './registration.js';
+
+/** What a result may be nested; the master has a limit of its own. */
+const MAX_DEPTH = 1000;
+
+/** Tells the master how jobs ended, for as long as it takes to get an answer. */
+export class Reports {
+  constructor(
+    private readonly http: MasterHttp,
+    private readonly signal: AbortSignal,
+    private readonly onProblem: (message: string) => void,
+  ) {}
+
+  /** False when the master refused it: the job is not this worker's any more. Rejects when the worker leaves. */
+  async send(job: HeldJob, outcome: Outcome): Promise<boolean> {
+    const isRelease = outcome.status === 'released' && job.attempt !== undefined;
+    const path = isRelease ? '/worker/release' : '/done';
+    const head = { job_id: outcome.claim.id, attempt: job.attempt };
+    const reply = await this.insist(job, path, pack(isRelease ? head : { ...head, ...reportOf(outcome) }));
+    if (reply.status >= 200 && reply.status < 300) return true;
+    if (isForgotten(reply) && job.workerId !== undefined) job.registration.forgotten(job.workerId);
+    if (reply.status === 404 || reply.status === 409) return false;
+    return this.apologize(job, head, reply);
+  }
+
+  /** A report that the master can't take, for its size or depth, would leave the job to its timeout. */
+  private async apologize(
+    job: HeldJob,
+    head: { readonly job_id: string },
+    refusal: MasterReply,
+  ): Promise<boolean> {
+    const { message = 'without a reason' } = reasonOf(refusal);
+    const failure = {
+      name: 'JqRefusedError',
+      code: 'REPORT_REFUSED',
+      message: `The master refused the report with ${refusal.status}: ${message}`,
+    };
+    this.onProblem(`Job ${head.job_id} of "${job.claim.fn}" fails for its report: ${failure.message}`);
+    const reply = await this.insist(job, '/done', pack({ ...head, ...failed(failure, false) }));
+    return reply.status >= 200 && reply.status < 300;
+  }
+
+  /** What the same report brings a second time is harmless by contract. */
+  private async insist(job: HeldJob, path: string, body: Buffer): Promise<MasterReply> {
+    const backoff = new Backoff();
+    for (;;) {
+      this.signal.throwIfAborted();
+      let rest = 0;
+      try {
+        const id = job.workerId ?? (await job.registration.ready());
+        const headers = { 'worker-id': id };
+        const reply = await this.http.request('POST', path, { body, headers, signal: this.signal });
+        if (!isTemporary(reply) && !isLocked(reply)) return reply;
+        rest = reply.rest;
+        if (isLocked(reply))
+          this.onProblem(`The master refuses reports with ${reply.status}. Check \`token\`.`);
+      } catch (error) {
+        this.signal.throwIfAborted();
+        this.onProblem(`A report waits for the master at ${this.http.url}: ${messageOf(error)}`);
+      }
+      await backoff.wait(this.signal, rest);
+    }
+  }
+}
+
+/** A token that is wrong now may be right once somebody has seen to it. */
+function isLocked({ status }: MasterReply): boolean {
+  return status === 401 || status === 403;
+}
+
+type Report = { readonly [key: string]: Packable | undefined };
+
+function reportOf(outcome: Outcome): Report {
+  if (outcome.status === 'released') {
+    return failed({ name: 'ShutdownError', message: 'the worker gave it back' }, true);
+  }
+  if (outcome.status !== 'success') return failed(outcome.error, outcome.status === 'retry');
+  try {
+    return { type: 'success', finished_at: new Date().toISOString(), result: resultOf(outcome.output) };
+  } catch (error) {
+    const message = `The output is not MessagePack: ${messageOf(error)}`;
+    return failed({ name: 'NotSerializableError', code: 'NOT_SERIALIZABLE', message }, false);
+  }
+}
+
+function failed(error: JobErrorInfo, shouldRetry: boolean): Report {
+  return {
+    type: 'failure',
+    finished_at: new Date().toISOString(),
+    reason: error.code === 'JOB_TIMEOUT' ? 'timeout' : 'other',
+    should_retry: shouldRetry,
+    message: error.message,
+    error: resultOf(messagePack.encode(error)),
+  };
+}
+
+/** Codecs that write text, such as `json`, make a string of it. @throws MalformedMessageError */
+function resultOf(output: string | Uint8Array): Packable {
+  if (typeof output === 'string') return output;
+  return new Raw(toRaw(Buffer.from(output.buffer, output.byteOffset, output.byteLength), MAX_DEPTH).bytes);
+}

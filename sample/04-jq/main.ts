@@ -1,0 +1,26 @@
+import 'reflect-metadata';
+import type { INestApplicationContext, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { MasterModule } from './master.module.js';
+import { Pusher, PusherModule } from './pusher.module.js';
+import { WorkerModule } from './worker.module.js';
+
+const ALL = ['master', 'worker', 'pusher'];
+const roles = process.argv.length > 2 ? process.argv.slice(2) : ALL;
+const apps: INestApplicationContext[] = [];
+
+async function start(role: string, module: Type): Promise<void> {
+  if (!roles.includes(role)) return;
+  const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  apps.push(app.enableShutdownHooks());
+}
+
+await start('master', MasterModule);
+await start('worker', WorkerModule);
+await start('pusher', PusherModule);
+
+if (roles.includes('pusher')) {
+  await apps.at(-1)?.get(Pusher).push();
+  // Master and worker of this process are there for the pusher alone; what others use closes last.
+  for (const app of apps.reverse()) await app.close();
+}

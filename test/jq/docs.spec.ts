@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { JqClient } from '../../lib/jq/client/jq-client.js';
+import { messagePack } from '../../lib/jq/message-pack/codec.js';
+import { jq } from '../../lib/jq/worker/jq-source.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useMaster } from './master/use-master.js';
+
+const PAGE = readFileSync(new URL('../../docs/jq.md', import.meta.url), 'utf8');
+const MASTER = '127.0.0.1:8080';
+const MAX_CLIENT_LINES = 30;
+
+function blocks(language: string): string[] {
+  return [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
+    ([, code = '']) => code,
+  );
+}
+
+function blockWith(language: string, content: string): string {
+  const block = blocks(language).find((code) => code.includes(content));
+  if (block === undefined) throw new Error(`docs/jq.md has no block of ${language} with ${content}.`);
+  return block;
+}
+
+describe('docs/jq.md', () => {
+  const master = useMaster();
+  stopWorkersAfterEach();
+  const children = new Set<ChildProcess>();
+  afterEach(async () => {
+    for (const child of children) {
+      const exit = once(child, 'close');
+      child.kill('SIGKILL');
+      await exit;
+    }
+  });
+
+  /** Here, the master is at another address than in the document. */
+  function start(command: string, args: readonly string[], program: string) {
+    const child = spawn(command, args, { stdio: 'pipe' });
+    children.add(child);
+    child.once('close', () => children.delete(child));
+    child.stdin.end(program.replaceAll(MASTER, master.url.slice('http://'.length)));
+    return child;
+  }
+
+  async function printed(command: string, args: readonly string[], program: string): Promise<string> {
+    const child = start(command, args, program);
+    let text = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    }
+    await once(child, 'close');
+    return text;
+  }
+
+  it('has a pusher in Python, short as it is, whose job our worker runs', async () => {
+    const pusher = blockWith('python', 'def enqueue');
+    expect(pusher.trimEnd().split('\n').filter(Boolean).length).toBeLessThanOrEqual(MAX_CLIENT_LINES);
+    const job = defineJob<{ to: string }, string>('mail', { codec: messagePack });
+    await runWorker(jq({ master: master.url, listen: { port: 0 } }), job, (input) => {
+      return `sent to ${(input as { to: string }).to}`;
+    });
+    await expect(printed('/usr/bin/python3', ['-'], pusher)).resolves.toBe('sent to ada@example.com\n');
+  });
+
+  it('has a worker in Python that runs the jobs of our client', async () => {
+    start('/usr/bin/python3', ['-'], blockWith('python', '/worker/pull'));
+    const client = new JqClient({ master: master.url });
+    await expect(client.call('shout', { text: 'hi' })).resolves.toBe('HI');
+    await expect(client.call('shout', {}, { maxRetry: 0 })).rejects.toMatchObject({
+      reason: "KeyError('text')",
+    });
+    await client.close();
+  });
+
+  it('has constraints that a master takes, and a command that makes one', async () => {
+    const constraints = blocks('json');
+    expect(constraints).toHaveLength(3);
+    const headers = { 'content-type': 'application/json' };
+    for (const body of constraints) {
+      await expect(master.call('POST', '/constraints', { body, headers })).resolves.toMatchObject({
+        status: 201,
+      });
+    }
+    const command = blockWith('sh', 'curl -X POST');
+    await expect(printed('sh', ['-eu', '-'], command.replace('curl', 'curl -s'))).resolves.toContain(
+      '"concurrency":3',
+    );
+    await until(async () => (await master.redis.redis.hlen('{jq}:constraints')) === 4);
+  });
+});

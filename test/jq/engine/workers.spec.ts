@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import * as operations from '../../../lib/jq/engine/operations.js';
+import { useRedis } from '../../support/use-redis.js';
+import { EngineRig } from './engine-rig.js';
+
+const NOBODY = 'f'.repeat(16);
+
+describe('workers', () => {
+  const used = useRedis();
+  let rig: EngineRig;
+  beforeEach(() => {
+    rig = new EngineRig(used.redis, `{${used.fn('jq')}}:`);
+  });
+
+  const ping = (worker: string) => rig.run(operations.ping(worker));
+
+  it('are told when nobody knows them', async () => {
+    await expect(ping(NOBODY)).resolves.toBe(false);
+    await expect(rig.run(operations.unregister(NOBODY))).resolves.toBe(false);
+  });
+
+  it('that leave give their jobs back at once, and are forgotten', async () => {
+    const id = await rig.enqueue();
+    const worker = await rig.worker();
+    const job = await rig.accepted();
+    await expect(rig.run(operations.unregister(worker))).resolves.toBe(true);
+    await rig.pass(0);
+    await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
+    await expect(rig.succeed(job)).resolves.toBe('unknown worker');
+    const other = await rig.worker();
+    await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker: other, attempt: 2 });
+  });
+
+  it('that leave with hundreds of jobs give all back', async () => {
+    for (let i = 0; i < 250; i++) await rig.enqueue();
+    const worker = await rig.worker({ maxJobs: 250 });
+    expect(await rig.handOut(250)).toHaveLength(250);
+    await rig.run(operations.unregister(worker));
+    await rig.pass(0);
+    await rig.worker({ maxJobs: 250 });
+    expect(await rig.handOut(250)).toHaveLength(250);
+  });
+
+  describe('that are busy (429, 503)', () => {
+    it('get nothing until the time they said, and the job goes back without a retry spent', async () => {
+      const id = await rig.enqueue({ maxRetry: 0 });
+      await rig.worker();
+      const job = await rig.handOutOne();
+      await rig.run(operations.answer(job, { status: 'busy', rest: 7000 }));
+      await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
+      await rig.pass(6999);
+      await expect(rig.handOut()).resolves.toEqual([]);
+      await rig.pass(1);
+      expect((await rig.handOutOne()).id).toBe(id);
+    });
+
+    it('leave their jobs to others', async () => {
+      const id = await rig.enqueue();
+      const busy = await rig.worker();
+      await rig.run(operations.answer(await rig.handOutOne(), { status: 'busy', rest: 7000 }));
+      const free = await rig.worker();
+      expect(await rig.handOutOne()).toMatchObject({ id, worker: free });
+      expect(free).not.toBe(busy);
+    });
+  });
+
+  describe('that fail to answer', () => {
+    it('rest for a second, and twice as long each time, up to a minute', async () => {
+      await rig.enqueue();
+      await rig.worker();
+      for (const rest of [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]) {
+        const job = await rig.handOutOne();
+        await rig.answer(job, 'refused');
+        await rig.pass(rest - 1);
+        await expect(rig.handOut()).resolves.toEqual([]);
+        await rig.pass(1);
+      }
+    });
+
+    it('get one job to see whether they are back, and then all again', async () => {
+      for (let i = 0; i < 3; i++) await rig.enqueue();
+      await rig.worker({ maxJobs: 3 });
+      const [first, ...others] = await rig.handOut();
+      expect(others).toHaveLength(2);
+      for (const job of [first, ...others]) if (job) await rig.answer(job, 'refused');
+      await rig.pass(4000);
+      const probe = await rig.handOutOne();
+      await rig.answer(probe, 'accepted');
+      expect(await rig.handOut()).toHaveLength(2);
+    });
+
+    it('may still report until another has the job, if they may have got it', async () => {
+      const [one, two] = [await rig.enqueue(), await rig.enqueue()];
+      const worker = await rig.worker({ maxJobs: 2 });
+      const [first, second] = await rig.handOut();
+      for (const job of [first, second]) if (job) await rig.answer(job, 'silent');
+      await expect(rig.run(operations.cancel(one))).resolves.toBe('conflict');
+      await expect(rig.succeed({ id: one, worker })).resolves.toBe('taken');
+      await expect(rig.view(one)).resolves.toMatchObject({ status: 'done', retryCount: 0 });
+
+      // The report has shown that it is there: it gets the other one again, under a new attempt.
+      const again = await rig.handOutOne();
+      expect(again).toMatchObject({ id: two, worker, attempt: 2 });
+      await expect(rig.succeed({ id: two, worker }, null, 1)).resolves.toBe('conflict');
+    });
+
+    it('are taken at their late 202 until another has the job', async () => {
+      await rig.enqueue();
+      await rig.worker();
+      const job = await rig.handOutOne();
+      await rig.pass(10_000);
+      await expect(rig.view(job.id)).resolves.toMatchObject({ status: 'queued' });
+      await rig.answer(job, 'accepted');
+      await expect(rig.view(job.id)).resolves.toMatchObject({ status: 'running', worker: job.worker });
+      await expect(rig.handOut()).resolves.toEqual([]);
+    });
+
+    it('keep a job that nobody answers for from being pushed ever faster', async () => {
+      const id = await rig.enqueue();
+      for (let i = 0; i < 3; i++) {
+        await rig.worker();
+        await rig.answer(await rig.handOutOne(), 'broken');
+      }
+      await rig.worker();
+      await expect(rig.handOut()).resolves.toEqual([]);
+      await rig.pass(1000);
+      expect((await rig.handOut()).map((job) => job.id)).toEqual([id]);
+    });
+  });
+
+  it('get no more pushes than they answer, whatever max_jobs they claim', async () => {
+    const narrow = new EngineRig(used.redis, `{${used.fn('jq')}}:`, { maxPushes: 3 });
+    for (let i = 0; i < 10; i++) await narrow.enqueue();
+    await narrow.worker({ maxJobs: 2 ** 31 - 1 });
+    const handed = await narrow.handOut();
+    expect(handed).toHaveLength(3);
+    for (const job of handed) await narrow.answer(job, 'accepted');
+    expect(await narrow.handOut()).toHaveLength(3);
+  });
+
+  it('that refuse a job for good (400) end it', async () => {
+    const id = await rig.enqueue();
+    await rig.worker();
+    await rig.run(operations.answer(await rig.handOutOne(), { status: 'invalid', message: 'not like this' }));
+    await expect(rig.view(id)).resolves.toMatchObject({ status: 'error', message: 'not like this' });
+  });
+
+  describe('that are lost', () => {
+    it('by three failed pushes in a row, give their running jobs back without a retry spent', async () => {
+      const id = await rig.enqueue({ timeout: 3600 });
+      const worker = await rig.worker({ maxJobs: 2 });
+      const running = await rig.accepted();
+      await rig.enqueue({ priority: 1 });
+      for (const rest of [1000, 2000, 4000]) {
+        await expect(rig.view(id)).resolves.toMatchObject({ status: 'running' });
+        await rig.answer(await rig.handOutOne(), 'refused');
+        await rig.pass(rest);
+      }
+      await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
+      await expect(rig.succeed({ id, worker: running.worker }, 'late')).resolves.toBe('taken');
+      expect(running.worker).toBe(worker);
+    });
+
+    it('more than three times with the same job, end it', async () => {
+      const id = await rig.enqueue({ timeout: 3600, maxRetry: 0 });
+      for (let losses = 1; losses <= 4; losses++) {
+        const puller = await rig.puller();
+        await expect(rig.run(operations.pull(puller))).resolves.toMatchObject({ status: 'job' });
+        await rig.pass(60_000);
+        await expect(rig.view(id)).resolves.toMatchObject({ status: losses < 4 ? 'queued' : 'error' });
+      }
+      await expect(rig.view(id)).resolves.toMatchObject({ message: 'its worker was lost 4 times' });
+    });
+
+    it('are so by silence if they pull or have pinged, and never otherwise', async () => {
+      const [plain, pinging, puller] = [await rig.worker(), await rig.worker(), await rig.puller()];
+      await expect(ping(pinging)).resolves.toBe(true);
+      for (let i = 0; i < 3; i++) await rig.enqueue({ timeout: 3600 });
+      await rig.run(operations.pull(puller));
+      for (const job of await rig.handOut()) await rig.answer(job, 'accepted');
+      await rig.pass(59_999);
+      const held = async () =>
+        Promise.all(
+          [plain, pinging, puller].map((worker) => used.redis.scard(`${rig.prefix}held:${worker}`)),
+        );
+      await expect(held()).resolves.toEqual([1, 1, 1]);
+      await rig.pass(1);
+      await expect(held()).resolves.toEqual([1, 0, 0]);
+    });
+
+    it('come back with the next thing they say', async () => {
+      const worker = await rig.worker();
+      await ping(worker);
+      await rig.pass(60_000);
+      const id = await rig.enqueue();
+      await expect(ping(worker)).resolves.toBe(true);
+      await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker });
+    });
+
+    it('are forgotten after an hour', async () => {
+      const puller = await rig.puller();
+      await rig.pass(60_000);
+      await rig.pass(3_600_000 - 1);
+      await expect(used.redis.exists(`${rig.prefix}worker:${puller}`)).resolves.toBe(1);
+      await rig.pass(1);
+      await expect(ping(puller)).resolves.toBe(false);
+    });
+  });
+
+  it('get the jobs back that a master had when it died in the middle of a push', async () => {
+    const id = await rig.enqueue({ maxRetry: 0 });
+    const worker = await rig.worker();
+    await rig.handOutOne();
+    await rig.pass(9999);
+    await expect(rig.handOut()).resolves.toEqual([]);
+    await rig.pass(1);
+    await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker, attempt: 2 });
+  });
+
+  it('that went away while they pulled leave the job as it was', async () => {
+    const id = await rig.enqueue();
+    const puller = await rig.puller();
+    const pulled = await rig.run(operations.pull(puller));
+    if (pulled.status !== 'job') throw new Error('Expected a job.');
+    await rig.answer(pulled.job, 'undelivered');
+    await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
+    await expect(rig.run(operations.pull(puller))).resolves.toMatchObject({ status: 'job', job: { id } });
+  });
+});

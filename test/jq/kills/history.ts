@@ -1,0 +1,56 @@
+/** What pushers and workers have seen with their own eyes. */
+export type Event =
+  | { readonly type: 'registered'; readonly worker: string }
+  | { readonly type: 'accepted'; readonly key: string; readonly job: string }
+  | ({ readonly type: 'begun' } & Run)
+  | ({ readonly type: 'reported'; readonly status: number } & Run)
+  | { readonly type: 'ended'; readonly job: string; readonly status: string; readonly result: unknown };
+
+export interface Run {
+  readonly job: string;
+  readonly attempt: number;
+  readonly worker: string;
+  /** Of this run alone: the result that it reports. */
+  readonly nonce: string;
+}
+
+const TAKEN = 204;
+
+/** What is wrong with a history: nothing, if no job was lost, made twice, or ended with two results. */
+export function faultsOf(history: readonly Event[]): string[] {
+  const jobs = new Map<string, string>();
+  const faults: string[] = [];
+  for (const event of history) {
+    if (event.type !== 'accepted') continue;
+    const known = jobs.get(event.key);
+    if (known !== undefined && known !== event.job)
+      faults.push(`${event.key}: two jobs, ${known} and ${event.job}`);
+    jobs.set(event.key, event.job);
+  }
+  for (const job of new Set(jobs.values())) faults.push(...faultsOfJob(job, history));
+  const accepted = new Set(jobs.values());
+  const strangers = history.filter((event) => event.type === 'begun' && !accepted.has(event.job));
+  for (const event of strangers) faults.push(`${'job' in event ? event.job : ''}: nobody was told of it`);
+  return faults;
+}
+
+function faultsOfJob(job: string, history: readonly Event[]): string[] {
+  const begun = new Set<string>();
+  const taken = new Set<string>();
+  const results = new Set<unknown>();
+  for (const event of history) {
+    if (!('job' in event) || event.job !== job) continue;
+    if (event.type === 'begun') begun.add(event.nonce);
+    if (event.type === 'reported' && event.status === TAKEN) taken.add(event.nonce);
+    if (event.type === 'ended' && event.status === 'done') results.add(event.result);
+  }
+  const faults: string[] = [];
+  if (results.size === 0) faults.push(`${job}: lost`);
+  if (results.size > 1) faults.push(`${job}: ${results.size} results`);
+  if (taken.size > 1) faults.push(`${job}: accepted of ${taken.size} runs`);
+  for (const result of results) {
+    if (typeof result !== 'string' || !begun.has(result)) faults.push(`${job}: a result of no run`);
+    else if (taken.size > 0 && !taken.has(result)) faults.push(`${job}: the accepted result was replaced`);
+  }
+  return faults;
+}

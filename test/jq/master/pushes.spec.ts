@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '../../support/until.js';
+import { freePort } from '../../support/free-port.js';
+import { restOf } from '../../../lib/jq/wire/retry-after.js';
+import { vector } from '../message-pack/vectors.js';
+import { accept, plainWorker, status, stopPlainWorkersAfterEach } from './plain-worker.js';
+import { useMaster } from './use-master.js';
+
+describe('pushes to workers', () => {
+  const master = useMaster({ pushTimeout: 500, suspect: 50, suspectCap: 200 });
+  stopPlainWorkersAfterEach();
+  beforeEach(() => master.redis.redis.flushall());
+
+  const statusOf = async (id: string) => ((await master.job(id)).body as { status: string }).status;
+  const untilStatus = (id: string, wanted: string) => until(async () => (await statusOf(id)) === wanted);
+
+  it('are POSTs of the contract, to the path below the url, whose slash at the end is ignored', async () => {
+    const worker = await plainWorker();
+    const worker_id = await master.register({ url: `${worker.url}/jobs/` });
+    const { body } = await master.call('POST', '/job', { body: vector('POST /job all') });
+    const { job_id } = body as { job_id: string };
+    await untilStatus(job_id, 'running');
+    const [push] = worker.pushes;
+    expect(push).toMatchObject({
+      path: '/jobs/worker-job',
+      id: job_id,
+      job_id,
+      name: 'mail',
+      timeout: 30,
+      attempt: 1,
+    });
+    expect(push?.headers['content-type']).toBe('application/msgpack');
+    expect(push?.bytes.includes(Buffer.from('a8617267756d656e7481a2746fa3614062', 'hex'))).toBe(true);
+    await expect(master.job(job_id)).resolves.toMatchObject({ body: { worker_id } });
+  });
+
+  it.each([
+    ['a worker that answers 404', 404],
+    ['one that answers 500', 500],
+    ['one that redirects', 302],
+    ['one that is busy', 503],
+  ])('go on to another after %s', async (_, code) => {
+    const [bad, good] = [
+      await plainWorker(status(code, { location: 'http://127.0.0.1:1/' })),
+      await plainWorker(),
+    ];
+    await master.register({ url: bad.url });
+    const id = await master.enqueue();
+    await until(() => bad.pushes.length > 0);
+    await expect(statusOf(id)).resolves.toBe('queued');
+    await master.register({ url: good.url });
+    await untilStatus(id, 'running');
+    expect(good.pushes).toMatchObject([{ id }]);
+  });
+
+  it('go on to another after a worker that is not there', async () => {
+    const good = await plainWorker();
+    await master.register({ url: `http://127.0.0.1:${await freePort()}` });
+    const id = await master.enqueue();
+    await master.register({ url: good.url });
+    await untilStatus(id, 'running');
+    await expect(master.job(id)).resolves.toMatchObject({ body: { retry_count: 0 } });
+  });
+
+  it('go on to another after a worker that says nothing, and others are not kept waiting', async () => {
+    const [silent, good] = [await plainWorker(() => undefined), await plainWorker()];
+    await master.register({ url: silent.url, max_jobs: 10 });
+    const ids = [];
+    for (let i = 0; i < 10; i++) ids.push(await master.enqueue());
+    await until(() => silent.pushes.length === 10);
+    await master.register({ url: good.url, max_jobs: 100 });
+    const quick = await master.enqueue();
+    await untilStatus(quick, 'running');
+    await until(() => good.pushes.length === 11);
+    expect(new Set(good.pushes.map(({ id }) => id))).toEqual(new Set([...ids, quick]));
+  });
+
+  it('honour Retry-After', async () => {
+    const worker = await plainWorker(status(429, { 'retry-after': '1' }));
+    await master.register({ url: worker.url });
+    const id = await master.enqueue();
+    await until(() => worker.pushes.length > 0);
+    const refused = performance.now();
+    worker.answer = accept;
+    await untilStatus(id, 'running');
+    expect(performance.now() - refused).toBeGreaterThan(900);
+    expect(worker.pushes).toHaveLength(2);
+  });
+
+  it('end a job for good that a worker refuses with 400', async () => {
+    const worker = await plainWorker(status(400));
+    await master.register({ url: worker.url });
+    const id = await master.enqueue();
+    await untilStatus(id, 'error');
+    expect(worker.pushes).toHaveLength(1);
+  });
+
+  it('never exceed max_jobs, and follow each report at once', async () => {
+    let [running, most] = [0, 0];
+    const worker = await plainWorker((push, response) => {
+      running += 1;
+      most = Math.max(most, running);
+      accept(push, response);
+      setImmediate(() => {
+        running -= 1;
+        void master.post('/done', { job_id: push.id, type: 'success' }, { worker: worker_id });
+      });
+    });
+    const worker_id = await master.register({ url: worker.url, max_jobs: 3 });
+    const ids = await Promise.all(Array.from({ length: 100 }, () => master.enqueue()));
+    for (const id of ids) {
+      await expect(master.call('GET', `/job/${id}/polling?timeout=60`)).resolves.toMatchObject({
+        status: 200,
+      });
+    }
+    expect(most).toBeLessThanOrEqual(3);
+    expect(worker.pushes).toHaveLength(100);
+  });
+
+  it('come again after a failure, with the next attempt', async () => {
+    const quick = await master.another({ backoff: 10 });
+    const worker = await plainWorker((push, response) => {
+      accept(push, response);
+      const failure = { type: 'failure', reason: 'other', should_retry: true, message: 'again' };
+      const report = push.attempt < 3 ? failure : { type: 'success', result: push.attempt };
+      void quick.post('/done', { job_id: push.id, attempt: push.attempt, ...report }, { worker: worker_id });
+    });
+    const worker_id = await quick.register({ url: worker.url });
+    const id = await quick.enqueue({ keep_result: true });
+    await expect(quick.call('GET', `/job/${id}/polling?timeout=60`)).resolves.toMatchObject({
+      body: { status: 'done', result: 3, retry_count: 2 },
+    });
+  });
+
+  it('end before a master has closed, and the rest is for other masters', async () => {
+    const closing = await master.another({ prefix: '{closing}:' });
+    const worker = await plainWorker((push, response) => setTimeout(() => accept(push, response), 100));
+    await closing.register({ url: worker.url });
+    const id = await closing.enqueue();
+    await until(() => worker.pushes.length > 0);
+    await closing.master.close();
+    const other = await master.another({ prefix: '{closing}:' });
+    await expect(other.job(id)).resolves.toMatchObject({ body: { status: 'running' } });
+    await expect(closing.job(id)).rejects.toThrow();
+  });
+});
+
+describe('restOf', () => {
+  const NOW = Date.parse('2026-01-01T00:00:00Z');
+  it.each([
+    [undefined, 1000],
+    ['3', 3000],
+    ['0', 0],
+    ['Thu, 01 Jan 2026 00:00:07 GMT', 7000],
+    ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+    ['999999999', 300_000],
+    ['soon', 1000],
+  ])('reads %j as %d ms', (header, ms) => {
+    expect(restOf(header, NOW)).toBe(ms);
+  });
+});

@@ -1,0 +1,35 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/free-port.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { SampleProcess, stopSamples } from './sample-process.js';
+
+const SAID = `sent to ada@example.com, attempt 1
+sent to flaky@example.com, attempt 2
+failed for good: nobody is no address
+`;
+
+afterEach(stopSamples);
+
+describe('sample/04-jq', () => {
+  const redis = useRedis();
+  const start = (role: string[], port: number) =>
+    new SampleProcess(['04-jq', ...role], { REDIS_URL: redis.url, PORT: String(port) });
+
+  it('pushes and works in one process, and ends', async () => {
+    const sample = start([], await freePort());
+    await expect(sample.result()).resolves.toEqual({ code: 0, output: SAID, errors: '' });
+    await expect(redis.redis.zcard('{jq}:workers')).resolves.toBe(0);
+  });
+
+  it('does so in a process each, whichever comes first; each ends when it is told', async () => {
+    const port = await freePort();
+    const pusher = start(['pusher'], port);
+    const worker = start(['worker'], port);
+    const master = start(['master'], port);
+    await expect(pusher.result()).resolves.toEqual({ code: 0, output: SAID, errors: '' });
+    await worker.stop();
+    await until(async () => (await redis.redis.zcard('{jq}:workers')) === 0);
+    await master.stop();
+  });
+});
