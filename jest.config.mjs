@@ -21,4 +21,6 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   testTimeout: 30_000,
+  // Most suites wait for servers and leases more than they compute: on two cores Jest would run one at a time.
+  maxWorkers: '100%',
 };
