@@ -23,4 +23,6 @@ export default {
   testTimeout: 30_000,
   // Most suites wait for servers and leases more than they compute: on two cores Jest would run one at a time.
   maxWorkers: '100%',
+  // Modules of suites that are over stay in memory, and the larger a process, the longer it takes to start another.
+  workerIdleMemoryLimit: '600MB',
 };
