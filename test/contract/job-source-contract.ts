@@ -161,7 +161,9 @@ export function jobSourceContract(
           await submitted;
           await keep(await claiming);
         }
-        while (seen.size < 20) await keep([await claimOne(source, fn)]);
+        // Both slots of the last round may have been filled: what comes may be two.
+        for (let patience = 0; seen.size < 20 && patience < 20; patience++)
+          await keep(await claimUpTo(source, fn, 2));
         expect(seen.size).toBe(20);
       });
 

@@ -9,6 +9,8 @@ const SHORT_MS = 200;
 /** For what a busy machine may delay by more than that, where it matters. */
 const MODERATE_MS = 1000;
 const RENEWED_MS = 800;
+/** For whom nothing is to be lost: who has just connected takes over nothing for a quarter of it. */
+const HELD_MS = 6000;
 
 /** The part of the contract that holds for sources whose claims expire. */
 export function leaseContract(
@@ -23,7 +25,7 @@ export function leaseContract(
     const loser = await open(fn, SHORT_MS);
     const id = await rigOf().submit(fn, 'a');
     const lost = await claimOne(loser, fn);
-    const holder = await open(fn);
+    const holder = await open(fn, HELD_MS);
     const held = await claimOne(holder, fn);
     return { id, loser, lost, holder, held };
   }
@@ -34,7 +36,7 @@ export function leaseContract(
       const loser = await open(fn, SHORT_MS);
       for (const input of ['a', 'b']) await rigOf().submit(fn, input);
       const lost = await claimOne(loser, fn);
-      const other = await open(fn);
+      const other = await open(fn, HELD_MS);
       await until(() => loser.renew([lost]).then((gone) => gone.length === 0));
       const abort = new AbortController();
       const order: string[] = [];
