@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 /** Debian's Python: the one that has the redis module. */
 const PYTHON = '/usr/bin/python3';
 
-const LINE_TIMEOUT_MS = 10_000;
+const LINE_TIMEOUT_MS = 20_000;
 
 /** One line of an actor's output, by its keys; see the head of client.py and worker.py. */
 export interface ActorLine {

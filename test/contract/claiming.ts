@@ -1,13 +1,13 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 
-/** Up to `slots` jobs of one function; none after ten seconds. */
+/** Up to `slots` jobs of one function; none after twenty seconds. */
 export function claimUpTo(source: JobSource, fn: string, slots: number): Promise<readonly Claim[]> {
   return source.claim(new Map([[fn, slots]]), AbortSignal.timeout(PATIENCE_MS));
 }
 
-/** @throws when none came within ten seconds */
+/** @throws when none came within twenty seconds */
 export async function claimOne(source: JobSource, fn: string): Promise<Claim> {
   const [claim] = await claimUpTo(source, fn, 1);
   if (!claim) throw new Error(`No job of "${fn}" was claimed within ${PATIENCE_MS} ms`);

@@ -8,7 +8,7 @@ import { runWorker } from '../support/run-worker.js';
 import { until } from '../support/until.js';
 import type { ClientRig } from './rig.js';
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 
 /** The part of the client's contract that is about `events`, `progress` and `watch`. */
 export function observableContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {

@@ -11,7 +11,7 @@ import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';
 import { RedisServer } from '../support/redis-server.js';
 
 const LEASE_MS = 30_000;
-const TIMEOUT_MS = 5000;
+const TIMEOUT_MS = 15_000;
 
 /** Sources and clients of ours on a server or cluster, which `close` ends together. */
 export class RedisActors {

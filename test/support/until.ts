@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const POLL_MS = 5;
 
 export interface UntilOptions {
-  /** In milliseconds. @default 10_000 */
+  /** In milliseconds. @default 20_000 */
   timeout?: number;
   /** What was waited for; the error begins with it. */
   message?: string;
@@ -13,7 +13,7 @@ export interface UntilOptions {
 /** Looks every few milliseconds until the condition holds, and returns what it gave. Its errors pass through. */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { timeout = 10_000, message = 'The condition did not come true' }: UntilOptions = {},
+  { timeout = 20_000, message = 'The condition did not come true' }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
   const deadline = performance.now() + timeout;
   for (;;) {
