@@ -19,8 +19,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Debian keeps mariadbd in a folder that is on nobody's PATH but root's. */
 const searchPath = [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delimiter);
 
+/** What the tests start, as in test/support/redis-server.ts. */
+const REDIS = process.env.REDIS_SERVER ?? 'redis-server';
+
 const SERVER_NEEDS = [
-  { name: 'redis-server', check: ['redis-server', '--version'], packages: ['redis-server'] },
+  { name: REDIS, check: [REDIS, '--version'], packages: ['redis-server'] },
   { name: 'mariadbd', check: ['mariadbd', '--version'], packages: ['mariadb-server'] },
   {
     name: 'postgres',

@@ -1,9 +1,41 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import { ConfigurationError, messageOf } from '../job/errors.js';
-import type { JqMasterOptions } from '../jq/index.js';
+import type { EngineOptions, JqMasterOptions } from '../jq/index.js';
+import { packageVersion } from './version.js';
 
-interface Flags {
+/** What masters on one Redis should agree on, and what it is where nobody says. */
+const COUNTS = {
+  maxPushes: 'pushes to one worker without an answer, 64',
+  lostAfter: 'failed pushes and timed-out jobs in a row that make a worker lost, 3',
+  maxLosses: 'how often a job goes back because its worker was lost, 3',
+  maxQueued: 'how many jobs may wait, 1000000',
+  maxWorkers: 'how many workers there may be, 10000',
+  maxConstraints: 'how many constraints there may be, 1000',
+} as const satisfies Partial<Record<keyof EngineOptions, string>>;
+
+type Count = keyof typeof COUNTS;
+
+/** The rest of it, as `30s` or `5m`. */
+const TIMES = {
+  backoff: 'first wait before a retry, 1s; doubles with each failure',
+  backoffCap: 'longest wait before a retry, 5m',
+  grace: "how long after a job's timeout its report is waited for, 2s",
+  pushTimeout: 'how long a push may take, 5s',
+  suspect: 'how long a worker gets nothing after a push failed, 1s; doubles each time',
+  suspectCap: 'longest such rest, 60s',
+  silence: 'silence that makes a worker lost, 60s',
+  forgetWorker: 'how long a lost worker is remembered, 1h',
+  forgetLack: "how long a worker's 404 for a name is remembered, 60s",
+  unreadResult: 'how long a kept result stays unread, 1h',
+  readResult: 'how long it stays after it was read, 30s',
+  tombstone: 'how long a job that has ended is remembered, 25h',
+  forgetKey: 'how long an Idempotency-Key is remembered, 24h',
+} as const satisfies Record<Exclude<keyof EngineOptions, Count>, string>;
+
+type Time = keyof typeof TIMES;
+
+interface Flags extends Partial<Record<Time, string>>, Partial<Record<Count, number>> {
   readonly redis: string;
   readonly prefix?: string;
   readonly host: string;
@@ -22,12 +54,12 @@ interface Flags {
   readonly callbackKey?: Buffer;
   readonly maxBodyBytes?: number;
   readonly maxDepth?: number;
-  readonly maxQueued?: number;
   readonly docs: boolean;
   readonly metrics: boolean;
 }
 
 const PROGRAM = new Command('jq-master')
+  .version(packageVersion())
   .description('The JQ master: takes jobs over HTTP, keeps them in Redis, and hands them to workers.')
   .addOption(option('--redis <url>', 'where all state is kept').default('redis://127.0.0.1:6379'))
   .addOption(option('--prefix <text>', 'what all keys in Redis begin with'))
@@ -51,15 +83,21 @@ const PROGRAM = new Command('jq-master')
   .addOption(file('--callback-key <file>', 'its key'))
   .addOption(option('--max-body-bytes <number>', 'longest body').argParser(whole))
   .addOption(option('--max-depth <number>', 'deepest nesting of a body').argParser(whole))
-  .addOption(option('--max-queued <number>', 'how many jobs may wait').argParser(whole))
   .addOption(new Option('--no-docs', 'no page at /docs (env: JQ_DOCS=off)'))
   .addOption(new Option('--no-metrics', 'no /metrics (env: JQ_METRICS=off)'));
 
+for (const [name, text] of Object.entries(TIMES)) PROGRAM.addOption(option(`--${dashed(name)} <time>`, text));
+for (const [name, text] of Object.entries(COUNTS)) {
+  PROGRAM.addOption(option(`--${dashed(name)} <number>`, text).argParser(whole));
+}
+
+/** Their names, without the dashes. */
+export const FLAGS: readonly string[] = PROGRAM.options.map(({ long = '' }) => long.slice(2));
+
 /** What the command line and the environment say. Ends the process when they can't be read. @throws ConfigurationError */
-export function optionsFromFlags(): JqMasterOptions {
-  const flags = PROGRAM.parse().opts<Flags>();
-  const { redis, prefix, host, port, maxBodyBytes, maxDepth, maxQueued, callbackAllow, callbackSecret } =
-    flags;
+export function optionsFromFlags(args: readonly string[] = process.argv.slice(2)): JqMasterOptions {
+  const flags = PROGRAM.parse(args, { from: 'user' }).opts<Flags>();
+  const { redis, prefix, host, port, maxBodyBytes, maxDepth, callbackAllow, callbackSecret } = flags;
   return {
     connection: redis,
     host,
@@ -81,10 +119,17 @@ export function optionsFromFlags(): JqMasterOptions {
     },
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
     ...(maxDepth === undefined ? {} : { maxDepth }),
-    ...(maxQueued === undefined ? {} : { maxQueued }),
+    ...engineOptionsOf(flags),
     ...(flags.docs && process.env['JQ_DOCS'] !== 'off' ? {} : { docs: false }),
     ...(flags.metrics && process.env['JQ_METRICS'] !== 'off' ? {} : { metrics: false }),
   };
+}
+
+function engineOptionsOf(flags: Flags): EngineOptions {
+  const names = [...Object.keys(TIMES), ...Object.keys(COUNTS)] as (Time | Count)[];
+  return Object.fromEntries(
+    names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])),
+  );
 }
 
 function tlsOf({ tlsCert: cert, tlsKey: key, tlsClientCa: clientCa }: Flags): Pick<JqMasterOptions, 'tls'> {
@@ -97,6 +142,10 @@ function tlsOf({ tlsCert: cert, tlsKey: key, tlsClientCa: clientCa }: Flags): Pi
 function option(flags: string, description: string): Option {
   const made = new Option(flags, description);
   return made.env(`JQ_${made.name().toUpperCase().replaceAll('-', '_')}`);
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function tokens(role: string, may: string): Option {

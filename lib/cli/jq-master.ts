@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import type { LoggerService } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
-import { startJqMaster } from '../jq/index.js';
+import { startJqMaster } from '../jq/nest/start-jq-master.js';
 import { optionsFromFlags } from './jq-master.flags.js';
 
 /** stdout holds one line; problems go to stderr. */

@@ -1,6 +1,6 @@
 import { GearMonkeyError } from '../job/errors.js';
 
-/** A request that its receiver refuses. The message is the protocol's `error`, as it goes over the wire. */
+/** A request that its receiver refuses, here or at the other end. The message is the protocol's `error`, as it goes over the wire. */
 export class RequestError extends GearMonkeyError {
   readonly code = 'REQUEST_REFUSED';
 }

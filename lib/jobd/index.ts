@@ -1,5 +1,4 @@
 export { RequestError, PeerLostError } from './errors.js';
-export { RefusedRequestError } from './daemon/errors.js';
 export { DatabaseError, DatabaseSetupError } from './storage/errors.js';
 export type { DatabaseLocation, FileLocation, ServerLocation } from './storage/database-location.js';
 export type { OrphanPolicy } from './storage/daemon-registry.js';
@@ -10,7 +9,13 @@ export type { JobResult } from './launcher/job-result.js';
 export type { LauncherOptions } from './launcher/launcher.js';
 export { JobdDaemon } from './daemon/jobd-daemon.js';
 export type { DaemonOptions, TargetOptions } from './daemon/daemon-options.js';
-export type { DaemonOperations, DaemonStatus, ManualResults, TargetStatus } from './daemon/operations.js';
+export type {
+  DaemonOperations,
+  DaemonStatus,
+  JobRun,
+  ManualResults,
+  TargetStatus,
+} from './daemon/operations.js';
 export { JobdWorker, type JobdWorkerOptions, type MasterAddress } from './worker/jobd-worker.js';
 export { JobdMaster, type JobdMasterOptions } from './master/jobd-master.js';
 export type { JobAddress } from './master/manual-jobs.js';

@@ -1,6 +1,6 @@
 import type { JobdLog } from './log.js';
 
-/** From everything to hardly anything; `trace` lets through what `debug` does. */
+/** From everything to hardly anything; `trace`, which the original's files may say, is another name for `debug`. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];

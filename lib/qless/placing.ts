@@ -8,10 +8,11 @@ export interface PutOptions {
   delay?: number;
   /** Higher runs first. @default 0 */
   priority?: number;
+  /** 1,000 at most. */
   tags?: readonly string[];
   /** How often it may be begun again after the first time. @default 5 */
   retries?: number;
-  /** Jids of jobs that must be complete before. */
+  /** Jids of jobs that must be complete before, 5,000 at most. */
   depends?: readonly string[];
 }
 
@@ -25,6 +26,7 @@ export interface RecurOptions {
   offset?: number;
   /** @default 0 */
   priority?: number;
+  /** 1,000 at most. */
   tags?: readonly string[];
   /** @default 0 */
   retries?: number;

@@ -1,7 +1,10 @@
-import type { QlessCalls } from './calls.js';
+import { chunksOf, type QlessCalls } from './calls.js';
 import { dataText, optionArguments, type PutOptions } from './placing.js';
 import type { JobRecord, JobState } from './replies.js';
 import * as scripts from './scripts.js';
+
+/** Ids of one call: each is work that nobody else's call comes between. */
+const JIDS_A_CALL = 1000;
 
 export interface CompleteOptions {
   /** What the job's data is from now on. @default as it was */
@@ -10,7 +13,7 @@ export interface CompleteOptions {
   next?: string;
   /** Seconds until it may go on. Only with `next`. */
   delay?: number;
-  /** Jids that must be complete before it goes on. Only with `next`. */
+  /** Jids that must be complete before it goes on, 5,000 at most. Only with `next`. */
   depends?: readonly string[];
 }
 
@@ -137,10 +140,11 @@ export class QlessJob {
 
   /** @throws QlessStateError unless it depends on others already */
   async dependOn(...jids: string[]): Promise<void> {
-    await this.calls.ask(scripts.depends, this.jid, 'on', jids);
+    for (const part of chunksOf(jids, JIDS_A_CALL))
+      await this.calls.ask(scripts.depends, this.jid, 'on', part);
   }
 
-  /** Without arguments it depends on nothing any more. @throws QlessStateError unless it depends on others */
+  /** Without arguments it depends on nothing any more; 5,000 jids at most. @throws QlessStateError unless it depends on others */
   async undepend(...jids: string[]): Promise<void> {
     await this.calls.tell(scripts.depends, this.jid, 'off', jids.length === 0 ? ['all'] : jids);
   }

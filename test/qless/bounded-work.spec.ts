@@ -1,9 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MOST_COMMANDS, commandsDuring } from './commands-during.js';
-import { jidsOf, useQless } from './qless-rig.js';
+import { jidsOf, snapshot, useQless } from './qless-rig.js';
 
 /** Makes states that would take many calls to reach: ARGV[1] times the commands of the body, with `i`. */
 const times = (body: string) => `for i = 1, tonumber(ARGV[1]) do ${body} end`;
+
+type Call = [command: string, ...args: (string | number)[]];
 
 describe('one call', () => {
   const qless = useQless();
@@ -36,7 +38,7 @@ describe('one call', () => {
     }
     await expect(qless.redis.keys('ql:j:old*')).resolves.toEqual([]);
     await expect(qless.redis.exists('ql:tags', 'ql:t:t')).resolves.toBe(0);
-  });
+  }, 120_000);
 
   describe('unlocks a part of 20,000 jobs that depend on one:', () => {
     const setUp = async () => {
@@ -170,23 +172,100 @@ describe('one call', () => {
     await expect(qless.json('stats', 0, 'q', 0)).resolves.toMatchObject({ failed: 100, failures: 300 });
   });
 
-  it('takes 9,000 ids in any command that takes many', async () => {
-    const ids = Array.from({ length: 9000 }, (_, i) => `j${i}`);
-    await qless.put('jid', 'depends', JSON.stringify(ids));
-    await expect(qless.q('multiget', 0, ...ids)).resolves.toBe('{}');
+  const ids = Array.from({ length: 9000 }, (_, i) => `j${i}`);
+
+  it('takes 9,000 ids in a command that does little for each', async () => {
     await expect(qless.q('worker.deregister', 0, ...ids)).resolves.toBeNull();
     await expect(qless.q('queue.forget', 0, ...ids)).resolves.toBeNull();
     await expect(qless.q('pause', 0, ...ids)).resolves.toBeNull();
     await expect(qless.q('unpause', 0, ...ids)).resolves.toBeNull();
-    await expect(qless.json('tag', 0, 'add', 'jid', ...ids)).resolves.toHaveLength(9000);
-    await expect(qless.json('tag', 0, 'remove', 'jid', ...ids)).resolves.toEqual({});
     await expect(qless.q('cancel', 0, ...ids)).resolves.toHaveLength(9000);
-    await qless.put('a');
-    await qless.put('b', 'depends', '["a"]');
-    await expect(qless.q('depends', 0, 'b', 'on', ...ids)).resolves.toBe(1);
-    await expect(qless.q('depends', 0, 'b', 'off', ...ids)).resolves.toBe(1);
-    await qless.q('recur', 0, 'q', 'r', 'k', '{}', 'interval', 1, 0);
-    await expect(qless.json('recur.tag', 0, 'r', ...ids)).resolves.toHaveLength(9000);
-    await expect(qless.json('recur.untag', 0, 'r', ...ids)).resolves.toEqual({});
+  });
+
+  describe('for each of 5,000 other jobs makes one command:', () => {
+    const others = ids.slice(0, 5000);
+    beforeEach(() =>
+      qless.redis.eval(
+        times(`redis.call('HSET', 'ql:j:j' .. (i - 1), 'jid', 'j' .. (i - 1), 'state', 'waiting')`),
+        0,
+        others.length,
+      ),
+    );
+    const dependenciesOf = (jid: string) => qless.redis.scard(`ql:j:${jid}-dependencies`);
+    const ONE_EACH = others.length + 100;
+
+    it('put', async () => {
+      const put = () => qless.put('jid', 'depends', JSON.stringify(others));
+      expect(await commandsOf(put)).toBeLessThan(ONE_EACH);
+      await expect(dependenciesOf('jid')).resolves.toBe(5000);
+    });
+
+    it('complete with next', async () => {
+      await qless.put('jid');
+      await qless.pop(0);
+      const next = ['next', 'n', 'depends', JSON.stringify(others)];
+      expect(await commandsOf(() => qless.q('complete', 1, 'jid', 'w', 'q', '{}', ...next))).toBeLessThan(
+        ONE_EACH,
+      );
+      await expect(dependenciesOf('jid')).resolves.toBe(5000);
+    });
+
+    it('depends on and off', async () => {
+      await qless.put('a');
+      await qless.put('jid', 'depends', '["a"]');
+      expect(await commandsOf(() => qless.q('depends', 0, 'jid', 'on', ...others))).toBeLessThan(ONE_EACH);
+      await expect(dependenciesOf('jid')).resolves.toBe(5001);
+      expect(await commandsOf(() => qless.q('depends', 0, 'jid', 'off', ...others))).toBeLessThan(ONE_EACH);
+      await expect(dependenciesOf('jid')).resolves.toBe(1);
+    });
+  });
+
+  describe('that would be too long', () => {
+    const text = JSON.stringify(ids);
+    const put = (option: string): Call => ['put', 0, 'p', 'q', 'there', 'k', '{}', 0, option, text];
+    it.each([
+      ['multiget', () => ['multiget', 0, ...ids], 'MultiGet(): At most 1000 jids a call, got 9000'],
+      ['put with tags', () => put('tags'), 'Put(): At most 1000 tags, got 9000'],
+      ['put with depends', () => put('depends'), 'Put(): At most 5000 dependencies a call, got 9000'],
+      [
+        'complete',
+        () => ['complete', 0, 'there', 'w', 'q', '{}', 'next', 'q', 'depends', text],
+        'Complete(): At most 5000 dependencies a call, got 9000',
+      ],
+      ['depends on', () => ['depends', 0, 'there', 'on', ...ids], 'Depends(): At most 5000 jids a call'],
+      ['depends off', () => ['depends', 0, 'there', 'off', ...ids], 'Depends(): At most 5000 jids a call'],
+      ['tag add', () => ['tag', 0, 'add', 'there', ...ids], 'Tag(): At most 1000 tags, got 9000'],
+      ['tag remove', () => ['tag', 0, 'remove', 'there', ...ids], 'Tag(): At most 1000 tags, got 9000'],
+      [
+        'recur',
+        () => ['recur', 0, 'q', 'r', 'k', '{}', 'interval', 1, 0, 'tags', text],
+        'Recur(): At most 1000 tags, got 9000',
+      ],
+    ] satisfies [string, () => Call, string][])(
+      '%s refuses it, writing nothing',
+      async (_, args, message) => {
+        await qless.put('there');
+        await qless.pop(0);
+        const before = await snapshot(qless.redis);
+        const [command, now = 0, ...rest] = args();
+        await expect(qless.q(command, now, ...rest)).rejects.toThrow(message);
+        expect(await snapshot(qless.redis)).toEqual(before);
+      },
+    );
+
+    it('refuses more than 1,000 tags of a job that has some, and of a recurring one', async () => {
+      await qless.put('jid', 'tags', '["t"]');
+      await qless.q('recur', 0, 'q', 'r', 'k', '{}', 'interval', 1, 0, 'tags', '["t"]');
+      const thousand = ids.slice(0, 1000);
+      for (const [command, ...args] of [
+        ['tag', 'add', 'jid'],
+        ['recur.tag', 'r'],
+      ] as const) {
+        const tag = (tags: readonly string[]) => qless.q(command, 0, ...args, ...tags);
+        await expect(tag(thousand)).rejects.toThrow('Tag(): At most 1000 tags, got 1001');
+        expect(JSON.parse(String(await tag(thousand.slice(1))))).toHaveLength(1000);
+      }
+      await expect(qless.redis.zcard('ql:tags')).resolves.toBe(1000);
+    });
   });
 });

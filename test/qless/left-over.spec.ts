@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sourceScript } from '../../lib/qless/assemble.js';
+import { chunksOf } from '../../lib/qless/calls.js';
 import { MOST_COMMANDS, commandsDuring } from './commands-during.js';
 import { jidsOf, useQless } from './qless-rig.js';
 
@@ -32,6 +33,12 @@ describe('what a call with very many jids leaves over', () => {
     }
   };
 
+  /** Those of the jids for which there is a job, as calls with as many jids as they may have say. */
+  const found = async (now: number, among: readonly string[]) => {
+    const parts = chunksOf(among, 1000).map((part) => qless.json('multiget', now, ...part));
+    return (await Promise.all(parts)).flatMap(jidsOf);
+  };
+
   describe('of cancel', () => {
     it('is done by the calls that come after it, each a part', async () => {
       await putMany('tags', '["t"]');
@@ -55,7 +62,7 @@ describe('what a call with very many jids leaves over', () => {
       await putMany();
       await qless.q('cancel', 1, ...jids);
       await expect(qless.q('get', 2, await pending('cancelling'))).resolves.toBeNull();
-      await expect(qless.json('multiget', 2, ...jids)).resolves.toEqual({});
+      await expect(found(2, jids)).resolves.toEqual([]);
       await qless.q(
         'put',
         2,
@@ -82,11 +89,9 @@ describe('what a call with very many jids leaves over', () => {
       await qless.q('put', 2, 'p', 'n', again, 'k', '{}', 0);
       await qless.q('recur', 2, 'n', 'r', 'k', '{}', 'interval', 60, 0);
       expect(jidsOf(await qless.json('pop', 62, 'n', 'w', 5)).toSorted()).toEqual([again, 'r-1', 'r-2']);
-      expect(jidsOf(await qless.json('multiget', 62, ...jids)).toSorted()).toEqual(
-        [again, ...done].toSorted(),
-      );
+      expect((await found(62, jids)).toSorted()).toEqual([again, ...done].toSorted());
       await finishAll('cancelling');
-      expect(jidsOf(await qless.json('multiget', 62, 'r-1', 'r-2', ...jids))).toHaveLength(done.length + 3);
+      await expect(found(62, ['r-1', 'r-2', ...jids])).resolves.toHaveLength(done.length + 3);
     });
 
     it('lets others go that one of them depended on', async () => {

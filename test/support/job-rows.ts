@@ -48,6 +48,9 @@ export interface SqlServer {
   stop(): Promise<void>;
 }
 
+/** Each look reads the whole table, on the cores that the jobs need. */
+const LOOK_MS = 20;
+
 /** A table of jobs that no other test uses, and a folder with the scripts that its jobs run. */
 export class JobRows {
   private constructor(
@@ -171,7 +174,8 @@ export class JobRows {
       last = rows.map((row) => row.status).join();
       return rows.length === ids.length && rows.every((row) => row.status === status);
     };
-    await until(reached, { timeout, message: `Not all rows became ${status}` }).catch((error: Error) => {
+    const options = { timeout, interval: LOOK_MS, message: `Not all rows became ${status}` };
+    await until(reached, options).catch((error: Error) => {
       throw new Error(`${error.message}: ${last}`);
     });
   }

@@ -1,6 +1,7 @@
 /** A daemon as it was built, in a process of its own: its options as JSON, `targets` as pairs; `poll` on stdin; SIGTERM drains it. */
 import { createInterface } from 'node:readline';
-import { JobdDaemon } from '../../dist/jobd/index.js';
+// As the program does, without what is for Nest: it starts sooner, and its jobs do.
+import { JobdDaemon } from '../../dist/jobd/daemon/jobd-daemon.js';
 
 const { targets, ...options } = JSON.parse(process.argv[2] ?? '{}');
 const say = (event, details = {}) => console.log(JSON.stringify({ event, ...details }));

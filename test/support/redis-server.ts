@@ -7,6 +7,8 @@ import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 import { until } from './until.js';
 
+/** What is started: any server that takes redis-server's arguments, such as `valkey-server`. */
+const PROGRAM = process.env['REDIS_SERVER'] ?? 'redis-server';
 const START_ATTEMPTS = 3;
 const LOG_CHARACTERS = 4_000;
 
@@ -92,7 +94,7 @@ export class RedisServer {
   private async launch(): Promise<void> {
     const own = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory];
     const role = this.sentinel ? [await this.emptyFile(), '--sentinel', ...own] : [...own, '--save', ''];
-    const child = spawn('redis-server', [...role, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(PROGRAM, [...role, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#log = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -101,7 +103,7 @@ export class RedisServer {
     }
     await once(child, 'spawn');
     this.#child = child;
-    await until(() => this.answers(), { message: `redis-server does not answer on port ${this.port}` });
+    await until(() => this.answers(), { message: `${PROGRAM} does not answer on port ${this.port}` });
   }
 
   /** A sentinel wants a file to keep what it learns in. */
@@ -113,7 +115,7 @@ export class RedisServer {
 
   /** Asks for the process id as well: on a port lost to another server, that one would answer. */
   private async answers(): Promise<boolean> {
-    if (!this.running) throw new Error(`redis-server ended while starting:\n${this.#log}`);
+    if (!this.running) throw new Error(`${PROGRAM} ended while starting:\n${this.#log}`);
     const probe = new Redis(this.url, { lazyConnect: true, retryStrategy: () => null });
     probe.on('error', () => undefined);
     try {

@@ -8,11 +8,13 @@ const SLICES = 10;
 const DATA = '{"n":1}';
 
 /**
- * The original's jobs a second, measured with its own code on the machine on which ours are measured. No PING loop ran
- * beside it, so this rate is borrowed: the median of this loop there, of which whole runs gave 220,000 to 350,000.
- * The ratio is as uncertain as that; server time is not.
+ * One job of the original costs as much as so many PINGs of the loop below. Measured with its own script, the
+ * command-first form before throttles (62 KB, changed only so that Redis 7 loads it), in loops like these by turns with
+ * PINGs: medians of five runs, which came to 11, 13.5, 15, 22 and 28 for put, to 22, 37, 39, 48 and 69 for pop and complete.
+ * They differ that much since PINGs suffer less than scripts from a machine that others keep busy, and the ratio is as
+ * uncertain; what was measured side by side is in docs/qless.md.
  */
-const ORIGINAL = { ping: 290_000, putPipelined: 23_500, popComplete50: 9000 };
+const ORIGINAL_IN_PINGS = { putPipelined: 15, popComplete50: 39 };
 
 /** What each kind of loop does with `count` jobs: put, or popped and completed. */
 const LOOPS = {
@@ -75,13 +77,13 @@ async function run(connection, name, count) {
 }
 
 function figuresOf(name, slices) {
-  const inPings = median(slices.map(({ rate, ping }) => rate / ping));
-  const original = ORIGINAL[name === 'popCompleteMany' ? 'popComplete50' : name];
+  const inPings = median(slices.map(({ rate, ping }) => ping / rate));
+  const original = ORIGINAL_IN_PINGS[name === 'popCompleteMany' ? 'popComplete50' : name];
   return {
     [name]: median(slices.map(({ rate }) => rate)),
     [`${name}Ping`]: median(slices.map(({ ping }) => ping)),
     [`${name}Server`]: median(slices.map(({ server }) => server)),
-    ...(original && { [`${name}OfOriginal`]: inPings / (original / ORIGINAL.ping) }),
+    ...(original && { [`${name}OfOriginal`]: original / inPings }),
   };
 }
 

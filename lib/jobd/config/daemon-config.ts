@@ -20,9 +20,10 @@ export interface DaemonConfig extends ServerConfig {
 }
 
 /** Idle where there is a `database` in their place. */
-const MYSQL_OPTIONS = ['host', 'port', 'user', 'password', 'database', 'tls', 'table', 'fetch_limit'].map(
-  (name) => `mysql_${name}`,
-);
+const MYSQL_OPTIONS = [
+  ...['host', 'port', 'user', 'password', 'database'],
+  ...['tls', 'tls_ca', 'table', 'fetch_limit'],
+].map((name) => `mysql_${name}`);
 
 /** The longest time that is taken, in seconds: a timer of Node holds no more. */
 const MAX_SECONDS = 2_000_000;
@@ -88,6 +89,7 @@ function readDatabase(options: OptionReader): DatabaseLocation {
     password: options.string('mysql_password') ?? '',
     database: options.requiredString('mysql_database'),
     tls: options.boolean('mysql_tls'),
+    tlsCa: options.string('mysql_tls_ca'),
   };
 }
 

@@ -8,10 +8,11 @@ import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
 import type { TargetOptions } from './daemon-options.js';
+import type { JobRun } from './operations.js';
 
 /** How a job's time with this daemon ended. */
 export type RunEnd =
-  | { readonly kind: 'done'; readonly result: JobResult }
+  | { readonly kind: 'done'; readonly result: JobResult; readonly isLost?: boolean }
   /** It failed and may be tried again at `due`, in seconds since 1970. */
   | { readonly kind: 'retry'; readonly due: number }
   /** Not run, or not to an end: the row is to go back. */
@@ -32,6 +33,8 @@ export interface RunnerOptions {
   readonly log: JobdLog;
   /** The process has ended: another may take its place. */
   readonly onFree: (job: AcceptedJob) => void;
+  /** A run has ended, and its row says so. */
+  readonly onRun: (run: JobRun) => void;
 }
 
 const SHUTDOWN = 'the daemon shut down';
@@ -56,10 +59,16 @@ export class JobRunner {
       this.options.onFree(job);
       return notBegun;
     }
+    const started = performance.now();
     const result = await this.launch(job, target);
+    const seconds = (performance.now() - started) / 1000;
     this.options.onFree(job);
     if (this.cutShort.delete(job.id) && this.options.orphans === 'requeue') return { kind: 'returned' };
-    return this.write(job, target, result).catch((error: unknown) => this.failed(job, error, result));
+    const end = await this.write(job, target, result).catch((error: unknown) =>
+      this.failed(job, error, result),
+    );
+    this.options.onRun({ target: job.target, outcome: outcomeOf(end), seconds });
+    return end;
   }
 
   signal(id: number, signal: string | number): boolean {
@@ -121,7 +130,8 @@ export class JobRunner {
     const isOurs = await this.parts.writer.end({ id: job.id, columns });
     if (!isOurs)
       this.options.log.warn(`The end of job ${job.id} is not written: its row is another daemon's.`);
-    return due === undefined || !isOurs ? { kind: 'done', result } : { kind: 'retry', due };
+    if (!isOurs) return { kind: 'done', result, isLost: true };
+    return due === undefined ? { kind: 'done', result } : { kind: 'retry', due };
   }
 
   private failed({ id }: AcceptedJob, error: unknown, result?: JobResult): RunEnd {
@@ -137,4 +147,9 @@ export class JobRunner {
     const retry = { ...target.retry, ...(job.maxAttempts && { attempts: job.maxAttempts }) };
     return retryDelay(retry, job.attempts + 1, result);
   }
+}
+
+function outcomeOf(end: RunEnd): JobRun['outcome'] {
+  if (end.kind === 'retry') return 'retry';
+  return 'result' in end && !('isLost' in end) ? end.result.result : 'lost';
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Launcher } from '../launcher/launcher.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
-import { RefusedRequestError } from './errors.js';
-import type { DaemonOperations, DaemonStatus, ManualResults } from './operations.js';
+import { RequestError } from '../errors.js';
+import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from './operations.js';
 import { Membership } from './membership.js';
 import { Targets } from './targets.js';
 import { Work } from './work.js';
@@ -22,6 +22,7 @@ export class JobdDaemon implements DaemonOperations {
   private readonly instance = randomUUID();
   private readonly launcher: Launcher;
   private readonly listeners: (() => void)[] = [];
+  private readonly runListeners: ((run: JobRun) => void)[] = [];
   private started: Started | undefined;
   private periodic: NodeJS.Timeout | undefined;
   private stopping: Promise<void> | undefined;
@@ -106,7 +107,7 @@ export class JobdDaemon implements DaemonOperations {
   }
 
   async runManual(ids: readonly number[]): Promise<ManualResults> {
-    if (!this.started) throw new RefusedRequestError('the daemon is not started');
+    if (!this.started) throw new RequestError('the daemon is not started');
     return this.started.work.runManual(ids);
   }
 
@@ -119,13 +120,20 @@ export class JobdDaemon implements DaemonOperations {
     this.listeners.push(listener);
   }
 
+  /** Calls `listener` whenever a run of a job has ended and been written. */
+  onRun(listener: (run: JobRun) => void): void {
+    this.runListeners.push(listener);
+  }
+
   private tellTargetsChanged(): void {
     for (const listener of this.listeners) listener();
   }
 
   private async open(member: Membership): Promise<Started> {
     const { table, writer } = member;
-    const work = new Work(table, this.served, { writer, launcher: this.launcher }, this.options);
+    const onRun = (run: JobRun) => this.runListeners.forEach((listener) => listener(run));
+    const options = { ...this.options, onRun };
+    const work = new Work(table, this.served, { writer, launcher: this.launcher }, options);
     await member.enter({ onReleased: () => this.poll(), onBeat: () => work.reconcile() });
     return { member, work };
   }

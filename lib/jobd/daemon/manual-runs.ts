@@ -1,9 +1,12 @@
 import type { JobResult } from '../launcher/job-result.js';
-import { RefusedRequestError } from './errors.js';
+import { RequestError } from '../errors.js';
 import type { ManualResults } from './operations.js';
 
 /** How a manual job ended for its client: by running, or by an error's message. */
 export type ManualEnd = JobResult | string;
+
+/** Beyond so many, clients are refused: every result is kept until the last of its request. */
+const MAX_WAITING = 1000;
 
 /** Clients that wait for manual jobs; one a job. */
 export class ManualRuns {
@@ -13,11 +16,14 @@ export class ManualRuns {
     return this.waiting.size;
   }
 
-  /** @throws RefusedRequestError when somebody waits for one of them already; then none is waited for */
+  /** @throws RequestError when somebody waits for one of them already, or for too many; then none is waited for */
   wait(ids: readonly number[]): Map<number, Promise<ManualEnd>> {
     const taken = ids.find((id) => this.waiting.has(id));
-    if (taken !== undefined)
-      throw new RefusedRequestError(`another client is already waiting for job ${taken}`);
+    if (taken !== undefined) throw new RequestError(`another client is already waiting for job ${taken}`);
+    if (this.waiting.size + ids.length > MAX_WAITING)
+      throw new RequestError(
+        `too many manual jobs: ${this.waiting.size} are waited for, and ${MAX_WAITING} may be`,
+      );
     return new Map(
       ids.map((id) => [id, new Promise<ManualEnd>((resolve) => this.waiting.set(id, resolve))] as const),
     );

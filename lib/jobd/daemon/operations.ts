@@ -16,6 +16,15 @@ export interface DaemonStatus {
   readonly memoryUsage: NodeJS.MemoryUsage;
 }
 
+/** One run of a job, as metrics count it. */
+export interface JobRun {
+  readonly target: string;
+  /** `retry` where it failed and is tried again, `lost` where the row was another daemon's by then. */
+  readonly outcome: 'ok' | 'fail' | 'retry' | 'lost';
+  /** From the process's start to its end. */
+  readonly seconds: number;
+}
+
 /** What became of manual jobs: each id is in one of the two. */
 export interface ManualResults {
   /** Jobs that ran, failed ones too. */

@@ -1,6 +1,6 @@
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { TargetOptions } from './daemon-options.js';
-import { RefusedRequestError } from './errors.js';
+import { RequestError } from '../errors.js';
 import type { TargetStatus } from './operations.js';
 
 /** A target's queue, first in first out, and what of it runs. */
@@ -40,27 +40,27 @@ export class Targets {
     return this.targets.get(name)?.options;
   }
 
-  /** Those asked for, or all. @throws RefusedRequestError for a target that isn't served */
+  /** Those asked for, or all. @throws RequestError for a target that isn't served */
   select(names?: readonly string[]): string[] {
     const unknown = names?.find((name) => !this.has(name));
-    if (unknown !== undefined) throw new RefusedRequestError(`invalid target '${unknown}'`);
+    if (unknown !== undefined) throw new RequestError(`invalid target '${unknown}'`);
     return names ? [...new Set(names)] : this.names;
   }
 
-  /** @throws RefusedRequestError */
+  /** @throws RequestError */
   add(name: string, concurrency: number): void {
     checkConcurrency(concurrency);
-    if (this.has(name)) throw new RefusedRequestError(`target '${name}' already added`);
+    if (this.has(name)) throw new RequestError(`target '${name}' already added`);
     this.targets.set(name, new Target({ concurrency }));
   }
 
-  /** @throws RefusedRequestError */
+  /** @throws RequestError */
   remove(name: string): void {
-    if (this.get(name).length > 0) throw new RefusedRequestError('queue is not empty');
+    if (this.get(name).length > 0) throw new RequestError('queue is not empty');
     this.targets.delete(name);
   }
 
-  /** @throws RefusedRequestError */
+  /** @throws RequestError */
   setConcurrency(name: string, concurrency: number): void {
     checkConcurrency(concurrency);
     const target = this.get(name);
@@ -149,12 +149,12 @@ export class Targets {
 
   private get(name: string): Target {
     const target = this.targets.get(name);
-    if (!target) throw new RefusedRequestError(`target '${name}' not found`);
+    if (!target) throw new RequestError(`target '${name}' not found`);
     return target;
   }
 }
 
 function checkConcurrency(concurrency: number): void {
   if (!Number.isInteger(concurrency) || concurrency <= 0)
-    throw new RefusedRequestError('Invalid concurrency value.');
+    throw new RequestError('Invalid concurrency value.');
 }

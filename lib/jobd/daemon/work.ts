@@ -5,8 +5,8 @@ import type { FetchedManual } from '../storage/acceptance.js';
 import type { JobTable } from '../storage/job-table.js';
 import { Custody } from './custody.js';
 import type { CheckedOptions } from './daemon-options.js';
-import { RefusedRequestError } from './errors.js';
-import { JobRunner, type RunEnd, type RunnerParts } from './job-runner.js';
+import { RequestError } from '../errors.js';
+import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './job-runner.js';
 import { acceptManual } from './manual-acceptance.js';
 import { ManualRuns } from './manual-runs.js';
 import type { ManualResults } from './operations.js';
@@ -30,9 +30,9 @@ export class Work {
     private readonly table: JobTable,
     private readonly targets: Targets,
     parts: RunnerParts,
-    private readonly options: CheckedOptions,
+    private readonly options: CheckedOptions & Pick<RunnerOptions, 'onRun'>,
   ) {
-    const { log, fetchLimit, orphans } = options;
+    const { log, fetchLimit, orphans, onRun } = options;
     this.custody = new Custody(table, log);
     this.poller = new Poller(table, targets, this.custody, {
       fetchLimit,
@@ -40,7 +40,7 @@ export class Work {
       signal: this.polling.signal,
       onAccepted: (jobs) => this.enqueue(jobs),
     });
-    this.runner = new JobRunner(table, parts, { orphans, log, onFree: (job) => this.free(job) });
+    this.runner = new JobRunner(table, parts, { orphans, log, onRun, onFree: (job) => this.free(job) });
   }
 
   get waitingClients(): number {
@@ -61,9 +61,9 @@ export class Work {
     return this.runner.signal(id, signal);
   }
 
-  /** @throws RefusedRequestError, DatabaseError; then none of the ids is waited for any more */
+  /** @throws RequestError, DatabaseError; then none of the ids is waited for any more */
   async runManual(ids: readonly number[]): Promise<ManualResults> {
-    if (this.polling.signal.aborted) throw new RefusedRequestError(SHUTTING_DOWN);
+    if (this.polling.signal.aborted) throw new RequestError(SHUTTING_DOWN);
     const ends = this.manual.wait([...new Set(ids)]);
     try {
       await this.fetchManual([...ends.keys()]);

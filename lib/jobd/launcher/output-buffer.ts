@@ -8,7 +8,8 @@ const MARKER_BYTES = marker(Number.MAX_SAFE_INTEGER).length;
  * U+FFFD; characters that arrive in pieces stay whole.
  */
 export class OutputBuffer {
-  private readonly decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  /** Made when there is something to read: most jobs print nothing, or to one stream only. */
+  private decoder: InstanceType<typeof TextDecoder> | undefined;
   private readonly parts: string[] = [];
   private bytes = 0;
   private leftOut = 0;
@@ -18,12 +19,15 @@ export class OutputBuffer {
 
   add(chunk: Buffer): void {
     if (this.leftOut > 0) this.leftOut += chunk.length;
-    else this.addText(this.decoder.decode(chunk, { stream: true }));
+    else {
+      this.decoder ??= new TextDecoder('utf-8', { ignoreBOM: true });
+      this.addText(this.decoder.decode(chunk, { stream: true }));
+    }
   }
 
   /** Nothing may be added afterwards. */
   end(): string {
-    if (this.leftOut === 0) this.addText(this.decoder.decode());
+    if (this.leftOut === 0 && this.decoder) this.addText(this.decoder.decode());
     const text = this.parts.join('');
     if (this.leftOut === 0) return text;
     return withMarker(text, this.bytes + this.leftOut, this.limit);

@@ -28,7 +28,7 @@ export class HttpMonitor {
 
   /** The port it listens on. */
   async start(host: string, port: number): Promise<number> {
-    this.metrics = await createMetrics(this.monitored.measures);
+    this.metrics = await createMetrics(this.monitored);
     if (!this.metrics) this.log.warn(NO_METRICS.trim());
     this.server.listen(port, host);
     await once(this.server, 'listening');

@@ -1,3 +1,5 @@
+import type { JobRun } from '../daemon/operations.js';
+
 /** A figure of a running program, read when it is asked for. */
 export interface Measure {
   readonly name: string;
@@ -17,6 +19,8 @@ export interface Health {
 /** What is monitored. */
 export interface Monitored {
   readonly measures: readonly Measure[];
+  /** Calls `listener` for each run of a job from here on, where jobs are run. */
+  readonly onRun?: (listener: (run: JobRun) => void) => void;
   health(): Health;
 }
 

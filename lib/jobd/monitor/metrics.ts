@@ -1,4 +1,5 @@
-import type { Measure } from './measure.js';
+import type { Counter, Histogram, Registry } from 'prom-client';
+import type { Monitored } from './measure.js';
 
 /** Metrics as Prometheus reads them. */
 export interface Metrics {
@@ -6,8 +7,11 @@ export interface Metrics {
   render(): Promise<string>;
 }
 
+/** Upper bounds, in seconds: jobs take moments or hours. */
+const RUN_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
+
 /** `undefined` where the optional package prom-client is not installed. */
-export async function createMetrics(measures: readonly Measure[]): Promise<Metrics | undefined> {
+export async function createMetrics({ measures, onRun }: Monitored): Promise<Metrics | undefined> {
   const prometheus = await import('prom-client').catch(() => undefined);
   if (!prometheus) return undefined;
   const registry = new prometheus.Registry();
@@ -26,5 +30,32 @@ export async function createMetrics(measures: readonly Measure[]): Promise<Metri
       },
     });
   }
+  if (onRun) {
+    const { runs, seconds } = runMetrics(prometheus, registry);
+    onRun(({ target, outcome, ...run }) => {
+      runs.inc({ target, outcome });
+      seconds.observe({ target }, run.seconds);
+    });
+  }
   return { contentType: registry.contentType, render: () => registry.metrics() };
+}
+
+function runMetrics(
+  { Counter, Histogram }: typeof import('prom-client'),
+  registry: Registry,
+): { runs: Counter<'target' | 'outcome'>; seconds: Histogram<'target'> } {
+  const runs = new Counter({
+    name: 'jobd_runs_total',
+    help: 'Runs of jobs that have ended, by target and outcome: ok, fail, retry, lost',
+    labelNames: ['target', 'outcome'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'jobd_run_seconds',
+    help: 'How long runs took, by target',
+    labelNames: ['target'],
+    buckets: RUN_BUCKETS,
+    registers: [registry],
+  });
+  return { runs, seconds };
 }

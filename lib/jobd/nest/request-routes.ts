@@ -12,7 +12,7 @@ import type { ServerAddress } from './jobd.options.js';
 export interface RequestRoute {
   /** @throws RequestError, PeerLostError */
   poke(targets: readonly string[]): Promise<void>;
-  /** @throws RequestError, RefusedRequestError, PeerLostError, DatabaseError */
+  /** @throws RequestError, PeerLostError, DatabaseError */
   runManual(jobs: readonly JobAddress[]): Promise<ManualResults>;
 }
 

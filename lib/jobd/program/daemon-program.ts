@@ -34,6 +34,7 @@ export async function startDaemon(config: DaemonConfig, log: JobdLog): Promise<P
 function monitored(daemon: JobdDaemon, worker: JobdWorker, requests: RequestCounter): Monitored {
   return {
     measures: [requests.measure('jobd_requests'), ...measuresOf(daemon)],
+    onRun: (listener) => daemon.onRun(listener),
     health: () => ({
       isWell: daemon.reachesDatabase,
       details: { database: daemon.reachesDatabase, master: worker.isRegistered },

@@ -1,4 +1,4 @@
-import { RefusedRequestError } from '../daemon/errors.js';
+import { RequestError } from '../errors.js';
 import type { DaemonOperations, DaemonStatus, ManualResults } from '../daemon/operations.js';
 import type { SourceWork } from './source-work.js';
 
@@ -57,5 +57,5 @@ export class SourceOperations implements DaemonOperations {
 }
 
 function refuse(): never {
-  throw new RefusedRequestError("this worker's targets are the handlers of an app");
+  throw new RequestError("this worker's targets are the handlers of an app");
 }

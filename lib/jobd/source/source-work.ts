@@ -1,7 +1,7 @@
 import { messageOf } from '../../job/errors.js';
 import type { Claim, Outcome, Slots } from '../../job/job-source.js';
 import { Custody } from '../daemon/custody.js';
-import { RefusedRequestError } from '../daemon/errors.js';
+import { RequestError } from '../errors.js';
 import { acceptManual } from '../daemon/manual-acceptance.js';
 import { ManualRuns } from '../daemon/manual-runs.js';
 import { Membership, type MemberOptions } from '../daemon/membership.js';
@@ -112,9 +112,9 @@ export class SourceWork {
     return claims.filter((claim) => !this.rows.holds(claim) || !stored.has(Number(claim.id)));
   }
 
-  /** @throws RefusedRequestError, DatabaseError */
+  /** @throws RequestError, DatabaseError */
   async runManual(ids: readonly number[]): Promise<ManualResults> {
-    if (this.closing.signal.aborted) throw new RefusedRequestError(CLOSING);
+    if (this.closing.signal.aborted) throw new RequestError(CLOSING);
     const ends = this.manual.wait([...new Set(ids)]);
     try {
       await this.acceptManual([...ends.keys()]);

@@ -11,6 +11,8 @@ export interface ServerLocation {
   readonly database: string;
   /** Encrypts the connection and checks the server's certificate. @default false */
   readonly tls?: boolean;
+  /** A file with the certificate of an authority of your own, in PEM; encrypts as well. @default the system's authorities */
+  readonly tlsCa?: string;
 }
 
 /** A file of this machine. */
@@ -31,7 +33,7 @@ const EXPECTED =
   "`database` must be a URL like 'mysql://user:password@host:3306/name', 'postgres://…' or 'sqlite:/path/jobs.db'";
 
 /**
- * What a `database` URL names; `?tls=true` encrypts. The URL is never repeated, since it may hold a password.
+ * What a `database` URL names; `?tls=true` encrypts, and so does `?tls_ca=FILE`. The URL is never repeated, since it may hold a password.
  *
  * @throws DatabaseSetupError
  */
@@ -52,7 +54,7 @@ export function parseDatabaseUrl(text: string): DatabaseLocation {
     ...(url.username && { user: decoded(url.username) }),
     ...(url.password && { password: decoded(url.password) }),
     database,
-    tls: isTls(url.searchParams),
+    ...readTls(url.searchParams),
   };
 }
 
@@ -62,14 +64,15 @@ function sqliteFile(rest: string): FileLocation {
   throw new DatabaseSetupError(`${EXPECTED}; its path is missing.`);
 }
 
-function isTls(parameters: URLSearchParams): boolean {
+function readTls(parameters: URLSearchParams): Pick<ServerLocation, 'tls' | 'tlsCa'> {
   for (const name of parameters.keys()) {
-    if (name !== 'tls')
-      throw new DatabaseSetupError(`${EXPECTED}; it knows the parameter 'tls' only, not '${name}'.`);
+    if (name !== 'tls' && name !== 'tls_ca')
+      throw new DatabaseSetupError(`${EXPECTED}; it knows the parameters 'tls' and 'tls_ca', not '${name}'.`);
   }
   const tls = parameters.get('tls') ?? 'false';
   if (tls !== 'true' && tls !== 'false') throw new DatabaseSetupError(`${EXPECTED}; 'tls' is true or false.`);
-  return tls === 'true';
+  const tlsCa = parameters.get('tls_ca') ?? undefined;
+  return { tls: tls === 'true' || tlsCa !== undefined, ...(tlsCa !== undefined && { tlsCa }) };
 }
 
 function decoded(part: string): string {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { MysqlDialect, PostgresDialect, type Dialect } from 'kysely';
 import { messageOf } from '../../job/errors.js';
@@ -12,7 +13,8 @@ export interface OpenedDialect {
   cut(): void;
 }
 
-const MAX_CONNECTIONS = 4;
+/** Two batches of small texts, one of large ones, a fetch, and a beat, which nothing may hold up. */
+const MAX_CONNECTIONS = 5;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
@@ -27,6 +29,7 @@ export async function openDialect(location: DatabaseLocation): Promise<OpenedDia
 
 async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
   const { default: mysql } = await load('mysql2', () => import('mysql2'));
+  const tls = tlsOf(server);
   const pool = mysql.createPool({
     host: server.host,
     port: server.port ?? 3306,
@@ -37,7 +40,7 @@ async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
     connectionLimit: MAX_CONNECTIONS,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
-    ...(server.tls && { ssl: { rejectUnauthorized: true } }),
+    ...(tls && { ssl: { ...tls, verifyIdentity: true } }),
   });
   const connections = new Set<{ destroy(): void }>();
   pool.on('connection', (connection) => {
@@ -60,7 +63,7 @@ async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
 const MYSQL_SESSION = [
   // The driver quotes with backslashes; under this mode a job's output could end its quotes.
   "SET SESSION sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
-  'SET SESSION innodb_lock_wait_timeout = 10',
+  'SET SESSION innodb_lock_wait_timeout = 3',
   "SET SESSION TRANSACTION_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@transaction_isolation, 'READ-COMMITTED')",
   "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
 ];
@@ -78,8 +81,8 @@ async function openPostgres(server: ServerLocation): Promise<OpenedDialect> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    lock_timeout: 10_000,
-    ssl: server.tls ?? false,
+    lock_timeout: 3000,
+    ssl: tlsOf(server) ?? false,
     stream: () => tracked(sockets),
   });
   // A connection that breaks tells whoever waits for its answer; these events have nothing to add.
@@ -89,6 +92,18 @@ async function openPostgres(server: ServerLocation): Promise<OpenedDialect> {
     for (const socket of sockets) socket.destroy();
   };
   return { dialect: new PostgresDialect({ pool }), cut };
+}
+
+/** The server's certificate is checked, and whether it is the host's. @throws DatabaseSetupError */
+function tlsOf({ tls, tlsCa }: ServerLocation): { rejectUnauthorized: true; ca?: Buffer } | undefined {
+  if (tlsCa === undefined) return tls ? { rejectUnauthorized: true } : undefined;
+  try {
+    return { rejectUnauthorized: true, ca: readFileSync(tlsCa) };
+  } catch (error) {
+    throw new DatabaseSetupError(`The file of \`tls_ca\` can't be read: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
 }
 
 function tracked(sockets: Set<Socket>): Socket {

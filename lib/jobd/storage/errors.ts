@@ -29,6 +29,8 @@ const CONTENTION = new Set([
   'SQLITE_LOCKED',
 ]);
 
+const HELD_BY_OTHERS = new Set(['ER_LOCK_WAIT_TIMEOUT', '55P03']);
+
 /** A value that the column won't take: it would be refused again and again. */
 const REFUSED_VALUES = new Set([
   'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
@@ -40,6 +42,9 @@ const REFUSED_VALUES = new Set([
   'ER_CANNOT_CONVERT_STRING',
   'ER_INVALID_CHARACTER_STRING',
   'ER_NET_PACKET_TOO_LARGE',
+  'ER_CANT_AGGREGATE_2COLLATIONS',
+  'ER_CANT_AGGREGATE_3COLLATIONS',
+  'ER_CANT_AGGREGATE_NCOLLATIONS',
   'ER_TOO_BIG_ROWSIZE',
   'SQLITE_TOOBIG',
   'SQLITE_MISMATCH',
@@ -58,6 +63,11 @@ const FORBIDDEN = new Set([
 /** Whether others were in the way, by deadlock or lock. */
 export function isContention(error: unknown): boolean {
   return CONTENTION.has(codeOf(error));
+}
+
+/** Whether somebody holds a row for longer than is waited for it. */
+export function isHeldByOthers(error: unknown): boolean {
+  return HELD_BY_OTHERS.has(codeOf(error));
 }
 
 /** Whether a column refused what it was to hold. */

@@ -2,10 +2,10 @@ import type { JobdLog } from '../log.js';
 import { parseDatabaseUrl, type DatabaseLocation } from './database-location.js';
 import { Database } from './database.js';
 import { tableNames } from './schema.js';
-import { createJobsTable, prepareTables } from './table-setup.js';
+import { createJobsTable, ensureOwnerIndex, prepareTables } from './table-setup.js';
 
 /**
- * Creates the table of jobs where it is missing, and ours beside it.
+ * Creates the table of jobs where it is missing, and ours beside it; adds an index that an older one lacks.
  *
  * @returns whether the table of jobs was missing
  * @throws DatabaseSetupError
@@ -23,6 +23,7 @@ export async function initDatabase(
   try {
     const isCreated = await createJobsTable(database, names);
     await prepareTables(database, names);
+    await ensureOwnerIndex(database, names);
     return isCreated;
   } finally {
     await database.close();

@@ -8,7 +8,13 @@ import { formerly, updateOwned } from './owned-updates.js';
 import { groupAlike, groupByAttempts } from './row-groups.js';
 import { beginning, idOf, updateBegun, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
-import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
+import type { JobdDatabase, TableNames } from './schema.js';
+
+/** What is written of rows on their way, in one go. */
+export interface RowWrites {
+  readonly begun: readonly AcceptedJob[];
+  readonly ended: readonly Ending[];
+}
 
 /** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
 export class JobTable {
@@ -53,49 +59,31 @@ export class JobTable {
   }
 
   /**
-   * Marks rows as running, all or nothing. A repetition does no harm.
-   *
-   * @returns the ids that are this daemon's; nothing is written for others
-   */
-  async begin(begun: readonly AcceptedJob[], now: number): Promise<Set<number>> {
-    const [alike, ...others] = groupByAttempts(begun);
-    if (alike && others.length === 0 && this.isChatty) {
-      const [attempts, ids] = alike;
-      const columns = beginning(attempts, now, this.columns);
-      if (await this.update(ids, columns, this.owner)) return new Set(ids);
-    }
-    return this.database.transaction(async (queries) => {
-      const owned = await this.ownedIds(queries, begun);
-      const ours = begun.filter(({ id }) => owned.has(id));
-      await updateBegun(queries, this.parts.names, ours, { now, columns: this.columns });
-      return owned;
-    });
-  }
-
-  /**
-   * Writes how rows ended; they are nobody's afterwards. A repetition does no harm.
+   * Marks rows as running, and writes how others ended, which are nobody's afterwards: all or nothing. A
+   * repetition does no harm.
    *
    * @returns the ids that were this daemon's; nothing is written for others
    */
-  async end(ended: readonly Ending[]): Promise<Set<number>> {
-    const [alike, ...others] = groupAlike(ended);
-    if (alike && others.length === 0 && this.isChatty) {
-      const [columns, ids] = alike;
-      this.former.push(...ids);
-      if (await this.update(ids, columns, formerly(this.owner))) return new Set(ids);
+  async write({ begun, ended }: RowWrites, now: number): Promise<Set<number>> {
+    const ids = [...begun, ...ended].map(idOf);
+    if (this.isChatty) {
+      this.former.push(...ended.map(idOf));
+      if (await this.writeOwned({ begun, ended }, now)) return new Set(ids);
     }
     return this.database.transaction(async (queries) => {
-      const owned = await this.ownedIds(queries, ended);
-      const ours = ended.filter(({ id }) => owned.has(id));
-      for (const [columns, ids] of groupAlike(ours))
-        await updateRows(queries, this.parts.names, ids, columns);
+      const owned = await this.ownedIds(queries, ids);
+      const isOurs = ({ id }: { readonly id: number }) => owned.has(id);
+      const { names } = this.parts;
+      await updateBegun(queries, names, begun.filter(isOurs), { now, columns: this.columns });
+      const ours = ended.filter(isOurs);
+      for (const [columns, some] of groupAlike(ours)) await updateRows(queries, names, some, columns);
       await this.disown(queries, ours.map(idOf));
       const before = await this.endedBefore(queries, ended.map(idOf));
       return new Set([...owned, ...before]);
     });
   }
 
-  /** Removes what `end` left beside rows that are nobody's any more. */
+  /** Removes what `write` left beside rows that are nobody's any more. */
   async sweep(): Promise<void> {
     const ids = this.former.splice(0);
     try {
@@ -144,11 +132,16 @@ export class JobTable {
     return this.database.dialect === 'mysql';
   }
 
-  private update(ids: readonly number[], columns: Partial<JobsTable>, heir: string): Promise<boolean> {
+  /** In one statement: whether all rows were this daemon's. */
+  private writeOwned({ begun, ended }: RowWrites, now: number): Promise<boolean> {
     const { owner } = this;
-    return this.database.attempt((queries) =>
-      updateOwned(queries, this.parts.names, { owner, ids, columns, heir }),
-    );
+    const changes = [
+      ...[...groupByAttempts(begun)].map(([attempts, ids]) => {
+        return { ids, columns: beginning(attempts, now, this.columns), heir: owner };
+      }),
+      ...[...groupAlike(ended)].map(([columns, ids]) => ({ ids, columns, heir: formerly(owner) })),
+    ];
+    return this.database.attempt((queries) => updateOwned(queries, this.parts.names, owner, changes));
   }
 
   /** Those that this daemon has ended, though it may not have heard of it. */
@@ -165,13 +158,12 @@ export class JobTable {
     return rows.map(({ job_id }) => Number(job_id));
   }
 
-  private async ownedIds(
-    queries: JobdDatabase,
-    asked: readonly { readonly id: number }[],
-  ): Promise<Set<number>> {
+  private async ownedIds(queries: JobdDatabase, asked: readonly number[]): Promise<Set<number>> {
     // All daemons lock in one order.
-    const ids = asked.map(idOf).sort((one, other) => one - other);
-    const rows = await this.ownedRows(queries, ids);
+    const rows = await this.ownedRows(
+      queries,
+      [...asked].sort((one, other) => one - other),
+    );
     return new Set(rows.map(({ job_id }) => Number(job_id)));
   }
 

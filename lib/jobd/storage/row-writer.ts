@@ -1,91 +1,102 @@
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../log.js';
-import { isRefusedValue } from './errors.js';
+import { isHeldByOthers, isRefusedValue } from './errors.js';
 import type { AcceptedJob, Ending } from './accepted-job.js';
-import type { JobTable } from './job-table.js';
+import type { JobTable, RowWrites } from './job-table.js';
 import { fitServer, plainerTexts } from './row-text.js';
 import { WriteLane } from './write-lane.js';
 
-interface Write<T> {
-  readonly row: T;
+interface Write {
+  readonly row: { readonly id: number; readonly begun?: AcceptedJob; readonly ended?: Ending };
   readonly done: (isOurs: boolean) => void;
   readonly failed: (error: unknown) => void;
 }
 
+/** Longer texts are written by themselves: nobody's beginning waits for them. */
+const SMALL_TEXT = 16_384;
+const MAX_BATCH = 200;
+/** What is quoted may take twice its size. */
+const QUOTED = 2;
+
 /**
- * Writes how jobs go. What comes up while a write is under way goes with the next, in one transaction. A
- * process waits for its beginning, but nobody for another's end: each has a lane of its own. In an outage
+ * Writes how jobs go. What comes up while a write is under way goes with the next, in one statement or
+ * transaction: mostly a job's end, and the beginning of the job that takes its place. In an outage
  * everything waits here for the database to be back.
  */
 export class RowWriter {
-  private readonly beginnings = new WriteLane<Write<AcceptedJob>>((batch) =>
-    this.writeEach(batch, (some) => this.begun(some)),
-  );
-  private readonly endings = new WriteLane<Write<Ending>>(
-    (batch) => this.writeEach(batch, (some) => this.ended(some)),
-    this.beginnings,
-  );
+  private readonly small = this.lane();
+  private readonly large = this.lane();
+  private readonly smallText: number;
 
   constructor(
     private readonly table: JobTable,
     private readonly log: JobdLog,
     /** Ends the waiting for a database that is away. */
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    const share = table.database.traits.maxPacket / MAX_BATCH / QUOTED / 2;
+    this.smallText = Math.min(SMALL_TEXT, share);
+  }
 
   /** Resolves once the row says `running`: false when it is another daemon's by now. */
-  begin(row: AcceptedJob): Promise<boolean> {
-    return new Promise((done, failed) => this.beginnings.add({ row, done, failed }));
+  begin(begun: AcceptedJob): Promise<boolean> {
+    return this.add(this.small, { id: begun.id, begun });
   }
 
   /** Resolves once the row is written: false when it was another daemon's by now. */
   end({ id, columns }: Ending): Promise<boolean> {
-    const row = { id, columns: fitServer(columns, this.table.database) };
-    return new Promise((done, failed) => this.endings.add({ row, done, failed }));
+    const ended = { id, columns: fitServer(columns, this.table.database) };
+    const { stdout, stderr } = ended.columns;
+    const bytes = Buffer.byteLength(stdout ?? '') + Buffer.byteLength(stderr ?? '');
+    return this.add(bytes <= this.smallText ? this.small : this.large, { id, ended });
   }
 
-  private async writeEach<T extends { readonly id: number }>(
-    batch: readonly Write<T>[],
-    write: (some: readonly Write<T>[]) => Promise<void>,
-  ): Promise<void> {
+  private lane(): WriteLane<Write> {
+    return new WriteLane((batch) => this.writeEach(batch), MAX_BATCH);
+  }
+
+  private add(lane: WriteLane<Write>, row: Write['row']): Promise<boolean> {
+    return new Promise((done, failed) => lane.add({ row, done, failed }));
+  }
+
+  private async writeEach(batch: readonly Write[]): Promise<void> {
     try {
-      await write(batch);
+      await this.write(batch);
     } catch (error) {
-      // One refused row is no reason for the others to fail.
-      if (batch.length > 1) for (const one of batch) await this.writeEach([one], write);
+      // One refused row is no reason for the others to fail, nor one that somebody holds for jobs not to begin.
+      if (batch.length > 1) for (const one of beginningsFirst(batch)) await this.writeEach([one]);
       else batch[0]?.failed(error);
     }
   }
 
-  private async begun(batch: readonly Write<AcceptedJob>[]): Promise<void> {
-    const jobs = batch.map(({ row }) => row);
-    const owned = await this.insist(() => this.table.begin(jobs, nowInSeconds()));
+  private async write(batch: readonly Write[]): Promise<void> {
+    const begun = batch.flatMap(({ row }) => row.begun ?? []);
+    const ended = batch.flatMap(({ row }) => row.ended ?? []);
+    const [only] = ended;
+    const isAlone = batch.length === 1 && only;
+    const owned = isAlone ? await this.endAlone(only) : await this.writeAll({ begun, ended });
     for (const { row, done } of batch) done(owned.has(row.id));
   }
 
-  private async ended(batch: readonly Write<Ending>[]): Promise<void> {
-    const [only] = batch;
-    if (batch.length === 1 && only) return only.done(await this.endAlone(only.row));
-    const owned = await this.endAll(batch.map(({ row }) => row));
-    for (const { row, done } of batch) done(owned.has(row.id));
-  }
-
-  private async endAll(rows: readonly Ending[]): Promise<ReadonlySet<number>> {
+  private async writeAll(rows: RowWrites): Promise<ReadonlySet<number>> {
     let tries = 0;
-    const owned = await this.insist(() => {
+    const isOne = rows.begun.length + rows.ended.length === 1;
+    const isFinal = (error: unknown) => isRefusedValue(error) || (!isOne && isHeldByOthers(error));
+    const write = () => {
       tries++;
-      return this.table.end(rows);
-    });
+      return this.table.write(rows, nowInSeconds());
+    };
+    const owned = await this.table.database.insist(write, { signal: this.signal, isFinal });
     // What was asked for twice may have been written the first time, and the rows left with it.
-    return tries > 1 ? new Set(rows.map(({ id }) => id)) : owned;
+    return tries > 1 ? new Set([...owned, ...rows.ended.map(({ id }) => id)]) : owned;
   }
 
   /** Ever plainer, until the table takes it. */
-  private async endAlone({ id, columns }: Ending): Promise<boolean> {
+  private async endAlone({ id, columns }: Ending): Promise<ReadonlySet<number>> {
     let reason: unknown;
     for (const texts of [columns, ...plainerTexts(columns)]) {
       try {
-        return (await this.endAll([{ id, columns: texts }])).has(id);
+        return await this.writeAll({ begun: [], ended: [{ id, columns: texts }] });
       } catch (error) {
         reason = error;
         if (!isRefusedValue(error)) break;
@@ -94,10 +105,10 @@ export class RowWriter {
     }
     throw reason;
   }
+}
 
-  private insist<T>(question: () => Promise<T>): Promise<T> {
-    return this.table.database.insist(question, { signal: this.signal, isFinal: isRefusedValue });
-  }
+function beginningsFirst(batch: readonly Write[]): Write[] {
+  return [...batch.filter(({ row }) => row.begun), ...batch.filter(({ row }) => !row.begun)];
 }
 
 /** The table's clock. */

@@ -23,6 +23,7 @@ const NEEDED_COLUMNS = [
 ] as const satisfies readonly (keyof JobsTable)[];
 
 const NO_SUCH_TABLE = new Set(['ER_NO_SUCH_TABLE', '42P01']);
+const DUPLICATE_INDEX = new Set(['ER_DUP_KEYNAME']);
 const NO_SUCH_COLUMN = new Set(['ER_BAD_FIELD_ERROR', '42703']);
 
 /** Creates the table of jobs where it is missing, with every optional column. True if it did. */
@@ -58,11 +59,21 @@ export async function prepareTables(database: Database, names: TableNames): Prom
 
 /** Creates the tables of owners and daemons where they are missing. */
 export async function createOwnTables(database: Database, names: TableNames): Promise<void> {
-  for (const [name, statement] of [
-    [names.owners, ownersStatement(database, names)],
-    [names.daemons, daemonsStatement(database, names)],
+  for (const [name, statements] of [
+    [names.owners, ownersStatements(database, names)],
+    [names.daemons, [daemonsStatement(database, names)]],
   ] as const) {
-    if (!(await hasTable(database, name))) await create(database, name, [statement]);
+    if (!(await hasTable(database, name))) await create(database, name, statements);
+  }
+}
+
+/** Adds the index by owner to a table that was created before there was one. */
+export async function ensureOwnerIndex(database: Database, names: TableNames): Promise<void> {
+  try {
+    await database.attempt((queries) => ownerIndex(database, names).execute(queries));
+  } catch (error) {
+    // It only makes things quicker: who may not add it goes without.
+    if (!hasCode(error, DUPLICATE_INDEX) && !isForbidden(error)) throw failed(names.owners, error);
   }
 }
 
@@ -112,8 +123,11 @@ export async function hasColumn(database: Database, { jobs }: TableNames, column
 }
 
 function isMissing(error: unknown, codes: ReadonlySet<string>, text: string): boolean {
-  if (!(error instanceof Error)) return false;
-  return ('code' in error && codes.has(String(error.code))) || error.message.includes(text);
+  return hasCode(error, codes) || (error instanceof Error && error.message.includes(text));
+}
+
+function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
+  return error instanceof Error && 'code' in error && codes.has(String(error.code));
 }
 
 function failed(name: string, cause: unknown): DatabaseSetupError {
@@ -173,12 +187,28 @@ function mysqlJobs(table: Statement): Statement {
   ) engine=InnoDB default charset=utf8mb4`;
 }
 
-function ownersStatement(database: Database, { owners }: TableNames): Statement {
-  return sql`create table if not exists ${sql.table(owners)} (
+function ownersStatements(database: Database, names: TableNames): Statement[] {
+  const isMysql = database.dialect === 'mysql';
+  // In the statement itself, since a later one takes another privilege.
+  const key = isMysql ? sql`, key ${sql.id(ownerIndexName(database, names))} (owner, job_id)` : sql``;
+  const table = sql`create table if not exists ${sql.table(names.owners)} (
     job_id bigint not null primary key,
     owner char(36) not null,
-    origin varchar(8) not null
+    origin varchar(8) not null${key}
   )${engine(database)}`;
+  return isMysql ? [table] : [table, ownerIndex(database, names)];
+}
+
+/** Every beat asks for the rows of one owner. */
+function ownerIndex(database: Database, names: TableNames): Statement {
+  const unlessThere = database.dialect === 'mysql' ? sql`` : sql`if not exists`;
+  const index = sql.id(ownerIndexName(database, names));
+  return sql`create index ${unlessThere} ${index} on ${sql.table(names.owners)} (owner, job_id)`;
+}
+
+/** Elsewhere the indexes of all tables share their names. */
+function ownerIndexName({ dialect }: Database, { jobs }: TableNames): string {
+  return dialect === 'mysql' ? 'owner_idx' : `${jobs.split('.').at(-1)}_owner_idx`;
 }
 
 function daemonsStatement(database: Database, { daemons }: TableNames): Statement {

@@ -1,33 +1,51 @@
-const MAX_BATCH = 200;
+/** What takes longer is held up, by a row that somebody has locked for instance: others needn't wait for it. */
+const SLOW_MS = 250;
 
-/** Hands items over in batches: what comes up while one is under way goes with the next. */
+/**
+ * Hands items over in batches: what comes up while one is under way goes with the next. A batch that is
+ * held up doesn't hold up the others; then there are two at a time.
+ */
 export class WriteLane<T> {
   private waiting: T[] = [];
-  private writing: Promise<void> | undefined;
-  /** What is under way. */
-  batch: Promise<void> | undefined;
+  private isWriting = false;
+  private heldUp: Promise<void> | undefined;
 
-  /**
-   * @param write never rejects
-   * @param preferred whose batch under way is let pass before each of this lane's
-   */
+  /** @param write never rejects */
   constructor(
     private readonly write: (batch: readonly T[]) => Promise<void>,
-    private readonly preferred?: { readonly batch: Promise<void> | undefined },
+    private readonly maxBatch: number,
   ) {}
 
   add(item: T): void {
     this.waiting.push(item);
+    if (this.isWriting) return;
+    this.isWriting = true;
     // What comes up in the same tick goes together.
-    this.writing ??= Promise.resolve().then(() => this.writeAll());
+    queueMicrotask(() => void this.writeAll());
   }
 
   private async writeAll(): Promise<void> {
     while (this.waiting.length > 0) {
-      await this.preferred?.batch;
-      this.batch = this.write(this.waiting.splice(0, MAX_BATCH));
-      await this.batch;
+      const batch = this.write(this.waiting.splice(0, this.maxBatch));
+      if (await isSlow(batch)) await this.besides(batch);
     }
-    this.writing = this.batch = undefined;
+    this.isWriting = false;
   }
+
+  /** Resolves when there is one such batch at most. */
+  private async besides(batch: Promise<void>): Promise<void> {
+    await Promise.race([this.heldUp, batch]);
+    this.heldUp ??= batch.then(() => (this.heldUp = undefined));
+  }
+}
+
+/** With a bare timer: this is asked for every batch. */
+function isSlow(batch: Promise<void>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), SLOW_MS);
+    void batch.then(() => {
+      clearTimeout(timer);
+      resolve(false);
+    });
+  });
 }

@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { ConfigurationError } from '../../job/errors.js';
-import { Backoff } from '../http/backoff.js';
-import { JqRefusedError, JqUnreachableError } from '../http/master-errors.js';
-import { isTemporary, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { insist } from '../http/insist.js';
+import type { MasterHttp, MasterReply } from '../http/master-http.js';
 
 export interface Call {
   readonly body?: Buffer;
@@ -39,7 +38,8 @@ export class MasterCalls {
     this.underWay.add(abort);
     try {
       const all = { ...request, signal: abort.signal, timeout: this.timeout + wait };
-      return await this.insist(() => this.http.request(method, path, all), abort.signal, `${method} ${path}`);
+      const called = { url: this.http.url, what: `${method} ${path}` };
+      return await insist(() => this.http.request(method, path, all), abort.signal, called);
     } catch (error) {
       signal?.throwIfAborted();
       throw this.closed ? closed() : error;
@@ -54,31 +54,6 @@ export class MasterCalls {
     this.closed = true;
     for (const abort of this.underWay) abort.abort();
     await this.http.close();
-  }
-
-  private async insist(
-    request: () => Promise<MasterReply>,
-    signal: AbortSignal,
-    what: string,
-  ): Promise<MasterReply> {
-    const backoff = new Backoff();
-    let last: unknown;
-    for (;;) {
-      let rest = 0;
-      try {
-        const reply = await request();
-        if (!isTemporary(reply)) return reply;
-        last = refused(what, reply);
-        rest = reply.rest;
-      } catch (error) {
-        // The deadline is not the reason: that is what went before.
-        if (!signal.aborted) last = error;
-        else last ??= error;
-      }
-      await backoff.wait(signal, rest).catch(() => undefined);
-      if (!signal.aborted) continue;
-      throw last instanceof JqRefusedError ? last : new JqUnreachableError(this.http.url, what, last);
-    }
   }
 }
 

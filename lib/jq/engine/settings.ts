@@ -10,7 +10,7 @@ export interface EngineOptions {
   backoffCap?: Duration;
   /** How long after a job's timeout its report is still waited for. @default '2s' */
   grace?: Duration;
-  /** How long a worker has to answer a push. @default '5s' */
+  /** How long a push may take: connecting, a second try on a broken connection, and the worker's answer. @default '5s' */
   pushTimeout?: Duration;
   /** How many pushes to one worker may be without an answer. @default 64 */
   maxPushes?: number;

@@ -10,8 +10,22 @@ export type ExchangeOptions = Pick<
   readonly maxReplyBytes?: number;
   /** Whether the reply is known by its head: its body is read and dropped. */
   readonly headOnly?: boolean;
+  /** Milliseconds for all of it, from connecting to the end of the reply, or to its head with `headOnly`. */
+  readonly timeout?: number;
   readonly signal?: AbortSignal;
 };
+
+/** The whole time was over. */
+export class ExchangeTimeoutError extends Error {
+  readonly code = 'EXCHANGE_TIMEOUT';
+
+  constructor(
+    /** Whether a connection had been found for it: then it may have been read. */
+    readonly wasSent: boolean,
+  ) {
+    super('There was no answer in time.');
+  }
+}
 
 export interface Exchanged {
   readonly status: number;
@@ -24,13 +38,14 @@ const NOTHING = Buffer.alloc(0);
 /**
  * One request and its whole reply, without the streams that undici's own `request` makes for each.
  *
- * @throws what connections throw, and the signal's reason
+ * @throws ExchangeTimeoutError, what connections throw, and the signal's reason
  */
 export function exchange(dispatcher: Dispatcher, options: ExchangeOptions): Promise<Exchanged> {
-  const { signal, maxReplyBytes = Infinity, headOnly = false, ...request } = options;
+  const { signal, timeout, maxReplyBytes = Infinity, headOnly = false, ...request } = options;
   return new Promise((resolve, reject) => {
     const handler = new ExchangeHandler(resolve, reject, maxReplyBytes, headOnly);
     if (signal) handler.abortWith(signal);
+    if (timeout !== undefined) handler.endAfter(timeout);
     dispatcher.dispatch({ ...request, origin: request.origin ?? '' }, handler);
   });
 }
@@ -42,12 +57,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private bytes = 0;
   private controller?: Dispatcher.DispatchController;
   private signal?: AbortSignal;
-  private readonly abort = (): void => {
-    const reason = this.signal?.reason as Error;
-    this.controller?.abort(reason);
-    this.end();
-    this.reject(reason);
-  };
+  private timer?: NodeJS.Timeout;
+  /** Why it was given up, perhaps before it had a connection. */
+  private reason?: Error;
+  private readonly abort = (): void => this.giveUp(this.signal?.reason as Error);
 
   constructor(
     private readonly resolve: (exchanged: Exchanged) => void,
@@ -61,16 +74,26 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.abort, { once: true });
   }
 
+  endAfter(timeout: number): void {
+    this.timer = setTimeout(
+      () => this.giveUp(new ExchangeTimeoutError(this.controller !== undefined)),
+      timeout,
+    );
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     if (this.signal?.aborted) this.abort();
+    else if (this.reason) controller.abort(this.reason);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
     this.headers = headers;
     // Informational heads come before the one that counts.
-    if (this.headOnly && status >= 200) this.resolve({ status, headers, body: NOTHING });
+    if (!this.headOnly || status < 200) return;
+    clearTimeout(this.timer);
+    this.resolve({ status, headers, body: NOTHING });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -93,7 +116,15 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.reject(error);
   }
 
+  private giveUp(reason: Error): void {
+    this.reason = reason;
+    this.controller?.abort(reason);
+    this.end();
+    this.reject(reason);
+  }
+
   private end(): void {
+    clearTimeout(this.timer);
     this.signal?.removeEventListener('abort', this.abort);
   }
 }

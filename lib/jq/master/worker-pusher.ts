@@ -3,7 +3,7 @@ import { isNativeError } from 'node:util/types';
 import { Agent, buildConnector } from 'undici';
 import type { JqEngine } from '../engine/engine.js';
 import type { HandedJob, PushOutcome } from '../engine/operations.js';
-import { exchange, type Exchanged } from '../http/exchange.js';
+import { exchange, ExchangeTimeoutError, type Exchanged } from '../http/exchange.js';
 import { pack } from '../message-pack/pack.js';
 import { restOf } from '../wire/retry-after.js';
 import { signed } from '../wire/signature.js';
@@ -49,7 +49,8 @@ export class WorkerPusher {
     const { pushTimeout: timeout, callbacks } = settings;
     this.agent = new Agent({
       connect: this.watched(callbackConnector({ timeout, ...callbacks.tls, allowlist: callbacks.allowlist })),
-      headersTimeout: timeout,
+      // The exchange has its own, for connecting as well.
+      headersTimeout: 0,
       bodyTimeout: timeout,
     });
   }
@@ -86,10 +87,10 @@ export class WorkerPusher {
     const body = pack(workerJob(job));
     const begun = performance.now();
     try {
-      return await this.send(job, body).catch((error: unknown) => {
-        const isEarly = performance.now() - begun < this.settings.pushTimeout / 2;
-        if (!isEarly || !this.isStale(error)) throw error;
-        return this.sendAgain(job, body);
+      return await this.send(job, body, this.settings.pushTimeout).catch((error: unknown) => {
+        const left = this.settings.pushTimeout - (performance.now() - begun);
+        if (left < this.settings.pushTimeout / 2 || !this.isStale(error)) throw error;
+        return this.sendAgain(job, body, left);
       });
     } catch (error) {
       if (isRefused(error)) this.log.warn(`A push to worker ${job.worker} was not sent: ${error.message}`);
@@ -97,8 +98,8 @@ export class WorkerPusher {
     }
   }
 
-  /** The agent's timeouts end it: for connecting, and for the head of the reply. */
-  private async send(job: HandedJob, body: Buffer): Promise<PushOutcome> {
+  /** `timeout` is for connecting and the head of the reply together: a push must not outlast its lease. */
+  private async send(job: HandedJob, body: Buffer, timeout: number): Promise<PushOutcome> {
     const { secret } = this.settings.callbacks;
     const { origin, pathname } = new URL(job.url);
     const reply = await exchange(this.agent, {
@@ -108,14 +109,15 @@ export class WorkerPusher {
       headers: { 'content-type': MESSAGE_PACK, ...(secret === undefined ? {} : signed(body, secret)) },
       body,
       headOnly: true,
+      timeout,
       maxReplyBytes: MAX_REPLY_BYTES,
     });
     return outcomeOf(reply);
   }
 
   /** The first try may have been read all the same: that the second can't be sent proves nothing. */
-  private sendAgain(job: HandedJob, body: Buffer): Promise<PushOutcome> {
-    return this.send(job, body).catch(() => ({ status: 'silent' }));
+  private sendAgain(job: HandedJob, body: Buffer, timeout: number): Promise<PushOutcome> {
+    return this.send(job, body, timeout).catch(() => ({ status: 'silent' }));
   }
 
   /** Whether a worker may just have closed a connection that had been idle, and know nothing of the push. */
@@ -156,6 +158,7 @@ function isRefused(error: unknown): error is CallbackRefusedError {
 }
 
 function wasNotSent(error: unknown): boolean {
+  if (error instanceof ExchangeTimeoutError) return !error.wasSent;
   if (error instanceof AggregateError) return error.errors.every(wasNotSent);
   return isNativeError(error) && NOT_SENT.has(codeOf(error));
 }

@@ -119,17 +119,22 @@ export class PushServer {
   }
 }
 
-/** `undefined` for one over the limit. */
-async function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length']) > limit) return undefined;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
+/** `undefined` for one over the limit. Without the iterator of streams, which costs as much as all else of a push. */
+function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length']) > limit) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request
+      .on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > limit) resolve(undefined);
+        else chunks.push(chunk);
+      })
+      .once('end', () => resolve(Buffer.concat(chunks, bytes > limit ? 0 : bytes)))
+      .once('error', reject)
+      .once('close', () => reject(new Error('The push was cut off.')));
+  });
 }
 
 function reply(response: ServerResponse, status: number, code: string, message: string): void {

@@ -1,5 +1,6 @@
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Backoff } from '../http/backoff.js';
+import { insist } from '../http/insist.js';
 import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { textOf, toRaw } from '../message-pack/unpack.js';
@@ -71,12 +72,14 @@ export class Registration {
     this.ready().catch(() => undefined);
   }
 
-  /** Leaves: the jobs it has go back at once. */
+  /** Leaves: the jobs it has go back at once. Says so until the master has heard it, or the signal aborts. */
   async unregister(signal: AbortSignal): Promise<void> {
     const id = this.workerId ?? (await this.nearlyRegistered(signal));
     if (id === undefined) return;
     delete this.workerId;
-    await this.http.request('DELETE', '/worker', { headers: { 'worker-id': id }, signal });
+    const headers = { 'worker-id': id };
+    const leave = () => this.http.request('DELETE', '/worker', { headers, signal });
+    await insist(leave, signal, { url: this.http.url, what: 'DELETE /worker' });
   }
 
   /** The master may have taken it already: then it has to be told. */

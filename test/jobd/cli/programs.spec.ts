@@ -210,7 +210,7 @@ describe('metrics and health', () => {
   const cli = useCli();
 
   it('are served where a port is configured, for daemon and master', async () => {
-    const { config } = await cli.table();
+    const { config, path } = await cli.table();
     await runCli('jobd', ['--config', await cli.file(`host = a\nport = 1\n${config}${LAUNCHER}`), '--init']);
     const ports = async (program: { stdout: string }) => {
       const found = await until(() => /http:\/\/127.0.0.1:(\d+)/.exec(program.stdout));
@@ -229,5 +229,15 @@ describe('metrics and health', () => {
     await expect(get(one, '/metrics')).resolves.toContain('jobd_target_concurrency{target="low"} 2\n');
     await expect(get(two, '/metrics')).resolves.toContain('jobd_master_workers 0\n');
     await expect(get(one, '/other')).resolves.toMatch(/^404/);
+
+    const database = await Database.open({ dialect: 'sqlite', path }, SILENT);
+    const rows = [1, 2].map((id) => newRow(id, 'low', 'manual'));
+    await database.attempt((queries) => queries.insertInto('jobs').values(rows).execute());
+    await database.close();
+    await runCli('jobctl', ['--host', '127.0.0.1', '--port', `${worker.port}`, 'run-manual', '1', '2']);
+    const metrics = await get(one, '/metrics');
+    expect(metrics).toContain('jobd_runs_total{target="low",outcome="ok"} 2\n');
+    expect(metrics).toContain('jobd_run_seconds_count{target="low"} 2\n');
+    expect(metrics).toContain('jobd_run_seconds_bucket{le="+Inf",target="low"} 2\n');
   });
 });

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readDaemonConfig } from '../../../lib/jobd/config/daemon-config.js';
 import { readJobctlConfig } from '../../../lib/jobd/config/jobctl-config.js';
+import { OptionReader } from '../../../lib/jobd/config/option-reader.js';
 import { readMasterConfig } from '../../../lib/jobd/config/master-config.js';
 
 const SERVER = 'host = 127.0.0.1\nport = 7080\n';
@@ -21,6 +22,15 @@ async function file(text: string): Promise<string> {
   await writeFile(path, text);
   return path;
 }
+/** A template, with every option in force. */
+async function allOptions(name: string): Promise<string> {
+  const text = await readFile(new URL(`../../../docs/jobd/${name}`, import.meta.url), 'utf8');
+  const options = text
+    .replace(/^;(?=[\w.]+ = )/gm, '')
+    .replace(/^(tls_\w+|\w+_tls_ca|password_hash) = .*$/gm, '');
+  return file(options.replace(/^database = postgres.*$/m, ''));
+}
+
 const daemon = async (text: string) => readDaemonConfig(await file(text));
 const master = async (text: string) => readMasterConfig(await file(text));
 
@@ -223,16 +233,41 @@ describe('the configuration of jobctl', () => {
   });
 });
 
-describe('the templates in docs/jobd', () => {
-  /** With every option in force. */
-  async function allOptions(name: string): Promise<string> {
-    const text = await readFile(new URL(`../../../docs/jobd/${name}`, import.meta.url), 'utf8');
-    const options = text
-      .replace(/^;(?=[\w.]+ = )/gm, '')
-      .replace(/^(tls_\w+|\w+_tls_ca|password_hash) = .*$/gm, '');
-    return file(options.replace(/^database = postgres.*$/m, ''));
+describe('the tables of options in docs/jobd.md', () => {
+  /** The options that are asked for while files are read that set every option of the templates. */
+  async function known(read: (path: string) => unknown, template: string): Promise<string[]> {
+    const accept = jest.spyOn(OptionReader.prototype, 'accept');
+    try {
+      read(await allOptions(template));
+      return accept.mock.calls.flat().sort();
+    } finally {
+      accept.mockRestore();
+    }
   }
 
+  async function documented(heading: string): Promise<string[]> {
+    const text = await readFile(new URL('../../../docs/jobd.md', import.meta.url), 'utf8');
+    const [, section = ''] = text.split(`\n### ${heading}\n`);
+    const [table = ''] = section.split(/\n#/);
+    const firstCells = table.split('\n').flatMap((line) => /^\| (`.*?) +\| /.exec(line)?.[1] ?? []);
+    return firstCells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)).sort();
+  }
+
+  it.each([
+    ['Options of jobd', readDaemonConfig, 'jobd.conf.example'],
+    ['Options of jobd-master', readMasterConfig, 'jobd-master.conf.example'],
+    ['Options of jobctl', (path: string) => readJobctlConfig(path, false), 'jobctl.conf.example'],
+  ])('%s: all that the program reads, and nothing else', async (heading, read, template) => {
+    // Those of sections, and those whose names the user completes, are not read by name.
+    const named = (await documented(heading)).filter((name) => !/[[…]/.test(name));
+    const names = new Set(await known(read, template));
+    expect(named).toEqual(
+      [...names].filter((name) => !/^(launcher\.env\.|low|normal|high)/.test(name)).sort(),
+    );
+  });
+});
+
+describe('the templates in docs/jobd', () => {
   it('hold options that are known, and each of them', async () => {
     const { daemon: core, ...config } = readDaemonConfig(await allOptions('jobd.conf.example'));
     expect(config.unknown).toEqual([]);

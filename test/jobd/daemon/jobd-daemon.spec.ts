@@ -43,10 +43,23 @@ describe('JobdDaemon', () => {
     await daemon.stop();
   });
 
+  it('refuses manual jobs when too many are waited for, and waits for none of them', async () => {
+    const rows = await jobs.table();
+    const daemon = await jobs.daemon(rows.options());
+    const ids = Array.from({ length: 1000 }, (_, index) => index + 1000);
+    await expect(daemon.runManual([...ids, 1])).rejects.toMatchObject({
+      code: 'REQUEST_REFUSED',
+      message: 'too many manual jobs: 0 are waited for, and 1000 may be',
+    });
+    const { errors } = await daemon.runManual(ids);
+    expect(errors.size).toBe(1000);
+    expect(daemon.status().jobPromisesCount).toBe(0);
+  });
+
   it('answers with the texts of the protocol', async () => {
     const rows = await jobs.table();
     const daemon = await jobs.daemon(rows.options({ low: 1 }));
-    const refused = (message: string) => expect.objectContaining({ code: 'JOBD_REFUSED_REQUEST', message });
+    const refused = (message: string) => expect.objectContaining({ code: 'REQUEST_REFUSED', message });
     expect(() => daemon.poll(['zzz'])).toThrow(refused("invalid target 'zzz'"));
     expect(() => daemon.pause(['low', 'zzz'])).toThrow(refused("invalid target 'zzz'"));
     expect(daemon.status().targets['low']?.paused).toBe(false);
@@ -62,7 +75,7 @@ describe('JobdDaemon', () => {
 
   it('takes up targets while it runs, tells of them, and keeps those that have work', async () => {
     const rows = await jobs.table();
-    const id = await rows.add('until [ -e "$dir/go" ]; do sleep 0.01; done', { target: 'new' });
+    const id = await rows.add('until [ -e "$dir/go" ]; do sleep 0.05; done', { target: 'new' });
     const daemon = await jobs.daemon(rows.options());
     let changes = 0;
     daemon.onTargetsChanged(() => changes++);
@@ -78,7 +91,7 @@ describe('JobdDaemon', () => {
 
   it('begins more at once when a target may', async () => {
     const rows = await jobs.table();
-    const ids = await rows.addMany(3, 'until [ -e "$dir/go" ]; do sleep 0.01; done');
+    const ids = await rows.addMany(3, 'until [ -e "$dir/go" ]; do sleep 0.05; done');
     const daemon = await jobs.daemon(rows.options({ low: 1 }));
     await rows.reach('running', ids.slice(0, 1));
     daemon.setTargetConcurrency('low', 3);
@@ -101,7 +114,7 @@ describe('JobdDaemon', () => {
 
   it('shortens a drain that is under way when it is told again', async () => {
     const rows = await jobs.table();
-    const id = await rows.add('while :; do sleep 0.01; done');
+    const id = await rows.add('while :; do sleep 0.05; done');
     const daemon = await jobs.daemon(rows.options());
     await rows.reach('running', [id]);
     const stopped = daemon.stop({ timeout: 3_600_000 });
@@ -112,7 +125,7 @@ describe('JobdDaemon', () => {
 
   it('gives back what it had to cut short, where the policy says so', async () => {
     const rows = await jobs.table();
-    const id = await rows.add('while :; do sleep 0.01; done');
+    const id = await rows.add('while :; do sleep 0.05; done');
     const daemon = await jobs.daemon({ ...rows.options(), orphans: 'requeue' });
     await rows.reach('running', [id]);
     await daemon.stop({ timeout: 0 });

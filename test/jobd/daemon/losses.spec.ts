@@ -7,7 +7,7 @@ import { until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
-const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.02; done; echo end';
+const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
 
 /** A zombie, whom nobody has fetched yet, runs no more. */
 function isRunning(pid: number): boolean {
@@ -26,7 +26,7 @@ describe('what the original loses, the daemon does not', () => {
 
   it('short jobs that print, side by side', async () => {
     const rows = await jobs.table(seedTable);
-    const ids = await rows.addMany(100, 'echo "out $id"; echo "err $id" >&2');
+    const ids = await rows.addMany(40, 'echo "out $id"; echo "err $id" >&2');
     await jobs.daemon(rows.options({ low: 4 }));
     await rows.reach('done', ids);
     for (const row of await rows.all())
@@ -248,6 +248,24 @@ describe('what the original loses, the daemon does not', () => {
     const deadlocks =
       "SELECT 1 FROM information_schema.global_status WHERE variable_name = 'INNODB_DEADLOCKS' AND variable_value > 0";
     expect(await rows.execute(deadlocks)).toHaveLength(1);
+  });
+
+  it('a row that somebody has locked: the others are begun and ended meanwhile', async () => {
+    const rows = await jobs.table(seedTable);
+    const held = await rows.add(HOLD);
+    const daemon = await jobs.daemon(rows.options({ low: 1, high: 1 }));
+    await rows.reach('running', [held]);
+    const rival = await jobs.server.connect();
+    await rival.query('BEGIN');
+    await rival.query(`SELECT id FROM ${rows.table} WHERE id = ? FOR UPDATE`, [held]);
+    await rows.put('go');
+    const others = [...(await rows.addMany(3)), ...(await rows.addMany(3, 'exit 1', { target: 'high' }))];
+    daemon.poll();
+    await rows.reach('done', others);
+    expect(await rows.row(held)).toMatchObject({ status: 'running' });
+    await rival.query('ROLLBACK');
+    await rival.end();
+    await rows.reach('done', [held]);
   });
 
   it('connections that break at any moment, commits included', async () => {

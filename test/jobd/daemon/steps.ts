@@ -40,7 +40,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
 
     it('says running, without a result, while the process runs, and accepted before', async () => {
       const rows = await jobs.table();
-      const [running = 0, queued = 0] = await rows.addMany(2, 'until [ -e "$dir/go" ]; do sleep 0.01; done');
+      const [running = 0, queued = 0] = await rows.addMany(2, 'until [ -e "$dir/go" ]; do sleep 0.05; done');
       const daemon = await jobs.daemon(rows.options({ low: 1 }));
       await rows.reach('running', [running]);
       const begun = { result: null, time_finished: 0, return_code: null, stdout: null };
@@ -87,8 +87,8 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
 
     it('shares a table among daemons: each row runs once', async () => {
       const rows = await jobs.table();
-      const ids = await rows.addMany(60, 'echo $id >> $dir/history', { target: 'low' });
-      const options = { ...rows.options({ low: 4 }), fetchLimit: 7 };
+      const ids = await rows.addMany(30, 'echo $id >> $dir/history', { target: 'low' });
+      const options = { ...rows.options({ low: 4 }), fetchLimit: 4 };
       const daemons = await Promise.all([1, 2, 3].map((n) => jobs.daemon({ ...options, name: `d${n}` })));
       for (const daemon of daemons) daemon.poll();
       await rows.reach('done', ids);
@@ -97,7 +97,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
 
     it('fetches no more than its limit at once, and all rows in the end; 0 is no limit', async () => {
       const rows = await jobs.table();
-      const hold = 'until [ -e "$dir/go" ]; do sleep 0.01; done';
+      const hold = 'until [ -e "$dir/go" ]; do sleep 0.05; done';
       const ids = await rows.addMany(5, hold);
       const others = await rows.addMany(5, hold, { target: 'all' });
       await jobs.daemon({ ...rows.options({ low: 1 }), fetchLimit: 2 });
@@ -144,7 +144,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       const rows = await jobs.table();
       const [running = 0, queued = 0] = await rows.addMany(
         2,
-        'until [ -e "$dir/go" ]; do sleep 0.01; done; echo end',
+        'until [ -e "$dir/go" ]; do sleep 0.05; done; echo end',
       );
       const manual = await rows.add('', { status: 'manual' });
       const daemon = await jobs.daemon(rows.options({ low: 1 }));

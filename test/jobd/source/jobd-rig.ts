@@ -20,7 +20,8 @@ export async function jobdRig(start: () => Promise<SqlServer>): Promise<SourceRi
   const server = await start();
   await initDatabase(server.url, 'jobs', SILENT);
   const database = await Database.open(parseDatabaseUrl(server.url), SILENT);
-  await database.attempt((queries) => sql`alter table jobs add column payload blob`.execute(queries));
+  const bytea = sql.raw(database.dialect === 'postgres' ? 'bytea' : 'blob');
+  await database.attempt((queries) => sql`alter table jobs add column payload ${bytea}`.execute(queries));
   const targets = Array.from({ length: 100 }, (_, index) => `target-${index}`);
   const sources = new Set<JobdSource>();
   let names = 0;
@@ -49,12 +50,13 @@ export async function jobdRig(start: () => Promise<SqlServer>): Promise<SourceRi
           queries
             .insertInto('jobs')
             .values(values as unknown as JobsTable)
+            .$if(database.dialect === 'postgres', (query) => query.returning('id'))
             .executeTakeFirstOrThrow(),
         );
-      const { insertId } = await database.insist(insert);
+      const { id, insertId } = (await database.insist(insert)) as { id?: number; insertId?: bigint };
       // As a master does when it was poked.
       for (const source of sources) source.poll([target]);
-      return String(insertId);
+      return String(id ?? insertId);
     },
     stored: async (_, id) => {
       const { status, result, stdout, stderr } = await row(id);

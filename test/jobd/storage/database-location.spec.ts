@@ -40,6 +40,10 @@ describe('parseDatabaseUrl', () => {
       database: 'jobs',
       tls: true,
     });
+    expect(parseDatabaseUrl('postgres://db/jobs?tls_ca=%2Fetc%2Fca.pem')).toMatchObject({
+      tls: true,
+      tlsCa: '/etc/ca.pem',
+    });
     const plain = { host: '::1', database: 'db', tls: false };
     expect(parseDatabaseUrl('postgresql://[::1]/db')).toEqual({ dialect: 'postgres', ...plain });
     expect(parseDatabaseUrl('mariadb://[::1]/db')).toEqual({ dialect: 'mysql', ...plain });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { DaemonRegistry } from '../../../lib/jobd/storage/daemon-registry.js';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
@@ -11,8 +12,13 @@ import { MariaDbServer } from '../../support/mariadb-server.js';
 import { until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
+/** Signed by itself, for 127.0.0.1 and localhost, until 2126. */
+const pem = (name: string) => fileURLToPath(new URL(`../tls/${name}.pem`, import.meta.url));
+
 describe('the storage on MariaDB', () => {
-  const jobs = useJobTables(() => MariaDbServer.start());
+  const jobs = useJobTables(() =>
+    MariaDbServer.start([`--ssl-cert=${pem('cert')}`, `--ssl-key=${pem('key')}`]),
+  );
 
   async function withTable<T>(
     rows: JobRows,
@@ -62,6 +68,41 @@ describe('the storage on MariaDB', () => {
   it('creates the table of jobs where it is missing', async () => {
     await expect(initDatabase(jobs.server.url, 'created', SILENT)).resolves.toBe(true);
     await expect(initDatabase(jobs.server.url, 'created', SILENT)).resolves.toBe(false);
+  });
+
+  it('finds the rows of one owner by an index, which --init adds to an older table', async () => {
+    const rows = await jobs.table(seedTable);
+    const key = async () => {
+      const text = `EXPLAIN SELECT job_id FROM ${rows.table}_owners WHERE owner = 'one'`;
+      const [plan] = (await rows.execute(text)) as { key: string | null; Extra: string }[];
+      return plan?.key ?? null;
+    };
+    await initDatabase(rows.url, rows.table, SILENT);
+    expect(await key()).toBe('owner_idx');
+    await rows.execute(`DROP INDEX owner_idx ON ${rows.table}_owners`);
+    expect(await key()).toBeNull();
+    await initDatabase(rows.url, rows.table, SILENT);
+    expect(await key()).toBe('owner_idx');
+  });
+
+  it('encrypts where it is told to, and only for a server whose certificate it trusts', async () => {
+    const { url } = jobs.server;
+    const cipher = async (parameters: string) => {
+      const database = await Database.open(parseDatabaseUrl(`${url}${parameters}`), SILENT);
+      try {
+        const ask = sql<{ Value: string }>`show session status like 'Ssl_cipher'`;
+        return (await database.attempt((queries) => ask.execute(queries))).rows[0]?.Value;
+      } finally {
+        await database.close();
+      }
+    };
+    await expect(cipher('')).resolves.toBe('');
+    await expect(cipher(`?tls_ca=${encodeURIComponent(pem('cert'))}`)).resolves.toMatch(/^TLS_/);
+    await expect(cipher('?tls=true')).rejects.toMatchObject({
+      code: 'JOBD_DATABASE_SETUP',
+      message: expect.stringMatching(/self.signed certificate/),
+    });
+    await expect(cipher('?tls_ca=/nonexistent.pem')).rejects.toThrow("`tls_ca` can't be read");
   });
 
   it('leaves rows alone whose target differs in case', async () => {
@@ -121,11 +162,40 @@ describe('the storage on MariaDB', () => {
     await withTable(rows, async (table) => {
       const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
       await rows.execute(`DELETE FROM ${rows.table}_owners`);
-      expect(await table.begin(accepted, 1)).toEqual(new Set());
-      expect(await table.end([{ id, columns: { status: 'done' } }])).toEqual(new Set());
+      expect(await table.write({ begun: accepted, ended: [] }, 1)).toEqual(new Set());
+      expect(await table.write({ begun: [], ended: [{ id, columns: { status: 'done' } }] }, 1)).toEqual(
+        new Set(),
+      );
       await table.release([id]);
     });
     expect(await rows.row(id)).toMatchObject({ status: 'accepted', time_started: 0 });
+  });
+
+  it('writes ends and beginnings of rows together, each its own', async () => {
+    const rows = await jobs.table(seedTable);
+    const ids = await rows.addMany(5);
+    const [printed = 0, killed = 0, silent = 0, begun = 0, queued = 0] = ids;
+    await rows.execute(`UPDATE ${rows.table} SET stdout = 'before' WHERE id = ${begun}`);
+    await withTable(rows, async (table) => {
+      const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+      const done = { status: 'done', result: 'ok', time_finished: 8, return_code: 0, sig: null } as const;
+      const ended = [
+        { id: printed, columns: { ...done, stdout: "it's\\", stderr: '' } },
+        { id: killed, columns: { ...done, result: 'fail', return_code: null, sig: 'SIGTERM' } },
+        { id: silent, columns: { ...done, stdout: '', stderr: '' } },
+      ] as const;
+      const written = await table.write({ begun: accepted.filter(({ id }) => id === begun), ended }, 9);
+      expect([...written].sort((a, b) => a - b)).toEqual([printed, killed, silent, begun]);
+      expect(await table.heldIds()).toEqual([begun, queued]);
+    });
+    const ok = { status: 'done', result: 'ok', return_code: 0, sig: null, time_finished: 8, time_started: 0 };
+    expect(await rows.all()).toMatchObject([
+      { ...ok, stdout: "it's\\", stderr: '' },
+      { ...ok, result: 'fail', return_code: null, sig: 'SIGTERM', stdout: null },
+      { ...ok, stdout: '', stderr: '' },
+      { status: 'running', result: null, time_started: 9, time_finished: 0, stdout: 'before' },
+      { status: 'accepted', time_started: 0, stdout: null },
+    ]);
   });
 
   it('gives up a connection that owes its answer for too long, and asks on another', async () => {

@@ -8,7 +8,7 @@ describe('the daemon on PostgreSQL that crashes', () => {
 
   it('writes what ended meanwhile, and runs the rest', async () => {
     const rows = await jobs.table();
-    const hold = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.02; done; echo end';
+    const hold = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
     const ids = await rows.addMany(4, hold);
     await jobs.daemon(rows.options({ low: 2 }));
     await rows.reach('running', ids.slice(0, 2));

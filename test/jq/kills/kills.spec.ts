@@ -13,6 +13,8 @@ const AHEAD = 40;
 const LANES = 8;
 const WORKER_JOBS = 4;
 const WORKERS = 3;
+/** What a killed master was pushing, and a killed worker was running, is not waited for long. */
+const SOON = ['--push-timeout', '2s', '--grace', '500ms', '--backoff', '100ms', '--max-losses', '50'];
 const PATIENCE_MS = 120_000;
 const WORKER = fileURLToPath(new URL('./worker.mjs', import.meta.url));
 
@@ -24,7 +26,7 @@ describe('masters and workers that are killed under load', () => {
     'lose no accepted job, make none twice, and accept no second result',
     async () => {
       const ports = [await freePort(), await freePort()];
-      const start = (i: number) => masterProcess(['--redis', used.url, '--port', String(ports[i])]);
+      const start = (i: number) => masterProcess(['--redis', used.url, '--port', String(ports[i]), ...SOON]);
       const masters = ports.map((_, i) => start(i));
       const urls = await Promise.all(masters.map(urlOf));
       const everyone: Process[] = [];

@@ -57,7 +57,16 @@ describe('the OpenAPI document', () => {
       200,
       expect.stringContaining('text/html'),
     ]);
-    await expect(page.text()).resolves.toContain('<title>JQ master</title>');
+    const html = await page.text();
+    expect(html).toContain('<title>JQ master</title>');
+    const assets = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(
+      ([, path = '']) => new URL(path, page.url),
+    );
+    expect(assets.length).toBeGreaterThan(3);
+    for (const asset of assets) {
+      expect(asset.origin).toBe(master.url);
+      expect((await fetch(asset)).status).toBe(200);
+    }
     const script = await fetch(`${master.url}/docs/swagger-ui-init.js`);
     await expect(script.text()).resolves.toContain('/job/{id}/polling');
     const bare = await master.another({ docs: false });

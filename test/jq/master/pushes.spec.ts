@@ -1,18 +1,24 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { until } from '../../support/until.js';
 import { freePort } from '../../support/free-port.js';
 import { restOf } from '../../../lib/jq/wire/retry-after.js';
 import { vector } from '../message-pack/vectors.js';
+import type { Http } from './http.js';
 import { accept, plainWorker, status, stopPlainWorkersAfterEach } from './plain-worker.js';
 import { useMaster } from './use-master.js';
 
 describe('pushes to workers', () => {
-  const master = useMaster({ pushTimeout: 500, suspect: 50, suspectCap: 200 });
+  const master = useMaster({ suspect: 50, suspectCap: 200 });
   stopPlainWorkersAfterEach();
   beforeEach(() => master.redis.redis.flushall());
 
-  const statusOf = async (id: string) => ((await master.job(id)).body as { status: string }).status;
-  const untilStatus = (id: string, wanted: string) => until(async () => (await statusOf(id)) === wanted);
+  const statusOf = async (id: string, http: Http = master) =>
+    ((await http.job(id)).body as { status: string }).status;
+  const untilStatus = (id: string, wanted: string, http: Http = master) =>
+    until(async () => (await statusOf(id, http)) === wanted);
+  /** For workers that are to be too slow for it. The others have time, however busy this machine is. */
+  const hasty = () => master.another({ prefix: '{hasty}:', pushTimeout: 300, suspect: 50, suspectCap: 200 });
 
   it('are POSTs of the contract, to the path below the url, whose slash at the end is ignored', async () => {
     const worker = await plainWorker();
@@ -63,16 +69,32 @@ describe('pushes to workers', () => {
   });
 
   it('go on to another after a worker that says nothing, and others are not kept waiting', async () => {
+    const http = await hasty();
+    const ids = await Promise.all(Array.from({ length: 10 }, () => http.enqueue()));
     const [silent, good] = [await plainWorker(() => undefined), await plainWorker()];
-    await master.register({ url: silent.url, max_jobs: 10 });
-    const ids = [];
-    for (let i = 0; i < 10; i++) ids.push(await master.enqueue());
-    await until(() => silent.pushes.length === 10);
-    await master.register({ url: good.url, max_jobs: 100 });
-    const quick = await master.enqueue();
-    await untilStatus(quick, 'running');
-    await until(() => good.pushes.length === 11);
-    expect(new Set(good.pushes.map(({ id }) => id))).toEqual(new Set([...ids, quick]));
+    await http.register({ url: silent.url, max_jobs: 10 });
+    await until(() => silent.pushes.length >= 10);
+    await http.register({ url: good.url, max_jobs: 100 });
+    const quick = await http.enqueue();
+    await untilStatus(quick, 'running', http);
+    const all = new Set([...ids, quick]);
+    await until(() => good.pushes.length >= all.size);
+    expect(new Set(good.pushes.map(({ id }) => id))).toEqual(all);
+  });
+
+  it('go on to another after a worker that is connected to and says nothing at all', async () => {
+    const http = await hasty();
+    const [mute, good] = [await muteSocket(), await plainWorker()];
+    await http.register({ url: `https://127.0.0.1:${mute.port}` });
+    const id = await http.enqueue();
+    await until(() => mute.connections > 0);
+    await http.register({ url: good.url });
+    await untilStatus(id, 'running', http);
+    // It can't have begun there: nothing is open, and nothing spent.
+    await expect(http.call('GET', `/api/jobs/${id}`)).resolves.toMatchObject({
+      body: { attempt: good.pushes[0]?.attempt, attempts: [], retry_count: 0 },
+    });
+    await mute.close();
   });
 
   it('honour Retry-After', async () => {
@@ -144,6 +166,23 @@ describe('pushes to workers', () => {
     await expect(closing.job(id)).rejects.toThrow();
   });
 });
+
+/** Accepts connections, and says nothing: no TLS will come about. */
+async function muteSocket() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined))).unref();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return sockets.size;
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 describe('restOf', () => {
   const NOW = Date.parse('2026-01-01T00:00:00Z');

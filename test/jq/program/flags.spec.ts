@@ -4,13 +4,58 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
+import { optionsFromFlags } from '../../../lib/cli/jq-master.flags.js';
+import type { EngineOptions } from '../../../lib/jq/index.js';
 import { verify, type SignatureHeaders } from '../../../lib/jq/wire/signature.js';
 import { certificates, type Certificates } from '../master/certificates.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
 import { killProcessesAfterEach, masterProcess, urlOf } from './processes.js';
 
 const SECRET = 'a secret of enough bytes';
-const PATIENT = 60_000;
+const PATIENT = 180_000;
+
+describe('the flags of jq-master', () => {
+  const settings = {
+    backoff: '2s',
+    backoffCap: '3m',
+    grace: '4s',
+    pushTimeout: '6s',
+    suspect: '7s',
+    suspectCap: '8s',
+    silence: '9s',
+    forgetWorker: '10h',
+    forgetLack: '11s',
+    unreadResult: '12h',
+    readResult: '13s',
+    tombstone: '14h',
+    forgetKey: '15h',
+    maxPushes: 16,
+    lostAfter: 17,
+    maxLosses: 18,
+    maxQueued: 19,
+    maxWorkers: 20,
+    maxConstraints: 21,
+  } satisfies Required<EngineOptions>;
+  const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+  it('say what masters on one Redis agree on', () => {
+    const flags = Object.entries(settings).flatMap(([name, value]) => [`--${dashed(name)}`, String(value)]);
+    expect(optionsFromFlags(flags)).toMatchObject(settings);
+  });
+
+  it('may be variables of the environment', () => {
+    const names = Object.entries(settings).map(
+      ([name, value]) => [`JQ_${dashed(name).toUpperCase().replaceAll('-', '_')}`, String(value)] as const,
+    );
+    for (const [name, value] of names) process.env[name] = value;
+    try {
+      expect(optionsFromFlags([])).toMatchObject(settings);
+    } finally {
+      for (const [name] of names) delete process.env[name];
+    }
+    expect(optionsFromFlags([])).not.toHaveProperty('backoff');
+  });
+});
 
 describe('jq-master with all of its flags', () => {
   const used = useRedis();

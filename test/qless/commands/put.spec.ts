@@ -80,6 +80,7 @@ describe('put', () => {
     await qless.put('a');
     await qless.put('done');
     await qless.redis.hset('ql:j:done', 'state', 'complete');
+    await qless.redis.zadd('ql:completed', 0, 'done');
     await qless.put('b', 'depends', '["a","done","nobody","b","a"]');
     await expect(qless.job('b')).resolves.toMatchObject({ state: 'depends', dependencies: ['a'] });
     await expect(qless.job('a')).resolves.toMatchObject({ dependents: ['b'] });

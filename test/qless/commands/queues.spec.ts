@@ -56,6 +56,13 @@ describe('jobs', () => {
     await expect(qless.q('jobs', 0, 'recurring', 'q')).resolves.toEqual(['r']);
   });
 
+  it('sends scheduled jobs that are due to work, as queues does', async () => {
+    await qless.q('put', 0, 'p', 'q', 'due', 'k', '{}', 10);
+    await expect(qless.q('jobs', 10, 'scheduled', 'q')).resolves.toEqual([]);
+    await expect(qless.q('jobs', 10, 'waiting', 'q')).resolves.toEqual(['due']);
+    await expect(qless.job('due')).resolves.toMatchObject({ state: 'waiting' });
+  });
+
   describe('in the form of the source document', () => {
     legacyRefuses(qless, 'jobs', [
       [['q'], [], 'Jobs(): Got 1, expected 0 KEYS'],

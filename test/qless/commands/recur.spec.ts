@@ -87,6 +87,12 @@ describe('recur', () => {
     await expect(qless.pop(35, 3)).resolves.toEqual([]);
   });
 
+  it('runs at whole seconds where its interval is of whole seconds', async () => {
+    await recur(0.75, 60, 0);
+    await expect(qless.pop(1)).resolves.toEqual(['r-1']);
+    await expect(qless.redis.zscore('ql:q:q-recur', 'r')).resolves.toBe('60');
+  });
+
   it.each([
     [1, 2],
     [3, 4],

@@ -253,7 +253,7 @@ export class CoreModel {
     const recurring = this.recurring.get(jid);
     if (!recurring || limit <= 0) return 0;
     const { interval, backlog } = recurring;
-    let next = this.place('recur', queue).get(jid) ?? 0;
+    let next = Math.floor(this.place('recur', queue).get(jid) ?? 0);
     const missed = (now - next) / interval;
     if (backlog > 0 && missed > backlog) next += Math.ceil(missed - backlog) * interval;
     let spawned = 0;

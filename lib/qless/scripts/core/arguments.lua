@@ -1,21 +1,9 @@
---- A finite number, or nil.
-local function number(text)
-  local value = tonumber(text)
-  if value and value - value == 0 then return value end
-  return nil
-end
-
+-- include number
+-- include json
 --- An integer that a hash field counts exactly, or nil.
 local function integer(text)
   local value = number(text)
   if value and value > -2 ^ 53 and value < 2 ^ 53 then return math.floor(value) end
-  return nil
-end
-
---- What the JSON says, or nil where it is none.
-local function json(text)
-  local good, value = pcall(cjson.decode, text)
-  if good then return value end
   return nil
 end
 

@@ -1,3 +1,4 @@
+-- include arguments
 -- include chunks
 -- include events
 -- include forgiving

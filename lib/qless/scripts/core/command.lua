@@ -1,5 +1,5 @@
 --- The command, and the caller's time in seconds; `args` are the rest.
--- include arguments
+-- include number
 local command = table.remove(ARGV, 1)
 if not command then error('Must provide a command') end
 local given = table.remove(ARGV, 1)

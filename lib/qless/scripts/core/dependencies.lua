@@ -1,17 +1,30 @@
 -- include chunks
---- Makes a job depend on those of the list that exist and are not complete. Returns whether there were any.
-local function depend(jid, list)
-  local added = {}
-  local unlocking = #list > 0 and redis.call('EXISTS', ql .. 'unlocking') == 1
-  for _, on in ipairs(list) do
-    local state = on ~= jid and redis.call('HGET', ql .. 'j:' .. on, 'state')
-    if state and state ~= 'complete' and not is_cancelling(on) then
-      redis.call('SADD', ql .. 'j:' .. on .. '-dependents', jid)
-      -- It may wait to be unlocked by an earlier run of that job: this one is to be waited for.
-      if unlocking then redis.call('SREM', ql .. 'unlocking:' .. on, jid) end
-      added[#added + 1] = on
+--- Those of the list that exist and are not complete, except the job itself.
+local function open_ones(jid, list)
+  local open = {}
+  for from = 1, #list, 1000 do
+    local part, keys = { unpack(list, from, math.min(from + 999, #list)) }, {}
+    for i, on in ipairs(part) do keys[i] = ql .. 'j:' .. on end
+    local all = redis.call('EXISTS', unpack(keys)) == #keys
+    local completed = redis.call('ZMSCORE', ql .. 'completed', unpack(part))
+    for i, on in ipairs(part) do
+      local exists = on ~= jid and not completed[i] and (all or redis.call('EXISTS', keys[i]) == 1)
+      if exists and not is_cancelling(on) then open[#open + 1] = on end
     end
   end
-  if #added > 0 then in_chunks('SADD', ql .. 'j:' .. jid .. '-dependencies', added) end
-  return #added > 0
+  return open
+end
+
+--- Makes a job depend on those of the list that exist and are not complete. Returns whether there were any.
+local function depend(jid, list)
+  local added = open_ones(jid, list)
+  if #added == 0 then return false end
+  local unlocking = redis.call('EXISTS', ql .. 'unlocking') == 1
+  for _, on in ipairs(added) do
+    redis.call('SADD', ql .. 'j:' .. on .. '-dependents', jid)
+    -- It may wait to be unlocked by an earlier run of that job: this one is to be waited for.
+    if unlocking then redis.call('SREM', ql .. 'unlocking:' .. on, jid) end
+  end
+  in_chunks('SADD', ql .. 'j:' .. jid .. '-dependencies', added)
+  return true
 end

@@ -1,4 +1,4 @@
--- include arguments
+-- include json
 --- What the configuration asks for beyond the original: dependents that go on, and failures that expire.
 local function after_failure(jid, group, now)
   local wishes = redis.call('HMGET', ql .. 'config', 'unlock-on-failure', 'failed-history')

@@ -1,6 +1,7 @@
 -- include limit
 -- include cancelling
 -- include stalling
+-- include config
 --- Takes those of the list off a set, and others until there are so many.
 local function take(set, jids, others)
   local found = {}

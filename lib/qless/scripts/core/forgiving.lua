@@ -1,4 +1,4 @@
--- include arguments
+-- include json
 -- include counters
 --- The group and the time of a failure; nothing where a job has none.
 local function failure_of(text)

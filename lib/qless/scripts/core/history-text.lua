@@ -1,4 +1,4 @@
--- include arguments
+-- include json
 --- An item of a history as a JSON object. Most need no decoding: their fields are put in another order.
 local function item_text(item)
   local when, what, fields = string.match(item, '^%[(%-?%d+),("[%w-]+")(.*)%]$')

@@ -1,5 +1,4 @@
 -- include quote
--- include config
 --- Appends an item; `what` is JSON: a word and perhaps an object, as in '"put",{"q":"mail"}'.
 --- `when` is seconds, or their integral part as text. Of more than `cap` (default: max-job-history) the first and the latest are kept; 0 keeps all.
 local function remember(jid, when, what, cap)
@@ -7,7 +6,10 @@ local function remember(jid, when, what, cap)
   local key = ql .. 'j:' .. jid .. '-history'
   local length = redis.call('RPUSH', key, '[' .. when .. ',' .. what .. ']')
   if length == 1 then return end
-  cap = cap or setting('max-job-history', 100)
+  if not cap then
+    -- include config
+    cap = setting('max-job-history', 100)
+  end
   if cap <= 0 or length <= cap then return end
   local first = redis.call('LPOP', key)
   if cap > 1 then redis.call('LTRIM', key, 1 - cap, -1) else redis.call('DEL', key) end

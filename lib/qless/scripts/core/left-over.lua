@@ -1,6 +1,8 @@
 --- What calls with very many jids leave to later ones: the jobs of `cancelling` are as good as gone, those of
 --- `stalling` as good as stalled.
-local left_over = redis.call('EXISTS', ql .. 'cancelling', ql .. 'stalling') > 0
+-- Mostly there is none, and nothing is tracked: one look for both.
+local noted = redis.call('EXISTS', ql .. 'cancelling', ql .. 'stalling', ql .. 'tracked') > 0
+local left_over = noted and redis.call('EXISTS', ql .. 'cancelling', ql .. 'stalling') > 0
 
 --- Finishes it for those of the list, and for others until there are so many.
 local function finish(jids, others)

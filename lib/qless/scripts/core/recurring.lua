@@ -33,6 +33,8 @@ local function spawn_children(jid, queue, score, now, limit)
     redis.call('ZREM', ql .. 'q:' .. queue .. '-recur', jid)
     return 0
   end
+  -- Runs are at whole seconds, unless the interval is no whole number: then those of one second would be repeated.
+  if interval % 1 == 0 then score = math.floor(score) end
   score = next_run(score, now, interval, tonumber(recurring[7]) or 0)
   local count, spawned, scores = tonumber(recurring[8]) or 0, 0, {}
   local passed = 0

@@ -1,1 +1,1 @@
-local function is_tracked(jid) return redis.call('ZSCORE', ql .. 'tracked', jid) ~= false end
+local function is_tracked(jid) return noted and redis.call('ZSCORE', ql .. 'tracked', jid) ~= false end

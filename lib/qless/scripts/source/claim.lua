@@ -15,9 +15,11 @@
 ]=]
 -- include limit
 -- include arguments
--- include policy
+-- include terms
 -- include handing-out
 -- include expired-locks
+-- include unlocking-left
+-- include due
 -- include work
 local KLASSES_NAMED = 20
 local worker, lock, popping, first, count = args[1], number(args[2]), args[3], tonumber(args[4]), tonumber(args[5])
@@ -34,11 +36,7 @@ local looked_at = math.ceil(1000 / #queues)
 local front, part, prepared = math.ceil(looked_at / 4), math.min(50, math.ceil(looked_at / 4)), math.ceil(100 / #queues)
 
 redis.call('ZADD', ql .. 'workers', stamp, worker)
-local unlocking = redis.call('EXISTS', ql .. 'unlocking') == 1
-if unlocking then
-  -- include unlocking
-  unlock_more(now)
-end
+local unlocking = unlock_left(now)
 
 local drawn, left, names_left = {}, {}, {}
 --- Whether there is a slot for the job; where its hash is gone there is.
@@ -56,12 +54,8 @@ end
 local function open(queue)
   queue.opened, queue.jobs, queue.room = true, {}, 0
   if redis.call('SISMEMBER', ql .. 'paused_queues', queue.name) == 1 then return end
-  local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue.name), 'heartbeat',
-    queue.name .. '-max-concurrency', 'grace-period', 'max-job-history')
-  queue.expires = now + (lock or tonumber(config[1]) or tonumber(config[2]) or 60)
-  queue.grace, queue.cap = grace_period(config[4]), tonumber(config[5]) or 100
-  local most = tonumber(config[3]) or 0
-  queue.room = most > 0 and most - redis.call('ZCOUNT', queue.key .. '-locks', stamp, '+inf') or JOBS_A_CALL
+  queue.terms = terms_of(queue.name, lock)
+  queue.room = queue.terms.room
   queue.expired = expired_locks(queue.name, stamp, front)
   queue.at, queue.part, queue.place, queue.rank, queue.looked = 1, {}, 1, 0, 0
 end
@@ -73,7 +67,7 @@ local function next_expired(queue)
     local jid = queue.expired[queue.at]
     queue.at = queue.at + 1
     if wanted(queue, jid) then
-      local jobs, extended = take_expired(queue.name, { jid }, now, queue.grace)
+      local jobs, extended = take_expired(queue.name, { jid }, now, queue.terms.grace)
       queue.room = queue.room - extended
       if jobs[1] or queue.room <= 0 then return jobs[1] end
     end
@@ -84,12 +78,7 @@ end
 local function prepare(queue)
   if queue.prepared then return end
   queue.prepared = true
-  if redis.call('EXISTS', queue.key .. '-recur', queue.key .. '-scheduled') == 0 then return end
-  -- include recurring
-  -- include scheduled
-  local limit = slots and prepared or count - #drawn
-  spawn_due(queue.name, now, limit)
-  promote_due(queue.name, now, limit)
+  if not put_due(queue.name, now, slots and prepared or count - #drawn) then return end
   queue.more = redis.call('ZCOUNT', queue.key .. '-recur', '-inf', stamp) > 0
     or redis.call('ZCOUNT', queue.key .. '-scheduled', '-inf', stamp) > 0
 end
@@ -158,7 +147,7 @@ for i, queue in ipairs(queues) do
     offsets[i] = queue.rank
   end
   if queue.jobs and #queue.jobs > 0 then
-    queue.texts = hand_out(queue.name, queue.jobs, worker, queue.expires, queue.cap)
+    queue.texts = hand_out(queue.name, queue.jobs, worker, queue.terms.expires, queue.terms.cap)
   end
   if passes and queue.left then wake(queue.name, 1) end
   if queue.more or unlocking then due = 0 end

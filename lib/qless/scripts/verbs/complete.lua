@@ -8,7 +8,8 @@
   Returns the job's state: complete, waiting, scheduled or depends. Errors: Job does not exist, is not currently
   running, has been handed out to another worker, running in another queue.
 ]=]
--- include arguments
+-- include number
+-- include json
 -- include policy
 -- include events
 -- include tracked
@@ -20,15 +21,19 @@ if not jid then error('Complete(): Arg "jid" missing') end
 if not worker then error('Complete(): Arg "worker" missing') end
 if not queue then error('Complete(): Arg "queue" missing') end
 if json(data) == nil then error('Complete(): Arg "data" missing or not JSON: ' .. tostring(data)) end
-local given = #args > 4 and options(args, 5) or {}
-local target, delay = given.next, number(given.delay or 0)
-if not delay then error('Complete(): Arg "delay" not a number: ' .. given.delay) end
-local depends = given.depends and strings(given.depends) or {}
-if given.depends and not strings(given.depends) then
-  error('Complete(): Arg "depends" not JSON: ' .. given.depends)
+local target, delay, depends = nil, 0, {}
+if #args > 4 then
+  -- include arguments
+  -- include most
+  local given = options(args, 5)
+  target, delay = given.next, number(given.delay or 0)
+  if not delay then error('Complete(): Arg "delay" not a number: ' .. given.delay) end
+  depends = strings(given.depends or '[]')
+  if not depends then error('Complete(): Arg "depends" not JSON: ' .. given.depends) end
+  at_most(MOST_NAMED, #depends, 'Complete', 'dependencies a call')
+  if given.delay and not target then error('Complete(): "delay" cannot be used without a "next".') end
+  if given.depends and not target then error('Complete(): "depends" cannot be used without a "next".') end
 end
-if given.delay and not target then error('Complete(): "delay" cannot be used without a "next".') end
-if given.depends and not target then error('Complete(): "depends" cannot be used without a "next".') end
 
 local key = ql .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace', 'priority')

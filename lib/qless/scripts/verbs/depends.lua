@@ -5,9 +5,10 @@
 
   Adds dependencies to a job that has some, or takes some or all away; with the last one the job goes to work, or is
   scheduled where its delay is not over.
-  Returns 1. Error: Job <jid> not in the depends state: <state>.
+  Returns 1. Errors: Job <jid> not in the depends state: <state>; more than 5,000 jids.
 ]=]
 -- include policy
+-- include most
 -- include chunks
 -- include dependencies
 -- include releasing
@@ -15,6 +16,7 @@ local jid, command = args[1], args[2]
 if not jid then error('Depends(): Arg "jid" missing') end
 if not command then error('Depends(): Arg "command" missing') end
 if command ~= 'on' and command ~= 'off' then error('Depends(): Argument "command" must be "on" or "off"') end
+at_most(MOST_NAMED, #args - 2, 'Depends', 'jids a call')
 local key = ql .. 'j:' .. jid
 local state = redis.call('HGET', key, 'state')
 if state ~= 'depends' then

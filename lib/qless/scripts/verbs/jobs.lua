@@ -3,8 +3,10 @@
   jobs <now> running|stalled|scheduled|depends|recurring|waiting queue [offset [count=25]]
 
   Returns jids: the latest complete first, scheduled and recurring ones by when they are due, waiting ones as they
-  would be popped. `waiting` is not in the original. A lock that expires now is running and stalled.
+  would be popped. `waiting` is not in the original. A lock that expires now is running and stalled. Of scheduled
+  jobs that are due up to 250 go to work, and none is listed.
 ]=]
+-- include limit
 -- include arguments
 local state, at = args[1], 3
 if not state then error('Jobs(): Arg "state" missing') end
@@ -28,6 +30,8 @@ if state == 'running' then
 elseif state == 'stalled' then
   return redis.call('ZRANGEBYSCORE', key .. '-locks', '-inf', now, 'LIMIT', offset, count)
 elseif state == 'scheduled' then
+  -- include scheduled
+  promote_due(queue, now, JOBS_A_CALL)
   return redis.call('ZRANGEBYSCORE', key .. '-scheduled', '(' .. string.format('%.17g', now), '+inf', 'LIMIT', offset, count)
 end
 error('Jobs(): Unknown type "' .. state .. '"')

@@ -9,29 +9,20 @@
 ]=]
 -- include limit
 -- include arguments
--- include policy
+-- include terms
 -- include handing-out
 -- include expired-locks
+-- include unlocking-left
+-- include due
 local queue, worker, count = args[1], args[2], number(args[3])
 if not queue then error('Pop(): Arg "queue" missing') end
 if not worker then error('Pop(): Arg "worker" missing') end
 if not count then error('Pop(): Arg "count" missing or not a number: ' .. tostring(args[3])) end
 if redis.call('SISMEMBER', ql .. 'paused_queues', queue) == 1 then return jobs_reply({}) end
 redis.call('ZADD', ql .. 'workers', stamp, worker)
-
-if redis.call('EXISTS', ql .. 'unlocking') == 1 then
-  -- include unlocking
-  unlock_more(now)
-end
-
-local queue_key = ql .. 'q:' .. queue
-local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue), 'heartbeat', queue .. '-max-concurrency',
-  'grace-period', 'max-job-history')
-local expires = now + (tonumber(config[1]) or tonumber(config[2]) or 60)
-local cap = tonumber(config[5]) or 100
-count = math.max(0, math.min(math.floor(count), JOBS_A_CALL))
-local most = tonumber(config[3]) or 0
-if most > 0 then count = math.min(count, most - redis.call('ZCOUNT', queue_key .. '-locks', stamp, '+inf')) end
+unlock_left(now)
+local terms = terms_of(queue)
+count = math.min(math.floor(count), JOBS_A_CALL, terms.room)
 if count <= 0 then return jobs_reply({}) end
 
 local jobs = {}
@@ -39,19 +30,13 @@ local expired = expired_locks(queue, stamp, count)
 if #expired > 0 then
   -- include expired
   local extended
-  jobs, extended = take_expired(queue, expired, now, grace_period(config[4]))
-  if most > 0 then count = count - extended end
+  jobs, extended = take_expired(queue, expired, now, terms.grace)
+  if terms.limited then count = count - extended end
 end
 
-if #jobs < count and redis.call('EXISTS', queue_key .. '-recur', queue_key .. '-scheduled') > 0 then
-  -- include recurring
-  -- include scheduled
-  spawn_due(queue, now, count - #jobs)
-  promote_due(queue, now, count - #jobs)
-end
-
+put_due(queue, now, count - #jobs)
 while #jobs < count do
-  local waiting = redis.call('ZPOPMAX', queue_key .. '-work', count - #jobs)
+  local waiting = redis.call('ZPOPMAX', ql .. 'q:' .. queue .. '-work', count - #jobs)
   if #waiting == 0 then break end
   for i = 1, #waiting, 2 do
     local job = read_job(waiting[i])
@@ -64,4 +49,4 @@ while #jobs < count do
 end
 if #jobs == 0 then return jobs_reply({}) end
 
-return jobs_reply(hand_out(queue, jobs, worker, expires, cap))
+return jobs_reply(hand_out(queue, jobs, worker, terms.expires, terms.cap))

@@ -7,6 +7,7 @@
   Returns the jid.
 ]=]
 -- include arguments
+-- include most
 -- include work
 local queue, jid, klass, data, spec = args[1], args[2], args[3], args[4], args[5]
 if not queue then error('Recur(): Arg "queue" missing') end
@@ -23,6 +24,7 @@ local given = #args > 7 and options(args, 8) or {}
 local priority, retries = number(given.priority or 0), integer(given.retries or 0)
 local backlog, tags = integer(given.backlog or 0), strings(given.tags or '[]')
 if not tags then error('Recur(): Arg "tags" must be JSON string array: ' .. given.tags) end
+at_most(MOST_TAGS, #tags, 'Recur', 'tags')
 if not priority then error('Recur(): Arg "priority" not a number: ' .. given.priority) end
 if not retries then error('Recur(): Arg "retries" not a number: ' .. given.retries) end
 if not backlog then error('Recur(): Arg "backlog" not a number: ' .. given.backlog) end

@@ -1,10 +1,12 @@
 --[=[
   recur.tag <now> jid tag…
 
-  Children to come have these tags too. Returns the tags as JSON. Error: Job <jid> does not exist.
+  Children to come have these tags too. Returns the tags as JSON. Errors: Job <jid> does not exist; more than
+  1,000 tags.
 ]=]
 -- include arguments
 -- include policy
+-- include most
 local jid = args[1]
 if not jid then error('Tag(): Arg "jid" missing') end
 local stored = redis.call('HGET', ql .. 'r:' .. jid, 'tags')
@@ -17,6 +19,7 @@ for i = 2, #args do
     tags[#tags + 1] = args[i]
   end
 end
+at_most(MOST_TAGS, #tags, 'Tag', 'tags')
 local text = cjson.encode(tags)
 redis.call('HSET', ql .. 'r:' .. jid, 'tags', text)
 return text

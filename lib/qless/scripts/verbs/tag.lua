@@ -4,7 +4,8 @@
   tag <now> top [offset [count=25]]
 
   Returns for add and remove the job's tags as a JSON list; for get {total, jobs}, the jids in the order in which they
-  were tagged; for top the tags of two jobs or more, the most used first. Error: Job <jid> does not exist.
+  were tagged; for top the tags of two jobs or more, the most used first. Errors: Job <jid> does not exist; more than
+  1,000 tags in a call, or of a job.
 ]=]
 -- include arguments
 -- include policy
@@ -20,8 +21,10 @@ end
 
 if command == 'add' or command == 'remove' then
   -- include tags
+  -- include most
   local jid = args[2]
   if not jid then error('Tag(): Arg "jid" missing') end
+  at_most(MOST_TAGS, #args - 2, 'Tag', 'tags')
   local key = ql .. 'j:' .. jid
   local stored = redis.call('HGET', key, 'tags')
   if not stored then return refuse('Tag(): Job ' .. jid .. ' does not exist') end
@@ -31,15 +34,18 @@ if command == 'add' or command == 'remove' then
     has[tag] = true
     if command == 'add' or not named[tag] then kept[#kept + 1] = tag end
   end
+  local old = #kept
   for i = 3, #args do
-    local tag = args[i]
-    if command == 'remove' then
-      remove_tag(jid, tag)
-    elseif not has[tag] then
-      has[tag] = true
-      kept[#kept + 1] = tag
-      add_tag(jid, tag, now)
+    if command == 'add' and not has[args[i]] then
+      has[args[i]] = true
+      kept[#kept + 1] = args[i]
     end
+  end
+  if command == 'add' then
+    at_most(MOST_TAGS, #kept, 'Tag', 'tags')
+    for i = old + 1, #kept do add_tag(jid, kept[i], now) end
+  else
+    for tag in pairs(named) do remove_tag(jid, tag) end
   end
   local text = cjson.encode(kept)
   redis.call('HSET', key, 'tags', text)

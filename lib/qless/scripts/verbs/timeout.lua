@@ -9,6 +9,7 @@
 -- include limit
 -- include chunks
 -- include stalling
+-- include config
 if #args == 0 then error('Timeout(): Arg "jid" missing') end
 local many, seen, jobs = #args > 2 * JOBS_A_CALL, {}, {}
 local waits = redis.call('EXISTS', ql .. 'stalling') == 1

@@ -1,0 +1,17 @@
+-- include limit
+-- include policy
+-- include stamp
+--- The terms on which a queue hands jobs out now: until when they are locked (`lock` seconds, if not as configured),
+--- the grace of expired locks, the length of a history, and for how many jobs there is room.
+local function terms_of(queue, lock)
+  local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue), 'heartbeat', queue .. '-max-concurrency',
+    'grace-period', 'max-job-history')
+  local most = tonumber(config[3]) or 0
+  return {
+    expires = now + (lock or tonumber(config[1]) or tonumber(config[2]) or 60),
+    grace = grace_period(config[4]),
+    cap = tonumber(config[5]) or 100,
+    limited = most > 0,
+    room = most > 0 and most - redis.call('ZCOUNT', ql .. 'q:' .. queue .. '-locks', stamp, '+inf') or JOBS_A_CALL,
+  }
+end

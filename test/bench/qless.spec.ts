@@ -1,0 +1,48 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Report } from '../../bench/harness/report.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The first run installs what other suites compare with. */
+const TIMEOUT_MS = 300_000;
+
+const FORMS = ['typed', 'unified'];
+
+describe('the benchmark of qless, with a few jobs', () => {
+  let report: Report;
+
+  beforeAll(async () => {
+    const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', 'qless'];
+    const args = [...program, '--json', '--rounds', '1', '--scale', '0.005'];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT_MS });
+    report = JSON.parse(stdout) as Report;
+  }, TIMEOUT_MS);
+
+  const rows = () => report.sections.flatMap((section) => section.rows);
+
+  it('yields a number of both forms for every row', () => {
+    expect(report.sections.map(({ name }) => name)).toEqual(['put', 'pop']);
+    for (const { key, values } of rows()) {
+      expect([key, Object.keys(values)]).toEqual([key, FORMS]);
+      for (const value of Object.values(values))
+        expect([key, value?.median]).toEqual([key, expect.any(Number)]);
+    }
+  });
+
+  it('holds rates beside the original, and what the server spends, against their targets', () => {
+    const judged = rows().filter(({ own }) => own?.met !== undefined);
+    expect(judged.map(({ key }) => key)).toEqual([
+      ...['putPipelinedServer', 'putPipelinedOfOriginal'],
+      ...['popCompleteManyServer', 'popCompleteManyOfOriginal'],
+    ]);
+  });
+
+  it('counts what the server spends on a job', () => {
+    const spent = rows().filter(({ key }) => key.endsWith('Server'));
+    expect(spent).toHaveLength(5);
+    for (const { values } of spent)
+      for (const value of Object.values(values)) expect(value?.median).toBeGreaterThan(0);
+  });
+});
