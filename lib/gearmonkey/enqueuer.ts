@@ -13,6 +13,8 @@ import * as scripts from './scripts.js';
 
 /** Jobs that one script call creates at most. */
 const MAX_BATCH = 250;
+/** Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on. */
+const MAX_JOINED = 50;
 /** Beyond this many characters or bytes a call takes no more: the server reads one while it runs another. */
 const MAX_BATCH_SIZE = 256 * 1024;
 /** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
@@ -105,12 +107,12 @@ export class Enqueuer {
       until: performance.now() + this.options.timeout,
     };
     const lane = this.laneOf(fn);
-    const sent = Promise.all([lane.last, new Promise<void>((resolve) => process.nextTick(resolve))]).then(
-      () => {
-        if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
-        return this.send(lane, call);
-      },
-    );
+    // Calls that the server reads at once it answers at once, and nobody would work meanwhile.
+    const later = this.batches.has(key) ? setImmediate : process.nextTick;
+    const sent = Promise.all([lane.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
+      if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
+      return this.send(lane, call);
+    });
     const last = sent.catch(() => undefined);
     lane.last = last;
     const late = () =>
@@ -215,7 +217,8 @@ function* partsOf(inputs: readonly Payload[]): Generator<Payload[]> {
 }
 
 function isFull({ inputs, size }: Call, more: readonly Payload[]): boolean {
-  return inputs.length + more.length > MAX_BATCH || size > MAX_BATCH_SIZE;
+  const most = more.length === 1 ? MAX_JOINED : MAX_BATCH;
+  return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
 }
 
 function sizeOf(inputs: readonly Payload[]): number {
