@@ -56,7 +56,7 @@ describe('a failover', () => {
     await expect(during.result({ timeout: 10 })).resolves.toBe('during, done');
     await expect(statuses(promoted)).resolves.toEqual({ success: 3 });
     expect(worker.repeated).toEqual([]);
-    expect(worker.health.connected).toBe(true);
+    await until(() => worker.health.connected);
   });
 });
 
