@@ -1,7 +1,7 @@
 /**
  * Runs a suite of the benchmark: contenders side by side, in alternating rounds, on private servers.
  *
- *   npm run bench                       this package beside BullMQ and bee-queue; about ten minutes
+ *   npm run bench                       this package beside BullMQ and bee-queue; a quarter of an hour
  *   npm run bench -- --quick            fewer jobs and the main measurements only, in a minute or so
  *   npm run bench -- --only latency     some measurements, by their names, separated by commas
  *   npm run bench -- --json             the report as JSON

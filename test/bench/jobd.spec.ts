@@ -1,21 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Report } from '../../bench/harness/report.mjs';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const TIMEOUT_MS = 120_000;
+import { BENCH_TIMEOUT_MS, benchReport } from './run-bench.js';
 
 describe('the benchmark of jobd, with a few jobs', () => {
   let report: Report;
 
   beforeAll(async () => {
-    const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', 'jobd'];
-    const args = [...program, '--json', '--rounds', '1', '--scale', '0.01'];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT_MS });
-    report = JSON.parse(stdout) as Report;
-  }, TIMEOUT_MS);
+    report = await benchReport(0.01, 'jobd');
+  }, BENCH_TIMEOUT_MS);
 
   const rows = () => report.sections.flatMap((section) => section.rows);
 

@@ -1,22 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Report } from '../../bench/harness/report.mjs';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** A few seconds, but on a machine that is very busy. */
-const TIMEOUT_MS = 180_000;
+import { BENCH_TIMEOUT_MS, benchReport } from './run-bench.js';
 
 describe('the benchmark of JQ, with a few jobs', () => {
   let report: Report;
 
   beforeAll(async () => {
-    const args = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', 'jq'];
-    const few = ['--json', '--rounds', '1', '--scale', '0.005'];
-    const { stdout } = await promisify(execFile)(process.execPath, [...args, ...few], { cwd: ROOT });
-    report = JSON.parse(stdout) as Report;
-  }, TIMEOUT_MS);
+    report = await benchReport(0.005, 'jq');
+  }, BENCH_TIMEOUT_MS);
 
   it('sets jobs that are enqueued, and jobs that are run, beside the requests of an empty server', () => {
     const rows = report.sections.flatMap((section) => section.rows);

@@ -1,23 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Report } from '../../bench/harness/report.mjs';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** The first run installs what it compares with. */
-const TIMEOUT_MS = 300_000;
+import { bench, BENCH_TIMEOUT_MS, benchReport } from './run-bench.js';
 
 const OURS = 'gearmonkey';
 const OTHERS = ['bullmq', 'bee-queue'];
-
-function bench(...args: string[]) {
-  const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', ...args];
-  return promisify(execFile)(process.execPath, program, { cwd: ROOT, timeout: TIMEOUT_MS });
-}
 
 describe('the command of the benchmark', () => {
   it.each([
@@ -31,7 +20,7 @@ describe('the command of the benchmark', () => {
         stderr: expect.stringContaining(message),
       });
     },
-    TIMEOUT_MS,
+    BENCH_TIMEOUT_MS,
   );
 });
 
@@ -43,10 +32,9 @@ describe('the benchmark of the peers, with a few jobs', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gearmonkey-bench-'));
     const chart = join(folder, 'bench.svg');
-    const { stdout } = await bench('--json', '--rounds', '1', '--scale', '0.0005', '--svg', chart);
-    report = JSON.parse(stdout) as Report;
+    report = await benchReport(0.0005, '--svg', chart);
     svg = await readFile(chart, 'utf8');
-  }, TIMEOUT_MS);
+  }, BENCH_TIMEOUT_MS);
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,12 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Report } from '../../bench/harness/report.mjs';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** The first run installs what other suites compare with. */
-const TIMEOUT_MS = 300_000;
+import { BENCH_TIMEOUT_MS, benchReport } from './run-bench.js';
 
 const FORMS = ['typed', 'unified'];
 
@@ -14,11 +8,8 @@ describe('the benchmark of qless, with a few jobs', () => {
   let report: Report;
 
   beforeAll(async () => {
-    const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', 'qless'];
-    const args = [...program, '--json', '--rounds', '1', '--scale', '0.005'];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT_MS });
-    report = JSON.parse(stdout) as Report;
-  }, TIMEOUT_MS);
+    report = await benchReport(0.005, 'qless');
+  }, BENCH_TIMEOUT_MS);
 
   const rows = () => report.sections.flatMap((section) => section.rows);
 

@@ -26,7 +26,7 @@ describe('what the original loses, the daemon does not', () => {
 
   it('short jobs that print, side by side', async () => {
     const rows = await jobs.table(seedTable);
-    const ids = await rows.addMany(40, 'echo "out $id"; echo "err $id" >&2');
+    const ids = await rows.addMany(100, 'echo "out $id"; echo "err $id" >&2');
     await jobs.daemon(rows.options({ low: 4 }));
     await rows.reach('done', ids);
     for (const row of await rows.all())

@@ -87,8 +87,8 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
 
     it('shares a table among daemons: each row runs once', async () => {
       const rows = await jobs.table();
-      const ids = await rows.addMany(30, 'echo $id >> $dir/history', { target: 'low' });
-      const options = { ...rows.options({ low: 4 }), fetchLimit: 4 };
+      const ids = await rows.addMany(60, 'echo $id >> $dir/history', { target: 'low' });
+      const options = { ...rows.options({ low: 4 }), fetchLimit: 7 };
       const daemons = await Promise.all([1, 2, 3].map((n) => jobs.daemon({ ...options, name: `d${n}` })));
       for (const daemon of daemons) daemon.poll();
       await rows.reach('done', ids);

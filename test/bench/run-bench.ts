@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Report } from '../../bench/harness/report.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The first run installs what it compares with. */
+export const BENCH_TIMEOUT_MS = 300_000;
+
+/** What `npm run bench` does, without its preparations. Rejects with what it said when it fails. */
+export function bench(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', ...args];
+  return promisify(execFile)(process.execPath, program, { cwd: ROOT, timeout: BENCH_TIMEOUT_MS });
+}
+
+/** The report of one round with this part of the jobs. */
+export async function benchReport(scale: number, ...args: string[]): Promise<Report> {
+  const { stdout } = await bench(...args, '--json', '--rounds', '1', '--scale', String(scale));
+  return JSON.parse(stdout) as Report;
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CommandTrace } from '../support/command-trace.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+const JOBS = 120;
+/** The script's arguments: text or SHA, number of keys, six keys, four values; then come inputs. */
+const BEFORE_INPUTS = 12;
+
+const server = useRedis();
+let actors: RedisActors;
+let trace: CommandTrace;
+
+beforeAll(async () => {
+  actors = new RedisActors(server.url);
+  // The script is loaded before calls of it are counted.
+  await actors.client().run('first', 0);
+  trace = await CommandTrace.start(server.redis);
+});
+afterAll(() => {
+  trace.stop();
+  actors.close();
+});
+
+describe('Jobs that are enqueued one by one in a tick', () => {
+  const numbers = Array.from({ length: JOBS }, (_, number) => number);
+
+  it('go in calls of fifty, in the order in which they were enqueued', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    await trace.take();
+    const jobs = await Promise.all(numbers.map((number) => client.run(fn, number)));
+    const calls = (await trace.take()).filter(({ name }) => name === 'enqueue');
+    const inputs = calls.map(({ args }) => args.slice(BEFORE_INPUTS).map(Number));
+    expect(inputs.map(({ length }) => length)).toEqual([50, 50, 20]);
+    expect(inputs.flat()).toEqual(numbers);
+    expect(jobs.map(({ id }) => Number(id))).toEqual(numbers.map((number) => number + 1));
+    const waiting = await server.redis.lrange(`queue:${fn}:normal`, 0, -1);
+    expect(waiting.map(Number).reverse()).toEqual(jobs.map(({ id }) => Number(id)));
+  });
+
+  it('do not hold up those of another function', async () => {
+    const [many, one] = [server.fn(), server.fn()];
+    const client = actors.client();
+    await trace.take();
+    await Promise.all([...numbers.map((number) => client.run(many, number)), client.run(one, 'alone')]);
+    const keys = (await trace.take()).filter(({ name }) => name === 'enqueue').map(({ args }) => args[2]);
+    expect(keys.indexOf(`uid:${one}`)).toBe(1);
+  });
+});
