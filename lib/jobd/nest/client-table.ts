@@ -6,9 +6,12 @@ import { plainRow, type TableRow } from '../source/row-input.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
 import { inChunks } from '../storage/chunks.js';
-import { DatabaseError } from '../storage/errors.js';
+import { DatabaseError, isContention } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import { tableNames, type JobsTable, type TableNames } from '../storage/schema.js';
+
+/** How long others may be in a new row's way. */
+const CONTENTION_MS = 5000;
 
 /** The table as clients use it: its connections are opened when they are first needed. */
 export class ClientTable {
@@ -39,8 +42,9 @@ export class ClientTable {
           return (await query.returning('id').executeTakeFirstOrThrow()).id;
         return (await query.executeTakeFirstOrThrow()).insertId;
       });
+    const signal = AbortSignal.timeout(CONTENTION_MS);
     try {
-      return Number(await insert());
+      return Number(await database.insist(insert, { signal, isFinal: (error) => !isContention(error) }));
     } catch (error) {
       throw new DatabaseError('The row was not added', error);
     }

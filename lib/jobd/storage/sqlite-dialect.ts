@@ -1,4 +1,12 @@
-import { SqliteDialect, SqliteDriver, type Dialect, type Driver } from 'kysely';
+import {
+  SqliteDialect,
+  SqliteDriver,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+} from 'kysely';
 import type Libsql from 'libsql';
 import { messageOf } from '../../job/errors.js';
 import type { FileLocation } from './database-location.js';
@@ -34,14 +42,53 @@ class ImmediateDialect extends SqliteDialect {
   }
 }
 
-/** Takes the file's lock when a transaction begins: one that read first would be refused when it writes. */
+/**
+ * Takes the file's lock before anything is written. A transaction that read first would be refused when it
+ * writes; and where a prepared statement finds the file locked, libsql leaves it under way: the connection
+ * says that it writes ever after, and commits nothing.
+ */
 class ImmediateDriver extends SqliteDriver {
+  private inTransaction = false;
+
   constructor(private readonly database: Libsql.Database) {
     super({ database });
   }
 
-  /** Not as a prepared statement: when that finds the file locked, libsql leaves it under way, and no commit succeeds. */
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection();
+    return {
+      executeQuery: <R>(query: CompiledQuery) => this.execute<R>(connection, query),
+      streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+    };
+  }
+
   override async beginTransaction(): Promise<void> {
     this.database.exec('begin immediate');
+    this.inTransaction = true;
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.database.exec('commit');
+    this.inTransaction = false;
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    this.inTransaction = false;
+    this.database.exec('rollback');
+  }
+
+  private async execute<R>(connection: DatabaseConnection, query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.inTransaction || READS.test(query.sql)) return connection.executeQuery<R>(query);
+    await this.beginTransaction();
+    try {
+      const result = await connection.executeQuery<R>(query);
+      await this.commitTransaction();
+      return result;
+    } catch (error) {
+      await this.rollbackTransaction();
+      throw error;
+    }
   }
 }
+
+const READS = /^\s*(?:select|pragma)\b/i;

@@ -1,0 +1,58 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import Libsql from 'libsql';
+import { ClientTable } from '../../../lib/jobd/nest/client-table.js';
+import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
+import { Database } from '../../../lib/jobd/storage/database.js';
+import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
+import { SILENT, sqliteFile } from '../../support/job-rows.js';
+
+describe('A SQLite file that somebody else has locked', () => {
+  const endings: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const end of endings.splice(0).reverse()) await end();
+  });
+
+  /** The file, and a stranger's connection to it. */
+  async function shared() {
+    const file = await sqliteFile();
+    endings.push(() => file.stop());
+    await initDatabase(file.url, 'jobs', SILENT);
+    const location = parseDatabaseUrl(file.url);
+    if (location.dialect !== 'sqlite') throw new Error('It is no file.');
+    const stranger = new Libsql(location.path);
+    endings.push(() => stranger.close());
+    const targets = () => stranger.prepare('select target from jobs order by id').all();
+    return { file, stranger, targets };
+  }
+
+  it('takes a row when it is free again', async () => {
+    const { file, stranger, targets } = await shared();
+    const table = new ClientTable(file.url, 'jobs', SILENT);
+    endings.push(() => table.close());
+    stranger.exec('begin immediate');
+    const added = table.add('low', {});
+    // The connection is open, and has found the lock.
+    await table.read([1]);
+    stranger.exec('commit');
+    await added;
+    expect(targets()).toEqual([{ target: 'low' }]);
+  });
+
+  it('keeps what a connection writes after it was refused', async () => {
+    const { file, stranger, targets } = await shared();
+    const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
+    endings.push(() => database.close());
+    const add = (target: string) =>
+      database.attempt((queries) =>
+        queries
+          .insertInto('jobs')
+          .values({ target, time_created: 1 } as never)
+          .execute(),
+      );
+    stranger.exec('begin immediate');
+    await expect(add('refused')).rejects.toThrow('locked');
+    stranger.exec('commit');
+    await add('written');
+    expect(targets()).toEqual([{ target: 'written' }]);
+  });
+});
