@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Launcher } from '../launcher/launcher.js';
+import { processWay } from '../launcher/start-process.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
 import { RequestError } from '../errors.js';
 import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from './operations.js';
@@ -42,7 +43,8 @@ export class JobdDaemon implements DaemonOperations {
 
   /** Takes over from daemons that died on this machine, then polls. @throws DatabaseSetupError */
   async start(): Promise<void> {
-    const { pollInterval } = this.options;
+    const { pollInterval, log } = this.options;
+    log.info(`processes are started with ${processWay()}`);
     const member = await Membership.open({ ...this.options, instance: this.instance });
     this.started = await this.open(member);
     member.database.whenBack(() => this.poll());

@@ -1,8 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { JobResult } from './job-result.js';
 import { OutputBuffer } from './output-buffer.js';
+import type { StartedProcess } from './started-process.js';
 
 export interface JobProcessOptions {
   readonly maxOutputBuffer: number;
@@ -28,7 +28,7 @@ export class JobProcess {
   private isKilled = false;
 
   constructor(
-    private readonly child: ChildProcess,
+    private readonly child: StartedProcess,
     private readonly options: JobProcessOptions,
   ) {
     this.stdout = collect(child.stdout, options.maxOutputBuffer);

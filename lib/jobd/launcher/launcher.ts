@@ -1,10 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { commandOf } from './command.js';
 import type { JobResult } from './job-result.js';
 import { JobProcess } from './job-process.js';
 import { ORPHAN_MARK } from './orphans.js';
+import { processStarter } from './start-process.js';
+import type { StartedProcess, StartProcess } from './started-process.js';
 
 /** Times in milliseconds, sizes in bytes. */
 export interface LauncherOptions {
@@ -38,25 +39,26 @@ export interface LaunchedJob {
 
 /** Starts a process for each job. */
 export class Launcher {
-  private readonly env: NodeJS.ProcessEnv;
+  private readonly start: StartProcess;
 
   /** @param instance marks the processes, so that they are found when the daemon has died */
   constructor(
     private readonly options: LauncherOptions,
     instance: string,
+    starter: typeof processStarter = processStarter,
   ) {
     checkOptions(options);
-    this.env = { ...process.env, ...options.env, [ORPHAN_MARK]: instance };
+    const env = { ...process.env, ...options.env, [ORPHAN_MARK]: instance };
+    this.start = starter({ cwd: options.cwd, env });
   }
 
   /** @param timeout milliseconds after which the process is terminated */
   launch(id: number, timeout?: number): LaunchedJob {
     const [command = '', ...args] = commandOf(this.options.launcher, id);
-    const { cwd, maxOutputBuffer = DEFAULT_OUTPUT_BYTES } = this.options;
-    let child: ChildProcess;
+    const { maxOutputBuffer = DEFAULT_OUTPUT_BYTES } = this.options;
+    let child: StartedProcess;
     try {
-      // A group of its own, so that signals reach the children too.
-      child = spawn(command, args, { cwd, env: this.env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+      child = this.start(command, args);
     } catch (error) {
       return neverStarted(this.failure(command, error));
     }

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
+import { PosixSpawn } from '../../../lib/jobd/launcher/posix-spawn.js';
+import { nodeStarter, processStarter } from '../../../lib/jobd/launcher/start-process.js';
 import { until } from '../../support/until.js';
 
 /** A zombie, whom nobody has fetched yet, runs no more. */
@@ -22,7 +24,15 @@ describe('commandOf', () => {
   });
 });
 
-describe('Launcher', () => {
+const STARTERS = { processStarter, nodeStarter };
+
+describe('processStarter', () => {
+  it('has posix_spawn here, so that what follows is about both', () => {
+    expect(PosixSpawn.open()).toBeDefined();
+  });
+});
+
+describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
   let folder = '';
   let scripts = 0;
   const quick = { outputGrace: 150, killGrace: 300 };
@@ -35,7 +45,11 @@ describe('Launcher', () => {
   async function launch(script: string, options: Partial<LauncherOptions> = {}, timeout?: number) {
     const path = join(folder, `${++scripts}.sh`);
     await writeFile(path, script);
-    const launcher = new Launcher({ launcher: `/bin/sh ${path} {id}`, ...quick, ...options }, 'instance-1');
+    const launcher = new Launcher(
+      { launcher: `/bin/sh ${path} {id}`, ...quick, ...options },
+      'instance-1',
+      starter,
+    );
     return launcher.launch(42, timeout);
   }
   const run = async (...args: Parameters<typeof launch>) => (await launch(...args)).result;
@@ -52,18 +66,20 @@ describe('Launcher', () => {
 
   it('names the directory when that is what is missing, and the command otherwise', async () => {
     const bad = { result: 'fail', code: null, signal: null, stdout: '' };
-    const launcher = new Launcher({ launcher: '/bin/true', cwd: '/no/such/directory' }, 'i');
+    const launcher = new Launcher({ launcher: '/bin/true', cwd: '/no/such/directory' }, 'i', starter);
     await expect(launcher.launch(1).result).resolves.toMatchObject({
       ...bad,
       stderr: expect.stringContaining("working directory '/no/such/directory' doesn't exist"),
     });
-    await expect(new Launcher({ launcher: '/no/such/command' }, 'i').launch(1).result).resolves.toMatchObject(
-      {
-        ...bad,
-        stderr: expect.stringContaining('spawn /no/such/command ENOENT'),
-      },
-    );
-    await expect(new Launcher({ launcher: '/etc/passwd' }, 'i').launch(1).result).resolves.toMatchObject({
+    await expect(
+      new Launcher({ launcher: '/no/such/command' }, 'i', starter).launch(1).result,
+    ).resolves.toMatchObject({
+      ...bad,
+      stderr: expect.stringContaining('spawn /no/such/command ENOENT'),
+    });
+    await expect(
+      new Launcher({ launcher: '/etc/passwd' }, 'i', starter).launch(1).result,
+    ).resolves.toMatchObject({
       ...bad,
       stderr: expect.stringContaining('EACCES'),
     });
@@ -73,6 +89,37 @@ describe('Launcher', () => {
     const script = 'echo "$1 $PWD $EXTRA $PATH"; read line || echo no input';
     const { stdout } = await run(script, { cwd: folder, env: { EXTRA: 'more' } });
     expect(stdout).toBe(`42 ${folder} more ${process.env['PATH']}\nno input\n`);
+  });
+
+  it("finds commands in the PATH, the launcher's own if it has one, and runs scripts that name no interpreter", async () => {
+    const path = join(folder, `tool-${starter.name}`);
+    await writeFile(path, 'echo "tool $1"', { mode: 0o755 });
+    const env = { PATH: `${folder}:${process.env['PATH']}` };
+    const first = async (options: LauncherOptions) =>
+      (await new Launcher(options, 'i', starter).launch(7).result).stdout;
+    await expect(first({ launcher: 'echo found {id}' })).resolves.toBe('found 7\n');
+    await expect(first({ launcher: `${path} {id}` })).resolves.toBe('tool 7\n');
+    await expect(first({ launcher: `tool-${starter.name} {id}`, env })).resolves.toBe('tool 7\n');
+    await expect(first({ launcher: `./tool-${starter.name} {id}`, cwd: folder })).resolves.toBe('tool 7\n');
+  });
+
+  it('holds back no signal that node ignores, and has a session of its own', async () => {
+    const { stdout } = await run(
+      'grep -E "^Sig(Blk|Ign)" /proc/self/status; cut -d" " -f1,5,6 /proc/$$/stat',
+    );
+    const [blocked = '', ignored = '', ids = ''] = stdout.split('\n');
+    expect(blocked).toMatch(/\t0+$/);
+    expect(ignored).toMatch(/\t0+$/);
+    const [pid, group, session] = ids.split(' ');
+    expect([group, session]).toEqual([pid, pid]);
+  });
+
+  it('keeps no file open when its processes have ended', async () => {
+    const open = () => readdirSync('/proc/self/fd').length;
+    await run('exit 0');
+    const before = open();
+    await Promise.all(Array.from({ length: 20 }, () => run('echo one; echo two >&2')));
+    await until(() => open() <= before);
   });
 
   it.each([

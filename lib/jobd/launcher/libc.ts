@@ -1,0 +1,121 @@
+import { createRequire } from 'node:module';
+import type Koffi from 'koffi';
+
+/** What a process is started from. The descriptors stay this process's. */
+export interface SpawnArguments {
+  readonly command: string;
+  /** The command's name first. */
+  readonly args: readonly string[];
+  /** As `NAME=value`. */
+  readonly env: readonly string[];
+  readonly cwd: string | undefined;
+  /** The descriptors that it writes to. */
+  readonly stdout: number;
+  readonly stderr: number;
+}
+
+/** A process as `waitpid` sees it: with a status once it has ended; gone where somebody else has asked before. */
+export type WaitedFor = { readonly status: number } | 'running' | 'gone';
+
+type Native = (...args: readonly unknown[]) => number;
+
+/** Numbers that Linux gives all C libraries. */
+const O_CLOEXEC = 0o2000000;
+const O_RDONLY = 0;
+const WNOHANG = 1;
+const SETSIGDEF = 0x04;
+const SETSIGMASK = 0x08;
+const SETSID = 0x80;
+/** More than any C library needs for a set of signals, a process's attributes, or its files. */
+const STRUCT_BYTES = 1024;
+
+const FUNCTIONS = {
+  pipe2: 'int pipe2(void *pair, int flags)',
+  close: 'int close(int fd)',
+  waitpid: 'int waitpid(int pid, void *status, int options)',
+  initAttributes: 'int posix_spawnattr_init(void *attributes)',
+  setFlags: 'int posix_spawnattr_setflags(void *attributes, short flags)',
+  setDefaultSignals: 'int posix_spawnattr_setsigdefault(void *attributes, void *set)',
+  setSignalMask: 'int posix_spawnattr_setsigmask(void *attributes, void *set)',
+  initActions: 'int posix_spawn_file_actions_init(void *actions)',
+  addOpen: 'int posix_spawn_file_actions_addopen(void *actions, int fd, str path, int flags, int mode)',
+  addDuplicate: 'int posix_spawn_file_actions_adddup2(void *actions, int fd, int as)',
+  addDirectory: 'int posix_spawn_file_actions_addchdir_np(void *actions, str path)',
+  destroyActions: 'int posix_spawn_file_actions_destroy(void *actions)',
+  spawn: 'int posix_spawnp(void *pid, str command, void *actions, void *attributes, str *args, str *env)',
+} as const;
+
+/**
+ * The C library's way to start processes, which borrows the memory of this one instead of copying its page
+ * tables: the cost stays the same however large this process is. Linux only, and where koffi is installed.
+ */
+export class Libc {
+  private static opened: Libc | null | undefined;
+  private readonly attributes = Buffer.alloc(STRUCT_BYTES);
+
+  /** Undefined where it can't be had. */
+  static open(): Libc | undefined {
+    return (this.opened ??= load()) ?? undefined;
+  }
+
+  constructor(private readonly call: Readonly<Record<keyof typeof FUNCTIONS, Native>>) {
+    const { attributes } = this;
+    // A bit for each signal, those that the library uses itself among them.
+    const [all, none] = [Buffer.alloc(STRUCT_BYTES, 0xff), Buffer.alloc(STRUCT_BYTES)];
+    call.initAttributes(attributes);
+    // Node ignores some signals, and what is ignored stays so in what is started.
+    call.setDefaultSignals(attributes, all);
+    call.setSignalMask(attributes, none);
+    call.setFlags(attributes, SETSIGDEF | SETSIGMASK | SETSID);
+  }
+
+  /** Both ends of a pipe that nobody inherits; undefined where there are no descriptors left. */
+  pipe(): readonly [read: number, write: number] | undefined {
+    const pair = new Int32Array(2);
+    if (this.call.pipe2(pair, O_CLOEXEC) !== 0) return undefined;
+    return [pair[0] ?? -1, pair[1] ?? -1];
+  }
+
+  close(fd: number): void {
+    this.call.close(fd);
+  }
+
+  /** A process in a session of its own, with no input. Undefined where none was started. */
+  spawn({ command, args, env, cwd, stdout, stderr }: SpawnArguments): number | undefined {
+    const { call } = this;
+    const actions = Buffer.alloc(STRUCT_BYTES);
+    const pid = new Int32Array(1);
+    call.initActions(actions);
+    try {
+      call.addOpen(actions, 0, '/dev/null', O_RDONLY, 0);
+      call.addDuplicate(actions, stdout, 1);
+      call.addDuplicate(actions, stderr, 2);
+      if (cwd !== undefined) call.addDirectory(actions, cwd);
+      const error = call.spawn(pid, command, actions, this.attributes, [...args, null], [...env, null]);
+      return error === 0 ? pid[0] : undefined;
+    } finally {
+      call.destroyActions(actions);
+    }
+  }
+
+  /** Asks without waiting. What has ended is forgotten by the system with the answer. */
+  poll(pid: number): WaitedFor {
+    const status = new Int32Array(1);
+    const found = this.call.waitpid(pid, status, WNOHANG);
+    if (found === 0) return 'running';
+    return found === pid ? { status: status[0] ?? 0 } : 'gone';
+  }
+}
+
+/** Null where it can't be had: not on Linux, without koffi, or with a C library that lacks a function. */
+function load(): Libc | null {
+  if (process.platform !== 'linux') return null;
+  try {
+    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+    const library = koffi.load(null);
+    const functions = Object.entries(FUNCTIONS).map(([name, prototype]) => [name, library.func(prototype)]);
+    return new Libc(Object.fromEntries(functions));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,78 @@
+import { Libc } from './libc.js';
+import { PosixProcess } from './posix-process.js';
+import type { ProcessSurroundings, StartedProcess } from './started-process.js';
+
+/** Keeps this process alive as long as those it started, and finds ends that nothing told of: threads get no signals. */
+const LOOK_MS = 100;
+const MAX_LOOKS = 50;
+
+/** Starts processes with `posix_spawn`, and learns of their ends. */
+export class PosixSpawn {
+  private static shared: PosixSpawn | undefined;
+  private readonly running = new Map<number, PosixProcess>();
+  private looking: NodeJS.Timeout | undefined;
+  private readonly look = (): void => {
+    for (const pid of this.running.keys()) this.lookFor(pid);
+  };
+
+  private constructor(private readonly libc: Libc) {
+    process.on('SIGCHLD', this.look);
+  }
+
+  /** Undefined where it can't be had. */
+  static open(): PosixSpawn | undefined {
+    const libc = Libc.open();
+    return libc && (this.shared ??= new PosixSpawn(libc));
+  }
+
+  /** Undefined where processes in such surroundings can't be started so. */
+  starter({ cwd, env: variables }: ProcessSurroundings) {
+    const env = Object.entries(variables).flatMap(([name, value]) =>
+      value === undefined ? [] : `${name}=${value}`,
+    );
+    // The command is looked up where this process would look, and a NUL ends what the C library reads.
+    if (variables['PATH'] !== process.env['PATH'] || env.some((one) => one.includes('\0'))) return undefined;
+    return (command: string, args: readonly string[]) => this.start(command, args, { cwd, env });
+  }
+
+  /** Undefined where it didn't succeed. */
+  private start(
+    command: string,
+    args: readonly string[],
+    { cwd, env }: { readonly cwd: string | undefined; readonly env: readonly string[] },
+  ): StartedProcess | undefined {
+    const { libc } = this;
+    const [stdout, stderr] = [libc.pipe(), libc.pipe()];
+    const pid =
+      stdout &&
+      stderr &&
+      libc.spawn({ command, args: [command, ...args], env, cwd, stdout: stdout[1], stderr: stderr[1] });
+    for (const fd of [stdout?.[1], stderr?.[1]]) if (fd !== undefined) libc.close(fd);
+    if (stdout && stderr && pid !== undefined)
+      return this.watch(pid, { stdout: stdout[0], stderr: stderr[0] });
+    for (const fd of [stdout?.[0], stderr?.[0]]) if (fd !== undefined) libc.close(fd);
+    return undefined;
+  }
+
+  private watch(pid: number, files: { readonly stdout: number; readonly stderr: number }): PosixProcess {
+    if (this.running.size === 0) this.looking = setInterval(this.look, LOOK_MS);
+    const started = new PosixProcess(pid, files, () => this.expectEnd(pid));
+    this.running.set(pid, started);
+    return started;
+  }
+
+  /** The output is closed a moment before the process has ended. */
+  private expectEnd(pid: number, looks = MAX_LOOKS): void {
+    this.lookFor(pid);
+    if (looks > 0 && this.running.has(pid)) setImmediate(() => this.expectEnd(pid, looks - 1));
+  }
+
+  private lookFor(pid: number): void {
+    const started = this.running.get(pid);
+    const found = started ? this.libc.poll(pid) : 'running';
+    if (found === 'running') return;
+    this.running.delete(pid);
+    if (this.running.size === 0) clearInterval(this.looking);
+    started?.ended(found === 'gone' ? undefined : found.status);
+  }
+}

@@ -1,0 +1,28 @@
+import type { Readable } from 'node:stream';
+
+/** How processes get their surroundings. */
+export interface ProcessSurroundings {
+  /** @default this process's */
+  readonly cwd?: string | undefined;
+  /** All of it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type OnEnd = (code: number | null, signal: NodeJS.Signals | null) => void;
+
+/**
+ * A process that leads a session and group of its own and has no input, with the events of child_process:
+ * `exit` when it has ended, `close` when nobody holds its output any more either.
+ */
+export interface StartedProcess {
+  /** Undefined where none was started; then `error` follows. */
+  readonly pid?: number | undefined;
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+  once(event: 'error', listener: (error: Error) => void): this;
+  once(event: 'exit' | 'close', listener: OnEnd): this;
+  removeAllListeners(event: 'close'): this;
+}
+
+/** @throws what child_process throws for arguments that no process can have */
+export type StartProcess = (command: string, args: readonly string[]) => StartedProcess;
