@@ -1,9 +1,10 @@
-import { sql, type SelectQueryBuilder } from 'kysely';
+import { sql, type CompiledQuery, type SelectQueryBuilder } from 'kysely';
 import type { AcceptedJob } from './accepted-job.js';
-import { inChunks } from './chunks.js';
+import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import type { Database } from './database.js';
-import { idOf, updateBegun, updateRows } from './row-statements.js';
+import type { Decision } from './look-then-write.js';
+import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
 import type { JobdDatabase, JobdSchema, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
@@ -45,23 +46,28 @@ export class Acceptance {
 
   /** Accepts up to `limit` waiting rows of the targets, oldest first; 0 for all. */
   waiting(targets: readonly string[], limit: number, now: number): Promise<Fetched> {
-    return this.parts.database.transaction(async (queries) => {
-      const rows = await this.due(this.find(queries), targets, limit, now).execute();
-      return { accepted: await this.accept(queries, rows, 'waiting', now) };
-    });
+    return this.lookAndAccept(
+      (queries) => [this.due(this.find(queries), targets, limit, now)],
+      (queries, found) => {
+        const accepted = found.map((row) => acceptedJob(row, 'waiting'));
+        return { writes: this.accept(queries, accepted, now), value: { accepted } };
+      },
+    );
   }
 
   /** Accepts and begins up to so many waiting rows of each target, oldest first. */
   begin(slots: ReadonlyMap<string, number>, now: number): Promise<FetchedRows> {
-    return this.parts.database.transaction(async (queries) => {
-      const found: FoundRow[] = [];
-      for (const [target, free] of slots) {
+    return this.lookAndAccept(
+      (queries) => {
         const all = queries.selectFrom(this.parts.names.jobs).selectAll();
-        found.push(...(await this.due(all, [target], free, now).execute()));
-      }
-      const accepted = await this.accept(queries, found, 'waiting', now, () => true);
-      return { accepted, rows: new Map(found.map((row) => [idOf(row), { ...row }])) };
-    });
+        return [...slots].map(([target, free]) => this.due(all, [target], free, now));
+      },
+      (queries, found) => {
+        const accepted = found.map((row) => acceptedJob(row, 'waiting', () => true));
+        const rows = new Map(found.map((row) => [idOf(row), { ...row }]));
+        return { writes: this.accept(queries, accepted, now), value: { accepted, rows } };
+      },
+    );
   }
 
   /** A row as the table has it. */
@@ -73,21 +79,43 @@ export class Acceptance {
 
   /** Accepts the manual ones among `ids`. A target that isn't served makes a row `ignored`; all others stay as they are. */
   manual(ids: readonly number[], { serves, begins }: ManualRules, now: number): Promise<FetchedManual> {
-    const { database, names } = this.parts;
-    return database.transaction(async (queries) => {
-      const rows = await inChunks(ids, (some) =>
-        this.locking(this.find(queries).where('id', 'in', some).orderBy('id'), false).execute(),
-      );
-      const manual = rows.filter(({ status }) => status === 'manual');
-      const unserved = manual.filter(({ target }) => !serves(target));
-      await updateRows(queries, names, unserved.map(idOf), { status: 'ignored' });
-      const served = manual.filter(({ target }) => serves(target));
-      const refused = rows.filter((row) => !served.includes(row));
-      return {
-        accepted: await this.accept(queries, served, 'manual', now, begins),
-        refused: new Map(refused.map((row) => [idOf(row), whyNot(row)])),
-      };
-    });
+    return this.lookAndAccept(
+      (queries) => {
+        const find = this.find(queries).orderBy('id');
+        return chunksOf(ids).map((some) => this.locking(find.where('id', 'in', some), false));
+      },
+      (queries, found) => {
+        const manual = found.filter(({ status }) => status === 'manual');
+        const unserved = manual.filter(({ target }) => !serves(target));
+        const served = manual.filter(({ target }) => serves(target));
+        const accepted = served.map((row) => acceptedJob(row, 'manual', begins));
+        const refused = found.filter((row) => !served.includes(row));
+        const ignores = rowUpdates(queries, this.parts.names, unserved.map(idOf), { status: 'ignored' });
+        return {
+          writes: [...ignores, ...this.accept(queries, accepted, now)],
+          value: { accepted, refused: new Map(refused.map((row) => [idOf(row), whyNot(row)])) },
+        };
+      },
+    );
+  }
+
+  /** While rows are being accepted nobody can take this daemon for dead. */
+  private lookAndAccept<T>(
+    looks: (queries: JobdDatabase) => readonly FindRows<FoundRow>[],
+    decide: (queries: JobdDatabase, found: readonly FoundRow[]) => Decision<T>,
+  ): Promise<T> {
+    const { database, registry } = this.parts;
+    return database.lookThenWrite((queries) => ({
+      looks: [...looks(queries).map((look) => look.compile()), registry.entryLook(queries)],
+      decide: (answers) => {
+        const decision = decide(queries, answers.slice(0, -1).flat() as FoundRow[]);
+        if (decision.writes.length === 0) return decision;
+        return {
+          ...decision,
+          writes: [...registry.entry(queries, answers.at(-1) ?? []), ...decision.writes],
+        };
+      },
+    }));
   }
 
   private find(queries: JobdDatabase): FindRows<FoundRow> {
@@ -113,48 +141,37 @@ export class Acceptance {
     return skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
   }
 
-  private async accept(
-    queries: JobdDatabase,
-    rows: readonly FoundRow[],
-    origin: AcceptedJob['origin'],
-    now: number,
-    begins: ManualRules['begins'] = () => false,
-  ): Promise<AcceptedJob[]> {
-    const { registry, names, columns } = this.parts;
-    if (rows.length === 0) return [];
-    const jobs = rows.map((row) => acceptedJob(row, origin, begins));
-    await registry.ensureEntered(queries);
+  private accept(queries: JobdDatabase, jobs: readonly AcceptedJob[], now: number): CompiledQuery[] {
+    const { names, columns } = this.parts;
     const queued = jobs.filter(({ hasBegun }) => !hasBegun);
-    await updateRows(queries, names, queued.map(idOf), { status: 'accepted' });
     const begun = jobs.filter(({ hasBegun }) => hasBegun);
-    await updateBegun(queries, names, begun, { now, columns });
-    await this.own(queries, jobs);
-    return jobs;
+    return [
+      ...rowUpdates(queries, names, queued.map(idOf), { status: 'accepted' }),
+      ...begunUpdates(queries, names, begun, { now, columns }),
+      ...chunksOf(jobs).map((some) => this.own(queries, some)),
+    ];
   }
 
   /** There may be an owner: left over where somebody set the row back by hand. */
-  private async own(queries: JobdDatabase, jobs: readonly AcceptedJob[]): Promise<void> {
+  private own(queries: JobdDatabase, jobs: readonly AcceptedJob[]): CompiledQuery {
     const { registry, names, database } = this.parts;
     const owner = registry.instance;
-    await inChunks(jobs, async (some) => {
-      const values = some.map(({ id, origin }) => ({ job_id: id, owner, origin }));
-      const insert = queries.insertInto(names.owners).values(values);
-      if (database.dialect === 'mysql')
-        await insert.onDuplicateKeyUpdate({ owner, origin: sql`values(origin)` }).execute();
-      else
-        await insert
-          .onConflict((row) =>
-            row.column('job_id').doUpdateSet((set) => ({ owner, origin: set.ref('excluded.origin') })),
-          )
-          .execute();
-    });
+    const values = jobs.map(({ id, origin }) => ({ job_id: id, owner, origin }));
+    const insert = queries.insertInto(names.owners).values(values);
+    if (database.dialect === 'mysql')
+      return insert.onDuplicateKeyUpdate({ owner, origin: sql`values(origin)` }).compile();
+    return insert
+      .onConflict((row) =>
+        row.column('job_id').doUpdateSet((set) => ({ owner, origin: set.ref('excluded.origin') })),
+      )
+      .compile();
   }
 }
 
 function acceptedJob(
   row: FoundRow,
   origin: AcceptedJob['origin'],
-  begins: ManualRules['begins'],
+  begins: ManualRules['begins'] = () => false,
 ): AcceptedJob {
   const job = { id: idOf(row), target: row.target };
   return {

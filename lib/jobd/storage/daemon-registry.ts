@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import { formerly } from './owned-updates.js';
@@ -36,27 +37,37 @@ export class DaemonRegistry {
   /** Says that this daemon lives. */
   async beat(): Promise<void> {
     this.beats++;
-    await this.database.transaction(async (queries) => {
-      await this.ensureEntered(queries);
-      await queries
-        .updateTable(this.names.daemons)
-        .set({ beat: this.beats })
-        .where('instance', '=', this.instance)
-        .execute();
-    });
+    await this.database.lookThenWrite((queries) => ({
+      looks: [this.entryLook(queries)],
+      decide: ([found = []]) => {
+        const beat = queries
+          .updateTable(this.names.daemons)
+          .set({ beat: this.beats })
+          .where('instance', '=', this.instance);
+        return { writes: [...this.entry(queries, found), beat.compile()], value: undefined };
+      },
+    }));
   }
 
-  /** Enters this daemon where it was taken for dead meanwhile. Until the transaction ends nobody can do so. */
-  async ensureEntered(queries: JobdDatabase): Promise<void> {
-    const entered = await queries
+  /** Finds this daemon's entry, and keeps it: until the transaction ends nobody can take it for dead. */
+  entryLook(queries: JobdDatabase): CompiledQuery {
+    return queries
       .selectFrom(this.names.daemons)
       .select('instance')
       .where('instance', '=', this.instance)
       .$if(this.database.dialect !== 'sqlite', (query) => query.forUpdate())
-      .executeTakeFirst();
-    if (entered) return;
-    const entry = { ...this.self, beat: this.beats };
-    await queries.insertInto(this.names.daemons).values(entry).execute();
+      .compile();
+  }
+
+  /** Enters this daemon where the look found nothing: it was taken for dead meanwhile. */
+  entry(queries: JobdDatabase, found: readonly unknown[]): CompiledQuery[] {
+    if (found.length > 0) return [];
+    return [
+      queries
+        .insertInto(this.names.daemons)
+        .values({ ...this.self, beat: this.beats })
+        .compile(),
+    ];
   }
 
   async others(): Promise<DaemonsTable[]> {

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, sql } from 'kysely';
+import { CompiledQuery, Kysely, sql } from 'kysely';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../log.js';
 import type { DatabaseLocation } from './database-location.js';
 import { openDialect, type OpenedDialect } from './dialects.js';
-import { DatabaseError, DatabaseSetupError, isContention } from './errors.js';
+import { DatabaseError, DatabaseSetupError, isContention, isRefusedStatement } from './errors.js';
+import { lookThenWrite, lookThenWriteTogether, type Answers, type Decision } from './look-then-write.js';
 import type { JobdDatabase, JobdSchema } from './schema.js';
 
 const ANSWER_MS = 20_000;
@@ -21,6 +22,14 @@ export interface ServerTraits {
   readonly skipLocked: boolean;
   /** Bytes of the largest statement. */
   readonly maxPacket: number;
+  /** Several statements can make one journey. */
+  readonly together: boolean;
+}
+
+/** Looks and what is done about them, for `lookThenWrite`. */
+export interface Looking<T> {
+  readonly looks: readonly CompiledQuery[];
+  readonly decide: (answers: Answers) => Decision<T>;
 }
 
 /** A database that may be away for a while: whoever asks decides whether to wait for it. */
@@ -87,6 +96,15 @@ export class Database {
     return this.attempt((queries) => queries.transaction().execute(question));
   }
 
+  /** Looks, then writes what follows from that: once, all or nothing, in as few journeys as the server allows. */
+  lookThenWrite<T>(prepare: (queries: JobdDatabase) => Looking<T>): Promise<T> {
+    const ask = this.traits.together ? lookThenWriteTogether : lookThenWrite;
+    return this.attempt((queries) => {
+      const { looks, decide } = prepare(queries);
+      return ask(queries, looks, decide);
+    });
+  }
+
   /**
    * Asks until there is an answer: only for what may be asked twice.
    *
@@ -135,12 +153,23 @@ export class Database {
 async function traitsOf({ dialect }: DatabaseLocation, queries: JobdDatabase): Promise<ServerTraits> {
   if (dialect !== 'mysql') {
     await sql`select 1`.execute(queries);
-    return { skipLocked: dialect === 'postgres', maxPacket: NO_LIMIT };
+    return { skipLocked: dialect === 'postgres', maxPacket: NO_LIMIT, together: false };
   }
   const { rows } = await sql<{ version: string; packet: number }>`
     select version() as version, @@max_allowed_packet as packet`.execute(queries);
   const { version = '', packet = NO_LIMIT } = rows[0] ?? {};
-  return { skipLocked: canSkipLocked(version), maxPacket: packet };
+  return { skipLocked: canSkipLocked(version), maxPacket: packet, together: await takesSeveral(queries) };
+}
+
+/** What stands between us and the server may not. */
+async function takesSeveral(queries: JobdDatabase): Promise<boolean> {
+  try {
+    const { rows } = await queries.executeQuery(CompiledQuery.raw('select 1; select 2'));
+    return rows.length === 2;
+  } catch (error) {
+    if (isRefusedStatement(error)) return false;
+    throw error;
+  }
 }
 
 /** MySQL since 8.0.1, MariaDB since 10.6. */

@@ -38,6 +38,8 @@ async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
     database: server.database,
     charset: 'utf8mb4_general_ci',
     connectionLimit: MAX_CONNECTIONS,
+    // A transaction in two journeys instead of six. Values never become part of a statement's text unquoted.
+    multipleStatements: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
     ...(tls && { ssl: { ...tls, verifyIdentity: true } }),

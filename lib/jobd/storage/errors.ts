@@ -52,6 +52,8 @@ const REFUSED_VALUES = new Set([
 /** PostgreSQL's classes of such errors: data exceptions, integrity violations, program limits. */
 const REFUSED_VALUE_STATES = /^(22|23|54)[0-9A-Z]{3}$/;
 
+const REFUSED_STATEMENTS = new Set(['ER_PARSE_ERROR', 'ER_NOT_SUPPORTED_YET']);
+
 const FORBIDDEN = new Set([
   'ER_TABLEACCESS_DENIED_ERROR',
   'ER_DBACCESS_DENIED_ERROR',
@@ -74,6 +76,11 @@ export function isHeldByOthers(error: unknown): boolean {
 export function isRefusedValue(error: unknown): boolean {
   const code = codeOf(error);
   return REFUSED_VALUES.has(code) || REFUSED_VALUE_STATES.test(code);
+}
+
+/** Whether the server doesn't take such a statement at all. */
+export function isRefusedStatement(error: unknown): boolean {
+  return REFUSED_STATEMENTS.has(codeOf(error));
 }
 
 /** Whether the user of the database isn't allowed to do that. */

@@ -6,7 +6,7 @@ import { inChunks } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import { formerly, updateOwned } from './owned-updates.js';
 import { groupAlike, groupByAttempts } from './row-groups.js';
-import { beginning, idOf, updateBegun, updateRows } from './row-statements.js';
+import { beginning, begunUpdates, idOf, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
 import type { JobdDatabase, TableNames } from './schema.js';
 
@@ -74,7 +74,8 @@ export class JobTable {
       const owned = await this.ownedIds(queries, ids);
       const isOurs = ({ id }: { readonly id: number }) => owned.has(id);
       const { names } = this.parts;
-      await updateBegun(queries, names, begun.filter(isOurs), { now, columns: this.columns });
+      const begins = begunUpdates(queries, names, begun.filter(isOurs), { now, columns: this.columns });
+      for (const update of begins) await queries.executeQuery(update);
       const ours = ended.filter(isOurs);
       for (const [columns, some] of groupAlike(ours)) await updateRows(queries, names, some, columns);
       await this.disown(queries, ours.map(idOf));

@@ -1,4 +1,5 @@
-import { inChunks } from './chunks.js';
+import type { CompiledQuery } from 'kysely';
+import { chunksOf } from './chunks.js';
 import type { AcceptedJob } from './accepted-job.js';
 import { groupByAttempts } from './row-groups.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
@@ -7,11 +8,23 @@ import type { OptionalColumn } from './table-setup.js';
 /** Writes the same to rows, however many. */
 export async function updateRows(
   queries: JobdDatabase,
-  { jobs }: TableNames,
+  names: TableNames,
   ids: readonly number[],
   columns: Partial<JobsTable>,
 ): Promise<void> {
-  await inChunks(ids, (some) => queries.updateTable(jobs).set(columns).where('id', 'in', some).execute());
+  for (const update of rowUpdates(queries, names, ids, columns)) await queries.executeQuery(update);
+}
+
+/** The same as statements. */
+export function rowUpdates(
+  queries: JobdDatabase,
+  { jobs }: TableNames,
+  ids: readonly number[],
+  columns: Partial<JobsTable>,
+): CompiledQuery[] {
+  return chunksOf(ids).map((some) =>
+    queries.updateTable(jobs).set(columns).where('id', 'in', some).compile(),
+  );
 }
 
 /** What a row says when its job has begun after so many attempts; it counts them where the table does. */
@@ -24,14 +37,16 @@ export function beginning(
   return { status: 'running', result: null, time_started: now, ...counted };
 }
 
-export async function updateBegun(
+/** Statements that mark rows as running. */
+export function begunUpdates(
   queries: JobdDatabase,
   names: TableNames,
   begun: readonly AcceptedJob[],
   { now, columns }: { now: number; columns: ReadonlySet<OptionalColumn> },
-): Promise<void> {
-  for (const [attempts, ids] of groupByAttempts(begun))
-    await updateRows(queries, names, ids, beginning(attempts, now, columns));
+): CompiledQuery[] {
+  return [...groupByAttempts(begun)].flatMap(([attempts, ids]) =>
+    rowUpdates(queries, names, ids, beginning(attempts, now, columns)),
+  );
 }
 
 /** PostgreSQL's driver gives large integers as text. */

@@ -117,7 +117,7 @@ describe('the storage on MariaDB', () => {
   it('quotes output safely whatever the mode of the server', async () => {
     const rows = await jobs.table(seedTable);
     await rows.execute("SET GLOBAL sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ANSI_QUOTES'");
-    const evil = String.raw`\', result='ok', stderr='\'`;
+    const evil = String.raw`\', result='ok', stderr='\'; DELETE FROM ${rows.table}; -- `;
     const id = await rows.add(`cat <<'END'\n${evil}\nEND\nexit 1`);
     await jobs.daemon(rows.options());
     await rows.reach('done', [id]);
@@ -125,13 +125,16 @@ describe('the storage on MariaDB', () => {
     expect(await rows.row(id)).toMatchObject({ result: 'fail', stdout: `${evil}\n`, stderr: '' });
   });
 
-  it('accepts each row once where the server cannot skip locked ones', async () => {
+  it.each([
+    { skipLocked: false, together: true },
+    { skipLocked: true, together: false },
+    { skipLocked: false, together: false },
+  ])('accepts each row once where the server is capable of %j', async (capable) => {
     const rows = await jobs.table(seedTable);
     const ids = await rows.addMany(30);
     const accepted = await withTable(rows, (one, database) =>
       withTable(rows, async (two, other) => {
-        for (const { traits } of [database, other])
-          Object.defineProperty(traits, 'skipLocked', { value: false });
+        for (const { traits } of [database, other]) Object.assign(traits, capable);
         const fetch = (table: JobTable) =>
           table.database
             .insist(() => table.acceptance.waiting(['low'], 5, 0))
@@ -142,6 +145,26 @@ describe('the storage on MariaDB', () => {
     );
     expect(accepted.sort((a, b) => a - b)).toEqual(ids);
   });
+
+  it.each([true, false])(
+    'accepts all or nothing, with several statements at once: %s',
+    async (isTogether) => {
+      const rows = await jobs.table(seedTable);
+      const id = await rows.add();
+      const owners = `${rows.table}_owners`;
+      await withTable(rows, async (table, { traits }) => {
+        expect(traits.together).toBe(true);
+        Object.assign(traits, { together: isTogether });
+        await rows.execute(`RENAME TABLE ${owners} TO ${owners}_away`);
+        await expect(table.acceptance.waiting(['low'], 0, 0)).rejects.toThrow(owners);
+        expect(await rows.statuses()).toEqual(['waiting']);
+        await rows.execute(`RENAME TABLE ${owners}_away TO ${owners}`);
+        const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+        expect(accepted).toMatchObject([{ id }]);
+      });
+      expect(await rows.statuses()).toEqual(['accepted']);
+    },
+  );
 
   it('passes over rows that somebody holds', async () => {
     const rows = await jobs.table(seedTable);
