@@ -6,7 +6,13 @@ import type { JobdLog } from '../log.js';
 import type { DatabaseLocation } from './database-location.js';
 import { openDialect, type OpenedDialect } from './dialects.js';
 import { DatabaseError, DatabaseSetupError, isContention, isRefusedStatement } from './errors.js';
-import { lookThenWrite, lookThenWriteTogether, type Answers, type Decision } from './look-then-write.js';
+import {
+  lookThenWrite,
+  lookThenWriteTogether,
+  writeTogether,
+  type Answers,
+  type Decision,
+} from './look-then-write.js';
 import type { JobdDatabase, JobdSchema } from './schema.js';
 
 const ANSWER_MS = 20_000;
@@ -105,6 +111,11 @@ export class Database {
     });
   }
 
+  /** Writes once, all or nothing, in one journey: for servers that are asked several things `together`. @returns how many rows each found */
+  writeTogether(prepare: (queries: JobdDatabase) => readonly CompiledQuery[]): Promise<number[]> {
+    return this.attempt((queries) => writeTogether(queries, prepare(queries)));
+  }
+
   /**
    * Asks until there is an answer: only for what may be asked twice.
    *
@@ -161,11 +172,14 @@ async function traitsOf({ dialect }: DatabaseLocation, queries: JobdDatabase): P
   return { skipLocked: canSkipLocked(version), maxPacket: packet, together: await takesSeveral(queries) };
 }
 
-/** What stands between us and the server may not. */
+/** What stands between us and the server may not. Nor do we where statements are logged: it would call ours unsafe. */
 async function takesSeveral(queries: JobdDatabase): Promise<boolean> {
   try {
-    const { rows } = await queries.executeQuery(CompiledQuery.raw('select 1; select 2'));
-    return rows.length === 2;
+    const { rows } = await queries.executeQuery(
+      CompiledQuery.raw("select 1; show variables where variable_name in ('log_bin', 'binlog_format')"),
+    );
+    const variables = rows[1] as readonly { readonly Value: string }[];
+    return !['ON', 'STATEMENT'].every((value) => variables.some(({ Value }) => Value === value));
   } catch (error) {
     if (isRefusedStatement(error)) return false;
     throw error;

@@ -4,7 +4,7 @@ import { Acceptance, type AcceptanceParts } from './acceptance.js';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
-import { formerly, updateOwned } from './owned-updates.js';
+import { formerly, ownedUpdates } from './owned-updates.js';
 import { groupAlike, groupByAttempts } from './row-groups.js';
 import { beginning, begunUpdates, idOf, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
@@ -66,7 +66,7 @@ export class JobTable {
    */
   async write({ begun, ended }: RowWrites, now: number): Promise<Set<number>> {
     const ids = [...begun, ...ended].map(idOf);
-    if (this.isChatty) {
+    if (this.writesAtOnce) {
       this.former.push(...ended.map(idOf));
       if (await this.writeOwned({ begun, ended }, now)) return new Set(ids);
     }
@@ -128,13 +128,13 @@ export class JobTable {
     return this.parts.registry.instance;
   }
 
-  /** Each question costs a journey to the server and back. */
-  private get isChatty(): boolean {
-    return this.database.dialect === 'mysql';
+  /** Without asking first whose the rows are. */
+  private get writesAtOnce(): boolean {
+    return this.database.traits.together;
   }
 
-  /** In one statement: whether all rows were this daemon's. */
-  private writeOwned({ begun, ended }: RowWrites, now: number): Promise<boolean> {
+  /** In one journey: whether all rows were this daemon's. */
+  private async writeOwned({ begun, ended }: RowWrites, now: number): Promise<boolean> {
     const { owner } = this;
     const changes = [
       ...[...groupByAttempts(begun)].map(([attempts, ids]) => {
@@ -142,12 +142,15 @@ export class JobTable {
       }),
       ...[...groupAlike(ended)].map(([columns, ids]) => ({ ids, columns, heir: formerly(owner) })),
     ];
-    return this.database.attempt((queries) => updateOwned(queries, this.parts.names, owner, changes));
+    const found = await this.database.writeTogether((queries) =>
+      changes.flatMap((change) => ownedUpdates(queries, this.parts.names, owner, change)),
+    );
+    return changes.every(({ ids }, index) => found[2 * index + 1] === ids.length);
   }
 
   /** Those that this daemon has ended, though it may not have heard of it. */
   private async endedBefore(queries: JobdDatabase, ids: readonly number[]): Promise<number[]> {
-    if (!this.isChatty) return [];
+    if (!this.writesAtOnce) return [];
     const rows = await inChunks(ids, (some) =>
       queries
         .selectFrom(this.parts.names.owners)

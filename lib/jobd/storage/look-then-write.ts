@@ -34,12 +34,33 @@ export function lookThenWriteTogether<T>(
   looks: readonly CompiledQuery[],
   decide: (answers: Answers) => Decision<T>,
 ): Promise<T> {
+  return undoneOnFailure(queries, async (connection) => {
+    const [, ...answers] = await together(connection, [BEGIN, ...looks]);
+    const { writes, value } = decide(answers.map((answer) => (Array.isArray(answer) ? answer : [])));
+    await together(connection, [...writes, COMMIT]);
+    return value;
+  });
+}
+
+/** All or nothing, in one journey. @returns how many rows each found */
+export function writeTogether(queries: JobdDatabase, writes: readonly CompiledQuery[]): Promise<number[]> {
+  return undoneOnFailure(queries, async (connection) => {
+    const answers = await together(connection, [BEGIN, ...writes, COMMIT]);
+    return answers.slice(1, -1).map((answer) => (answer as { affectedRows: number }).affectedRows);
+  });
+}
+
+const BEGIN = CompiledQuery.raw('begin');
+const COMMIT = CompiledQuery.raw('commit');
+const ROLLBACK = CompiledQuery.raw('rollback');
+
+function undoneOnFailure<T>(
+  queries: JobdDatabase,
+  action: (connection: JobdDatabase) => Promise<T>,
+): Promise<T> {
   return queries.connection().execute(async (connection) => {
     try {
-      const [, ...answers] = await together(connection, [BEGIN, ...looks]);
-      const { writes, value } = decide(answers);
-      await together(connection, [...writes, COMMIT]);
-      return value;
+      return await action(connection);
     } catch (error) {
       // Where the connection is broken, the server does so by itself.
       await connection.executeQuery(ROLLBACK).catch(() => undefined);
@@ -48,28 +69,16 @@ export function lookThenWriteTogether<T>(
   });
 }
 
-const BEGIN = CompiledQuery.raw('begin');
-const COMMIT = CompiledQuery.raw('commit');
-const ROLLBACK = CompiledQuery.raw('rollback');
-
-/** The first that fails ends it: those behind it are not executed. */
-async function together(
-  connection: JobdDatabase,
-  statements: readonly CompiledQuery[],
-): Promise<unknown[][]> {
-  const answers: unknown[][] = [];
+/** The first that fails ends it: those behind it are not executed. @returns rows, or what the driver says of a write */
+async function together(connection: JobdDatabase, statements: readonly CompiledQuery[]): Promise<unknown[]> {
+  const answers: unknown[] = [];
   for (let first = 0; first < statements.length; first += MAX_TOGETHER) {
     const some = statements.slice(first, first + MAX_TOGETHER);
     const text = some.map(({ sql }) => sql).join('; ');
-    const { rows } = await connection.executeQuery(
-      CompiledQuery.raw(
-        text,
-        some.flatMap(({ parameters }) => parameters),
-      ),
-    );
-    // Of one statement alone they are its rows.
-    const each = some.length > 1 ? rows : [rows];
-    answers.push(...each.map((answer) => (Array.isArray(answer) ? (answer as unknown[]) : [])));
+    const values = some.flatMap(({ parameters }) => parameters);
+    const { rows } = await connection.executeQuery(CompiledQuery.raw(text, values));
+    // What the driver says of one write alone is lost on the way.
+    answers.push(...(some.length > 1 ? rows : [rows]));
   }
   return answers;
 }

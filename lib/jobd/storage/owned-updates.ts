@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type CompiledQuery } from 'kysely';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 
 /** Stands as the owner of rows that this one has ended, until there is time to remove it. */
@@ -15,48 +15,27 @@ export interface RowChange {
 }
 
 /**
- * Writes rows that are their owner's, in one statement where that takes a transaction otherwise. For MySQL:
- * both tables are written, so that both rows are locked and nobody takes one over meanwhile.
+ * Writes rows as far as they are their owner's, without asking first. For MySQL, in one transaction: the
+ * first statement locks the owners' rows, so that nobody takes one over meanwhile.
  *
- * @returns whether all of them were written; if not, some may have been
+ * @returns two statements; the second finds the rows that were written
  */
-export async function updateOwned(
+export function ownedUpdates(
   queries: JobdDatabase,
-  names: TableNames,
+  { jobs, owners }: TableNames,
   owner: string,
-  changes: readonly RowChange[],
-): Promise<boolean> {
-  const ids = changes.flatMap((change) => change.ids);
-  const { numAffectedRows = 0n } = await sql`
-    update ${sql.table(names.owners)} as o
-    inner join ${sql.table(names.jobs)} as j on j.id = o.job_id
-    set ${sql.join(assignments(changes))}
-    where o.owner = ${owner} and o.job_id in (${sql.join(ids)})`.execute(queries);
-  // Each row is found in both tables.
-  return Number(numAffectedRows) >= 2 * ids.length;
-}
-
-function assignments(changes: readonly RowChange[]): RawBuilder<unknown>[] {
-  const names = new Set(changes.flatMap(({ columns }) => Object.keys(columns)));
-  const heirs = changes.map(({ ids, heir }) => [ids, heir] as const);
-  return [
-    assignment('o.owner', heirs),
-    ...[...names].map((name) =>
-      assignment(
-        `j.${name}`,
-        changes.map(({ ids, columns }) => [ids, new Map(Object.entries(columns)).get(name)] as const),
-      ),
-    ),
-  ];
-}
-
-/** @param values of which rows; undefined where a row's stays as it is */
-function assignment(column: string, values: readonly (readonly [readonly number[], unknown])[]) {
-  const target = sql.ref(column);
-  const [[, first] = []] = values;
-  if (values.every(([, value]) => value === first)) return sql`${target} = ${first}`;
-  const cases = values
-    .filter(([, value]) => value !== undefined)
-    .map(([ids, value]) => sql`when o.job_id in (${sql.join(ids)}) then ${value}`);
-  return sql`${target} = case ${sql.join(cases, sql` `)} else ${target} end`;
+  { ids, columns, heir }: RowChange,
+): readonly [CompiledQuery, CompiledQuery] {
+  const handOver = queries
+    .updateTable(owners)
+    .set({ owner: heir })
+    .where('owner', '=', owner)
+    .where('job_id', 'in', ids);
+  // What the statement before found is known at once; which rows those were has to be looked up.
+  const isOurs =
+    ids.length === 1
+      ? sql<boolean>`row_count() = 1`
+      : sql<boolean>`exists (select 1 from ${sql.table(owners)} as o where o.job_id = ${sql.ref(`${jobs}.id`)} and o.owner = ${heir})`;
+  const write = queries.updateTable(jobs).set(columns).where('id', 'in', ids).where(isOurs);
+  return [handOver.compile(), write.compile()];
 }

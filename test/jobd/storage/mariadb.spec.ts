@@ -221,6 +221,37 @@ describe('the storage on MariaDB', () => {
     ]);
   });
 
+  it.each([true, false])('writes only its own among rows that end alike, at once: %s', async (isTogether) => {
+    const rows = await jobs.table(seedTable);
+    const [first = 0, taken = 0, third = 0] = await rows.addMany(3);
+    await withTable(rows, async (table, { traits }) => {
+      Object.assign(traits, { together: isTogether });
+      const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+      const owners = `${rows.table}_owners`;
+      await rows.execute(`UPDATE ${owners} SET owner = 'another' WHERE job_id = ${taken}`);
+      expect(await table.write({ begun: accepted, ended: [] }, 7)).toEqual(new Set([first, third]));
+      const ended = accepted.map(({ id }) => ({ id, columns: { status: 'done' } as const }));
+      expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set([first, third]));
+      expect(await rows.owners()).toEqual([taken]);
+    });
+    expect(await rows.all()).toMatchObject([
+      { status: 'done', time_started: 7 },
+      { status: 'accepted', time_started: 0 },
+      { status: 'done', time_started: 7 },
+    ]);
+  });
+
+  it('knows rows again that it has ended before', async () => {
+    const rows = await jobs.table(seedTable);
+    const ids = await rows.addMany(2);
+    await withTable(rows, async (table) => {
+      const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+      const ended = accepted.map(({ id }) => ({ id, columns: { status: 'done' } as const }));
+      for (let times = 0; times < 2; times++)
+        expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set(ids));
+    });
+  });
+
   it('gives up a connection that owes its answer for too long, and asks on another', async () => {
     const rows = await jobs.table(seedTable);
     await withTable(
