@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,8 @@ export class PostgresServer {
     private readonly process: ServerProcess,
   ) {}
 
-  static async start(): Promise<PostgresServer> {
+  /** @param tls files with its certificate and key. @default without encryption */
+  static async start(tls?: { readonly cert: string; readonly key: string }): Promise<PostgresServer> {
     const directory = await mkdtemp(join(tmpdir(), 'gearmonkey-postgres-'));
     const port = await freePort();
     const user = systemUser();
@@ -30,6 +31,7 @@ export class PostgresServer {
     const args = ['-D', data, ...account, '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'];
     await runProgram({ command: binary('initdb'), args, ...user });
     const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`];
+    if (tls) settings.push('ssl=on', ...(await secrets(tls, directory, user)));
     const process = new ServerProcess({
       command: binary('postgres'),
       args: ['-D', data, ...[...settings, 'fsync=off'].flatMap((setting) => ['-c', setting])],
@@ -66,6 +68,22 @@ export class PostgresServer {
       return false;
     }
   }
+}
+
+/** Copies that are the server's own: it takes no key that others may read. */
+async function secrets(
+  { cert, key }: { readonly cert: string; readonly key: string },
+  directory: string,
+  user: { uid: number; gid: number } | undefined,
+): Promise<string[]> {
+  const settings = { ssl_cert_file: cert, ssl_key_file: key };
+  for (const [name, path] of Object.entries(settings)) {
+    const copy = join(directory, name);
+    await copyFile(path, copy);
+    await chmod(copy, 0o600);
+    if (user) await chown(copy, user.uid, user.gid);
+  }
+  return Object.keys(settings).map((name) => `${name}=${join(directory, name)}`);
 }
 
 function binary(name: string): string {

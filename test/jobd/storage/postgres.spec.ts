@@ -1,12 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
+import { Database } from '../../../lib/jobd/storage/database.js';
+import { SILENT } from '../../support/job-rows.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
-describe('the daemon on PostgreSQL that crashes', () => {
-  const jobs = useJobTables(() => PostgresServer.start());
+/** Signed by itself, for 127.0.0.1 and localhost, until 2126. */
+const pem = (name: string) => fileURLToPath(new URL(`../tls/${name}.pem`, import.meta.url));
 
-  it('writes what ended meanwhile, and runs the rest', async () => {
+describe('PostgreSQL', () => {
+  const jobs = useJobTables(() => PostgresServer.start({ cert: pem('cert'), key: pem('key') }));
+
+  it('gets what ended while it was down, and the rest runs', async () => {
     const rows = await jobs.table();
     const hold = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
     const ids = await rows.addMany(4, hold);
@@ -18,5 +26,24 @@ describe('the daemon on PostgreSQL that crashes', () => {
     await rows.reach('done', ids);
     expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(['end\n', 'end\n', 'end\n', 'end\n']);
     expect((await rows.history()).sort((one, other) => one - other)).toEqual(ids);
+  });
+
+  it('encrypts where it is told to, and only for a server whose certificate it trusts', async () => {
+    const { url } = jobs.server;
+    const isEncrypted = async (parameters: string) => {
+      const database = await Database.open(parseDatabaseUrl(`${url}${parameters}`), SILENT);
+      try {
+        const ask = sql<{ ssl: boolean }>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
+        return (await database.attempt((queries) => ask.execute(queries))).rows[0]?.ssl;
+      } finally {
+        await database.close();
+      }
+    };
+    await expect(isEncrypted('')).resolves.toBe(false);
+    await expect(isEncrypted(`?tls_ca=${encodeURIComponent(pem('cert'))}`)).resolves.toBe(true);
+    await expect(isEncrypted('?tls=true')).rejects.toMatchObject({
+      code: 'JOBD_DATABASE_SETUP',
+      message: expect.stringMatching(/self.signed certificate/),
+    });
   });
 });
