@@ -77,6 +77,25 @@ describe('docs/jq.md', () => {
     await client.close();
   });
 
+  it('has a batch of reports, and what a master makes of it', async () => {
+    const [head = '', sent = '', replied = '', verdicts = ''] = blockWith('http', 'POST /done')
+      .trimEnd()
+      .split('\n\n');
+    const worker = await master.register({ max_jobs: 2, batch: 2 });
+    const reports = JSON.parse(sent) as { job_id: string }[];
+    for (const report of reports) {
+      await master.enqueue();
+      report.job_id = ((await master.pull(worker)).body as { id: string }).id;
+    }
+    const [request, ...lines] = head.split('\n');
+    const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+    const [method = '', path = ''] = (request ?? '').split(' ');
+    const body = JSON.stringify(reports);
+    const reply = await master.call(method, path, { body, headers: { ...headers, 'worker-id': worker } });
+    expect(replied).toContain(` ${reply.status} OK\nContent-Type: ${reply.headers.get('content-type')}`);
+    expect(JSON.parse(reply.bytes.toString())).toEqual(JSON.parse(verdicts));
+  });
+
   it('has constraints that a master takes, and a command that makes one', async () => {
     const constraints = blocks('json');
     expect(constraints).toHaveLength(3);

@@ -87,8 +87,8 @@ export function cancel(id: string): Operation<'cancelled' | 'missing' | 'conflic
 
 /** False when there are too many workers. */
 export function register(worker: string, request: RegisterRequest): Operation<boolean> {
-  const { name, maxJobs, url = '', names = [] } = request;
-  return { name: 'register', args: [worker, name, maxJobs, url, ...names], decode: isOne };
+  const { name, maxJobs, url = '', names = [], batch = 1 } = request;
+  return { name: 'register', args: [worker, name, maxJobs, url, batch, ...names], decode: isOne };
 }
 
 /** False for a worker that nobody knows. */
@@ -143,20 +143,26 @@ export function done(worker: string, request: DoneRequest): Operation<Reported> 
 
 /** How a push ended. */
 export type PushOutcome =
-  | { readonly status: 'accepted' | 'lacks' | 'refused' | 'broken' | 'silent' | 'undelivered' }
+  | { readonly status: 'accepted' | 'lacks' | 'undelivered' }
+  /** `blamed`: its worker has been blamed for the request already, with another job of the batch. */
+  | { readonly status: 'refused' | 'broken' | 'silent'; readonly blamed?: boolean }
   /** Milliseconds. */
   | { readonly status: 'busy'; readonly rest: number }
   | { readonly status: 'invalid'; readonly message: string };
 
 export function answer(job: HandedJob, outcome: PushOutcome): Operation<void> {
-  const detail =
-    outcome.status === 'busy' ? outcome.rest : outcome.status === 'invalid' ? outcome.message : '';
   return {
     name: 'answer',
-    args: [job.id, job.attempt, job.worker, outcome.status, detail],
+    args: [job.id, job.attempt, job.worker, outcome.status, detailOf(outcome)],
     repeatable: true,
     decode: () => undefined,
   };
+}
+
+function detailOf(outcome: PushOutcome): string | number {
+  if (outcome.status === 'busy') return outcome.rest;
+  if (outcome.status === 'invalid') return outcome.message;
+  return 'blamed' in outcome && outcome.blamed ? 'blamed' : '';
 }
 
 /** A running job that its worker has not touched goes back; no retry is spent. False when it is not the worker's. */

@@ -18,6 +18,8 @@ export interface HandedJob {
   readonly argument: Raw;
   /** How often it was begun before. */
   readonly retryCount: number;
+  /** How many jobs its worker takes in one push. */
+  readonly batch: number;
 }
 
 /** A job whose limits were found with other constraints than there are now. */
@@ -92,7 +94,7 @@ function readTally([counts, waits]: readonly [number[], number[]]): Tally {
 }
 
 export function readHanded(parts: readonly Buffer[]): HandedJob {
-  const [id, attempt, worker, url, name, timeout, argument, begun] = parts as [
+  const [id, attempt, worker, url, name, timeout, argument, begun, batch] = parts as [
     Buffer,
     Buffer,
     Buffer,
@@ -100,6 +102,7 @@ export function readHanded(parts: readonly Buffer[]): HandedJob {
     Buffer,
     Buffer,
     Buffer | null,
+    Buffer,
     Buffer,
   ];
   return {
@@ -111,6 +114,7 @@ export function readHanded(parts: readonly Buffer[]): HandedJob {
     timeout: Number(timeout),
     argument: argument ? new Raw(argument) : Raw.EMPTY_MAP,
     retryCount: Number(begun),
+    batch: Number(batch),
   };
 }
 

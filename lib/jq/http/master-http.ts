@@ -100,7 +100,7 @@ export class MasterHttp {
 }
 
 /** Whether the same request may be answered otherwise soon. */
-export function isTemporary({ status }: MasterReply): boolean {
+export function isTemporary({ status }: Pick<MasterReply, 'status'>): boolean {
   return status === 429 || status >= 500;
 }
 

@@ -66,7 +66,8 @@ const DEFAULT_PORT = 8080;
 const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_MAX_DEPTH = 64;
 const HIGHEST_PORT = 65_535;
-const HIGHEST_DEPTH = 1000;
+/** The most that `maxDepth` may be. */
+export const HIGHEST_DEPTH = 1000;
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** What a hash of 256 bits wants for a key, about: shorter secrets can be found by trying. */
 const MIN_SECRET_BYTES = 16;

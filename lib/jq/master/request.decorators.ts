@@ -2,9 +2,12 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LONGEST_POLL_SECONDS } from '../engine/settings.js';
 import { fromJson } from '../message-pack/json.js';
+import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
+import { readBatch, type Element } from '../wire/batch.js';
 import { InvalidParameterError } from '../wire/body-errors.js';
 import { Fields } from '../wire/fields.js';
+import { HIGHEST_DEPTH } from './master-options.js';
 import { formatOfBody } from './media-type.js';
 
 type Request = IncomingMessage & {
@@ -24,6 +27,21 @@ export const Message = createParamDecorator(
     const body = request.body ?? NOTHING;
     const raw = formatOfBody(request) === 'json' ? fromJson(body, maxDepth) : toRaw(body, maxDepth);
     return read(Fields.of(raw));
+  },
+);
+
+/** What `MessageOrBatch` gives: a batch is a list. */
+export type OneOrBatch<T> = T | readonly Element<T>[];
+
+/** The same, or an array of such: each is bounded in its depth as if it were alone. */
+export const MessageOrBatch = createParamDecorator(
+  (read: (fields: Fields) => object, context: ExecutionContext): OneOrBatch<object> => {
+    const request = requestOf(context);
+    const { maxDepth } = request.app.locals;
+    const body = request.body ?? NOTHING;
+    const isJson = formatOfBody(request) === 'json';
+    const { bytes, isArray } = isJson ? fromJson(body, HIGHEST_DEPTH + 1) : new Raw(body);
+    return isArray ? readBatch(bytes, maxDepth, read) : read(Fields.of(toRaw(bytes, maxDepth)));
   },
 );
 

@@ -1,77 +1,53 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { isNativeError } from 'node:util/types';
-import { Agent, buildConnector } from 'undici';
+import { messageOf } from '../../job/errors.js';
 import type { JqEngine } from '../engine/engine.js';
 import type { HandedJob, PushOutcome } from '../engine/operations.js';
-import { exchange, ExchangeTimeoutError, type Exchanged } from '../http/exchange.js';
+import type { Exchanged } from '../http/exchange.js';
 import { pack } from '../message-pack/pack.js';
+import { fitting, MAX_BATCH, packBatch, readVerdicts, type Verdict } from '../wire/batch.js';
 import { restOf } from '../wire/retry-after.js';
-import { signed } from '../wire/signature.js';
-import { callbackConnector, CallbackRefusedError } from './callbacks/callback-connector.js';
 import { JqMetrics } from './metrics/jq-metrics.js';
 import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
+import { isForbidden, PushSender, type Unanswered } from './push-sender.js';
 import { workerJob } from './worker-job.js';
-import { MESSAGE_PACK } from './media-type.js';
 
-/** What a worker says beyond this is not read. */
-const MAX_REPLY_BYTES = 64 * 1024;
+/** What a request that was not understood as a batch is answered with: others mean the worker, or the moment. */
+const REFUSALS = new Set([400, 404, 405, 413, 415, 422]);
 
-/** The request never reached the worker. */
-const NOT_SENT = new Set([
-  'CALLBACK_NOT_ALLOWED',
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-/** The connection ended. */
-const ENDED = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+/** A job, and the body of its push. */
+interface Push {
+  readonly job: HandedJob;
+  readonly body: Buffer;
+}
 
-/**
- * Pushes jobs to workers. Each worker's requests have connections of their own, so that a slow one keeps
- * nobody waiting; redirects are not followed.
- */
+type WorkerAddress = Pick<HandedJob, 'url' | 'worker'>;
+
+/** Pushes jobs to workers: those of a turn that go to one worker together, if it takes batches. */
 @Injectable()
 export class WorkerPusher {
   private readonly log = new Logger('JqMaster');
-  private readonly agent: Agent;
+  private readonly sender: PushSender;
   private readonly underWay = new Set<Promise<void>>();
-  /** Errors of connections that had answered before. */
-  private readonly reused = new WeakSet<Error>();
 
   constructor(
     @Inject(MASTER_SETTINGS) private readonly settings: MasterSettings,
     private readonly metrics: JqMetrics,
   ) {
-    const { pushTimeout: timeout, callbacks } = settings;
-    this.agent = new Agent({
-      connect: this.watched(callbackConnector({ timeout, ...callbacks.tls, allowlist: callbacks.allowlist })),
-      // The exchange has its own, for connecting as well.
-      headersTimeout: 0,
-      bodyTimeout: timeout,
-    });
+    this.sender = new PushSender(settings);
   }
 
   /** Pushes them all, and tells the engine how each ended. */
   pushAll(engine: JqEngine, jobs: readonly HandedJob[]): void {
-    for (const job of jobs) {
-      const done = this.push(job)
-        .then((outcome) => engine.answer(job, outcome))
+    for (const pushes of requestsOf(jobs)) {
+      const done = this.push(pushes)
+        .then((outcomes) =>
+          Promise.all(pushes.map(({ job }, i) => engine.answer(job, outcomes[i] ?? { status: 'silent' }))),
+        )
         // Only a master that shuts down can't tell: then the push's lease runs out.
         .catch(() => undefined)
-        .finally(() => this.underWay.delete(done));
+        .then(() => void this.underWay.delete(done));
       this.underWay.add(done);
     }
-  }
-
-  async push(job: HandedJob): Promise<PushOutcome> {
-    const begun = performance.now();
-    const outcome = await this.attempt(job);
-    this.metrics.pushed(outcome.status, performance.now() - begun);
-    return outcome;
   }
 
   /** Resolves when every push has ended and was told. */
@@ -80,91 +56,99 @@ export class WorkerPusher {
   }
 
   close(): Promise<void> {
-    return this.agent.destroy();
+    return this.sender.close();
   }
 
-  private async attempt(job: HandedJob): Promise<PushOutcome> {
-    const body = pack(workerJob(job));
+  private async push(pushes: readonly Push[]): Promise<readonly PushOutcome[]> {
     const begun = performance.now();
-    try {
-      return await this.send(job, body, this.settings.pushTimeout).catch((error: unknown) => {
-        const left = this.settings.pushTimeout - (performance.now() - begun);
-        if (left < this.settings.pushTimeout / 2 || !this.isStale(error)) throw error;
-        return this.sendAgain(job, body, left);
-      });
-    } catch (error) {
-      if (isRefused(error)) this.log.warn(`A push to worker ${job.worker} was not sent: ${error.message}`);
-      return { status: wasNotSent(error) ? 'refused' : 'silent' };
+    const deadline = begun + this.settings.pushTimeout;
+    const [first, second] = pushes;
+    if (!first) return [];
+    const outcomes = second
+      ? await this.pushBatch(first.job, pushes, deadline)
+      : [await this.pushOne(first, deadline)];
+    const took = performance.now() - begun;
+    for (const { status } of outcomes) this.metrics.pushed(status, took);
+    return outcomes;
+  }
+
+  private async pushOne({ job, body }: Push, deadline: number): Promise<PushOutcome> {
+    return outcomeOf(await this.send(job, body, deadline, true));
+  }
+
+  /** What comes back as one answer is that of each job, but for a refusal of the batch: they are pushed singly. */
+  private async pushBatch(
+    worker: WorkerAddress,
+    pushes: readonly Push[],
+    deadline: number,
+  ): Promise<readonly PushOutcome[]> {
+    const reply = await this.send(worker, packBatch(pushes.map(({ body }) => body)), deadline, false);
+    if (reply.status === 200 && 'body' in reply) return outcomesOf(reply, pushes.length);
+    if (typeof reply.status === 'number' && REFUSALS.has(reply.status)) {
+      return Promise.all(pushes.map((push) => this.pushOne(push, deadline)));
     }
+    return shared(outcomeOf(reply), pushes.length);
   }
 
-  /** `timeout` is for connecting and the head of the reply together: a push must not outlast its lease. */
-  private async send(job: HandedJob, body: Buffer, timeout: number): Promise<PushOutcome> {
-    const { secret } = this.settings.callbacks;
-    const { origin, pathname } = new URL(job.url);
-    const reply = await exchange(this.agent, {
-      origin,
-      path: `${pathname === '/' ? '' : pathname}/worker-job`,
-      method: 'POST',
-      headers: { 'content-type': MESSAGE_PACK, ...(secret === undefined ? {} : signed(body, secret)) },
-      body,
-      headOnly: true,
-      timeout,
-      maxReplyBytes: MAX_REPLY_BYTES,
-    });
-    return outcomeOf(reply);
-  }
-
-  /** The first try may have been read all the same: that the second can't be sent proves nothing. */
-  private sendAgain(job: HandedJob, body: Buffer, timeout: number): Promise<PushOutcome> {
-    return this.send(job, body, timeout).catch(() => ({ status: 'silent' }));
-  }
-
-  /** Whether a worker may just have closed a connection that had been idle, and know nothing of the push. */
-  private isStale(error: unknown): boolean {
-    if (!isNativeError(error) || !ENDED.has(codeOf(error))) return false;
-    return this.reused.has(error) || bytesReadOf(error) > 0;
-  }
-
-  /** A socket's own errors don't say whether it had answered anything. */
-  private watched(connect: buildConnector.connector): buildConnector.connector {
-    return (target, callback) =>
-      connect(target, (...[error, socket]: Parameters<buildConnector.Callback>) => {
-        socket?.prependListener('error', (reset) => {
-          if (socket.bytesRead > 0) this.reused.add(reset);
-        });
-        if (error) callback(error, null);
-        else if (socket) callback(null, socket);
-      });
+  private async send(
+    { url, worker }: WorkerAddress,
+    body: Buffer,
+    deadline: number,
+    headOnly: boolean,
+  ): Promise<Exchanged | Unanswered> {
+    const timeout = Math.max(0, deadline - performance.now());
+    const reply = await this.sender.send({ url, body, timeout, headOnly });
+    if ('error' in reply && isForbidden(reply.error)) {
+      this.log.warn(`A push to worker ${worker} was not sent: ${messageOf(reply.error)}`);
+    }
+    return reply;
   }
 }
 
-function outcomeOf({ status, headers }: Exchanged): PushOutcome {
+/** The jobs as requests of one or several: those of one worker together, as many as it takes and bytes may be. */
+function* requestsOf(jobs: readonly HandedJob[]): Generator<readonly Push[]> {
+  const byWorker = new Map<string, Push[]>();
+  for (const job of jobs) {
+    const push = { job, body: pack(workerJob(job)) };
+    const others = job.batch > 1 ? byWorker.get(job.worker) : undefined;
+    if (others) others.push(push);
+    else if (job.batch > 1) byWorker.set(job.worker, [push]);
+    else yield [push];
+  }
+  for (const pushes of byWorker.values()) {
+    const most = Math.min(pushes[0]?.job.batch ?? 1, MAX_BATCH);
+    while (pushes.length > 0) yield pushes.splice(0, fitting(pushes, most));
+  }
+}
+
+function outcomeOf(reply: Exchanged | Unanswered): PushOutcome {
+  if ('error' in reply) return { status: reply.status };
+  const { status, headers } = reply;
+  return outcomeOfStatus(status, headers['retry-after']);
+}
+
+/** One request has failed, or not, however many jobs were in it. */
+function shared(outcome: PushOutcome, count: number): readonly PushOutcome[] {
+  const isFailure =
+    outcome.status === 'refused' || outcome.status === 'broken' || outcome.status === 'silent';
+  return Array.from({ length: count }, (_, index) =>
+    isFailure && index > 0 ? { ...outcome, blamed: true } : outcome,
+  );
+}
+
+function outcomesOf({ body }: Exchanged, count: number): readonly PushOutcome[] {
+  const verdicts = readVerdicts(body, count);
+  // It may have taken them: what it meant to say can't be read.
+  if (!verdicts) return shared({ status: 'silent' }, count);
+  return verdicts.map(({ status, retry_after }: Verdict) =>
+    outcomeOfStatus(status, retry_after === undefined ? undefined : String(retry_after)),
+  );
+}
+
+function outcomeOfStatus(status: number, retryAfter: string | string[] | undefined): PushOutcome {
   if (status >= 200 && status < 300) return { status: 'accepted' };
   if (status === 404) return { status: 'lacks' };
-  if (status === 429 || status === 503) {
-    return { status: 'busy', rest: restOf(headers['retry-after'], Date.now()) };
-  }
+  if (status === 429 || status === 503) return { status: 'busy', rest: restOf(retryAfter, Date.now()) };
   if (status === 400) return { status: 'invalid', message: 'the worker refused it with 400' };
   return { status: 'broken' };
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : '';
-}
-
-function isRefused(error: unknown): error is CallbackRefusedError {
-  return error instanceof CallbackRefusedError;
-}
-
-function wasNotSent(error: unknown): boolean {
-  if (error instanceof ExchangeTimeoutError) return !error.wasSent;
-  if (error instanceof AggregateError) return error.errors.every(wasNotSent);
-  return isNativeError(error) && NOT_SENT.has(codeOf(error));
-}
-
-/** What the connection of an error had read in its life. */
-function bytesReadOf(error: Error): number {
-  if (!('socket' in error) || typeof error.socket !== 'object' || !error.socket) return 0;
-  return 'bytesRead' in error.socket ? Number(error.socket.bytesRead) : 0;
 }

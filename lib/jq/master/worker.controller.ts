@@ -2,6 +2,7 @@ import { Controller, Delete, HttpCode, HttpStatus, Inject, Post, Res } from '@ne
 import type { ServerResponse } from 'node:http';
 import { JqEngine } from '../engine/engine.js';
 import type { Packable } from '../message-pack/pack.js';
+import { MAX_BATCH, MAX_BATCH_BYTES, type Element, type Verdict } from '../wire/batch.js';
 import {
   readDone,
   readRegister,
@@ -11,10 +12,18 @@ import {
   type ReleaseRequest,
 } from '../wire/requests.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';
+import { errorVerdict } from './error-reply.js';
 import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
 import { workerJob } from './worker-job.js';
 import { jobNotFound, reportRefused, tooMany, workerNotFound } from './http-errors.js';
-import { ClientGone, Message, PollTimeout, WorkerId } from './request.decorators.js';
+import {
+  ClientGone,
+  Message,
+  MessageOrBatch,
+  PollTimeout,
+  WorkerId,
+  type OneOrBatch,
+} from './request.decorators.js';
 import { ForRole } from './tokens.guard.js';
 
 /** What workers ask. */
@@ -29,11 +38,14 @@ export class WorkerController {
   /** First, since routes are tried in order and every job comes by here. */
   @Post('done')
   @HttpCode(HttpStatus.NO_CONTENT)
-  async done(@WorkerId() worker: string, @Message(readDone) report: DoneRequest): Promise<void> {
-    const outcome = await this.engine.done(worker, report);
-    if (outcome === 'unknown worker') throw workerNotFound();
-    if (outcome === 'unknown job') throw jobNotFound();
-    if (outcome === 'conflict') throw reportRefused();
+  async done(
+    @WorkerId() worker: string,
+    @MessageOrBatch(readDone) reports: OneOrBatch<DoneRequest>,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<Packable | undefined> {
+    if (!isBatch(reports)) return void (await this.take(worker, reports));
+    response.statusCode = HttpStatus.OK;
+    return Promise.all(reports.map((report) => this.judge(worker, report)));
   }
 
   @Post('worker')
@@ -41,7 +53,7 @@ export class WorkerController {
     this.checkCallback(request);
     const worker = await this.engine.register(request);
     if (worker === undefined) throw tooMany('workers');
-    return { worker_id: worker };
+    return { worker_id: worker, ...this.batchFor(request) };
   }
 
   @Delete('worker')
@@ -82,10 +94,36 @@ export class WorkerController {
     if (!(await this.engine.release(worker, request))) throw reportRefused();
   }
 
+  private async judge(worker: string, report: Element<DoneRequest>): Promise<Verdict> {
+    try {
+      if ('error' in report) return errorVerdict(report.error);
+      await this.take(worker, report.value);
+      return { status: HttpStatus.NO_CONTENT };
+    } catch (error) {
+      return errorVerdict(error);
+    }
+  }
+
+  private async take(worker: string, report: DoneRequest): Promise<void> {
+    const outcome = await this.engine.done(worker, report);
+    if (outcome === 'unknown worker') throw workerNotFound();
+    if (outcome === 'unknown job') throw jobNotFound();
+    if (outcome === 'conflict') throw reportRefused();
+  }
+
+  /** Told to those alone who know of batches themselves. */
+  private batchFor({ batch }: RegisterRequest): { readonly batch?: number } {
+    return batch === undefined || this.settings.maxBodyBytes < MAX_BATCH_BYTES ? {} : { batch: MAX_BATCH };
+  }
+
   private checkCallback({ url }: RegisterRequest): void {
     const { allowlist } = this.settings.callbacks;
     if (url === undefined || !allowlist) return;
     const { hostname } = new URL(url);
     if (!allowlist.admitsHost(hostname)) throw new CallbackRefusedError(hostname);
   }
+}
+
+function isBatch<T extends object>(body: OneOrBatch<T>): body is readonly Element<T>[] {
+  return Array.isArray(body);
 }

@@ -67,6 +67,21 @@ export function endOf(bytes: Buffer, start: number, maxDepth: number): number {
   return offset;
 }
 
+/**
+ * The same for a value that is checked already, or may have any number of levels: it takes no memory.
+ *
+ * @throws MalformedMessageError when it is cut off, or not MessagePack
+ */
+export function skip(bytes: Buffer, start: number): number {
+  let offset = start;
+  for (let left = 1; left > 0; left--) {
+    const { end, children } = headAt(bytes, offset);
+    if (children > 0) left += children;
+    offset = end;
+  }
+  return offset;
+}
+
 /** @throws MalformedMessageError */
 export function headAt(bytes: Buffer, offset: number): Head {
   const byte = bytes[offset];

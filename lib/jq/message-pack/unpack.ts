@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { decode } from '@msgpack/msgpack';
 import { MalformedMessageError } from './message-pack-errors.js';
 import { Raw } from './raw.js';
-import { endOf, headAt } from './skip.js';
+import { endOf, headAt, skip } from './skip.js';
 
 /**
  * The one value that these bytes are.
@@ -27,8 +27,8 @@ export function entriesOf(map: Raw): Map<string, Raw> {
   const head = headAt(bytes, 0);
   let offset = head.end;
   for (let i = 0; i < head.children; i += 2) {
-    const valueAt = endOf(bytes, offset, Infinity);
-    const end = endOf(bytes, valueAt, Infinity);
+    const valueAt = skip(bytes, offset);
+    const end = skip(bytes, valueAt);
     const key = textOf(new Raw(bytes.subarray(offset, valueAt)));
     if (key !== undefined) entries.set(key, new Raw(bytes.subarray(valueAt, end)));
     offset = end;
@@ -43,7 +43,7 @@ export function elementsOf(array: Raw): Raw[] {
   const elements = [];
   let offset = head.end;
   for (let i = 0; i < head.children; i++) {
-    const end = endOf(bytes, offset, Infinity);
+    const end = skip(bytes, offset);
     elements.push(new Raw(bytes.subarray(offset, end)));
     offset = end;
   }

@@ -33,7 +33,7 @@ export function readEnqueue(fields: Fields): EnqueueRequest {
   };
 }
 
-/** `POST /worker`; `url` and `names` are ours. */
+/** `POST /worker`; `url`, `names` and `batch` are ours. */
 export interface RegisterRequest {
   readonly name: string;
   readonly maxJobs: number;
@@ -41,6 +41,8 @@ export interface RegisterRequest {
   readonly url?: string;
   /** The only jobs it wants. */
   readonly names?: readonly string[];
+  /** How many jobs it takes in one push; absent for a worker that knows of no batches. */
+  readonly batch?: number;
 }
 
 /** @throws InvalidFieldError */
@@ -56,6 +58,7 @@ export function readRegister(fields: Fields): RegisterRequest {
     maxJobs: fields.integer('max_jobs', POSITIVE),
     ...(url === undefined ? {} : { url }),
     ...(names === undefined ? {} : { names }),
+    ...(fields.has('batch') ? { batch: fields.integer('batch', POSITIVE) } : {}),
   };
 }
 

@@ -5,11 +5,13 @@ import { messageOf } from '../../job/errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
 import { MasterHttp } from '../http/master-http.js';
 import { messagePack } from '../message-pack/codec.js';
+import { MAX_BATCH, MAX_BATCH_BYTES } from '../wire/batch.js';
 import type { WorkerJob } from '../wire/worker-job.js';
-import { HandOver, type OnGone } from './hand-over.js';
+import { HandOver } from './hand-over.js';
 import { Puller } from './puller.js';
 import { quietly } from './quietly.js';
-import { PushServer, type PushStatus } from './push-server.js';
+import { PushServer } from './push-server.js';
+import type { Origin, PushStatus } from './pushes.js';
 import { Registration } from './registration.js';
 import { Reports } from './reports.js';
 import { sourceSettings, type JqSourceOptions, type SourceSettings } from './source-options.js';
@@ -69,6 +71,7 @@ class JqSource implements JobSource {
   async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
     const url = await this.opening;
+    if ([...slots].some(([fn, free]) => this.missing(fn, free) > 0)) await nextTick();
     for (const [fn, free] of slots) this.announce(fn, free, url);
     this.slots = slots;
     try {
@@ -123,18 +126,15 @@ class JqSource implements JobSource {
 
   /** What is held and what is free is what the master may count on: more is announced as a further worker. */
   private announce(fn: string, free: number, url: string | undefined): void {
-    if (!this.functions.has(fn) || this.leaving.signal.aborted) return;
-    const mine = this.registrations.filter((registration) => registration.fn === fn);
-    const known = mine.reduce((sum, { maxJobs }) => sum + maxJobs, 0);
-    const held = mine.reduce((sum, registration) => sum + registration.held, 0);
-    const missing = Math.min(held + free, this.settings.maxJobs) - known;
-    if (missing <= 0) return;
+    const missing = this.missing(fn, free);
+    if (missing <= 0 || !this.functions.has(fn) || this.leaving.signal.aborted) return;
     const place = this.registrations.length + 1;
     const registration = new Registration(this.http, {
       fn,
       maxJobs: missing,
       name: this.options.name ?? `${hostname()}:${process.pid}`,
       ...(url === undefined ? {} : { url: `${url}/${place}` }),
+      batch: this.settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
       signal: this.leaving.signal,
       onProblem: this.onProblem,
       onForgotten: (forgotten) => this.handOver.revoke(forgotten),
@@ -142,6 +142,13 @@ class JqSource implements JobSource {
     this.registrations.push(registration);
     registration.ready().catch(() => undefined);
     if (!this.server) this.pullers.set(fn, [...(this.pullers.get(fn) ?? []), this.puller(registration)]);
+  }
+
+  private missing(fn: string, free: number): number {
+    const mine = this.registrations.filter((registration) => registration.fn === fn);
+    const known = mine.reduce((sum, { maxJobs }) => sum + maxJobs, 0);
+    const held = mine.reduce((sum, registration) => sum + registration.held, 0);
+    return Math.min(held + free, this.settings.maxJobs) - known;
   }
 
   /** Asks for jobs where handlers wait for some. */
@@ -161,11 +168,7 @@ class JqSource implements JobSource {
   }
 
   /** The number in the path is a registration's; without one the name finds it. */
-  private readonly onPush = async (
-    job: WorkerJob,
-    place: number | undefined,
-    onGone: OnGone,
-  ): Promise<PushStatus> => {
+  private readonly onPush = async (job: WorkerJob, { place, onGone }: Origin): Promise<PushStatus> => {
     if (this.leaving.signal.aborted) return 503;
     const fits = (each: Registration | undefined) => (each?.takes(job) ? each : undefined);
     const registration =
@@ -182,4 +185,9 @@ class JqSource implements JobSource {
     const job = this.handOver.release(outcome.claim);
     return job ? this.reports.send(job, outcome) : false;
   }
+}
+
+/** By then the outcomes of slots that have come free are handed in, and their jobs not held any more. */
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

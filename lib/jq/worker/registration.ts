@@ -3,9 +3,12 @@ import { Backoff } from '../http/backoff.js';
 import { insist } from '../http/insist.js';
 import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
-import { textOf, toRaw } from '../message-pack/unpack.js';
+import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';
+import { MAX_BATCH } from '../wire/batch.js';
 import { Fields } from '../wire/fields.js';
 import { messageOf } from '../../job/errors.js';
+
+const MAX_REPLY_DEPTH = 2;
 
 export interface RegistrationOptions {
   readonly fn: string;
@@ -13,6 +16,8 @@ export interface RegistrationOptions {
   readonly name: string;
   /** Where its jobs are pushed to; without it they are pulled. */
   readonly url?: string;
+  /** How many of them it takes in one request. */
+  readonly batch: number;
   /** Aborts when the worker leaves. */
   readonly signal: AbortSignal;
   readonly onProblem: (message: string) => void;
@@ -29,6 +34,8 @@ export class Registration {
   held = 0;
   /** The header of its requests; absent while it registers. */
   workerId?: string;
+  /** How many reports the master takes in one request: told with each registration. */
+  batch = 1;
   private registering?: Promise<string>;
 
   constructor(
@@ -90,16 +97,26 @@ export class Registration {
     return Promise.race([this.registering?.catch(() => undefined), late]);
   }
 
+  /** @throws when the reply names no worker */
+  private registered({ body }: MasterReply): string {
+    const fields = Fields.of(toRaw(body, MAX_REPLY_DEPTH));
+    const raw = fields.raw('worker_id');
+    const id = raw && textOf(raw);
+    if (!id) throw new Error('its reply has no worker_id');
+    this.batch = batchOf(fields);
+    return (this.workerId = id);
+  }
+
   private async register(): Promise<string> {
-    const { fn, maxJobs, name, url, signal, onProblem } = this.options;
-    const body = pack({ name: `${name} ${fn}`, max_jobs: maxJobs, url, names: [fn] });
+    const { fn, maxJobs, name, url, batch, signal, onProblem } = this.options;
+    const body = pack({ name: `${name} ${fn}`, max_jobs: maxJobs, url, names: [fn], batch });
     const backoff = new Backoff();
     for (;;) {
       let rest = 0;
       try {
         // Not given up under way: a worker that nobody knows the id of would stay.
         const reply = await this.http.request('POST', '/worker', { body });
-        if (reply.status === 201) return (this.workerId = workerIdOf(reply));
+        if (reply.status === 201) return this.registered(reply);
         if (isTemporary(reply)) rest = reply.rest;
         throw refused(`The worker for "${fn}" can't register`, reply);
       } catch (error) {
@@ -113,12 +130,17 @@ export class Registration {
 
 /** Whether a reply says that the worker is not known. */
 export function isForgotten(reply: MasterReply): boolean {
-  return reply.status === 404 && reasonOf(reply).code === 'WORKER_NOT_FOUND';
+  return isUnknownWorker({ status: reply.status, ...reasonOf(reply) });
 }
 
-function workerIdOf({ body }: MasterReply): string {
-  const raw = Fields.of(toRaw(body, 2)).raw('worker_id');
-  const id = raw && textOf(raw);
-  if (id) return id;
-  throw new Error('its reply has no worker_id');
+/** The same of an answer that has been read. */
+export function isUnknownWorker({ status, code }: { status: number; code?: string | undefined }): boolean {
+  return status === 404 && code === 'WORKER_NOT_FOUND';
+}
+
+/** What it says of batches, if anything: a master of the contract alone takes none. */
+function batchOf(fields: Fields): number {
+  const raw = fields.raw('batch');
+  const most = raw && integerOf(raw);
+  return typeof most === 'number' && most > 1 ? Math.min(most, MAX_BATCH) : 1;
 }

@@ -2,19 +2,22 @@ import type { JobErrorInfo } from '../../job/errors.js';
 import { messageOf } from '../../job/errors.js';
 import type { Outcome } from '../../job/job-source.js';
 import { Backoff } from '../http/backoff.js';
-import { isTemporary, reasonOf, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { isTemporary, type MasterHttp } from '../http/master-http.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { messagePack } from '../message-pack/codec.js';
 import type { HeldJob } from './hand-over.js';
-import { isForgotten } from './registration.js';
+import { isUnknownWorker, type Registration } from './registration.js';
+import { answerOf, isLocked, ReportQueue, type Answer } from './report-queue.js';
 
 /** What a result may be nested; the master has a limit of its own. */
 const MAX_DEPTH = 1000;
 
 /** Tells the master how jobs ended, for as long as it takes to get an answer. */
 export class Reports {
+  private readonly queues = new Map<Registration, ReportQueue>();
+
   constructor(
     private readonly http: MasterHttp,
     private readonly signal: AbortSignal,
@@ -26,44 +29,41 @@ export class Reports {
     const isRelease = outcome.status === 'released' && job.attempt !== undefined;
     const path = isRelease ? '/worker/release' : '/done';
     const head = { job_id: outcome.claim.id, attempt: job.attempt };
-    const reply = await this.insist(job, path, pack(isRelease ? head : { ...head, ...reportOf(outcome) }));
-    if (reply.status >= 200 && reply.status < 300) return true;
-    if (isForgotten(reply) && job.workerId !== undefined) job.registration.forgotten(job.workerId);
-    if (reply.status === 404 || reply.status === 409) return false;
-    return this.apologize(job, head, reply);
+    const answer = await this.insist(job, path, pack(isRelease ? head : { ...head, ...reportOf(outcome) }));
+    if (isTaken(answer)) return true;
+    if (isUnknownWorker(answer) && job.workerId !== undefined) job.registration.forgotten(job.workerId);
+    if (answer.status === 404 || answer.status === 409) return false;
+    return this.apologize(job, head, answer);
   }
 
   /** A report that the master can't take, for its size or depth, would leave the job to its timeout. */
   private async apologize(
     job: HeldJob,
     head: { readonly job_id: string },
-    refusal: MasterReply,
+    { status, message = 'without a reason' }: Answer,
   ): Promise<boolean> {
-    const { message = 'without a reason' } = reasonOf(refusal);
     const failure = {
       name: 'JqRefusedError',
       code: 'REPORT_REFUSED',
-      message: `The master refused the report with ${refusal.status}: ${message}`,
+      message: `The master refused the report with ${status}: ${message}`,
     };
     this.onProblem(`Job ${head.job_id} of "${job.claim.fn}" fails for its report: ${failure.message}`);
-    const reply = await this.insist(job, '/done', pack({ ...head, ...failed(failure, false) }));
-    return reply.status >= 200 && reply.status < 300;
+    return isTaken(await this.insist(job, '/done', pack({ ...head, ...failed(failure, false) })));
   }
 
   /** What the same report brings a second time is harmless by contract. */
-  private async insist(job: HeldJob, path: string, body: Buffer): Promise<MasterReply> {
+  private async insist(job: HeldJob, path: string, body: Buffer): Promise<Answer> {
     const backoff = new Backoff();
     for (;;) {
       this.signal.throwIfAborted();
       let rest = 0;
       try {
         const id = job.workerId ?? (await job.registration.ready());
-        const headers = { 'worker-id': id };
-        const reply = await this.http.request('POST', path, { body, headers, signal: this.signal });
-        if (!isTemporary(reply) && !isLocked(reply)) return reply;
-        rest = reply.rest;
-        if (isLocked(reply))
-          this.onProblem(`The master refuses reports with ${reply.status}. Check \`token\`.`);
+        const answer = await this.post(job.registration, id, path, body);
+        if (!isTemporary(answer) && !isLocked(answer)) return answer;
+        rest = answer.rest;
+        if (isLocked(answer))
+          this.onProblem(`The master refuses reports with ${answer.status}. Check \`token\`.`);
       } catch (error) {
         this.signal.throwIfAborted();
         this.onProblem(`A report waits for the master at ${this.http.url}: ${messageOf(error)}`);
@@ -71,11 +71,30 @@ export class Reports {
       await backoff.wait(this.signal, rest);
     }
   }
+
+  /** Reports may travel together; what else there is goes alone. */
+  private async post(
+    registration: Registration,
+    workerId: string,
+    path: string,
+    body: Buffer,
+  ): Promise<Answer> {
+    if (path === '/done') return this.queueOf(registration).post(workerId, body);
+    const headers = { 'worker-id': workerId };
+    return answerOf(await this.http.request('POST', path, { body, headers, signal: this.signal }));
+  }
+
+  private queueOf(registration: Registration): ReportQueue {
+    const known = this.queues.get(registration);
+    if (known) return known;
+    const queue = new ReportQueue(registration, this.http, this.signal);
+    this.queues.set(registration, queue);
+    return queue;
+  }
 }
 
-/** A token that is wrong now may be right once somebody has seen to it. */
-function isLocked({ status }: MasterReply): boolean {
-  return status === 401 || status === 403;
+function isTaken({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
 }
 
 type Report = { readonly [key: string]: Packable | undefined };

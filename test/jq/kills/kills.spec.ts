@@ -30,8 +30,10 @@ describe('masters and workers that are killed under load', () => {
       const masters = ports.map((_, i) => start(i));
       const urls = await Promise.all(masters.map(urlOf));
       const everyone: Process[] = [];
+      /** Every other one takes and sends batches. */
       const hire = async () => {
-        const worker = new Process(process.execPath, [WORKER, urls.join(), String(WORKER_JOBS)]);
+        const batch = everyone.length % 2 === 0 ? '1' : '3';
+        const worker = new Process(process.execPath, [WORKER, urls.join(), String(WORKER_JOBS), batch]);
         everyone.push(worker);
         await worker.says(1);
         return worker;
@@ -86,11 +88,12 @@ class Pusher {
   async push(count: number, reports: () => number): Promise<void> {
     let sent = 0;
     const lane = async () => {
-      while (sent < count) {
+      // The number is taken before the wait: eight that wait for the last job would push eight.
+      for (let n = sent++; n < count; n = sent++) {
         await until(() => this.accepted.length < Math.min(reports() + AHEAD, this.allowance), {
           timeout: PATIENCE_MS,
         });
-        const key = `job-${sent++}`;
+        const key = `job-${n}`;
         const body = encode({ name: 'work', argument: {}, keep_result: true, timeout: 2, max_retry: 20 });
         const { job_id: job } = (await this.call('POST', '/job', body, key)) as { job_id: string };
         this.accepted.push({ type: 'accepted', key, job });

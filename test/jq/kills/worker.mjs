@@ -1,6 +1,6 @@
 /**
- * A worker that writes down what it does. worker.mjs MASTERS MAX_JOBS: serves pushes, reports each until it is
- * answered, to whichever master answers; prints a line of JSON for each job it begins and each report that was
+ * A worker that writes down what it does. worker.mjs MASTERS MAX_JOBS [BATCH]: serves pushes, reports each until it
+ * is answered, to whichever master answers, or what ends meanwhile together with BATCH; prints a line of JSON for each job it begins and each report that was
  * answered. Plain Node and a codec: it starts quickly, and nothing of it is ours.
  */
 import { createServer, request } from 'node:http';
@@ -9,6 +9,7 @@ import { decode, encode } from '@msgpack/msgpack';
 
 const masters = process.argv[2].split(',');
 const maxJobs = Number(process.argv[3]);
+const batch = Number(process.argv[4] ?? 1);
 const RETRY_MS = 30;
 const LONGEST_RUN_MS = 40;
 let calls = 0;
@@ -41,12 +42,41 @@ async function call(method, path, value, headers = {}) {
 
 let worker;
 
+async function reportAlone(report) {
+  return (await call('POST', '/done', report, { 'worker-id': worker })).status;
+}
+
+const waiting = [];
+let isSending = false;
+
+async function reportTogether(report) {
+  for (;;) {
+    const status = await new Promise((resolve) => {
+      waiting.push({ report, resolve });
+      if (!isSending) void sendReports();
+    });
+    if (status < 500) return status;
+    await sleep(RETRY_MS);
+  }
+}
+
+async function sendReports() {
+  isSending = true;
+  while (waiting.length > 0) {
+    const sent = waiting.splice(0, batch);
+    const reports = sent.map(({ report }) => report);
+    const { bytes } = await call('POST', '/done', reports, { 'worker-id': worker });
+    decode(bytes).forEach(({ status }, i) => sent[i].resolve(status));
+  }
+  isSending = false;
+}
+
 async function run({ id: job, attempt }) {
   const nonce = `${worker}:${attempt}:${Math.random()}`;
   say({ type: 'begun', job, attempt, worker, nonce });
   await sleep(Math.random() * LONGEST_RUN_MS);
   const report = { job_id: job, attempt, type: 'success', result: nonce };
-  const { status } = await call('POST', '/done', report, { 'worker-id': worker });
+  const status = await (batch > 1 ? reportTogether(report) : reportAlone(report));
   say({ type: 'reported', job, attempt, worker, nonce, status });
 }
 
@@ -54,14 +84,17 @@ const server = createServer((pushed, response) => {
   const chunks = [];
   pushed.on('data', (chunk) => chunks.push(chunk));
   pushed.on('end', () => {
-    const job = decode(Buffer.concat(chunks));
-    response.writeHead(worker ? 202 : 503).end();
-    if (worker) void run(job);
+    const body = decode(Buffer.concat(chunks));
+    if (!worker) return response.writeHead(503).end();
+    if (Array.isArray(body)) response.writeHead(200).end(encode(body.map(() => ({ status: 202 }))));
+    else response.writeHead(202).end();
+    for (const job of [body].flat()) void run(job);
   });
 });
 server.listen(0, '127.0.0.1', async () => {
   const url = `http://127.0.0.1:${server.address().port}`;
-  const reply = await call('POST', '/worker', { name: 'kills', max_jobs: maxJobs, url });
+  const says = batch > 1 ? { batch } : {};
+  const reply = await call('POST', '/worker', { name: 'kills', max_jobs: maxJobs, url, ...says });
   worker = decode(reply.bytes).worker_id;
   say({ type: 'registered', worker });
 });

@@ -106,6 +106,24 @@ describe('bodies that were changed by chance', () => {
     },
   );
 
+  it(`are taken or refused by POST /done as a batch, each of its reports by itself (${MUTATIONS} of them)`, async () => {
+    const reports = [decode(failureReport()), { job_id: NO_JOB, type: 'success', result: [1] }];
+    const statuses = await send('/done', mutationsOf(Buffer.from(encode(reports))), { 'worker-id': worker });
+    // 404 is what is left when chance makes one report of it.
+    expect([...new Set(statuses)].filter((status) => ![200, 400, 404].includes(status))).toEqual([]);
+    expect(statuses).toContain(200);
+    expect(statuses).toContain(400);
+  });
+
+  it('are refused or answered report by report as JSON', async () => {
+    const whole = JSON.stringify([{ job_id: NO_JOB, type: 'success', result: [1] }, { job_id: NO_JOB }]);
+    const bodies = mutationsOf(Buffer.from(whole)).slice(0, 1000);
+    const headers = { 'worker-id': worker, 'content-type': 'application/json' };
+    const statuses = await send('/done', bodies, headers);
+    expect([...new Set(statuses)].filter((status) => ![200, 400, 404].includes(status))).toEqual([]);
+    expect(bodies.filter((body, i) => !isJson(body) && statuses[i] !== 400).map(String)).toEqual([]);
+  });
+
   it(`are taken or refused by POST /constraints, and nothing else (${MUTATIONS} of them)`, async () => {
     const whole = {
       match: [

@@ -20,7 +20,7 @@ const BODIES: Readonly<Record<string, object>> = {
   Enqueue: { name: 'mail', argument: {} },
   Register: { name: 'w', max_jobs: 1 },
   Release: { job_id: NO_JOB, attempt: 1 },
-  Done: { job_id: NO_JOB, type: 'success' },
+  Reports: { job_id: NO_JOB, type: 'success' },
   ConstraintRequest: CONSTRAINT,
 };
 
@@ -144,6 +144,7 @@ async function callUpTheRest(
     const { body } = await master.pull(worker);
     return (body as { id: string }).id;
   };
+  await send('/worker', { name: 'w', max_jobs: 1, batch: 10 });
   const report = (id: string, body: object) => master.post('/done', { job_id: id, ...body }, as(worker));
   const failure = { type: 'failure', reason: 'other', message: 'boom', error: [1] };
   for (const path of ['/worker', '/worker/ping', '/worker/pull']) {
@@ -160,6 +161,9 @@ async function callUpTheRest(
   await post(`/api/jobs/${running}/retry`);
   await post(`/api/dead-letters/${running}/requeue`);
   await report(running, { type: 'success', result: 1 });
+  const unread = { job_id: 7, type: 'success' };
+  await master.post('/done', [{ job_id: running, type: 'success', result: 1 }, unread], as(worker));
+  await master.post('/done', [{ job_id: NO_JOB, type: 'success' }], as(NO_WORKER));
   const given = await master.enqueue(job);
   while ((await pull()) !== given);
   await master.post('/worker/release', { job_id: given, attempt: 1 }, as(worker));

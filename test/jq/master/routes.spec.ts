@@ -56,12 +56,16 @@ describe('the routes of the master', () => {
     });
 
     it.each([
-      ['a list', encode([])],
       ['nil', encode(null)],
       ['nesting of a hundred thousand levels', Buffer.alloc(90_000, 0x91)],
       ['a body without end', Buffer.of(0xdf, 0xff, 0xff, 0xff, 0xff)],
     ])('answers 400 to %s', async (_what, body) => {
       await expect(post(body)).resolves.toMatchObject({ status: 400, body: failure('MALFORMED_MESSAGE') });
+    });
+
+    it('answers 400 to an empty list', async () => {
+      const code = path === '/done' ? 'INVALID_BATCH' : 'MALFORMED_MESSAGE';
+      await expect(post(encode([]))).resolves.toMatchObject({ status: 400, body: failure(code) });
     });
 
     it('answers 413 to a body over the limit, and 415 to one of another kind', async () => {
@@ -249,6 +253,9 @@ describe('the routes of the master', () => {
       ['url', { name: 'w', max_jobs: 1, url: 'http://user:pass@x' }],
       ['names', { name: 'w', max_jobs: 1, names: 'mail' }],
       ['names', { name: 'w', max_jobs: 1, names: [''] }],
+      ['batch', { name: 'w', max_jobs: 1, batch: 0 }],
+      ['batch', { name: 'w', max_jobs: 1, batch: 2 ** 31 }],
+      ['batch', { name: 'w', max_jobs: 1, batch: '2' }],
     ])('refuses a wrong %s: %j', async (field, body) => {
       await expect(master.post('/worker', body)).resolves.toMatchObject({
         status: 400,

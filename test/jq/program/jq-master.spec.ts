@@ -113,6 +113,17 @@ describe('jq-master', () => {
     }
   });
 
+  it('sends a worker that knows nothing of batches none, however many jobs there are for it', async () => {
+    const url = await urlOf(masterProcess(['--redis', used.url, '--port', '0']));
+    const pusher = python('pusher', [url, 60]);
+    await pusher.says(1);
+    const worker = python('worker', [url, 30]);
+    await expect(pusher.exit()).resolves.toBe(0);
+    const said = worker.lines.map((line) => JSON.parse(line) as object);
+    expect(said.filter((line) => 'strange' in line)).toEqual([]);
+    expect(said.filter((line) => 'ran' in line).length).toBeGreaterThan(30);
+  });
+
   it('shares the work among masters on one Redis, and forgets nothing when one is killed and started again', async () => {
     const port = String(await freePort());
     const args = (own: string) => ['--redis', used.url, '--port', own, '--push-timeout', '2s'];

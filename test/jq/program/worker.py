@@ -50,6 +50,8 @@ def run(job):
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = msgpack.unpackb(self.rfile.read(int(self.headers["Content-Length"])))
+        if not isinstance(body, dict):
+            say({"strange": repr(body)})
         known = self.path == "/worker-job" and body["name"] == "double"
         self.send_response(202 if known else 404)
         self.send_header("Content-Length", "0")
@@ -65,7 +67,7 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 registration = {"name": "python", "max_jobs": int(sys.argv[2]), "url": f"http://127.0.0.1:{server.server_port}/"}
 status, reply = call("POST", "/worker", registration)
-assert status == 201, (status, reply)
+assert status == 201 and list(reply) == ["worker_id"], (status, reply)
 worker_id = reply["worker_id"]
 registered.set()
 say({"worker": worker_id})

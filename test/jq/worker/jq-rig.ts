@@ -1,8 +1,10 @@
+import { Redis } from 'ioredis';
 import { startJqMaster } from '../../../lib/jq/master/jq-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { ListenOptions } from '../../../lib/jq/worker/source-options.js';
 import { ALL_CAPABILITIES, type SourceRig, type StoredState } from '../../contract/rig.js';
 import { RedisServer } from '../../support/redis-server.js';
+import { until } from '../../support/until.js';
 import { Http } from '../master/http.js';
 import { EnvelopedSource } from './enveloped-source.js';
 
@@ -33,6 +35,9 @@ export async function jqRig(listen?: ListenOptions): Promise<SourceRig> {
   const server = await RedisServer.start();
   const master = await startJqMaster({ connection: server.url, port: 0, backoff: 10 });
   const http = new Http(master.url);
+  const redis = new Redis(server.url);
+  /** A job that a worker has taken waits for the master until that has heard of it. */
+  const isPushing = async (id: string) => (await redis.hget(`{jq}:job:${id}`, 'state')) === 'pushing';
   let names = 0;
   return {
     fn: () => `fn-${++names}`,
@@ -41,9 +46,13 @@ export async function jqRig(listen?: ListenOptions): Promise<SourceRig> {
       const argument = { input: Buffer.from(input) };
       return http.enqueue({ name, argument, priority: PRIORITIES[queue], keep_result: true });
     },
-    stored: async (_, id) => stateOf((await http.job(id)).body as Record<string, unknown>),
+    stored: async (_, id) => {
+      await until(async () => !(await isPushing(id)));
+      return stateOf((await http.job(id)).body as Record<string, unknown>);
+    },
     workers: () => Promise.reject(new Error('A master does not count workers by function.')),
     close: async () => {
+      redis.disconnect();
       await master.close();
       await server.stop();
     },

@@ -25,7 +25,7 @@ local function assign(id, job, worker, w, accepted)
   end
   offer(worker)
   local argument = call('HGET', key, 'argument')
-  return { id, tostring(attempt), worker, w.url or '', job.name, job.timeout, argument, job.begun or '0' }
+  return { id, tostring(attempt), worker, w.url or '', job.name, job.timeout, argument, job.begun or '0', w.batch }
 end
 
 --- The next limit that stands in a lane's way, and until when.

@@ -1,11 +1,12 @@
 --- What workers say, and what became of pushes to them.
 
---- Returns 1.
-function ops.register(worker, name, max_jobs, url, ...)
+--- Returns 1, or 0 when there are too many.
+function ops.register(worker, name, max_jobs, url, batch, ...)
   if call('ZCARD', P .. 'workers') >= settings.max_workers then return 0 end
   local key = P .. 'worker:' .. worker
   call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(now), 'seen', text(now))
   if url ~= '' then call('HSET', key, 'url', url) end
+  if batch ~= '1' then call('HSET', key, 'batch', batch) end
   if select('#', ...) > 0 then
     call('HSET', key, 'names', 1)
     for _, wanted in ipairs({ ... }) do call('SADD', P .. 'names:' .. worker, wanted) end
@@ -82,7 +83,8 @@ function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry,
   return 'taken'
 end
 
---- What became of a push. Each takes the job (being pushed) and the worker; `detail` is a time or a message.
+--- What became of a push. Each takes the job (being pushed) and the worker; `detail` is a time or a message, or
+--- 'blamed' for all but the first job of a batch that failed as one.
 local answers = {}
 
 function answers.accepted(id, job, worker, w)
@@ -124,23 +126,23 @@ local function bounce(id, job, open)
 end
 
 --- It could not be reached: the job can't have begun.
-function answers.refused(id, job, worker)
+function answers.refused(id, job, worker, _, detail)
   detach(id, job, true)
-  blame(worker)
+  if detail ~= 'blamed' then blame(worker) end
   put_back(id, job)
 end
 
 --- It answered that something is wrong with it.
-function answers.broken(id, job, worker)
+function answers.broken(id, job, worker, _, detail)
   detach(id, job, true)
-  blame(worker)
+  if detail ~= 'blamed' then blame(worker) end
   bounce(id, job, '')
 end
 
 --- It may have begun, or not.
-function answers.silent(id, job, worker)
+function answers.silent(id, job, worker, _, detail)
   detach(id, job)
-  blame(worker)
+  if detail ~= 'blamed' then blame(worker) end
   bounce(id, job, 'unanswered')
 end
 

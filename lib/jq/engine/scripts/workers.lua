@@ -1,6 +1,6 @@
 --[[
-  worker:ID  name, max_jobs, url, names ('1' if it wants only those of names:ID), registered, seen, pinged,
-             failures (in a row), rests (the time until it gets nothing), lost ('1')
+  worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), names ('1' if it wants
+             only those of names:ID), registered, seen, pinged, failures (in a row), rests (the time until it gets nothing), lost ('1')
   held:ID    jobs handed to it: its slots are counted from this, so that none leaks
   pushing:ID those of them that it has not answered yet
   lacks:ID   names it answered 404 for, by the time that is forgotten
@@ -13,11 +13,11 @@
 ]]
 local function read_worker(worker)
   local key = P .. 'worker:' .. worker
-  local w = call('HMGET', key, 'max_jobs', 'url', 'names', 'rests', 'failures', 'lost', 'pinged')
+  local w = call('HMGET', key, 'max_jobs', 'url', 'names', 'rests', 'failures', 'lost', 'pinged', 'batch')
   if not w[1] then return nil end
   return {
     max_jobs = tonumber(w[1]), url = w[2] or nil, names = w[3] == '1', rests = tonumber(w[4] or 0),
-    failures = tonumber(w[5] or 0), lost = w[6] == '1', pinged = w[7] == '1',
+    failures = tonumber(w[5] or 0), lost = w[6] == '1', pinged = w[7] == '1', batch = w[8] or '1',
   }
 end
 

@@ -113,10 +113,10 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     path: '/done',
     tag: 'Workers',
     role: 'worker',
-    summary: 'Reports the end of a job; the same report may come again',
+    summary: 'Reports the end of a job, or of several; the same report may come again',
     parameters: [WORKER],
-    body: 'Done',
-    replies: { 204: NOTHING },
+    body: 'Reports',
+    replies: { 200: ['What became of each report of a batch.', 'Verdicts'], 204: NOTHING },
     errors: [404, 409],
   },
   {

@@ -1,5 +1,6 @@
 import {
   anything,
+  batchOf,
   COUNT,
   FLAG,
   INT32,
@@ -57,9 +58,23 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
         format: 'uri',
       },
       names: { ...listOf(NAME), maxItems: 1000, description: 'The only jobs it wants.' },
+      batch: {
+        ...POSITIVE,
+        default: 1,
+        description:
+          'How many jobs it takes in one push, as an array of WorkerJob. It is then told of `batch`.',
+      },
     },
   ),
-  Registered: reply({ worker_id: WORKER_ID }),
+  Registered: reply(
+    { worker_id: WORKER_ID },
+    {
+      batch: {
+        ...POSITIVE,
+        description: 'How many reports the master takes in one request; only for a worker that said `batch`.',
+      },
+    },
+  ),
   WorkerJob: reply({
     id: JOB_ID,
     job_id: JOB_ID,
@@ -87,6 +102,25 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
         { error: RESULT, finished_at: FINISHED_AT, attempt: ATTEMPT },
       ),
     ],
+  },
+  Reports: {
+    oneOf: [
+      ref('Done'),
+      { ...batchOf(ref('Done')), description: 'Several, each taken or refused by itself.' },
+    ],
+  },
+  Verdicts: {
+    ...batchOf(
+      reply(
+        { status: { type: 'integer', description: 'What the report alone would have been answered with.' } },
+        {
+          code: text('Of an error, for programs.'),
+          message: text('Of an error, for people.'),
+          retry_after: { ...COUNT, description: 'Seconds, with 503.' },
+        },
+      ),
+    ),
+    description: 'One for each report, in their order.',
   },
   Condition: {
     ...reply(

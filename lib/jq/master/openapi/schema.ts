@@ -1,3 +1,5 @@
+import { MAX_BATCH } from '../../wire/batch.js';
+
 /** The part of JSON Schema that OpenAPI 3.0 and what is described here have in common. */
 export interface Schema {
   readonly $ref?: string;
@@ -10,6 +12,7 @@ export interface Schema {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -39,6 +42,11 @@ export function request(required: Properties, optional: Properties = {}): Schema
 
 export function listOf(items: Schema): Schema {
   return { type: 'array', items };
+}
+
+/** What may go in one request. */
+export function batchOf(items: Schema): Schema {
+  return { ...listOf(items), minItems: 1, maxItems: MAX_BATCH };
 }
 
 export function ref(name: string): Schema {

@@ -1,0 +1,80 @@
+import { HttpException, HttpStatus, Logger } from '@nestjs/common';
+import { EngineUnavailableError, KeyReusedError, QueueFullError } from '../engine/engine-errors.js';
+import { MalformedMessageError } from '../message-pack/message-pack-errors.js';
+import { InvalidBatchError, type Verdict } from '../wire/batch.js';
+import { InvalidFieldError, InvalidParameterError } from '../wire/body-errors.js';
+import { CallbackRefusedError } from './callbacks/callback-connector.js';
+import type { ErrorBody } from './http-errors.js';
+import { UnsupportedMediaTypeError } from './media-type.js';
+
+const RETRY_AFTER_SECONDS = 1;
+
+type ErrorClass = new (...args: never[]) => Error & { readonly code: string };
+
+const STATUSES: readonly (readonly [ErrorClass, HttpStatus])[] = [
+  [MalformedMessageError, HttpStatus.BAD_REQUEST],
+  [InvalidFieldError, HttpStatus.BAD_REQUEST],
+  [InvalidBatchError, HttpStatus.BAD_REQUEST],
+  [InvalidParameterError, HttpStatus.BAD_REQUEST],
+  [UnsupportedMediaTypeError, HttpStatus.UNSUPPORTED_MEDIA_TYPE],
+  [KeyReusedError, HttpStatus.UNPROCESSABLE_ENTITY],
+  [CallbackRefusedError, HttpStatus.FORBIDDEN],
+  [QueueFullError, HttpStatus.TOO_MANY_REQUESTS],
+  [EngineUnavailableError, HttpStatus.SERVICE_UNAVAILABLE],
+];
+
+const log = new Logger('JqMaster');
+
+/** What an error is to whoever asked. */
+export interface ErrorReply {
+  readonly status: number;
+  readonly body: ErrorBody;
+  /** Seconds, where it may go well later. */
+  readonly retryAfter?: number;
+}
+
+/** What nobody foresaw is logged, and 500. */
+export function errorReply(error: unknown): ErrorReply {
+  const { status, body } = describe(error);
+  const isLater = status === HttpStatus.TOO_MANY_REQUESTS || status === HttpStatus.SERVICE_UNAVAILABLE;
+  return { status, body, ...(isLater ? { retryAfter: RETRY_AFTER_SECONDS } : {}) };
+}
+
+/** The same as an element of a batch's reply. */
+export function errorVerdict(error: unknown): Verdict {
+  const { status, body, retryAfter } = errorReply(error);
+  return { status, ...body, ...(retryAfter === undefined ? {} : { retry_after: retryAfter }) };
+}
+
+function describe(error: unknown): { status: number; body: ErrorBody } {
+  const status = STATUSES.find(([type]) => error instanceof type)?.[1];
+  if (status !== undefined) {
+    const { code, message } = error as Error & { code: string };
+    return { status, body: { code, message } };
+  }
+  if (error instanceof HttpException) return { status: error.getStatus(), body: bodyOf(error) };
+  const parsing = statusOfParser(error);
+  if (parsing !== undefined) {
+    const { message } = error as Error;
+    return { status: parsing, body: { code: HttpStatus[parsing] ?? 'BAD_REQUEST', message } };
+  }
+  log.error(error);
+  return {
+    status: HttpStatus.INTERNAL_SERVER_ERROR,
+    body: { code: 'INTERNAL', message: 'The master failed. Its log says why.' },
+  };
+}
+
+function bodyOf(error: HttpException): ErrorBody {
+  const response = error.getResponse();
+  const code = typeof response === 'object' && 'code' in response ? response.code : undefined;
+  const fallback = HttpStatus[error.getStatus()] ?? 'ERROR';
+  return { code: typeof code === 'string' ? code : fallback, message: error.message };
+}
+
+/** A body that could not be read: too large, cut off, compressed. */
+function statusOfParser(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('status' in error) || !('expose' in error)) return undefined;
+  const { status, expose } = error;
+  return typeof status === 'number' && status >= 400 && status < 500 && expose === true ? status : undefined;
+}

@@ -1,0 +1,137 @@
+import { GearMonkeyError } from '../../job/errors.js';
+import { MalformedMessageError } from '../message-pack/message-pack-errors.js';
+import { pack } from '../message-pack/pack.js';
+import { Raw } from '../message-pack/raw.js';
+import { endOf, headAt, skip } from '../message-pack/skip.js';
+import { elementsOf, textOf, toRaw } from '../message-pack/unpack.js';
+import { Fields } from './fields.js';
+
+/** How many messages one request holds at most. */
+export const MAX_BATCH = 100;
+/** What they may add up to; a longer message goes alone. Whoever takes shorter bodies takes no batches. */
+export const MAX_BATCH_BYTES = 256 * 1024;
+
+/** The head of the array: more than that is in none of ours. */
+const MAX_HEAD_BYTES = 5;
+const VERDICT_DEPTH = 8;
+
+/** A batch of none, or of more than may be. Nothing was written. */
+export class InvalidBatchError extends GearMonkeyError {
+  readonly code = 'INVALID_BATCH';
+
+  constructor(readonly length: number) {
+    super(
+      `Expected a batch to have 1 to ${MAX_BATCH} elements, got ${length}. Send more in further requests.`,
+    );
+  }
+}
+
+/** One message of a batch, or what was wrong with it. */
+export type Element<T> = { readonly value: T } | { readonly error: unknown };
+
+/**
+ * Each element of an array as `read` makes it of its fields. Those that can't be read are errors of their own.
+ *
+ * @param maxDepth how deep each may be
+ * @throws MalformedMessageError when the bytes are not one array, or InvalidBatchError
+ */
+export function readBatch<T>(
+  bytes: Buffer,
+  maxDepth: number,
+  read: (fields: Fields) => T,
+): readonly Element<T>[] {
+  const { end, children } = headAt(bytes, 0);
+  const elements: Element<T>[] = [];
+  const length = lengthOf(children);
+  let offset = end;
+  for (let i = 0; i < length; i++) {
+    const [element, next] = elementAt(bytes, offset, maxDepth, read);
+    elements.push(element);
+    offset = next;
+  }
+  if (offset === bytes.length) return elements;
+  throw new MalformedMessageError(`${bytes.length - offset} bytes follow its value`, offset);
+}
+
+function lengthOf(children: number): number {
+  if (children >= 1 && children <= MAX_BATCH) return children;
+  throw new InvalidBatchError(children);
+}
+
+function elementAt<T>(
+  bytes: Buffer,
+  start: number,
+  maxDepth: number,
+  read: (fields: Fields) => T,
+): readonly [Element<T>, next: number] {
+  try {
+    const next = endOf(bytes, start, maxDepth);
+    return [valueOf(() => read(Fields.of(new Raw(bytes.subarray(start, next))))), next];
+  } catch (error) {
+    // Too deep is its own fault; what is cut off or no MessagePack leaves nothing to be read behind it.
+    return [{ error }, skip(bytes, start)];
+  }
+}
+
+function valueOf<T>(read: () => T): Element<T> {
+  try {
+    return { value: read() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Messages that are packed already, as one array. */
+export function packBatch(messages: readonly Buffer[]): Buffer {
+  return pack(messages.map((bytes) => new Raw(bytes)));
+}
+
+/** How many of these messages, from the first on, go into one request: one at least. */
+export function fitting(messages: readonly { readonly body: Buffer }[], most: number): number {
+  let bytes = MAX_HEAD_BYTES;
+  let count = 0;
+  for (const { body } of messages) {
+    bytes += body.length;
+    if (count > 0 && (count >= most || bytes > MAX_BATCH_BYTES)) break;
+    count += 1;
+  }
+  return count;
+}
+
+/** What a message of a batch is answered with: its status alone, and the fields of an error with it. */
+export type Verdict = {
+  readonly status: number;
+  readonly code?: string;
+  readonly message?: string;
+  /** Seconds, with 429 and 503. */
+  readonly retry_after?: number;
+};
+
+/** The verdicts on so many messages; `undefined` for a reply that is anything else. */
+export function readVerdicts(body: Buffer, count: number): readonly Verdict[] | undefined {
+  try {
+    const array = toRaw(body, VERDICT_DEPTH);
+    const verdicts = array.isArray ? elementsOf(array).map(readVerdict) : [];
+    return verdicts.length === count ? verdicts : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws InvalidFieldError, MalformedMessageError */
+function readVerdict(raw: Raw): Verdict {
+  const fields = Fields.of(raw);
+  const word = (name: 'code' | 'message') => {
+    const value = fields.raw(name);
+    const text = value && textOf(value);
+    return text === undefined ? {} : { [name]: text };
+  };
+  return {
+    status: fields.integer('status', { min: 100, max: 599 }),
+    ...word('code'),
+    ...word('message'),
+    ...(fields.has('retry_after')
+      ? { retry_after: fields.integer('retry_after', { min: 0, max: 86_400 }) }
+      : {}),
+  };
+}

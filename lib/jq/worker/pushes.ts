@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http';
+import { GearMonkeyError } from '../../job/errors.js';
+import { formatOfBody, UnsupportedMediaTypeError } from '../master/media-type.js';
+import { Raw } from '../message-pack/raw.js';
+import { toRaw } from '../message-pack/unpack.js';
+import { readBatch, type Element, type Verdict } from '../wire/batch.js';
+import { Fields } from '../wire/fields.js';
+import { SIGNATURE_HEADER, verify } from '../wire/signature.js';
+import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
+import type { OnGone } from './hand-over.js';
+import { Recent } from './recent.js';
+import type { SourceSettings } from './source-options.js';
+
+/** What a push is answered with. */
+export type PushStatus = 202 | 404 | 429 | 503;
+
+/** Where a push came in. */
+export interface Origin {
+  /** The number in the path, if there is one. */
+  readonly place: number | undefined;
+  readonly onGone: OnGone;
+}
+
+/** Takes a job, or not. */
+export type OnPush = (job: WorkerJob, origin: Origin) => Promise<PushStatus>;
+
+/** Deeper than a master takes by default. */
+const MAX_DEPTH = 1000;
+const RETRY_AFTER_SECONDS = 1;
+
+const VERDICTS: Readonly<Record<PushStatus, Verdict>> = {
+  202: { status: 202 },
+  404: { status: 404, code: 'UNKNOWN_NAME', message: 'No handler here is for jobs of this name.' },
+  429: {
+    status: 429,
+    code: 'FULL',
+    message: 'As many jobs run here as may.',
+    retry_after: RETRY_AFTER_SECONDS,
+  },
+  503: {
+    status: 503,
+    code: 'NOT_NOW',
+    message: 'Nobody takes jobs here now.',
+    retry_after: RETRY_AFTER_SECONDS,
+  },
+};
+const UNSIGNED: Verdict = {
+  status: 401,
+  code: 'BAD_SIGNATURE',
+  message: 'The push is not signed with our secret, or too old.',
+};
+
+/** Decides about bodies of `POST /worker-job`: one job, or a batch of them, each by itself. */
+export class Pushes {
+  private readonly taken: Recent;
+
+  constructor(
+    private readonly settings: SourceSettings,
+    private readonly onPush: OnPush,
+  ) {
+    this.taken = new Recent(2 * settings.signatureWindow);
+  }
+
+  /** The reply to one job, or a list of them: a batch is answered when each of its jobs is decided. */
+  async answer(
+    request: IncomingMessage,
+    body: Buffer,
+    origin: Origin,
+  ): Promise<Verdict | readonly Verdict[]> {
+    const { secrets, signatureWindow: window } = this.settings;
+    const now = Date.now();
+    if (secrets.length > 0 && !verify(body, request.headers, { secrets, window, now })) return UNSIGNED;
+    if (formatOfBody(request) !== 'msgpack') throw new UnsupportedMediaTypeError();
+    const signature = secrets.length > 0 ? String(request.headers[SIGNATURE_HEADER]) : undefined;
+    if (!new Raw(body).isArray) {
+      const read = () => readWorkerJob(Fields.of(toRaw(body, MAX_DEPTH)));
+      return this.once(signature, now, () => this.decide(read(), origin));
+    }
+    const elements = readBatch(body, MAX_DEPTH, readWorkerJob);
+    return Promise.all(
+      elements.map((element, index) =>
+        this.once(signature && `${signature} ${index}`, now, () => this.decideElement(element, origin)),
+      ),
+    );
+  }
+
+  /** What is signed and taken is not run again, however often it is sent. */
+  private async once(key: string | undefined, now: number, decide: () => Promise<Verdict>): Promise<Verdict> {
+    if (key !== undefined && this.taken.has(key, now)) return VERDICTS[202];
+    const verdict = await decide();
+    if (key !== undefined && verdict.status === 202) this.taken.add(key, now);
+    return verdict;
+  }
+
+  private async decideElement(element: Element<WorkerJob>, origin: Origin): Promise<Verdict> {
+    return 'error' in element ? refusalOf(element.error) : this.decide(element.value, origin);
+  }
+
+  private async decide(job: WorkerJob, origin: Origin): Promise<Verdict> {
+    return VERDICTS[await this.onPush(job, origin)];
+  }
+}
+
+/** What is wrong with a push, to who sent it. */
+export function refusalOf(error: unknown): Verdict {
+  if (!(error instanceof GearMonkeyError)) {
+    return { status: 500, code: 'INTERNAL', message: 'The worker failed.' };
+  }
+  const { code, message } = error;
+  return { status: error instanceof UnsupportedMediaTypeError ? 415 : 400, code, message };
+}
