@@ -16,10 +16,14 @@ async function drain({ contender, addresses: { database }, jobs }, concurrency) 
   if (contender !== OURS) return bareRate(count, concurrency);
   return withDaemon({ database, concurrency }, async ({ daemon, rows }) => {
     await rows.add(count, 'waiting');
+    const ended = rows.runs(count);
     const started = performance.now();
     daemon.poll();
-    await rows.untilDone(count);
-    return (count * 1000) / (performance.now() - started);
+    await ended;
+    const rate = (count * 1000) / (performance.now() - started);
+    const done = await rows.done();
+    if (done !== count) throw new Error(`${done} of ${count} rows are done.`);
+    return rate;
   });
 }
 

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { COMMAND } from './spawning.mjs';
 
 const TARGET = 'low';
-const LOOK_MS = 50;
 
 /** The table of the original, empty, and a daemon on it that runs `/bin/true`; both are gone afterwards. */
 export async function withDaemon({ database, concurrency }, measure) {
@@ -41,21 +39,18 @@ class Rows {
     return values.map((_, index) => insertId + index);
   }
 
-  /** Resolves when so many rows are done. */
-  async untilDone(count) {
-    const query = `SELECT COUNT(*) AS done FROM ${this.table} WHERE status = 'done' AND result = 'ok'`;
-    for (;;) {
-      await this.idle();
-      const [[{ done }]] = await this.queries.query(query);
-      if (Number(done) === count) return;
-      await delay(LOOK_MS);
-    }
+  /** Resolves when the daemon has written the ends of so many runs. */
+  runs(count) {
+    return new Promise((resolve) => {
+      this.daemon.onRun(() => --count === 0 && resolve());
+    });
   }
 
-  /** Resolves when the daemon has no rows: counting all the while would cost as much as the jobs. */
-  async idle() {
-    do await delay(LOOK_MS);
-    while (this.daemon.status().targets[TARGET].length > 0);
+  /** How many rows say that they ended well. */
+  async done() {
+    const query = `SELECT COUNT(*) AS done FROM ${this.table} WHERE status = 'done' AND result = 'ok'`;
+    const [[{ done }]] = await this.queries.query(query);
+    return Number(done);
   }
 }
 

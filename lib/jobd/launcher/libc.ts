@@ -6,12 +6,18 @@ export interface SpawnArguments {
   readonly command: string;
   /** The command's name first. */
   readonly args: readonly string[];
-  /** As `NAME=value`. */
-  readonly env: readonly string[];
+  readonly env: CStrings;
   readonly cwd: string | undefined;
   /** The descriptors that it writes to. */
   readonly stdout: number;
   readonly stderr: number;
+}
+
+/** Texts as C has them, made once for many calls. */
+export interface CStrings {
+  readonly text: Buffer;
+  /** Where in the memory each begins, and a 0. */
+  readonly addresses: BigUint64Array;
 }
 
 /** A process as `waitpid` sees it: with a status once it has ended; gone where somebody else has asked before. */
@@ -42,7 +48,7 @@ const FUNCTIONS = {
   addDuplicate: 'int posix_spawn_file_actions_adddup2(void *actions, int fd, int as)',
   addDirectory: 'int posix_spawn_file_actions_addchdir_np(void *actions, str path)',
   destroyActions: 'int posix_spawn_file_actions_destroy(void *actions)',
-  spawn: 'int posix_spawnp(void *pid, str command, void *actions, void *attributes, str *args, str *env)',
+  spawn: 'int posix_spawnp(void *pid, str command, void *actions, void *attributes, str *args, void *env)',
 } as const;
 
 /**
@@ -58,7 +64,10 @@ export class Libc {
     return (this.opened ??= load()) ?? undefined;
   }
 
-  constructor(private readonly call: Readonly<Record<keyof typeof FUNCTIONS, Native>>) {
+  constructor(
+    private readonly call: Readonly<Record<keyof typeof FUNCTIONS, Native>>,
+    private readonly addressOf: (bytes: Buffer) => bigint,
+  ) {
     const { attributes } = this;
     // A bit for each signal, those that the library uses itself among them.
     const [all, none] = [Buffer.alloc(STRUCT_BYTES, 0xff), Buffer.alloc(STRUCT_BYTES)];
@@ -67,6 +76,17 @@ export class Libc {
     call.setDefaultSignals(attributes, all);
     call.setSignalMask(attributes, none);
     call.setFlags(attributes, SETSIGDEF | SETSIGMASK | SETSID);
+  }
+
+  strings(texts: readonly string[]): CStrings {
+    const text = Buffer.from(texts.map((one) => `${one}\0`).join(''));
+    let address = this.addressOf(text);
+    const addresses = texts.map((one) => {
+      const own = address;
+      address += BigInt(Buffer.byteLength(one) + 1);
+      return own;
+    });
+    return { text, addresses: BigUint64Array.from([...addresses, 0n]) };
   }
 
   /** Both ends of a pipe that nobody inherits; undefined where there are no descriptors left. */
@@ -91,7 +111,7 @@ export class Libc {
       call.addDuplicate(actions, stdout, 1);
       call.addDuplicate(actions, stderr, 2);
       if (cwd !== undefined) call.addDirectory(actions, cwd);
-      const error = call.spawn(pid, command, actions, this.attributes, [...args, null], [...env, null]);
+      const error = call.spawn(pid, command, actions, this.attributes, [...args, null], env.addresses);
       return error === 0 ? pid[0] : undefined;
     } finally {
       call.destroyActions(actions);
@@ -107,14 +127,15 @@ export class Libc {
   }
 }
 
-/** Null where it can't be had: not on Linux, without koffi, or with a C library that lacks a function. */
+/** Null where it can't be had: not on Linux with 64 bits, without koffi, or with a C library that lacks a function. */
 function load(): Libc | null {
   if (process.platform !== 'linux') return null;
   try {
     const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+    if (koffi.sizeof('void *') !== BigUint64Array.BYTES_PER_ELEMENT) return null;
     const library = koffi.load(null);
     const functions = Object.entries(FUNCTIONS).map(([name, prototype]) => [name, library.func(prototype)]);
-    return new Libc(Object.fromEntries(functions));
+    return new Libc(Object.fromEntries(functions), (bytes) => koffi.address(bytes));
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { Libc } from './libc.js';
+import { Libc, type SpawnArguments } from './libc.js';
 import { PosixProcess } from './posix-process.js';
 import type { ProcessSurroundings, StartedProcess } from './started-process.js';
 
@@ -32,14 +32,15 @@ export class PosixSpawn {
     );
     // The command is looked up where this process would look, and a NUL ends what the C library reads.
     if (variables['PATH'] !== process.env['PATH'] || env.some((one) => one.includes('\0'))) return undefined;
-    return (command: string, args: readonly string[]) => this.start(command, args, { cwd, env });
+    const surroundings = { cwd, env: this.libc.strings(env) };
+    return (command: string, args: readonly string[]) => this.start(command, args, surroundings);
   }
 
   /** Undefined where it didn't succeed. */
   private start(
     command: string,
     args: readonly string[],
-    { cwd, env }: { readonly cwd: string | undefined; readonly env: readonly string[] },
+    { cwd, env }: Pick<SpawnArguments, 'cwd' | 'env'>,
   ): StartedProcess | undefined {
     const { libc } = this;
     const [stdout, stderr] = [libc.pipe(), libc.pipe()];

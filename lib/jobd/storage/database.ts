@@ -112,8 +112,8 @@ export class Database {
   }
 
   /** Writes once, all or nothing, in one journey: for servers that are asked several things `together`. @returns how many rows each found */
-  writeTogether(prepare: (queries: JobdDatabase) => readonly CompiledQuery[]): Promise<number[]> {
-    return this.attempt((queries) => writeTogether(queries, prepare(queries)));
+  writeTogether(writes: readonly CompiledQuery[]): Promise<number[]> {
+    return this.attempt((queries) => writeTogether(queries, writes));
   }
 
   /**

@@ -13,8 +13,8 @@ export interface OpenedDialect {
   cut(): void;
 }
 
-/** Two batches of small texts, one of large ones, a fetch, and a beat, which nothing may hold up. */
-const MAX_CONNECTIONS = 5;
+/** Two batches of beginnings, two of small texts, one of large ones, a fetch, and a beat, which nothing may hold up. */
+const MAX_CONNECTIONS = 7;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 

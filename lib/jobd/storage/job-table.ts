@@ -142,9 +142,8 @@ export class JobTable {
       }),
       ...[...groupAlike(ended)].map(([columns, ids]) => ({ ids, columns, heir: formerly(owner) })),
     ];
-    const found = await this.database.writeTogether((queries) =>
-      changes.flatMap((change) => ownedUpdates(queries, this.parts.names, owner, change)),
-    );
+    const writes = changes.flatMap((change) => ownedUpdates(this.parts.names, owner, change));
+    const found = await this.database.writeTogether(writes);
     return changes.every(({ ids }, index) => found[2 * index + 1] === ids.length);
   }
 

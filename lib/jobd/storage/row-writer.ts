@@ -12,18 +12,19 @@ interface Write {
   readonly failed: (error: unknown) => void;
 }
 
-/** Longer texts are written by themselves: nobody's beginning waits for them. */
+/** Longer texts are written by themselves: no short one waits for them. */
 const SMALL_TEXT = 16_384;
 const MAX_BATCH = 200;
 /** What is quoted may take twice its size. */
 const QUOTED = 2;
 
 /**
- * Writes how jobs go. What comes up while a write is under way goes with the next, in one statement or
- * transaction: mostly a job's end, and the beginning of the job that takes its place. In an outage
- * everything waits here for the database to be back.
+ * Writes how jobs go. What comes up while a write of its kind is under way goes with the next, in one
+ * transaction; beginnings don't wait for ends, since nothing runs meanwhile. In an outage everything waits
+ * here for the database to be back.
  */
 export class RowWriter {
+  private readonly beginnings = this.lane();
   private readonly small = this.lane();
   private readonly large = this.lane();
   private readonly smallText: number;
@@ -40,7 +41,7 @@ export class RowWriter {
 
   /** Resolves once the row says `running`: false when it is another daemon's by now. */
   begin(begun: AcceptedJob): Promise<boolean> {
-    return this.add(this.small, { id: begun.id, begun });
+    return this.add(this.beginnings, { id: begun.id, begun });
   }
 
   /** Resolves once the row is written: false when it was another daemon's by now. */
@@ -63,8 +64,8 @@ export class RowWriter {
     try {
       await this.write(batch);
     } catch (error) {
-      // One refused row is no reason for the others to fail, nor one that somebody holds for jobs not to begin.
-      if (batch.length > 1) for (const one of beginningsFirst(batch)) await this.writeEach([one]);
+      // One row that is refused, or held by somebody, is no reason for the others to fail.
+      if (batch.length > 1) for (const one of batch) await this.writeEach([one]);
       else batch[0]?.failed(error);
     }
   }
@@ -105,10 +106,6 @@ export class RowWriter {
     }
     throw reason;
   }
-}
-
-function beginningsFirst(batch: readonly Write[]): Write[] {
-  return [...batch.filter(({ row }) => row.begun), ...batch.filter(({ row }) => !row.begun)];
 }
 
 /** The table's clock. */
