@@ -4,7 +4,7 @@ import { Acceptance, type AcceptanceParts } from './acceptance.js';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
-import { formerly, ownedUpdates } from './owned-updates.js';
+import { formerly, updateDisowned, updateKept } from './owned-updates.js';
 import { groupAlike, groupByAttempts } from './row-groups.js';
 import { beginning, begunUpdates, idOf, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
@@ -136,15 +136,19 @@ export class JobTable {
   /** In one journey: whether all rows were this daemon's. */
   private async writeOwned({ begun, ended }: RowWrites, now: number): Promise<boolean> {
     const { owner } = this;
-    const changes = [
+    const { names } = this.parts;
+    const groups = [
       ...[...groupByAttempts(begun)].map(([attempts, ids]) => {
-        return { ids, columns: beginning(attempts, now, this.columns), heir: owner };
+        const change = { ids, columns: beginning(attempts, now, this.columns) };
+        return { ids, writes: [updateKept(names, owner, change)] };
       }),
-      ...[...groupAlike(ended)].map(([columns, ids]) => ({ ids, columns, heir: formerly(owner) })),
+      ...[...groupAlike(ended)].map(([columns, ids]) => {
+        return { ids, writes: updateDisowned(names, owner, { ids, columns }) };
+      }),
     ];
-    const writes = changes.flatMap((change) => ownedUpdates(this.parts.names, owner, change));
-    const found = await this.database.writeTogether(writes);
-    return changes.every(({ ids }, index) => found[2 * index + 1] === ids.length);
+    const found = await this.database.writeTogether(groups.flatMap(({ writes }) => writes));
+    let last = -1;
+    return groups.every(({ ids, writes }) => found[(last += writes.length)] === ids.length);
   }
 
   /** Those that this daemon has ended, though it may not have heard of it. */

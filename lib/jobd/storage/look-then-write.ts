@@ -43,7 +43,13 @@ export function lookThenWriteTogether<T>(
 }
 
 /** All or nothing, in one journey. @returns how many rows each found */
-export function writeTogether(queries: JobdDatabase, writes: readonly CompiledQuery[]): Promise<number[]> {
+export async function writeTogether(
+  queries: JobdDatabase,
+  writes: readonly CompiledQuery[],
+): Promise<number[]> {
+  const [only, second] = writes;
+  // One statement is a transaction by itself.
+  if (only && !second) return [Number((await queries.executeQuery(only)).numAffectedRows)];
   return undoneOnFailure(queries, async (connection) => {
     const answers = await together(connection, [BEGIN, ...writes, COMMIT]);
     return answers.slice(1, -1).map((answer) => (answer as { affectedRows: number }).affectedRows);

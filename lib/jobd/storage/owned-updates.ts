@@ -10,42 +10,60 @@ export function formerly(owner: string): string {
 export interface RowChange {
   readonly ids: readonly number[];
   readonly columns: Partial<JobsTable>;
-  /** Whose the rows are afterwards. */
-  readonly heir: string;
 }
 
 /**
- * Writes rows as far as they are their owner's, without asking first. For MySQL, in one transaction: the
- * first statement locks the owners' rows, so that nobody takes one over meanwhile. Put together by hand,
- * since every job waits for it twice.
- *
- * @returns two statements; the second finds the rows that were written
+ * Writes rows as far as they are their owner's, without asking first. For MySQL: the owners' rows are locked
+ * with it, so that nobody takes one over meanwhile. Put together by hand, since every job waits for it.
  */
-export function ownedUpdates(
+export function updateKept(names: TableNames, owner: string, { ids, columns }: RowChange): CompiledQuery {
+  const [jobs, owners] = [quoted(names.jobs), quoted(names.owners)];
+  // Of one row the owner is known before the row is looked for; of several it is looked up with each.
+  const [job, of] = ids.length === 1 ? ['?', ids] : [`${jobs}.id`, []];
+  const ownerOf = `select o.owner from ${owners} as o where o.job_id = ${job} lock in share mode`;
+  return CompiledQuery.raw(
+    `update ${jobs} set ${assignments(columns)} where id in (${places(ids)}) and (${ownerOf}) = ?`,
+    [...Object.values(columns), ...ids, ...of, owner],
+  );
+}
+
+/**
+ * The same for rows that are nobody's afterwards. For one transaction.
+ *
+ * @returns statements of which the last finds the rows that were written
+ */
+export function updateDisowned(
   names: TableNames,
   owner: string,
-  { ids, columns, heir }: RowChange,
-): readonly [CompiledQuery, CompiledQuery] {
+  { ids, columns }: RowChange,
+): readonly CompiledQuery[] {
   const [jobs, owners] = [quoted(names.jobs), quoted(names.owners)];
-  const list = ids.map(() => '?').join();
-  const assignments = Object.keys(columns).map((column) => `${column} = ?`);
+  const former = formerly(owner);
   // What the statement before found is known at once; which rows those were has to be looked up.
   const [isOurs, of] =
     ids.length === 1
       ? ['row_count() = 1', []]
-      : [`exists (select 1 from ${owners} as o where o.job_id = ${jobs}.id and o.owner = ?)`, [heir]];
+      : [`exists (select 1 from ${owners} as o where o.job_id = ${jobs}.id and o.owner = ?)`, [former]];
   return [
-    CompiledQuery.raw(`update ${owners} set owner = ? where owner = ? and job_id in (${list})`, [
-      heir,
-      owner,
+    CompiledQuery.raw(`update ${owners} set owner = ? where owner = ? and job_id in (${places(ids)})`, [
+      ...[former, owner],
       ...ids,
     ]),
-    CompiledQuery.raw(`update ${jobs} set ${assignments.join()} where id in (${list}) and ${isOurs}`, [
-      ...Object.values(columns),
-      ...ids,
-      ...of,
-    ]),
+    CompiledQuery.raw(
+      `update ${jobs} set ${assignments(columns)} where id in (${places(ids)}) and ${isOurs}`,
+      [...Object.values(columns), ...ids, ...of],
+    ),
   ];
+}
+
+function assignments(columns: Partial<JobsTable>): string {
+  return Object.keys(columns)
+    .map((column) => `${column} = ?`)
+    .join();
+}
+
+function places(values: readonly unknown[]): string {
+  return values.map(() => '?').join();
 }
 
 /** A table's name, perhaps with its schema's: letters, digits, _, $ and -. */

@@ -24,9 +24,10 @@ const QUOTED = 2;
  * here for the database to be back.
  */
 export class RowWriter {
-  private readonly beginnings = this.lane();
-  private readonly small = this.lane();
-  private readonly large = this.lane();
+  private readonly beginnings = this.lane(queueMicrotask);
+  // Not before the beginning of the job that takes its place is on its way.
+  private readonly small = this.lane(setImmediate);
+  private readonly large = this.lane(setImmediate);
   private readonly smallText: number;
 
   constructor(
@@ -52,8 +53,8 @@ export class RowWriter {
     return this.add(bytes <= this.smallText ? this.small : this.large, { id, ended });
   }
 
-  private lane(): WriteLane<Write> {
-    return new WriteLane((batch) => this.writeEach(batch), MAX_BATCH);
+  private lane(begin: (callback: () => void) => void): WriteLane<Write> {
+    return new WriteLane((batch) => this.writeEach(batch), MAX_BATCH, begin);
   }
 
   private add(lane: WriteLane<Write>, row: Write['row']): Promise<boolean> {

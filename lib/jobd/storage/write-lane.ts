@@ -10,18 +10,21 @@ export class WriteLane<T> {
   private isWriting = false;
   private heldUp: Promise<void> | undefined;
 
-  /** @param write never rejects */
+  /**
+   * @param write never rejects
+   * @param begin calls back when what comes up in the same tick is there
+   */
   constructor(
     private readonly write: (batch: readonly T[]) => Promise<void>,
     private readonly maxBatch: number,
+    private readonly begin: (callback: () => void) => void,
   ) {}
 
   add(item: T): void {
     this.waiting.push(item);
     if (this.isWriting) return;
     this.isWriting = true;
-    // What comes up in the same tick goes together.
-    queueMicrotask(() => void this.writeAll());
+    this.begin(() => void this.writeAll());
   }
 
   private async writeAll(): Promise<void> {
