@@ -269,3 +269,18 @@ describe('the storage on MariaDB', () => {
     );
   });
 });
+
+describe('MariaDB that logs statements', () => {
+  const jobs = useJobTables(() => MariaDbServer.start(['--log-bin=log', '--binlog-format=STATEMENT']));
+
+  it('is asked one thing at a time, in ways that its replicas can follow', async () => {
+    const rows = await jobs.table(seedTable);
+    const database = await Database.open(parseDatabaseUrl(rows.url), SILENT);
+    expect(database.traits.together).toBe(false);
+    await database.close();
+    const ids = await rows.addMany(3, 'echo $id');
+    await jobs.daemon(rows.options());
+    await rows.reach('done', ids);
+    expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(ids.map((id) => `${id}\n`));
+  });
+});
