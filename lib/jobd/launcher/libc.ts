@@ -15,6 +15,7 @@ export interface SpawnArguments {
 
 /** Texts as C has them, made once for many calls. */
 export interface CStrings {
+  /** Kept: the addresses point into it. */
   readonly text: Buffer;
   /** Where in the memory each begins, and a 0. */
   readonly addresses: BigUint64Array;

@@ -21,9 +21,10 @@ export function updateKept(names: TableNames, owner: string, { ids, columns }: R
   // Of one row the owner is known before the row is looked for; of several it is looked up with each.
   const [job, of] = ids.length === 1 ? ['?', ids] : [`${jobs}.id`, []];
   const ownerOf = `select o.owner from ${owners} as o where o.job_id = ${job} lock in share mode`;
+  const { assignments, values } = written(columns);
   return CompiledQuery.raw(
-    `update ${jobs} set ${assignments(columns)} where id in (${places(ids)}) and (${ownerOf}) = ?`,
-    [...Object.values(columns), ...ids, ...of, owner],
+    `update ${jobs} set ${assignments} where id in (${places(ids)}) and (${ownerOf}) = ?`,
+    [...values, ...ids, ...of, owner],
   );
 }
 
@@ -44,22 +45,27 @@ export function updateDisowned(
     ids.length === 1
       ? ['row_count() = 1', []]
       : [`exists (select 1 from ${owners} as o where o.job_id = ${jobs}.id and o.owner = ?)`, [former]];
+  const { assignments, values } = written(columns);
   return [
     CompiledQuery.raw(`update ${owners} set owner = ? where owner = ? and job_id in (${places(ids)})`, [
       ...[former, owner],
       ...ids,
     ]),
-    CompiledQuery.raw(
-      `update ${jobs} set ${assignments(columns)} where id in (${places(ids)}) and ${isOurs}`,
-      [...Object.values(columns), ...ids, ...of],
-    ),
+    CompiledQuery.raw(`update ${jobs} set ${assignments} where id in (${places(ids)}) and ${isOurs}`, [
+      ...values,
+      ...ids,
+      ...of,
+    ]),
   ];
 }
 
-function assignments(columns: Partial<JobsTable>): string {
-  return Object.keys(columns)
-    .map((column) => `${column} = ?`)
-    .join();
+/** Columns that are undefined stay as they are. */
+function written(columns: Partial<JobsTable>): { assignments: string; values: readonly unknown[] } {
+  const given = Object.entries(columns).filter(([, value]) => value !== undefined);
+  return {
+    assignments: given.map(([column]) => `${column} = ?`).join(),
+    values: given.map(([, value]) => value),
+  };
 }
 
 function places(values: readonly unknown[]): string {

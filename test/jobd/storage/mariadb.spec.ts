@@ -6,7 +6,7 @@ import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
 import { JobTable } from '../../../lib/jobd/storage/job-table.js';
-import { tableNames } from '../../../lib/jobd/storage/schema.js';
+import { tableNames, type JobsTable } from '../../../lib/jobd/storage/schema.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { until } from '../../support/until.js';
@@ -241,15 +241,17 @@ describe('the storage on MariaDB', () => {
     ]);
   });
 
-  it('knows rows again that it has ended before', async () => {
+  it('knows rows again that it has ended before, and leaves columns alone that it is given no value for', async () => {
     const rows = await jobs.table(seedTable);
-    const ids = await rows.addMany(2);
+    const ids = await rows.addMany(2, '', { stdout: 'before' });
     await withTable(rows, async (table) => {
       const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
-      const ended = accepted.map(({ id }) => ({ id, columns: { status: 'done' } as const }));
+      const columns = { status: 'done', stdout: undefined } as const;
+      const ended = accepted.map(({ id }) => ({ id, columns: columns as Partial<JobsTable> }));
       for (let times = 0; times < 2; times++)
         expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set(ids));
     });
+    expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(['before', 'before']);
   });
 
   it('gives up a connection that owes its answer for too long, and asks on another', async () => {
