@@ -29,7 +29,8 @@ export class JobdClient {
   ) {}
 
   /**
-   * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll.
+   * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll. Others
+   * who have locked what it needs are waited for, for 5 s at most.
    *
    * @returns its id
    * @throws DatabaseError when it could not be written, InvalidOptionError

@@ -111,7 +111,11 @@ export class Database {
     });
   }
 
-  /** Writes once, all or nothing, in one journey: for servers that are asked several things `together`. @returns how many rows each found */
+  /**
+   * Writes once, all or nothing, in one journey: for servers that are asked several things `together`.
+   *
+   * @returns how many rows each found
+   */
   writeTogether(writes: readonly CompiledQuery[]): Promise<number[]> {
     return this.attempt((queries) => writeTogether(queries, writes));
   }

@@ -74,7 +74,8 @@ class ImmediateDriver extends SqliteDriver {
 
   override async rollbackTransaction(): Promise<void> {
     this.inTransaction = false;
-    this.database.exec('rollback');
+    // Some errors end the transaction themselves, and are to be seen.
+    if (this.database.inTransaction) this.database.exec('rollback');
   }
 
   private async execute<R>(connection: DatabaseConnection, query: CompiledQuery): Promise<QueryResult<R>> {

@@ -16,7 +16,7 @@ const MAX_DEPTH = 1000;
 
 /** Tells the master how jobs ended, for as long as it takes to get an answer. */
 export class Reports {
-  private readonly queues = new Map<Registration, ReportQueue>();
+  private readonly queues = new WeakMap<Registration, ReportQueue>();
 
   constructor(
     private readonly http: MasterHttp,

@@ -4,9 +4,14 @@ import { ClientTable } from '../../../lib/jobd/nest/client-table.js';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
+import type { JobdDatabase } from '../../../lib/jobd/storage/schema.js';
 import { SILENT, sqliteFile } from '../../support/job-rows.js';
 
-describe('A SQLite file that somebody else has locked', () => {
+function insertion(queries: JobdDatabase, target: string) {
+  return queries.insertInto('jobs').values({ target, time_created: 1 } as never);
+}
+
+describe('A SQLite file that somebody else uses too', () => {
   const endings: (() => unknown)[] = [];
   afterEach(async () => {
     for (const end of endings.splice(0).reverse()) await end();
@@ -25,7 +30,7 @@ describe('A SQLite file that somebody else has locked', () => {
     return { file, stranger, targets };
   }
 
-  it('takes a row when it is free again', async () => {
+  it('takes a row when the lock is free again', async () => {
     const { file, stranger, targets } = await shared();
     const table = new ClientTable(file.url, 'jobs', SILENT);
     endings.push(() => table.close());
@@ -38,17 +43,26 @@ describe('A SQLite file that somebody else has locked', () => {
     expect(targets()).toEqual([{ target: 'low' }]);
   });
 
+  it.each([
+    ['alone', (database: Database) => database.attempt.bind(database)],
+    ['in a transaction', (database: Database) => database.transaction.bind(database)],
+  ])('says why a write %s failed that ended its transaction, and takes the next', async (_, ask) => {
+    const { file, stranger, targets } = await shared();
+    stranger.exec(`create trigger refusing before insert on jobs when new.target = 'bad'
+      begin select raise(rollback, 'no such target'); end`);
+    const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
+    endings.push(() => database.close());
+    const add = (target: string) => ask(database)((queries) => insertion(queries, target).execute());
+    await expect(add('bad')).rejects.toThrow('no such target');
+    await add('good');
+    expect(targets()).toEqual([{ target: 'good' }]);
+  });
+
   it('keeps what a connection writes after it was refused', async () => {
     const { file, stranger, targets } = await shared();
     const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
     endings.push(() => database.close());
-    const add = (target: string) =>
-      database.attempt((queries) =>
-        queries
-          .insertInto('jobs')
-          .values({ target, time_created: 1 } as never)
-          .execute(),
-      );
+    const add = (target: string) => database.attempt((queries) => insertion(queries, target).execute());
     stranger.exec('begin immediate');
     await expect(add('refused')).rejects.toThrow('locked');
     stranger.exec('commit');
