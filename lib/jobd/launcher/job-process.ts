@@ -1,5 +1,4 @@
 import { constants } from 'node:os';
-import type { Readable } from 'node:stream';
 import type { JobResult } from './job-result.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { StartedProcess } from './started-process.js';
@@ -31,8 +30,9 @@ export class JobProcess {
     private readonly child: StartedProcess,
     private readonly options: JobProcessOptions,
   ) {
-    this.stdout = collect(child.stdout, options.maxOutputBuffer);
-    this.stderr = collect(child.stderr, options.maxOutputBuffer);
+    this.stdout = new OutputBuffer(options.maxOutputBuffer);
+    this.stderr = new OutputBuffer(options.maxOutputBuffer);
+    child.onOutput((stream, chunk) => this[stream].add(chunk));
     this.result = new Promise((resolve) => (this.finish = resolve));
     this.watch();
     const { timeout } = options;
@@ -92,7 +92,7 @@ export class JobProcess {
   private end(ended: Omit<JobResult, 'result'>): void {
     for (const timer of this.timers) clearTimeout(timer);
     // A grandchild that still writes is let write, to nobody.
-    for (const stream of [this.child.stdout, this.child.stderr]) stream?.removeAllListeners('data').resume();
+    this.child.onOutput(() => undefined);
     this.child.removeAllListeners('close');
     const isOk = ended.code === 0 && this.terminatedBecause === undefined;
     this.finish({ result: isOk ? 'ok' : 'fail', ...ended });
@@ -116,12 +116,4 @@ export class JobProcess {
     }, ms);
     this.timers.add(timer);
   }
-}
-
-function collect(stream: Readable | null, limit: number): OutputBuffer {
-  const buffer = new OutputBuffer(limit);
-  stream?.on('data', (chunk: Buffer) => buffer.add(chunk));
-  // A broken pipe ends the output; how the process ended is told elsewhere.
-  stream?.on('error', () => undefined);
-  return buffer;
 }

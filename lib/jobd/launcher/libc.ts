@@ -24,12 +24,16 @@ export interface CStrings {
 /** A process as `waitpid` sees it: with a status once it has ended; gone where somebody else has asked before. */
 export type WaitedFor = { readonly status: number } | 'running' | 'gone';
 
+/** A pipe as its reader sees it: with something to read, with nobody left to write, or neither yet. */
+export type PipeState = 'data' | 'end' | 'open';
+
 type Native = (...args: readonly unknown[]) => number;
 
 /** Numbers that Linux gives all C libraries. */
 const O_CLOEXEC = 0o2000000;
 const O_RDONLY = 0;
 const WNOHANG = 1;
+const POLLIN = 1;
 const SETSIGDEF = 0x04;
 const SETSIGMASK = 0x08;
 const SETSID = 0x80;
@@ -39,6 +43,7 @@ const STRUCT_BYTES = 1024;
 const FUNCTIONS = {
   pipe2: 'int pipe2(void *pair, int flags)',
   close: 'int close(int fd)',
+  poll: 'int poll(void *looks, unsigned long count, int timeout)',
   waitpid: 'int waitpid(int pid, void *status, int options)',
   initAttributes: 'int posix_spawnattr_init(void *attributes)',
   setFlags: 'int posix_spawnattr_setflags(void *attributes, short flags)',
@@ -99,6 +104,16 @@ export class Libc {
 
   close(fd: number): void {
     this.call.close(fd);
+  }
+
+  /** Looks without waiting. */
+  look(fd: number): PipeState {
+    const look = Int32Array.of(fd, 0);
+    // What to look for, and what was seen.
+    const events = new Int16Array(look.buffer, Int32Array.BYTES_PER_ELEMENT);
+    events[0] = POLLIN;
+    if (this.call.poll(look, 1, 0) === 0) return 'open';
+    return (events[1] ?? 0) & POLLIN ? 'data' : 'end';
   }
 
   /** A process in a session of its own, with no input. Undefined where none was started. */

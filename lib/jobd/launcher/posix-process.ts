@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
-import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import type { StartedProcess } from './started-process.js';
+import type { Libc } from './libc.js';
+import { PipeReader } from './pipe-reader.js';
+import type { OnOutput, StartedProcess } from './started-process.js';
 
 type End = readonly [code: number | null, signal: NodeJS.Signals | null];
 
@@ -9,12 +10,15 @@ const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
+/** A process that takes longer has its output read as it comes. Until then it fits into the pipe, or waits. */
+const SHORT_MS = 10;
+
 /** A process that was started without child_process, with the events of one that was. */
 export class PosixProcess extends EventEmitter implements StartedProcess {
-  readonly stdout: Socket;
-  readonly stderr: Socket;
-  private openStreams = 2;
+  private readonly outputs: readonly PipeReader[];
+  private readonly following: NodeJS.Timeout;
   private end: End | undefined;
+  private tell: OnOutput = () => undefined;
 
   /**
    * @param files the descriptors to read its output from, which are this object's from now on
@@ -23,30 +27,40 @@ export class PosixProcess extends EventEmitter implements StartedProcess {
   constructor(
     readonly pid: number,
     files: { readonly stdout: number; readonly stderr: number },
+    libc: Libc,
     private readonly onOutputEnd: () => void,
   ) {
     super();
-    this.stdout = this.reading(files.stdout);
-    this.stderr = this.reading(files.stderr);
+    const onEnd = () => this.outputEnded();
+    this.outputs = (['stdout', 'stderr'] as const).map(
+      (stream) => new PipeReader(files[stream], libc, { onData: (chunk) => this.tell(stream, chunk), onEnd }),
+    );
+    this.following = setTimeout(() => this.outputs.forEach((output) => output.follow()), SHORT_MS);
+  }
+
+  onOutput(listener: OnOutput): void {
+    this.tell = listener;
   }
 
   /** @param status as `waitpid` gives it; undefined where nobody can know any more */
   ended(status: number | undefined): void {
-    this.end = status === undefined ? [null, null] : decoded(status);
-    this.emit('exit', ...this.end);
-    this.closeIfOver();
+    clearTimeout(this.following);
+    const { hasOutputEnded } = this;
+    const end: End = status === undefined ? [null, null] : decoded(status);
+    this.end = end;
+    this.emit('exit', ...end);
+    if (hasOutputEnded) this.emit('close', ...end);
+    else for (const output of this.outputs) output.finish();
   }
 
-  private reading(fd: number): Socket {
-    return new Socket({ fd, writable: false }).once('close', () => {
-      this.openStreams--;
-      if (this.openStreams === 0 && !this.end) this.onOutputEnd();
-      else this.closeIfOver();
-    });
+  private get hasOutputEnded(): boolean {
+    return this.outputs.every(({ hasEnded }) => hasEnded);
   }
 
-  private closeIfOver(): void {
-    if (this.end && this.openStreams === 0) this.emit('close', ...this.end);
+  private outputEnded(): void {
+    if (!this.hasOutputEnded) return;
+    if (this.end) this.emit('close', ...this.end);
+    else this.onOutputEnd();
   }
 }
 

@@ -57,7 +57,7 @@ export class PosixSpawn {
 
   private watch(pid: number, files: { readonly stdout: number; readonly stderr: number }): PosixProcess {
     if (this.running.size === 0) this.looking = setInterval(this.look, LOOK_MS);
-    const started = new PosixProcess(pid, files, () => this.expectEnd(pid));
+    const started = new PosixProcess(pid, files, this.libc, () => this.expectEnd(pid));
     this.running.set(pid, started);
     return started;
   }

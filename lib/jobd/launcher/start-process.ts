@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { PosixSpawn } from './posix-spawn.js';
-import type { ProcessSurroundings, StartProcess } from './started-process.js';
+import type { OnOutput, ProcessSurroundings, StartedProcess, StartProcess } from './started-process.js';
 
 /** What `processStarter` uses here. */
 export function processWay(): 'posix_spawn' | 'child_process' {
@@ -17,5 +17,17 @@ export function processStarter(surroundings: ProcessSurroundings): StartProcess 
 /** With child_process: its cost grows with the memory of this process, whose page tables are copied. */
 export function nodeStarter({ cwd, env }: ProcessSurroundings): StartProcess {
   return (command, args) =>
-    spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    told(spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+function told(child: ChildProcess): StartedProcess {
+  const onOutput = (listener: OnOutput) => {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const output = child[stream]?.removeAllListeners('data');
+      output?.on('data', (chunk: Buffer) => listener(stream, chunk));
+    }
+  };
+  // A broken pipe ends the output; how the process ended is told elsewhere.
+  for (const output of [child.stdout, child.stderr]) output?.on('error', () => undefined);
+  return Object.assign(child, { onOutput });
 }

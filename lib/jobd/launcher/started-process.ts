@@ -1,5 +1,3 @@
-import type { Readable } from 'node:stream';
-
 /** How processes get their surroundings. */
 export interface ProcessSurroundings {
   /** @default this process's */
@@ -7,6 +5,9 @@ export interface ProcessSurroundings {
   /** All of it. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+/** Told what a process writes, as it comes. */
+export type OnOutput = (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 
 type OnEnd = (code: number | null, signal: NodeJS.Signals | null) => void;
 
@@ -17,8 +18,8 @@ type OnEnd = (code: number | null, signal: NodeJS.Signals | null) => void;
 export interface StartedProcess {
   /** Undefined where none was started; then `error` follows. */
   readonly pid?: number | undefined;
-  readonly stdout: Readable | null;
-  readonly stderr: Readable | null;
+  /** Takes the place of the listener before. */
+  onOutput(listener: OnOutput): void;
   once(event: 'error', listener: (error: Error) => void): this;
   once(event: 'exit' | 'close', listener: OnEnd): this;
   removeAllListeners(event: 'close'): this;

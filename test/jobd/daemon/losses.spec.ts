@@ -24,13 +24,30 @@ describe('what the original loses, the daemon does not', () => {
   const inProcess = (options: DaemonOptions) =>
     Program.start('test/support/jobd-program.mjs', { ...options, targets: [...options.targets] });
 
-  it('short jobs that print, side by side', async () => {
-    const rows = await jobs.table(seedTable);
-    const ids = await rows.addMany(100, 'echo "out $id"; echo "err $id" >&2');
-    await jobs.daemon(rows.options({ low: 4 }));
-    await rows.reach('done', ids);
-    for (const row of await rows.all())
-      expect(row).toMatchObject({ result: 'ok', stdout: `out ${row.id}\n`, stderr: `err ${row.id}\n` });
+  describe.each([
+    ['that hears of ends by their output', (options: DaemonOptions) => jobs.daemon(options)],
+    ['that is signalled of ends', (options: DaemonOptions) => inProcess(options)],
+  ])('a daemon %s', (_, start) => {
+    it('short jobs that print, side by side', async () => {
+      const rows = await jobs.table(seedTable);
+      const ids = await rows.addMany(100, 'echo "out $id"; echo "err $id" >&2');
+      await start(rows.options({ low: 4 }));
+      await rows.reach('done', ids);
+      for (const row of await rows.all())
+        expect(row).toMatchObject({ result: 'ok', stdout: `out ${row.id}\n`, stderr: `err ${row.id}\n` });
+    });
+
+    it('short jobs that print more than a pipe holds, and what their children say in time', async () => {
+      const rows = await jobs.table(seedTable);
+      const ids = await rows.addMany(
+        10,
+        "head -c 200000 /dev/zero | tr '\\0' y; { sleep 0.2; echo late >&2; } &",
+      );
+      await start(rows.options({ low: 4 }));
+      await rows.reach('done', ids);
+      for (const row of await rows.all())
+        expect(row).toMatchObject({ result: 'ok', stdout: 'y'.repeat(200_000), stderr: 'late\n' });
+    });
   });
 
   it('20 MB of output: it is cut at the limit, and says so', async () => {

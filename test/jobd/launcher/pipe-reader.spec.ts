@@ -1,0 +1,66 @@
+import { closeSync, existsSync, writeSync } from 'node:fs';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Libc } from '../../../lib/jobd/launcher/libc.js';
+import { PipeReader } from '../../../lib/jobd/launcher/pipe-reader.js';
+import { until } from '../../support/until.js';
+
+describe('PipeReader', () => {
+  const libc = Libc.open();
+  let heard = '';
+  let ends = 0;
+  beforeEach(() => {
+    heard = '';
+    ends = 0;
+  });
+
+  function open() {
+    const [read, write] = libc?.pipe() ?? [];
+    if (!libc || read === undefined || write === undefined) throw new Error('No pipe can be had here.');
+    const onData = (chunk: Buffer) => (heard += chunk.toString());
+    const reader = new PipeReader(read, libc, { onData, onEnd: () => ends++ });
+    return { reader, write, isOpen: () => existsSync(`/proc/self/fd/${read}`) };
+  }
+
+  it('reads nothing before it is asked to', () => {
+    const { reader, write } = open();
+    writeSync(write, 'text');
+    expect([heard, reader.hasEnded]).toEqual(['', false]);
+    closeSync(write);
+    reader.finish();
+  });
+
+  it.each(['', 'text', 'x'.repeat(65_536)])('finishes at once where nobody writes any more', (text) => {
+    const { reader, write, isOpen } = open();
+    writeSync(write, text);
+    closeSync(write);
+    reader.finish();
+    expect([heard, reader.hasEnded, ends, isOpen()]).toEqual([text, true, 1, false]);
+  });
+
+  it('goes on reading where somebody may still write', async () => {
+    const { reader, write, isOpen } = open();
+    writeSync(write, 'one ');
+    reader.finish();
+    expect([heard, reader.hasEnded]).toEqual(['one ', false]);
+    writeSync(write, 'two');
+    await until(() => heard === 'one two');
+    closeSync(write);
+    await until(() => ends === 1);
+    expect(isOpen()).toBe(false);
+    reader.finish();
+    reader.follow();
+    expect(ends).toBe(1);
+  });
+
+  it('leaves to the loop what comes faster than it is read', async () => {
+    const { reader, write } = open();
+    const sent = 'y'.repeat(60_000);
+    writeSync(write, sent);
+    reader.follow();
+    reader.finish();
+    expect(heard).toBe('');
+    await until(() => heard === sent);
+    closeSync(write);
+    await until(() => ends === 1);
+  });
+});
