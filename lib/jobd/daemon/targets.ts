@@ -109,26 +109,20 @@ export class Targets {
     if (target) target.options = { ...target.options, concurrency: target.running.size + room };
   }
 
-  /** A job that runs already has a place until `free` or `cancel`. */
+  /** A job that runs already has a place until `free`. */
   hold({ target, id }: Pick<AcceptedJob, 'id' | 'target'>): void {
     this.targets.get(target)?.running.add(id);
   }
 
-  /** Whether a job may begin at once; then it holds a place until `free` or `cancel`. */
+  /** Whether a job may begin at once; then it holds a place of its own until `free`. */
   reserve({ target: name, id }: Pick<AcceptedJob, 'id' | 'target'>): boolean {
     const target = this.targets.get(name);
-    if (!target || target.running.has(id)) return target !== undefined;
-    if (target.isPaused || target.length >= target.options.concurrency) return false;
+    if (!target || target.running.has(id) || !this.hasRoom(name)) return false;
     target.running.add(id);
     return true;
   }
 
-  /** Gives up the places of jobs that are not run after all. */
-  cancel(ids: readonly number[]): void {
-    for (const { running } of this.targets.values()) for (const id of ids) running.delete(id);
-  }
-
-  free({ target, id }: AcceptedJob): void {
+  free({ target, id }: Pick<AcceptedJob, 'id' | 'target'>): void {
     this.targets.get(target)?.running.delete(id);
   }
 

@@ -8,6 +8,7 @@ import type { CheckedOptions } from './daemon-options.js';
 import { RequestError } from '../errors.js';
 import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './job-runner.js';
 import { acceptManual } from './manual-acceptance.js';
+import { ManualPlaces } from './manual-places.js';
 import { ManualRuns } from './manual-runs.js';
 import type { ManualResults } from './operations.js';
 import { Poller } from './poller.js';
@@ -99,23 +100,21 @@ export class Work {
   }
 
   private async fetchManual(ids: readonly number[]): Promise<void> {
-    const { accepted, refused } = await this.acceptManual(ids);
+    const places = new ManualPlaces(this.targets);
+    const { accepted, refused } = await this.acceptManual(ids, places);
+    places.settle(accepted.filter(({ hasBegun }) => hasBegun));
     const found = new Set(accepted.map(({ id }) => id));
     const missing = ids.filter((id) => !found.has(id));
-    this.targets.cancel(missing);
     for (const id of missing) this.manual.end(id, refused.get(id) ?? `job ${id} not found`);
     this.enqueue(accepted);
   }
 
-  private acceptManual(ids: readonly number[]): Promise<FetchedManual> {
+  private acceptManual(ids: readonly number[], places: ManualPlaces): Promise<FetchedManual> {
     return acceptManual(this.table, this.custody, ids, {
-      rules: {
-        serves: (target) => this.targets.has(target),
-        begins: (job) => this.targets.reserve(job),
-      },
+      rules: places,
       patience: this.options.manualPatience,
       onUnwanted: (accepted) => {
-        this.track(accepted.then((jobs) => this.giveBack(jobs)).then(() => this.targets.cancel(ids)));
+        this.track(accepted.then((jobs) => this.abandon(jobs, places)));
       },
     });
   }
@@ -149,6 +148,12 @@ export class Work {
     if (end.kind !== 'unwritten') this.custody.forget(job.id);
     if (end.kind === 'retry') this.poller.pollAt(end.due, [job.target]);
     this.manual.end(job.id, 'result' in end ? end.result : 'another daemon has taken this job over');
+  }
+
+  private async abandon(jobs: readonly AcceptedJob[], places: ManualPlaces): Promise<void> {
+    await this.giveBack(jobs);
+    places.settle([]);
+    this.wake();
   }
 
   private async giveBack(jobs: readonly AcceptedJob[], until?: Promise<void>): Promise<void> {

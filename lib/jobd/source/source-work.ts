@@ -179,7 +179,7 @@ export class SourceWork {
   private async acceptManual(ids: readonly number[]): Promise<void> {
     const { table } = this.member;
     const { accepted, refused } = await acceptManual(table, this.custody, ids, {
-      rules: { serves: (target) => this.targets.has(target), begins: () => false },
+      rules: { serves: (target) => this.targets.has(target), begins: () => false, beginsIn: () => [] },
       patience: this.options.manualPatience,
       onUnwanted: (jobs) => void jobs.then((unwanted) => this.giveBack(unwanted)),
     });
@@ -202,7 +202,7 @@ export class SourceWork {
       const claim = this.rows.drop(id);
       if (!claim) continue;
       this.custody.forget(id);
-      this.targets.cancel([id]);
+      this.targets.free({ id, target: claim.fn });
       this.manual.end(id, TAKEN_OVER);
       this.onLost(claim);
     }

@@ -3,7 +3,8 @@ import type { AcceptedJob } from './accepted-job.js';
 import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import type { Database } from './database.js';
-import type { Decision } from './look-then-write.js';
+import { writtenRows, type Decision } from './look-then-write.js';
+import { beginManual } from './owned-updates.js';
 import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
 import type { JobdDatabase, JobdSchema, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
@@ -31,8 +32,10 @@ export interface AcceptanceParts {
 
 /** Which manual rows may be accepted, and which of those may begin at once. */
 export interface ManualRules {
-  readonly serves: (target: string) => boolean;
-  readonly begins: (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
+  serves(target: string): boolean;
+  begins(job: Pick<AcceptedJob, 'id' | 'target'>): boolean;
+  /** The targets of which a row may begin at once, when it isn't known yet which of them is its own. */
+  beginsIn(id: number): readonly string[];
 }
 
 type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
@@ -78,7 +81,28 @@ export class Acceptance {
   }
 
   /** Accepts the manual ones among `ids`. A target that isn't served makes a row `ignored`; all others stay as they are. */
-  manual(ids: readonly number[], { serves, begins }: ManualRules, now: number): Promise<FetchedManual> {
+  async manual(ids: readonly number[], rules: ManualRules, now: number): Promise<FetchedManual> {
+    const begun = await this.beginManual(ids, rules, now);
+    return begun ? { accepted: [begun], refused: new Map() } : this.lookAtManual(ids, rules, now);
+  }
+
+  /** A single row in one journey. Undefined where that can't be: then everything is as it was. */
+  private async beginManual(
+    [id, ...others]: readonly number[],
+    rules: ManualRules,
+    now: number,
+  ): Promise<AcceptedJob | undefined> {
+    const { database, names, columns, registry } = this.parts;
+    if (id === undefined || others.length > 0 || !database.traits.together) return undefined;
+    const targets = rules.beginsIn(id);
+    if (targets.length === 0) return undefined;
+    const beginning = beginManual(names, registry.instance, { id, targets, now, columns });
+    const [found, begun] = await database.askTogether(beginning);
+    const [row] = found as readonly FoundRow[];
+    return row && writtenRows(begun) > 0 ? acceptedJob(row, 'manual', () => true) : undefined;
+  }
+
+  private lookAtManual(ids: readonly number[], rules: ManualRules, now: number): Promise<FetchedManual> {
     return this.lookAndAccept(
       (queries) => {
         const find = this.find(queries).orderBy('id');
@@ -86,9 +110,9 @@ export class Acceptance {
       },
       (queries, found) => {
         const manual = found.filter(({ status }) => status === 'manual');
-        const unserved = manual.filter(({ target }) => !serves(target));
-        const served = manual.filter(({ target }) => serves(target));
-        const accepted = served.map((row) => acceptedJob(row, 'manual', begins));
+        const unserved = manual.filter(({ target }) => !rules.serves(target));
+        const served = manual.filter(({ target }) => rules.serves(target));
+        const accepted = served.map((row) => acceptedJob(row, 'manual', (job) => rules.begins(job)));
         const refused = found.filter((row) => !served.includes(row));
         const ignores = rowUpdates(queries, this.parts.names, unserved.map(idOf), { status: 'ignored' });
         return {
@@ -171,7 +195,7 @@ export class Acceptance {
 function acceptedJob(
   row: FoundRow,
   origin: AcceptedJob['origin'],
-  begins: ManualRules['begins'] = () => false,
+  begins: (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean = () => false,
 ): AcceptedJob {
   const job = { id: idOf(row), target: row.target };
   return {

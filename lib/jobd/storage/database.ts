@@ -7,6 +7,7 @@ import type { DatabaseLocation } from './database-location.js';
 import { openDialect, type OpenedDialect } from './dialects.js';
 import { DatabaseError, DatabaseSetupError, isContention, isRefusedStatement } from './errors.js';
 import {
+  askTogether,
   lookThenWrite,
   lookThenWriteTogether,
   writeTogether,
@@ -118,6 +119,15 @@ export class Database {
    */
   writeTogether(writes: readonly CompiledQuery[]): Promise<number[]> {
     return this.attempt((queries) => writeTogether(queries, writes));
+  }
+
+  /**
+   * Asks once, all or nothing, in one journey: for servers that are asked several things `together`.
+   *
+   * @returns rows, or what the driver says of a write
+   */
+  askTogether(statements: readonly CompiledQuery[]): Promise<readonly unknown[]> {
+    return this.attempt((queries) => askTogether(queries, statements));
   }
 
   /**

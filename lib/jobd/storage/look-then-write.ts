@@ -50,10 +50,23 @@ export async function writeTogether(
   const [only, second] = writes;
   // One statement is a transaction by itself.
   if (only && !second) return [Number((await queries.executeQuery(only)).numAffectedRows)];
+  return (await askTogether(queries, writes)).map(writtenRows);
+}
+
+/** All or nothing, in one journey. @returns rows, or what the driver says of a write */
+export function askTogether(
+  queries: JobdDatabase,
+  statements: readonly CompiledQuery[],
+): Promise<readonly unknown[]> {
   return undoneOnFailure(queries, async (connection) => {
-    const answers = await together(connection, [BEGIN, ...writes, COMMIT]);
-    return answers.slice(1, -1).map((answer) => (answer as { affectedRows: number }).affectedRows);
+    const answers = await together(connection, [BEGIN, ...statements, COMMIT]);
+    return answers.slice(1, -1);
   });
+}
+
+/** How many rows a write found, from what the driver says of it. */
+export function writtenRows(answer: unknown): number {
+  return (answer as { readonly affectedRows: number }).affectedRows;
 }
 
 const BEGIN = CompiledQuery.raw('begin');

@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import type { JobsTable, TableNames } from './schema.js';
+import type { OptionalColumn } from './table-setup.js';
 
 /** Stands as the owner of rows that this one has ended, until there is time to remove it. */
 export function formerly(owner: string): string {
@@ -56,6 +57,46 @@ export function updateDisowned(
       ...ids,
       ...of,
     ]),
+  ];
+}
+
+/** A row that may begin, and the targets of which one must be its own. */
+export interface ManualBeginning {
+  readonly id: number;
+  readonly targets: readonly string[];
+  readonly now: number;
+  readonly columns: ReadonlySet<OptionalColumn>;
+}
+
+/**
+ * Looks at a row, begins it if it is manual and of one of the targets, and makes it the owner's: as long as
+ * that one is entered as a daemon. For one transaction.
+ *
+ * @returns statements of which the first finds the row as it was, and the second begins it
+ */
+export function beginManual(
+  names: TableNames,
+  owner: string,
+  { id, targets, now, columns }: ManualBeginning,
+): readonly CompiledQuery[] {
+  const [jobs, owners, daemons] = [quoted(names.jobs), quoted(names.owners), quoted(names.daemons)];
+  const counted = columns.has('attempts') ? ', attempts = attempts + 1' : '';
+  // The column may compare without case: those rows are for others.
+  const isServed = `convert(target using utf8mb4) collate utf8mb4_bin in (${places(targets)})`;
+  const isEntered = `(select d.instance from ${daemons} as d where d.instance = ? lock in share mode) = ?`;
+  return [
+    CompiledQuery.raw(`select * from ${jobs} where id = ? for update`, [id]),
+    CompiledQuery.raw(
+      `update ${jobs} set status = 'running', result = null, time_started = ?${counted}
+        where id = ? and status = 'manual' and ${isServed} and ${isEntered}`,
+      [now, id, ...targets, owner, owner],
+    ),
+    // There may be an owner: left over where somebody set the row back by hand.
+    CompiledQuery.raw(
+      `insert into ${owners} (job_id, owner, origin) select ?, ?, 'manual' from dual where row_count() = 1
+        on duplicate key update owner = values(owner), origin = values(origin)`,
+      [id, owner],
+    ),
   ];
 }
 

@@ -85,6 +85,61 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       expect(daemon.status().jobPromisesCount).toBe(0);
     });
 
+    it.each([
+      ['done', 'low', 'status = done != manual', 'done'],
+      ['waiting', 'elsewhere', 'status = waiting != manual', 'waiting'],
+      ['manual', 'elsewhere', "target 'elsewhere' not found (job id=1)", 'ignored'],
+      ['manual', 'LOW', "target 'LOW' not found (job id=1)", 'ignored'],
+    ] as const)(
+      'says why a %s row of %s, asked for alone, is not run',
+      async (status, target, why, after) => {
+        const rows = await jobs.table();
+        const id = await rows.add('', { status, target });
+        const daemon = await jobs.daemon(rows.options());
+        const results = await daemon.runManual([id]);
+        expect(results).toEqual({ jobs: new Map(), errors: new Map([[id, why]]) });
+        expect(await rows.row(id)).toMatchObject({ status: after, time_started: 0 });
+        expect(await rows.owners()).toEqual([]);
+      },
+    );
+
+    it('begins a manual row whatever target it is of, and counts it as begun once', async () => {
+      const rows = await jobs.table();
+      const id = await rows.add('echo out', { status: 'manual', target: 'other' });
+      const daemon = await jobs.daemon(rows.options({ low: 1, other: 1, more: 1 }));
+      expect((await daemon.runManual([id])).jobs.get(id)).toMatchObject({ result: 'ok', stdout: 'out\n' });
+      expect(await rows.row(id)).toMatchObject({ status: 'done', result: 'ok', attempts: 1 });
+      const idle = { paused: false, concurrency: 1, length: 0 };
+      expect(daemon.status().targets).toEqual({ low: idle, other: idle, more: idle });
+    });
+
+    it('begins a manual row when its target has room again', async () => {
+      const rows = await jobs.table();
+      const id = await rows.add('echo out', { status: 'manual' });
+      const daemon = await jobs.daemon(rows.options({ low: 1, other: 1 }));
+      daemon.pause(['low']);
+      const asked = daemon.runManual([id]);
+      await rows.reach('accepted', [id]);
+      expect(daemon.status().targets['low']).toEqual({ paused: true, concurrency: 1, length: 1 });
+      daemon.continue();
+      expect((await asked).jobs.get(id)).toMatchObject({ result: 'ok', stdout: 'out\n' });
+    });
+
+    it('keeps the place of a job that runs, though somebody asks for it by hand', async () => {
+      const rows = await jobs.table();
+      const ids = await rows.addMany(2, 'until [ -e "$dir/go" ]; do sleep 0.05; done');
+      const [running = 0, queued = 0] = ids;
+      const daemon = await jobs.daemon(rows.options({ low: 1 }));
+      await rows.reach('running', [running]);
+      await rows.reach('accepted', [queued]);
+      const { errors } = await daemon.runManual([running]);
+      expect(errors).toEqual(new Map([[running, 'status = running != manual']]));
+      expect(daemon.status().targets).toEqual({ low: { paused: false, concurrency: 1, length: 2 } });
+      expect(await rows.statuses()).toEqual(['running', 'accepted']);
+      await rows.put('go');
+      await rows.reach('done', ids);
+    });
+
     it('shares a table among daemons: each row runs once', async () => {
       const rows = await jobs.table();
       const ids = await rows.addMany(60, 'echo $id >> $dir/history', { target: 'low' });
