@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import mysql, { type Connection } from 'mysql2/promise';
@@ -23,7 +23,11 @@ export class MariaDbServer {
   static async start(args: readonly string[] = []): Promise<MariaDbServer> {
     const directory = await mkdtemp(join(tmpdir(), 'gearmonkey-mariadb-'));
     const port = await freePort();
-    const own = ['--no-defaults', `--user=${userInfo().username}`, `--datadir=${join(directory, 'data')}`];
+    // A server that starts removes what it takes for its own temporary tables, another's among them.
+    const temporary = join(directory, 'tmp');
+    await mkdir(temporary);
+    const folders = [`--datadir=${join(directory, 'data')}`, `--tmpdir=${temporary}`];
+    const own = ['--no-defaults', `--user=${userInfo().username}`, ...folders];
     await runProgram({
       command: 'mariadb-install-db',
       args: [...own, '--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve'],

@@ -26,6 +26,10 @@ export class ManualPlaces implements ManualRules {
     return this.targets.names.filter((target) => this.begins({ id, target }));
   }
 
+  giveUp(): void {
+    this.settle([]);
+  }
+
   /** Gives up all places but those of `begun`, which are theirs from now on. */
   settle(begun: readonly Place[]): void {
     for (const place of begun) this.held.delete(keyOf(place));

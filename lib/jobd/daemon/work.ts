@@ -152,7 +152,7 @@ export class Work {
 
   private async abandon(jobs: readonly AcceptedJob[], places: ManualPlaces): Promise<void> {
     await this.giveBack(jobs);
-    places.settle([]);
+    places.giveUp();
     this.wake();
   }
 

@@ -7,6 +7,7 @@ import { ManualRuns } from '../daemon/manual-runs.js';
 import { Membership, type MemberOptions } from '../daemon/membership.js';
 import type { ManualResults } from '../daemon/operations.js';
 import { Targets } from '../daemon/targets.js';
+import type { ManualRules } from '../storage/acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
@@ -19,6 +20,12 @@ export interface SourceWorkOptions extends MemberOptions {
   readonly manualPatience: number;
 }
 
+/** A manual row waits until its handler asks for it. */
+const NONE_AT_ONCE: Omit<ManualRules, 'serves'> = {
+  begins: () => false,
+  beginsIn: () => [],
+  giveUp: () => undefined,
+};
 const CLOSING = 'the app is shutting down';
 const TAKEN_OVER = 'another daemon has taken this job over';
 const LAST_WRITES_MS = 2000;
@@ -179,7 +186,7 @@ export class SourceWork {
   private async acceptManual(ids: readonly number[]): Promise<void> {
     const { table } = this.member;
     const { accepted, refused } = await acceptManual(table, this.custody, ids, {
-      rules: { serves: (target) => this.targets.has(target), begins: () => false, beginsIn: () => [] },
+      rules: { ...NONE_AT_ONCE, serves: (target) => this.targets.has(target) },
       patience: this.options.manualPatience,
       onUnwanted: (jobs) => void jobs.then((unwanted) => this.giveBack(unwanted)),
     });

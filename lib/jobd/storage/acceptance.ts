@@ -3,6 +3,7 @@ import type { AcceptedJob } from './accepted-job.js';
 import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import type { Database } from './database.js';
+import { isContention } from './errors.js';
 import { writtenRows, type Decision } from './look-then-write.js';
 import { beginManual } from './owned-updates.js';
 import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
@@ -36,6 +37,8 @@ export interface ManualRules {
   begins(job: Pick<AcceptedJob, 'id' | 'target'>): boolean;
   /** The targets of which a row may begin at once, when it isn't known yet which of them is its own. */
   beginsIn(id: number): readonly string[];
+  /** It began in none of them. */
+  giveUp(): void;
 }
 
 type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
@@ -92,10 +95,28 @@ export class Acceptance {
     rules: ManualRules,
     now: number,
   ): Promise<AcceptedJob | undefined> {
-    const { database, names, columns, registry } = this.parts;
-    if (id === undefined || others.length > 0 || !database.traits.together) return undefined;
+    const { together, skipLocked } = this.parts.database.traits;
+    if (id === undefined || others.length > 0 || !together || !skipLocked) return undefined;
     const targets = rules.beginsIn(id);
     if (targets.length === 0) return undefined;
+    let begun: AcceptedJob | undefined;
+    try {
+      begun = await this.beginOneOf(targets, id, now);
+    } catch (error) {
+      // Somebody has locked the row: who looks at it waits for that, and keeps no place meanwhile.
+      if (!isContention(error)) throw error;
+    } finally {
+      if (!begun) rules.giveUp();
+    }
+    return begun;
+  }
+
+  private async beginOneOf(
+    targets: readonly string[],
+    id: number,
+    now: number,
+  ): Promise<AcceptedJob | undefined> {
+    const { database, names, columns, registry } = this.parts;
     const beginning = beginManual(names, registry.instance, { id, targets, now, columns });
     const [found, begun] = await database.askTogether(beginning);
     const [row] = found as readonly FoundRow[];

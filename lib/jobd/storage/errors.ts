@@ -20,6 +20,7 @@ export class DatabaseError extends GearMonkeyError {
 const CONTENTION = new Set([
   'ER_LOCK_DEADLOCK',
   'ER_LOCK_WAIT_TIMEOUT',
+  'ER_LOCK_NOWAIT',
   'ER_CHECKREAD',
   '40001', // PostgreSQL: serialization failure
   '40P01', // PostgreSQL: deadlock

@@ -70,7 +70,7 @@ export interface ManualBeginning {
 
 /**
  * Looks at a row, begins it if it is manual and of one of the targets, and makes it the owner's: as long as
- * that one is entered as a daemon. For one transaction.
+ * that one is entered as a daemon. For one transaction, which fails at once where somebody has locked the row.
  *
  * @returns statements of which the first finds the row as it was, and the second begins it
  */
@@ -85,7 +85,7 @@ export function beginManual(
   const isServed = `convert(target using utf8mb4) collate utf8mb4_bin in (${places(targets)})`;
   const isEntered = `(select d.instance from ${daemons} as d where d.instance = ? lock in share mode) = ?`;
   return [
-    CompiledQuery.raw(`select * from ${jobs} where id = ? for update`, [id]),
+    CompiledQuery.raw(`select * from ${jobs} where id = ? for update nowait`, [id]),
     CompiledQuery.raw(
       `update ${jobs} set status = 'running', result = null, time_started = ?${counted}
         where id = ? and status = 'manual' and ${isServed} and ${isEntered}`,

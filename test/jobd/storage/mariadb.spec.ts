@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { DaemonRegistry } from '../../../lib/jobd/storage/daemon-registry.js';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
+import type { ManualRules } from '../../../lib/jobd/storage/acceptance.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
 import { JobTable } from '../../../lib/jobd/storage/job-table.js';
@@ -192,6 +193,40 @@ describe('the storage on MariaDB', () => {
       await table.release([id]);
     });
     expect(await rows.row(id)).toMatchObject({ status: 'accepted', time_started: 0 });
+  });
+
+  it('begins a manual row at once if it is a daemon and nobody has locked the row; else it gives up the place and looks', async () => {
+    const rows = await jobs.table(seedTable);
+    const [first = 0, second = 0, locked = 0] = await rows.addMany(3, '', { status: 'manual' });
+    let places = 0;
+    let givenUp = 0;
+    const rules: ManualRules = {
+      serves: () => true,
+      begins: () => false,
+      beginsIn: () => ['low', `place ${++places}`],
+      giveUp: () => givenUp++,
+    };
+    await withTable(rows, async (table) => {
+      const ask = (id: number) => table.acceptance.manual([id], rules, 7);
+      expect((await ask(first)).accepted).toMatchObject([{ id: first, hasBegun: false }]);
+      expect([places, givenUp]).toEqual([1, 1]);
+      expect((await ask(second)).accepted).toMatchObject([{ id: second, hasBegun: true }]);
+      expect([places, givenUp]).toEqual([2, 1]);
+      const rival = await jobs.server.connect();
+      await rival.query('BEGIN');
+      await rival.query(`SELECT id FROM ${rows.table} WHERE id = ? FOR UPDATE`, [locked]);
+      const asked = ask(locked);
+      await until(() => givenUp === 2);
+      await rival.query('COMMIT');
+      expect((await asked).accepted).toMatchObject([{ id: locked, hasBegun: false }]);
+      await rival.end();
+    });
+    expect(await rows.all()).toMatchObject([
+      { status: 'accepted', time_started: 0 },
+      { status: 'running', time_started: 7 },
+      { status: 'accepted', time_started: 0 },
+    ]);
+    expect(await rows.owners()).toEqual([first, second, locked]);
   });
 
   it('writes ends and beginnings of rows together, each its own', async () => {
