@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { constants } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import type { Libc } from './libc.js';
 import { PipeReader } from './pipe-reader.js';
 import type { OnOutput, StartedProcess } from './started-process.js';
@@ -10,8 +11,11 @@ const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-/** A process that takes longer has its output read as it comes. Until then it fits into the pipe, or waits. */
-const SHORT_MS = 10;
+/**
+ * A process that takes longer has its output read as it comes. Until then it fits into the pipe, or waits.
+ * A thread gets no signals, and hears of a process's end by that of its output.
+ */
+const SHORT_MS = isMainThread ? 10 : 0;
 
 /** A process that was started without child_process, with the events of one that was. */
 export class PosixProcess extends EventEmitter implements StartedProcess {

@@ -4,7 +4,10 @@ import type { ProcessSurroundings, StartedProcess } from './started-process.js';
 
 /** Keeps this process alive as long as those it started, and finds ends that nothing told of: threads get no signals. */
 const LOOK_MS = 100;
-const MAX_LOOKS = 50;
+/** Looks for the end of a process whose output has ended: some at once, the others with pauses. */
+const QUICK_LOOKS = 50;
+const MAX_LOOKS = 70;
+const PAUSE_MS = 5;
 
 /** Starts processes with `posix_spawn`, and learns of their ends. */
 export class PosixSpawn {
@@ -63,9 +66,12 @@ export class PosixSpawn {
   }
 
   /** The output is closed a moment before the process has ended. */
-  private expectEnd(pid: number, looks = MAX_LOOKS): void {
+  private expectEnd(pid: number, looks = 1): void {
     this.lookFor(pid);
-    if (looks > 0 && this.running.has(pid)) setImmediate(() => this.expectEnd(pid, looks - 1));
+    if (looks === MAX_LOOKS || !this.running.has(pid)) return;
+    const again = () => this.expectEnd(pid, looks + 1);
+    if (looks < QUICK_LOOKS) setImmediate(again);
+    else setTimeout(again, PAUSE_MS);
   }
 
   private lookFor(pid: number): void {

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
@@ -184,6 +186,17 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
     await expect(job.result).resolves.toMatchObject({ signal: 'SIGKILL' });
     expect(job.signal(0)).toBe(false);
     expect(job.signal(15)).toBe(false);
+  });
+});
+
+describe('Launcher in a thread', () => {
+  it('hears of ends though threads get no signals', async () => {
+    const thread = new Worker(new URL('../../support/launcher-thread.mjs', import.meta.url), {
+      workerData: 20,
+    });
+    const [outputs] = (await once(thread, 'message')) as [string[]];
+    expect(outputs).toEqual(Array.from({ length: 20 }, (_, id) => `job ${id}\n`));
+    await thread.terminate();
   });
 });
 

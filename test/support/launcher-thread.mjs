@@ -1,0 +1,7 @@
+/** Runs as many jobs as it is told, in a thread; posts what they printed. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { Launcher } from '../../dist/jobd/launcher/launcher.js';
+
+const launcher = new Launcher({ launcher: 'echo job {id}' }, 'thread');
+const jobs = Array.from({ length: workerData }, (_, id) => launcher.launch(id).result);
+parentPort.postMessage((await Promise.all(jobs)).map(({ stdout }) => stdout));
