@@ -6,7 +6,7 @@ import type { Database } from './database.js';
 import { isContention } from './errors.js';
 import { writtenRows, type Decision } from './look-then-write.js';
 import { beginManual } from './owned-updates.js';
-import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
+import { begunUpdates, EXACT_TARGET, idOf, rowUpdates } from './row-statements.js';
 import type { JobdDatabase, JobdSchema, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
@@ -172,9 +172,7 @@ export class Acceptance {
   private due<T>(find: FindRows<T>, targets: readonly string[], limit: number, now: number): FindRows<T> {
     const { database, columns } = this.parts;
     let query = find.where('status', '=', 'waiting').where('target', 'in', targets);
-    // The column may compare without case: those rows are for others.
-    if (database.dialect === 'mysql')
-      query = query.where(sql`convert(target using utf8mb4) collate utf8mb4_bin`, 'in', targets);
+    if (database.dialect === 'mysql') query = query.where(sql.raw(EXACT_TARGET), 'in', targets);
     if (columns.has('time_scheduled')) query = query.where('time_scheduled', '<=', now);
     if (limit > 0) query = query.limit(limit);
     return this.locking(query.orderBy('id'), database.traits.skipLocked);

@@ -1,4 +1,5 @@
 import { CompiledQuery } from 'kysely';
+import { EXACT_TARGET } from './row-statements.js';
 import type { JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
@@ -81,8 +82,7 @@ export function beginManual(
 ): readonly CompiledQuery[] {
   const [jobs, owners, daemons] = [quoted(names.jobs), quoted(names.owners), quoted(names.daemons)];
   const counted = columns.has('attempts') ? ', attempts = attempts + 1' : '';
-  // The column may compare without case: those rows are for others.
-  const isServed = `convert(target using utf8mb4) collate utf8mb4_bin in (${places(targets)})`;
+  const isServed = `${EXACT_TARGET} in (${places(targets)})`;
   const isEntered = `(select d.instance from ${daemons} as d where d.instance = ? lock in share mode) = ?`;
   return [
     CompiledQuery.raw(`select * from ${jobs} where id = ? for update nowait`, [id]),

@@ -5,6 +5,9 @@ import { groupByAttempts } from './row-groups.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
+/** For MySQL, whose columns may compare without case and without spaces at the end: those rows are for others. */
+export const EXACT_TARGET = 'cast(convert(target using utf8mb4) as binary)';
+
 /** Writes the same to rows, however many. */
 export async function updateRows(
   queries: JobdDatabase,

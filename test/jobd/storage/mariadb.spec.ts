@@ -106,14 +106,21 @@ describe('the storage on MariaDB', () => {
     await expect(cipher('?tls_ca=/nonexistent.pem')).rejects.toThrow("`tls_ca` can't be read");
   });
 
-  it('leaves rows alone whose target differs in case', async () => {
-    const rows = await jobs.table(seedTable);
-    const other = await rows.add('', { target: 'LOW' });
-    const id = await rows.add();
-    await jobs.daemon(rows.options());
-    await rows.reach('done', [id]);
-    expect(await rows.row(other)).toMatchObject({ status: 'waiting' });
-  });
+  it.each(['LOW', 'low '])(
+    'leaves rows alone whose target the column takes for one of its own: %j',
+    async (target) => {
+      const rows = await jobs.table((name) => seedTable(name).replace('char(16)', 'varchar(16)'));
+      const [other = 0] = await rows.addMany(1, '', { target });
+      const manual = await rows.add('', { target, status: 'manual' });
+      const own = await rows.add();
+      const daemon = await jobs.daemon(rows.options());
+      await rows.reach('done', [own]);
+      const { errors } = await daemon.runManual([manual]);
+      expect(errors).toEqual(new Map([[manual, `target '${target}' not found (job id=${manual})`]]));
+      expect(await rows.row(other)).toMatchObject({ status: 'waiting' });
+      expect(await rows.row(manual)).toMatchObject({ status: 'ignored', time_started: 0 });
+    },
+  );
 
   it('quotes output safely whatever the mode of the server', async () => {
     const rows = await jobs.table(seedTable);
