@@ -65,7 +65,7 @@ export class Acceptance {
   begin(slots: ReadonlyMap<string, number>, now: number): Promise<FetchedRows> {
     return this.lookAndAccept(
       (queries) => {
-        const all = queries.selectFrom(this.parts.names.jobs).selectAll();
+        const all = queries.selectFrom(this.parts.names.jobs).selectAll().select(this.target);
         return [...slots].map(([target, free]) => this.due(all, [target], free, now));
       },
       (queries, found) => {
@@ -166,7 +166,13 @@ export class Acceptance {
   private find(queries: JobdDatabase): FindRows<FoundRow> {
     const { names, columns } = this.parts;
     const limits = LIMITS.filter((column) => columns.has(column));
-    return queries.selectFrom(names.jobs).select(['id', 'status', 'target', ...limits]);
+    return queries.selectFrom(names.jobs).select(['id', 'status', this.target, ...limits]);
+  }
+
+  /** As it was written: PostgreSQL gives a CHAR with spaces to its full length. */
+  private get target() {
+    const isPadded = this.parts.database.dialect === 'postgres';
+    return sql.raw<string>(isPadded ? 'target::text' : 'target').as('target');
   }
 
   private due<T>(find: FindRows<T>, targets: readonly string[], limit: number, now: number): FindRows<T> {

@@ -28,6 +28,22 @@ describe('PostgreSQL', () => {
     expect((await rows.history()).sort((one, other) => one - other)).toEqual(ids);
   });
 
+  it('serves a table whose targets are padded with spaces', async () => {
+    const columns = 'target char(16), sig char(10)';
+    const rows = await jobs.table(
+      (table) => `CREATE TABLE ${table} (id serial PRIMARY KEY, ${columns}, time_created int NOT NULL,
+        time_started int DEFAULT 0, time_finished int DEFAULT 0, status varchar(8) DEFAULT 'waiting',
+        result varchar(4), return_code int, stdout text, stderr text)`,
+    );
+    const id = await rows.add('echo out');
+    const manual = await rows.add('echo by hand', { status: 'manual' });
+    const daemon = await jobs.daemon(rows.options());
+    await rows.reach('done', [id]);
+    const { jobs: ended } = await daemon.runManual([manual]);
+    expect(ended.get(manual)).toMatchObject({ result: 'ok', stdout: 'by hand\n' });
+    expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(['out\n', 'by hand\n']);
+  });
+
   it('encrypts where it is told to, and only for a server whose certificate it trusts', async () => {
     const { url } = jobs.server;
     const isEncrypted = async (parameters: string) => {
