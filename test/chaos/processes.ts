@@ -35,6 +35,7 @@ export class Member<W extends Way = ChaosProxy> {
   readonly histories: { readonly process: string; readonly path: string }[] = [];
   readonly crashes: string[] = [];
   private life?: Life;
+  private restarting?: NodeJS.Timeout;
   private retired = false;
 
   constructor(
@@ -69,11 +70,14 @@ export class Member<W extends Way = ChaosProxy> {
     return this.life.name;
   }
 
+  /** Whether there is a process now. */
+  get isRunning(): boolean {
+    return this.life !== undefined && isRunning(this.life.child);
+  }
+
   /** Whether it has said so. */
   get isReady(): boolean {
-    return (
-      this.life !== undefined && isRunning(this.life.child) && readLines(this.life.history).some(isReady)
-    );
+    return this.isRunning && this.life !== undefined && readLines(this.life.history).some(isReady);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -82,6 +86,7 @@ export class Member<W extends Way = ChaosProxy> {
 
   /** Resolves when it has ended. Nobody starts it again but the caller. */
   async end(signal: NodeJS.Signals): Promise<void> {
+    clearTimeout(this.restarting);
     const { life } = this;
     if (!life || !isRunning(life.child)) return;
     life.expected = true;
@@ -110,9 +115,7 @@ export class Member<W extends Way = ChaosProxy> {
     // One that finds no server when it starts may say so and end.
     if (readLines(life.history).some(isReady))
       this.crashes.push(`${life.name} ended by itself: ${signalCode ?? exitCode}`);
-    setTimeout(() => {
-      if (!this.retired) this.start();
-    }, RESTART_MS);
+    this.restarting = setTimeout(() => this.start(), RESTART_MS);
   }
 }
 
