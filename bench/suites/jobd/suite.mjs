@@ -8,7 +8,7 @@ const ROWS = 2000;
 const MANUAL_RUNS = 300;
 const WARM_UP = 50;
 const FLOOD_MIB = 64;
-const FLOODS = 5;
+const FLOODS = 9;
 const OURS = 'jobd';
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));

@@ -25,19 +25,19 @@ export class FrameReader {
     const frames: Frame[] = [];
     let start = 0;
     for (let end = chunk.indexOf(EOT); end >= 0; end = chunk.indexOf(EOT, start)) {
-      this.take(chunk.subarray(start, end), frames);
+      this.take(end - start, frames);
       this.finish(chunk, start, end, frames);
       start = end + 1;
     }
     if (start < chunk.length) {
-      this.take(chunk.subarray(start), frames);
-      this.keep(chunk.subarray(start));
+      this.take(chunk.length - start, frames);
+      this.keep(chunk, start, chunk.length);
     }
     return frames;
   }
 
-  private take(part: Buffer, frames: Frame[]): void {
-    if (this.skipping || this.length + part.length <= this.limit) return;
+  private take(bytes: number, frames: Frame[]): void {
+    if (this.skipping || this.length + bytes <= this.limit) return;
     this.skipping = true;
     this.drop();
     frames.push(TOO_LARGE);
@@ -47,22 +47,22 @@ export class FrameReader {
     if (this.skipping) this.skipping = false;
     else if (this.length === 0) frames.push(chunk.toString('utf8', start, end));
     else {
-      this.keep(chunk.subarray(start, end));
+      this.keep(chunk, start, end);
       frames.push(this.store.toString('utf8', 0, this.length));
     }
     this.drop();
   }
 
   /** Doubling makes the copies of a message's bytes few, though it come byte by byte. */
-  private keep(part: Buffer): void {
+  private keep(chunk: Buffer, start: number, end: number): void {
     if (this.skipping) return;
-    const needed = this.length + part.length;
+    const needed = this.length + end - start;
     if (needed > this.store.length) {
       const larger = Buffer.allocUnsafe(Math.max(needed, this.store.length * 2, SMALLEST_STORE));
       this.store.copy(larger, 0, 0, this.length);
       this.store = larger;
     }
-    part.copy(this.store, this.length);
+    chunk.copy(this.store, this.length, start, end);
     this.length = needed;
   }
 
