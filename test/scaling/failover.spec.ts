@@ -54,14 +54,12 @@ function unexplained(
   });
 }
 
-/** Jobs that were begun before they were created, or acknowledged twice: another had their id. */
-function reusedIds({ starts, enqueued, readings }: History): Set<string> {
+/** Jobs that were begun before they were created: another had their id. */
+function reusedIds({ starts, readings }: History): Set<string> {
   const before = starts.filter(
     (start) => start.at < Number(readings.get(keyOf(start))?.fields['created'] ?? 0),
   );
-  const acknowledged = enqueued.map(keyOf);
-  const again = acknowledged.filter((key, index) => acknowledged.indexOf(key) !== index);
-  return new Set([...before.map(keyOf), ...again]);
+  return new Set(before.map(keyOf));
 }
 
 function say(name: string, { history, killed, failedOver, resumed, lost, violations }: FailoverResult): void {
