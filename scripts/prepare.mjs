@@ -31,6 +31,7 @@ const SERVER_NEEDS = [
     check: ['sh', '-c', 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'],
     packages: ['postgresql'],
   },
+  { name: 'openssl', check: ['openssl', 'version'], packages: ['openssl'] },
   {
     name: "/usr/bin/python3 with the module 'redis'",
     check: ['/usr/bin/python3', '-c', 'import redis'],
@@ -147,9 +148,9 @@ function failByHand(missing, reason) {
     [
       `${reason}. Missing: ${missing.map((need) => need.name).join('; ') || 'nothing any more, try again'}.`,
       'Install by hand what is missing, then run this again:',
-      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql python3 python3-redis python3-msgpack',
-      '  Fedora          dnf install redis mariadb-server postgresql-server python3 python3-redis python3-msgpack',
-      '  macOS           brew install redis mariadb postgresql; /usr/bin/python3 -m pip install --user redis msgpack',
+      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl python3 python3-redis python3-msgpack',
+      '  Fedora          dnf install redis mariadb-server postgresql-server openssl python3 python3-redis python3-msgpack',
+      '  macOS           brew install redis mariadb postgresql openssl; /usr/bin/python3 -m pip install --user redis msgpack',
     ].join('\n'),
   );
 }

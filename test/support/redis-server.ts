@@ -5,12 +5,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
+import type { Authority, Identity } from './tls.js';
 import { until } from './until.js';
 
 /** What is started: any server that takes redis-server's arguments, such as `valkey-server`. */
 const PROGRAM = process.env['REDIS_SERVER'] ?? 'redis-server';
 const START_ATTEMPTS = 3;
 const LOG_CHARACTERS = 4_000;
+
+/** How a server of a test is to be started. */
+export interface RedisServerOptions {
+  /** Whether it is to watch over others, and to hold no data itself. */
+  readonly sentinel?: boolean;
+  /** Opens a second port, for TLS alone. */
+  readonly tls?: RedisServerTls;
+}
+
+export interface RedisServerTls extends Pick<Identity, 'files'> {
+  readonly authority: Authority;
+  /** Whether clients, too, must show a certificate of the authority. @default false */
+  readonly clients?: boolean;
+}
 
 /** A redis-server of the test's own: port, folder and process are nobody else's. */
 export class RedisServer {
@@ -22,17 +37,21 @@ export class RedisServer {
     readonly directory: string,
     private readonly args: readonly string[],
     private readonly sentinel: boolean,
+    private readonly securePort?: number,
   ) {}
 
   /**
    * Nothing is persisted unless the arguments ask for it.
    * @param args as on redis-server's command line, such as `['--appendonly', 'yes']`
-   * @param sentinel whether it is to watch over others, and to hold no data itself
    */
-  static async start(args: readonly string[] = [], { sentinel = false } = {}): Promise<RedisServer> {
+  static async start(args: readonly string[] = [], options: RedisServerOptions = {}): Promise<RedisServer> {
+    const { sentinel = false, tls } = options;
     for (let attempt = 1; ; attempt++) {
       const directory = await mkdtemp(join(tmpdir(), 'gearmonkey-redis-'));
-      const server = new RedisServer(await freePort(), directory, args, sentinel);
+      const port = await freePort();
+      const securePort = tls && (await freePort());
+      const all = tls ? [...args, '--tls-port', `${securePort}`, ...certificatesOf(tls)] : args;
+      const server = new RedisServer(port, directory, all, sentinel, securePort);
       try {
         await server.launch();
         return server;
@@ -46,6 +65,17 @@ export class RedisServer {
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** The port that speaks TLS alone. @throws when the server was started without `tls` */
+  get tlsPort(): number {
+    if (this.securePort === undefined) throw new Error('This redis-server was started without `tls`.');
+    return this.securePort;
+  }
+
+  /** @throws as `tlsPort` */
+  get tlsUrl(): string {
+    return `rediss://127.0.0.1:${this.tlsPort}`;
   }
 
   /** @throws when the server is not running */
@@ -133,4 +163,9 @@ export class RedisServer {
       probe.disconnect();
     }
   }
+}
+
+function certificatesOf({ authority, files, clients = false }: RedisServerTls): string[] {
+  const own = ['--tls-cert-file', files.cert, '--tls-key-file', files.key];
+  return [...own, '--tls-ca-cert-file', authority.file, '--tls-auth-clients', clients ? 'yes' : 'no'];
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { RedisServer } from './redis-server.js';
+import { RedisServer, type RedisServerOptions } from './redis-server.js';
 
 export interface UsedRedis {
   readonly server: RedisServer;
@@ -15,13 +15,17 @@ export interface UsedRedis {
  * For a `describe`: one private server from its first test to its last. Its properties are there from
  * `beforeAll` on.
  * @param args more of redis-server's command line
+ * @param options asked for in `beforeAll`, so that certificates of `useTls` are there
  */
-export function useRedis(args: readonly string[] = []): UsedRedis {
+export function useRedis(
+  args: readonly string[] = [],
+  options: () => RedisServerOptions = () => ({}),
+): UsedRedis {
   let started: { server: RedisServer; redis: Redis } | undefined;
   let names = 0;
 
   beforeAll(async () => {
-    const server = await RedisServer.start(args);
+    const server = await RedisServer.start(args, options());
     started = { server, redis: new Redis(server.url) };
     // A test that stops the server loses this connection too; ioredis connects again by itself.
     started.redis.on('error', () => undefined);

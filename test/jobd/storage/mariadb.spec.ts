@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { DaemonRegistry } from '../../../lib/jobd/storage/daemon-registry.js';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
@@ -10,15 +9,14 @@ import { JobTable } from '../../../lib/jobd/storage/job-table.js';
 import { tableNames, type JobsTable } from '../../../lib/jobd/storage/schema.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
+import { useTls } from '../../support/tls.js';
 import { until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
-/** Signed by itself, for 127.0.0.1 and localhost, until 2126. */
-const pem = (name: string) => fileURLToPath(new URL(`../tls/${name}.pem`, import.meta.url));
-
 describe('the storage on MariaDB', () => {
+  const tls = useTls();
   const jobs = useJobTables(() =>
-    MariaDbServer.start([`--ssl-cert=${pem('cert')}`, `--ssl-key=${pem('key')}`]),
+    MariaDbServer.start([`--ssl-cert=${tls.files.cert}`, `--ssl-key=${tls.files.key}`]),
   );
 
   async function withTable<T>(
@@ -98,10 +96,10 @@ describe('the storage on MariaDB', () => {
       }
     };
     await expect(cipher('')).resolves.toBe('');
-    await expect(cipher(`?tls_ca=${encodeURIComponent(pem('cert'))}`)).resolves.toMatch(/^TLS_/);
+    await expect(cipher(`?tls_ca=${encodeURIComponent(tls.authority.file)}`)).resolves.toMatch(/^TLS_/);
     await expect(cipher('?tls=true')).rejects.toMatchObject({
       code: 'JOBD_DATABASE_SETUP',
-      message: expect.stringMatching(/self.signed certificate/),
+      message: expect.stringMatching(/unable to verify the first certificate/),
     });
     await expect(cipher('?tls_ca=/nonexistent.pem')).rejects.toThrow("`tls_ca` can't be read");
   });

@@ -1,18 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { SILENT } from '../../support/job-rows.js';
 import { PostgresServer } from '../../support/postgres-server.js';
+import { useTls } from '../../support/tls.js';
 import { until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
-/** Signed by itself, for 127.0.0.1 and localhost, until 2126. */
-const pem = (name: string) => fileURLToPath(new URL(`../tls/${name}.pem`, import.meta.url));
-
 describe('PostgreSQL', () => {
-  const jobs = useJobTables(() => PostgresServer.start({ cert: pem('cert'), key: pem('key') }));
+  const tls = useTls();
+  const jobs = useJobTables(() => PostgresServer.start(tls.files));
 
   it('gets what ended while it was down, and the rest runs', async () => {
     const rows = await jobs.table();
@@ -56,10 +54,10 @@ describe('PostgreSQL', () => {
       }
     };
     await expect(isEncrypted('')).resolves.toBe(false);
-    await expect(isEncrypted(`?tls_ca=${encodeURIComponent(pem('cert'))}`)).resolves.toBe(true);
+    await expect(isEncrypted(`?tls_ca=${encodeURIComponent(tls.authority.file)}`)).resolves.toBe(true);
     await expect(isEncrypted('?tls=true')).rejects.toMatchObject({
       code: 'JOBD_DATABASE_SETUP',
-      message: expect.stringMatching(/self.signed certificate/),
+      message: expect.stringMatching(/unable to verify the first certificate/),
     });
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Agent, request } from 'undici';
@@ -9,7 +9,7 @@ import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
 import { API_ROUTES } from '../../../lib/jq/master/openapi/api-routes.js';
 import { CONTRACT_ROUTES } from '../../../lib/jq/master/openapi/contract-routes.js';
 import { verify, type SignatureHeaders } from '../../../lib/jq/wire/signature.js';
-import { certificates, type Certificates } from './certificates.js';
+import { useTls } from '../../support/tls.js';
 import { plainWorker, status, stopPlainWorkersAfterEach } from './plain-worker.js';
 import { useMaster } from './use-master.js';
 
@@ -18,11 +18,7 @@ const SECRET = 'a secret of enough bytes';
 describe('the security of a master', () => {
   const master = useMaster({ suspect: 20, suspectCap: 50 });
   stopPlainWorkersAfterEach();
-  let pem: Certificates;
-  beforeAll(async () => {
-    pem = await certificates();
-  });
-  afterAll(() => pem.remove());
+  const pem = useTls();
   beforeEach(() => master.redis.redis.flushall());
 
   it.each<[string, Partial<JqMasterOptions>, RegExp]>([

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { decode, encode } from '@msgpack/msgpack';
-import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { optionsFromFlags } from '../../../lib/cli/jq-master.flags.js';
 import type { EngineOptions } from '../../../lib/jq/index.js';
 import { verify, type SignatureHeaders } from '../../../lib/jq/wire/signature.js';
-import { certificates, type Certificates } from '../master/certificates.js';
+import { useTls } from '../../support/tls.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
 import { killProcessesAfterEach, masterProcess, urlOf } from './processes.js';
 
@@ -61,11 +60,7 @@ describe('jq-master with all of its flags', () => {
   const used = useRedis();
   killProcessesAfterEach();
   stopPlainWorkersAfterEach();
-  let pem: Certificates;
-  beforeAll(async () => {
-    pem = await certificates();
-  });
-  afterAll(() => pem.remove());
+  const pem = useTls();
 
   it.each(['flags', 'the environment'])(
     'does what they say, by %s',
@@ -78,8 +73,8 @@ describe('jq-master with all of its flags', () => {
         'worker-token': 'w, v',
         'admin-token': 'a',
         'metrics-token': 'm',
-        'tls-cert': join(pem.folder, 'cert.pem'),
-        'tls-key': join(pem.folder, 'key.pem'),
+        'tls-cert': pem.files.cert,
+        'tls-key': pem.files.key,
         'callback-secret': SECRET,
         'callback-allow': '127.0.0.1, *.example.com',
         'max-body-bytes': '1000',
