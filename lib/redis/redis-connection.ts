@@ -1,15 +1,11 @@
 import { withDeadline } from '../job/deadline.js';
 import { Cluster, type Redis } from 'ioredis';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isReply, isTransientReply } from './redis-errors.js';
 import { masterOf, refreshSlots } from './cluster-slots.js';
 import { checkSpec, connect, type ConnectionSpec } from './connect.js';
-import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
+import { retryWhileUnreachable } from './retry.js';
 
-const RETRY_MS = 50;
-/** Whoever asks again at once would never let the event loop hear that the connection is gone. */
-export const YIELD_MS = 1;
+export { YIELD_MS } from './retry.js';
 
 /** One connection of ours, opened when it is first needed and kept until `close`. */
 export class RedisConnection {
@@ -112,20 +108,10 @@ export class RedisConnection {
    * Asks until there is an answer, through broken connections and refusals for now: only for what may be
    * asked twice.
    *
-   * @throws ConnectionError when there is none within `timeout` milliseconds
+   * @throws ConnectionError when there is none within `timeout` milliseconds · at once what no repetition helps
    */
-  async insist<T>(question: (client: Redis | Cluster) => Promise<T>, timeout = Infinity): Promise<T> {
-    const until = performance.now() + timeout;
-    for (;;) {
-      const client = await this.ready(Math.max(1, until - performance.now()));
-      try {
-        return await question(client);
-      } catch (error) {
-        if (error instanceof GearMonkeyError || (isReply(error) && !isTransientReply(error))) throw error;
-        if (performance.now() > until) throw new ConnectionError('Redis did not answer', error);
-        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
-      }
-    }
+  insist<T>(question: (client: Redis | Cluster) => Promise<T>, timeout = Infinity): Promise<T> {
+    return retryWhileUnreachable(async (left) => question(await this.ready(left)), { timeout });
   }
 
   close(): void {
