@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { useRedis } from '../support/use-redis.js';
-import { ChaosProxy } from './proxy.js';
+import { SlowLine } from '../support/slow-line.js';
 
 describe('A connection whose socket the server has ended', () => {
   const used = useRedis();
@@ -11,7 +11,7 @@ describe('A connection whose socket the server has ended', () => {
   afterEach(() => toClose.splice(0).forEach((connection) => connection.close()));
 
   it('is not ready, though ioredis has not heard of it: who asked again at once would never let it', async () => {
-    const proxy = await ChaosProxy.start(used.server.port);
+    const proxy = await SlowLine.start(used.server.port);
     const connection = new RedisConnection(proxy.url, 'test');
     toClose.push(connection);
     const client = (await connection.ready()) as Redis;

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisServer } from '../support/redis-server.js';
 import type { Member } from './processes.js';
-import type { ChaosProxy } from './proxy.js';
+import type { SlowLine } from '../support/slow-line.js';
 import { PROCESS_FAULTS, type Fault, type FaultKind } from './schedule.js';
 
 /** What faults may lay hands on. */
@@ -46,8 +46,8 @@ const INJECT: Readonly<Record<FaultKind, Inject>> = {
     onTheWay(
       ground,
       fault,
-      (proxy) => proxy.delay(LATENCY_MS[fault.target % LATENCY_MS.length] as number),
-      (proxy) => proxy.delay(0),
+      (proxy) => proxy.throttle({ latency: LATENCY_MS[fault.target % LATENCY_MS.length] as number }),
+      (proxy) => proxy.throttle(),
     ),
   cut: (ground, fault) => onTheWay(ground, fault, (proxy) => proxy.cut()),
   'partition-held': (ground, fault) =>
@@ -123,8 +123,8 @@ async function killClients(redis: Redis): Promise<void> {
 async function onTheWay(
   { workers, producers }: Ground,
   { target, lasts }: Fault,
-  begin: (proxy: ChaosProxy) => void,
-  end: (proxy: ChaosProxy) => void = () => undefined,
+  begin: (proxy: SlowLine) => void,
+  end: (proxy: SlowLine) => void = () => undefined,
 ): Promise<void> {
   const members = [...workers, ...producers];
   const hit = target % 3 === 0 ? members : [members[target % members.length] as Member];

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readLines } from './history.js';
-import type { ChaosProxy } from './proxy.js';
+import type { SlowLine } from '../support/slow-line.js';
 
 export type Role = 'worker' | 'producer';
 
@@ -31,7 +31,7 @@ export interface Way {
 }
 
 /** A worker or producer of ours: a process that is started again whenever it ends, and its way to the server. */
-export class Member<W extends Way = ChaosProxy> {
+export class Member<W extends Way = SlowLine> {
   readonly histories: { readonly process: string; readonly path: string }[] = [];
   readonly crashes: string[] = [];
   private life?: Life;

@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 import { Observer } from './observer.js';
 import { PlainActors } from './plain-actors.js';
 import { Member, type Role, type Settings } from './processes.js';
-import { ChaosProxy } from './proxy.js';
+import { SlowLine } from '../support/slow-line.js';
 
 /** Every write is on disk before it is answered, and the whole log of them is kept. */
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--auto-aof-rewrite-percentage', '0'];
@@ -36,7 +36,7 @@ export class Stage {
     const members = (role: Role, count: number) =>
       Promise.all(
         Array.from({ length: count }, async (_, i) => {
-          const proxy = await ChaosProxy.start(server.port);
+          const proxy = await SlowLine.start(server.port);
           return new Member(role, `${role}${i}`, proxy, folder, (life) => settings(role, i, life));
         }),
       );

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { NotDurableError } from '../../lib/index.js';
-import { ChaosProxy } from '../chaos/proxy.js';
+import { SlowLine } from '../support/slow-line.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
@@ -18,14 +18,14 @@ describe('a failover', () => {
   const outage = useOutage(['--repl-diskless-sync-delay', '0']);
   let replica: RedisServer;
   let promoted: Redis;
-  let proxy: ChaosProxy;
+  let proxy: SlowLine;
 
   beforeEach(async () => {
     replica = await replicaOf(outage.server);
     promoted = new Redis(replica.url);
     promoted.on('error', () => undefined);
     await until(() => isInStep(promoted));
-    proxy = await ChaosProxy.start(outage.server.port);
+    proxy = await SlowLine.start(outage.server.port);
   });
   afterEach(async () => {
     promoted.disconnect();

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EnqueueTimeoutError } from '../../lib/index.js';
-import { ChaosProxy } from '../chaos/proxy.js';
+import { SlowLine } from '../support/slow-line.js';
 import { until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 
 describe('connections that fall silent', () => {
   const outage = useOutage();
-  let proxy: ChaosProxy;
+  let proxy: SlowLine;
   beforeEach(async () => {
-    proxy = await ChaosProxy.start(outage.server.port);
+    proxy = await SlowLine.start(outage.server.port);
   });
   afterEach(() => proxy.stop());
 
@@ -67,9 +67,9 @@ describe('connections that fall silent', () => {
 
 describe('a network that swallows everything', () => {
   const outage = useOutage();
-  let proxy: ChaosProxy;
+  let proxy: SlowLine;
   beforeEach(async () => {
-    proxy = await ChaosProxy.start(outage.server.port);
+    proxy = await SlowLine.start(outage.server.port);
   });
   afterEach(() => proxy.stop());
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ChaosProxy } from '../chaos/proxy.js';
+import { SlowLine } from '../support/slow-line.js';
 import { SoakProcess } from '../soak/soak-process.js';
 import { until } from '../support/until.js';
 import { figure, statuses, useOutage } from './outage-rig.js';
@@ -18,7 +18,7 @@ describe('a process that works and enqueues through one outage after the other',
   const outage = useOutage();
 
   it('loses nothing, runs nothing twice, leaves no rejection unhandled, and ends by itself', async () => {
-    const proxy = await ChaosProxy.start(outage.server.port);
+    const proxy = await SlowLine.start(outage.server.port);
     const survivor = await SoakProcess.start('the survivor', '../outage/survivor.ts', proxy.url);
     const { redis, server } = outage;
     const outages: [string, () => Promise<unknown>][] = [
@@ -58,7 +58,7 @@ describe('a process that works and enqueues through one outage after the other',
 });
 
 /** Longer than a deadline of the process, shorter than a lease. */
-async function swallowFor(proxy: ChaosProxy, milliseconds: number): Promise<void> {
+async function swallowFor(proxy: SlowLine, milliseconds: number): Promise<void> {
   proxy.separate('swallowed');
   await delay(milliseconds);
   proxy.heal();

@@ -14,10 +14,21 @@ interface Pair {
   delayed: Promise<void>;
 }
 
-/** Stands between a process and its server, on a port of its own, and makes trouble when told to. */
-export class ChaosProxy {
+/** What a line carries. */
+export interface LineQuality {
+  /** Megabits a second each way, for all connections together. @default Infinity */
+  bandwidth?: number;
+  /** Milliseconds each way. @default 0 */
+  latency?: number;
+}
+
+/** A line between a process and its server, on a port of its own: slow, cut, silent or leading elsewhere when told to. */
+export class SlowLine {
   private readonly pairs = new Set<Pair>();
+  private bandwidth = Infinity;
   private latency = 0;
+  /** When either direction has carried what it was given, by `performance.now()`. */
+  private readonly busyUntil = { near: 0, far: 0 };
   private partition: 'held' | 'swallowed' | undefined;
 
   private constructor(
@@ -27,26 +38,38 @@ export class ChaosProxy {
     server.on('connection', (near) => this.accept(near));
   }
 
-  static async start(targetPort: number): Promise<ChaosProxy> {
+  static async start(targetPort: number, quality: LineQuality = {}): Promise<SlowLine> {
     const server = createServer({ allowHalfOpen: false });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new ChaosProxy(server, targetPort);
+    const line = new SlowLine(server, targetPort);
+    line.throttle(quality);
+    return line;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Adds milliseconds each way; 0 ends it. */
-  delay(ms: number): void {
-    this.latency = ms;
+  /** From now on; what is not named is as good as it gets. */
+  throttle({ bandwidth = Infinity, latency = 0 }: LineQuality = {}): void {
+    this.bandwidth = bandwidth;
+    this.latency = latency;
   }
 
   /** New connections go to another server; those there are end. */
   retarget(port: number): void {
-    this.targetPort = port;
+    this.lead(port);
     this.cut();
+  }
+
+  /** New connections go to another server; those there are stay where they were, as behind a name. */
+  lead(port: number): void {
+    this.targetPort = port;
   }
 
   /** Ends all connections. */
@@ -89,15 +112,34 @@ export class ChaosProxy {
     const pair: Pair = { near, far, held: [], frozen: false, swallowed: false, delayed: Promise.resolve() };
     this.pairs.add(pair);
     if (this.partition) this.freeze(pair, this.partition === 'swallowed');
-    this.forward(pair, near, far);
-    this.forward(pair, far, near);
+    this.forward(pair, near, far, 'near');
+    this.forward(pair, far, near, 'far');
   }
 
-  private forward(pair: Pair, from: Socket, to: Socket): void {
+  private forward(pair: Pair, from: Socket, to: Socket, side: 'near' | 'far'): void {
     from.setNoDelay(true);
-    from.on('data', (bytes: Buffer) => this.pass(pair, to, bytes));
+    from.on('data', (bytes: Buffer) => {
+      if (this.bandwidth === Infinity) return this.pass(pair, to, bytes);
+      // One piece of each connection is on its way at a time: the others wait where they would on a real line.
+      from.pause();
+      setTimeout(
+        () => {
+          from.resume();
+          this.pass(pair, to, bytes);
+        },
+        this.transmission(side, bytes.length),
+      );
+    });
     from.on('error', () => undefined);
     from.on('close', () => this.pass(pair, to, 'end'));
+  }
+
+  /** Milliseconds until so many bytes more are through. */
+  private transmission(side: 'near' | 'far', bytes: number): number {
+    const now = performance.now();
+    const carried = (bytes * 8) / (this.bandwidth * 1000);
+    this.busyUntil[side] = Math.max(now, this.busyUntil[side]) + carried;
+    return this.busyUntil[side] - now;
   }
 
   private pass(pair: Pair, to: Socket, bytes: Buffer | 'end'): void {
