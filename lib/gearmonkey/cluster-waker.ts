@@ -51,6 +51,10 @@ export class ClusterWaker implements WorkSignal {
     this.of(fn).awake(fn);
   }
 
+  rest(): void {
+    for (const waker of this.wakers.values()) waker.rest();
+  }
+
   look(fn: string): Promise<void> {
     return this.of(fn).look(fn);
   }

@@ -39,6 +39,7 @@ export class Holdings {
   private keeperFailed = false;
   private heartbeat?: NodeJS.Timeout;
   private unlisten: (() => void)[] = [];
+  private refused = false;
 
   constructor(
     private readonly connections: HoldingsConnections,
@@ -50,9 +51,15 @@ export class Holdings {
     const { commands } = this.connections;
     await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
     for (const fn of functions) this.functions.add(fn);
+    if (this.refused) throw new ConnectionError('The worker was not opened', 'it was closed meanwhile');
     this.keep();
     const late = () => new ConnectionError('Redis did not subscribe', `not within ${timeout} ms`);
     await withDeadline(Promise.all(functions.map((fn) => this.hearCancellations(fn))), timeout, late);
+  }
+
+  /** From now on nothing is opened: what is under way ends as an error, and `signOff` undoes it. */
+  refuse(): void {
+    this.refused = true;
   }
 
   add(claims: readonly Claim[]): void {
@@ -169,7 +176,9 @@ export class Holdings {
 
   private async hearCancellations(fn: string): Promise<void> {
     const message = (member: string) => this.revoke(fn, [member], 'cancelled');
-    this.unlisten.push(await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message }));
+    const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message });
+    if (this.refused) stop();
+    else this.unlisten.push(stop);
   }
 
   private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {

@@ -62,6 +62,9 @@ export class RedisSource implements JobSource {
   private slots: Slots = new Map();
   /** Claimed by a turn that came back after its caller had been answered. */
   private spare: Claim[] = [];
+  /** Whether nobody claims any more: a worker that drains leaves all work to others. */
+  private resting = false;
+  private opening?: Promise<void>;
   private lastTurn?: Date;
 
   constructor(
@@ -96,15 +99,20 @@ export class RedisSource implements JobSource {
     this.onRevoked = onRevoked;
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
-    await this.holdings.open(added, OPEN_TIMEOUT_MS);
+    this.opening = this.holdings.open(added, OPEN_TIMEOUT_MS);
+    await this.opening;
     for (const fn of added) this.opened.add(fn);
   }
 
   claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
     this.slots = slots;
+    this.resting = false;
     if (this.spare.length > 0 || signal.aborted) return Promise.resolve(this.spare.splice(0));
     return new Promise((resolve) => {
-      const stop = () => this.answer([]);
+      const stop = () => {
+        this.answer([]);
+        setImmediate(() => this.rest());
+      };
       this.waiting = {
         slots,
         resolve: (claims) => {
@@ -149,7 +157,7 @@ export class RedisSource implements JobSource {
   async close(): Promise<void> {
     this.answer([]);
     try {
-      if (this.opened.size === 0) return;
+      if (!this.opening) return;
       const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
       await withDeadline(this.signOff(), CLOSE_TIMEOUT_MS, late);
     } catch (error) {
@@ -162,6 +170,8 @@ export class RedisSource implements JobSource {
   }
 
   private async signOff(): Promise<void> {
+    this.holdings.refuse();
+    await this.opening?.catch(() => undefined);
     await Promise.all([this.waker.close(), this.watcher.close()]);
     await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
     await this.giveBack(this.spare.splice(0));
@@ -226,18 +236,36 @@ export class RedisSource implements JobSource {
 
   private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
     this.lastTurn = new Date();
-    if (claims.length < asked) {
-      this.asleep.add(fn);
-      this.waker.sleep(fn, wait);
-    } else {
+    if (claims.length === asked) {
       this.asleep.delete(fn);
       this.waker.awake(fn);
+    } else if (!this.resting) {
+      this.asleep.add(fn);
+      this.waker.sleep(fn, wait);
     }
     if (claims.length === 0) return;
     this.holdings.add(claims);
     if (this.waiting) this.answer(claims);
-    else if ((this.slots.get(fn) ?? 0) > 0) this.spare.push(...claims);
-    else this.giveBack(claims).catch((error: unknown) => this.options.onProblem?.(messageOf(error)));
+    else if ((this.slots.get(fn) ?? 0) > 0) this.spend(claims);
+    else this.returnUnused(claims);
+  }
+
+  /** Whoever was answered in this tick claims again before it is over, or not at all. */
+  private spend(claims: readonly Claim[]): void {
+    this.spare.push(...claims);
+    setImmediate(() => this.returnUnused(this.spare.splice(0)));
+  }
+
+  private returnUnused(claims: readonly Claim[]): void {
+    this.giveBack(claims).catch((error: unknown) => this.options.onProblem?.(messageOf(error)));
+  }
+
+  /** Unless it is claimed again: waits for no work, so that no marker or job goes to who would not take it. */
+  private rest(): void {
+    if (this.waiting || this.resting) return;
+    this.resting = true;
+    this.asleep.clear();
+    this.waker.rest();
   }
 
   private answer(claims: readonly Claim[]): void {

@@ -47,6 +47,8 @@ export interface WorkSignal {
   sleep(fn: string, wait: number): void;
   /** `fn` doesn't want to be woken: it has no free slot, or is being served. */
   awake(fn: string): void;
+  /** Waits for nothing more, until a function is put to sleep again. */
+  rest(): void;
   /** Sets the marker of `fn` if it has work, this worker's or another's to take. */
   look(fn: string): Promise<void>;
   close(): Promise<void>;
@@ -104,10 +106,14 @@ export class Waker implements WorkSignal {
     return this.connections.blocking.isDown;
   }
 
+  rest(): void {
+    this.idle.clear();
+    if (this.blockedOn.size > 0) void this.nudge();
+  }
+
   async close(): Promise<void> {
     this.closed = true;
-    this.idle.clear();
-    if (this.blockedOn.size > 0) await this.nudge();
+    this.rest();
     await Promise.all([this.loop, this.lookout.close()]);
   }
 
@@ -154,6 +160,7 @@ export class Waker implements WorkSignal {
 
   private async block(functions: readonly string[]): Promise<void> {
     const redis = await this.connections.blocking.ready();
+    if (this.idle.size === 0) return;
     const markers = new Map(functions.map((fn) => [this.keysOf(fn).wake, fn]));
     const wait = this.wait(functions);
     const hot = this.idle.has(this.lastWoken) ? this.lastWoken : (functions[0] as string);
