@@ -114,7 +114,7 @@ describe('A worker that closes', () => {
     await beside(fn);
     const early = await client.runMany(fn, [1, 2, 3, 4, 5]);
     const stopped = closing.stop();
-    await server.redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await server.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     const late = await client.runMany(fn, [1, 2, 3, 4, 5]);
     await outputsOf([...early, ...late]);
     closing.end.open();
