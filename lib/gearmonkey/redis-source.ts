@@ -7,6 +7,7 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { Holdings, type HoldingsConnections } from './holdings.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { openWaker } from './cluster-waker.js';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from './known-functions.js';
 import { keysOf, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 import { Turns } from './turns.js';
@@ -20,6 +21,8 @@ export interface RedisSourceOptions {
   presence?: number;
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
+  /** A job with a larger input, as plain clients may send, ends as an error. @default 1 MiB */
+  maxPayloadBytes?: number;
   /** How names become keys. @default keysOf */
   keysOf?: KeysOf;
   /** Told of jobs that can't be run and of calls that are tried again. */
@@ -208,6 +211,7 @@ export class RedisSource implements JobSource {
         keysOf: this.keysOf,
         lease: this.lease,
         maxStalls: this.options.maxStalls ?? 3,
+        maxPayloadBytes: this.options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
         slots: (name) => this.freeSlots(name),
         onTurn: (...turn) => this.onTurn(...turn),
         onPlain: (name) => this.watcher.saw(name),

@@ -30,16 +30,24 @@ export interface TurnReply {
   /** "id:token" of outcomes whose lease had gone. */
   readonly refused: readonly string[];
   readonly claims: readonly TakenJob[];
-  /** Ids that were queued but can't be run: no hash, one of the wrong type, or finished. */
+  /** Ids that were queued but can't be run: no hash, one of the wrong type, finished, or taken already. */
   readonly dropped: readonly string[];
-  /** Milliseconds until the next scheduled job is due, 0 when no slot is left free, -1 when none is known. */
+  /** Milliseconds until the next scheduled job is due, 0 when there is no more room, -1 when none is known. */
   readonly wait: number;
   /** Whether plain clients sent any of the claimed jobs: nobody tells of theirs. */
   readonly plain: boolean;
 }
 
 export const turn = defineScript<
-  [now: Now, lease: number, slots: number, maxStalls: number, recover: 0 | 1, outcomes: OutcomeArguments],
+  [
+    now: Now,
+    lease: number,
+    slots: number,
+    maxStalls: number,
+    recover: 0 | 1,
+    largestInput: number,
+    outcomes: OutcomeArguments,
+  ],
   TurnReply
 >('turn', (reply) => {
   const [refused, claims, dropped, wait, plain] = reply as [Buffer[], Buffer[], Buffer[], number, number];

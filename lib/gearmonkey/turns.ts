@@ -43,6 +43,8 @@ export interface TurnOptions {
   /** Milliseconds. */
   readonly lease: number;
   readonly maxStalls: number;
+  /** A job with a larger input ends as an error. */
+  readonly maxPayloadBytes: number;
   /** How many jobs may be claimed now. */
   readonly slots: (fn: string) => number;
   /** What a turn claimed of what it asked for, and ms until the next scheduled job is due, or -1. */
@@ -183,11 +185,21 @@ export class Turns {
     slots: number,
     blocked: number,
   ): Promise<scripts.TurnReply> {
-    const { lease, maxStalls } = this.options;
+    const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes = batch.flatMap(({ outcome }) => toArguments(outcome, this.replies));
     const sent = performance.now();
     const recover = this.recovers(sent);
-    const reply = await scripts.turn.run(redis, keys, '', lease, slots, maxStalls, recover, outcomes);
+    const reply = await scripts.turn.run(
+      redis,
+      keys,
+      '',
+      lease,
+      slots,
+      maxStalls,
+      recover,
+      maxPayloadBytes,
+      outcomes,
+    );
     // Claims that took longer than a lease to arrive, as in a process that was stopped, are others' by now.
     return performance.now() - sent < lease + blocked ? reply : { ...reply, claims: [] };
   }

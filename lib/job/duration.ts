@@ -8,7 +8,7 @@ export type Duration = number | string;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * A duration in milliseconds, more than 0 and at most 24 days.
+ * A duration in whole milliseconds, rounded up; more than 0 and at most 24 days.
  *
  * @throws InvalidOptionError naming `option`
  */
@@ -21,7 +21,7 @@ export function toMilliseconds(option: string, duration: Duration): number {
       "more than 0 ms and at most 24 days, as a number or like '30s'",
     );
   }
-  return value;
+  return Math.ceil(value);
 }
 
 function parse(text: string): number {

@@ -4,7 +4,7 @@ import { RedisSource } from '../gearmonkey/redis-source.js';
 import { RedisStore } from '../gearmonkey/redis-store.js';
 import type { JobStore } from '../gearmonkey/job-store.js';
 import { toMilliseconds } from '../job/duration.js';
-import { ConfigurationError } from '../job/errors.js';
+import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
@@ -56,7 +56,9 @@ export function createInstance(
 }
 
 function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
-  const { connection, source } = options;
+  const { connection, source, maxStalls = 0, waitReplicas = 1 } = options;
+  checkCount('maxStalls', maxStalls, 0);
+  checkCount('waitReplicas', waitReplicas, 1);
   if ((connection === undefined) === (source === undefined)) {
     throw new ConfigurationError(
       `GearMonkeyModule "${name}" wants either \`connection\` or \`source\`. For a start without a server: forRoot({ connection: 'memory:' }).`,
@@ -78,6 +80,7 @@ function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, lo
   const source = new RedisSource(connections, {
     ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
     ...(options.maxStalls === undefined ? {} : { maxStalls: options.maxStalls }),
+    ...(options.maxPayloadBytes === undefined ? {} : { maxPayloadBytes: options.maxPayloadBytes }),
     keysOf,
     onProblem: (message) => log.warn(message),
   });
@@ -89,6 +92,12 @@ function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, lo
     ...(replicas === undefined ? {} : { replicas }),
   });
   return { store, source, close };
+}
+
+/** Redis takes these as they are, in the middle of a script. */
+function checkCount(option: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InvalidOptionError(option, value, `a whole number, ${least} or more`);
 }
 
 /** An instance with a `source` only runs handlers: its jobs are enqueued by that system's own client. */

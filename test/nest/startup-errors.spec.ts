@@ -170,6 +170,10 @@ describe('an app does not start', () => {
     ['enqueueTimeout', { enqueueTimeout: -1 }],
     ['maxPayloadBytes', { maxPayloadBytes: 0 }],
     ['maxPayloadBytes', { maxPayloadBytes: Number.NaN }],
+    ['maxStalls', { maxStalls: -1 }],
+    ['maxStalls', { maxStalls: 0.5 }],
+    ['waitReplicas', { waitReplicas: 0 }],
+    ['waitReplicas', { waitReplicas: '1' }],
   ])('with a bad %s: %j', async (option, options) => {
     const connection = 'redis://127.0.0.1:1';
     const refused = starting({

@@ -1,12 +1,12 @@
 --- Ends a job as the protocol's worker does, and tells everybody who waits; the channel `reply`, if it isn't '',
---- gets the output itself. False when its key is no hash.
+--- gets the output itself. False when its key is no hash. Once that is written, nothing else may fail it.
 local function finish(keys, id, now, reply, status, output, ...)
   local written = redis.pcall('HSET', keys.jobs .. id, 'status', status, 'output', output, 'finished', now, ...)
   if type(written) == 'table' and written.err then return false end
   redis.call('EXPIRE', keys.jobs .. id, '90000')
-  if reply ~= '' then redis.call('PUBLISH', reply, id .. ':' .. output) end
-  redis.call('PUBLISH', keys.channel, 'finish:' .. id)
-  redis.call('LPUSH', keys.locks .. id, 'OK')
-  redis.call('EXPIRE', keys.locks .. id, '10')
+  if reply ~= '' then redis.pcall('PUBLISH', reply, id .. ':' .. output) end
+  redis.pcall('PUBLISH', keys.channel, 'finish:' .. id)
+  redis.pcall('LPUSH', keys.locks .. id, 'OK')
+  redis.pcall('EXPIRE', keys.locks .. id, '10')
   return true
 end

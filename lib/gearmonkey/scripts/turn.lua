@@ -5,18 +5,20 @@
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
   KEYS[10] optional: gets the claims as a JSON list of "id:token", for a worker that never hears of them
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
-  ARGV[5] 1 to give expired jobs back   ARGV[6…] outcomes, four each: "id:token", then
+  ARGV[5] 1 to give expired jobs back   ARGV[6] bytes an input may have   ARGV[7…] outcomes, four each: "id:token", then
     'success', output, a channel that gets "id:output" or ''
     'error', message, error as JSON
     'retry', ms to wait, error as JSON
     'released', '', ''
   Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is
-  due or -1 (0 when no slot is left free), how many of the claims plain clients sent. `claim` is
+  due or -1 (0 when there is no more room), how many of the claims plain clients sent. `claim` is
   "token:attempts:stalls:options", or '' for "1:1:0:".
 
   A lease is the member "id:token" with the time it expires. The token grows with every claim, also with
-  those that were released and don't count as attempts. What could fail on foreign data is called with
-  pcall, so that no claim is lost half-way.
+  those that were released and don't count as attempts. What could fail on foreign data, or for want of a right,
+  is tried before anything is taken or called with pcall, so that no job is lost half-way.
+
+  Claims end early when their inputs come to a mebibyte: a reply must arrive before its leases end.
 
   This is the hot path: what holds for a whole batch is one command, and numbers go to Redis as strings, as
   it would print each of them by itself.
@@ -24,6 +26,7 @@
 -- include clock
 -- include finish
 -- include requeue
+-- include text
 
 local call, pcall = redis.call, redis.pcall
 local now = clock(ARGV[1])
@@ -32,9 +35,13 @@ local keys = {
   jobs = KEYS[1], locks = KEYS[2], leases = KEYS[3], scheduled = KEYS[4],
   high = KEYS[5], normal = KEYS[6], low = KEYS[7], wake = KEYS[8], channel = KEYS[9],
 }
+local largest, outcomes_from = tonumber(ARGV[6]), 7
+local MAX_BYTES = 1048576
 local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local refused, claims, dropped, leases = {}, {}, {}, {}
-local taken, plain = 0, 0
+local taken, plain, bytes = 0, 0, 0
+--- Members that this turn took, and whether the key of leases is known to be a sorted set.
+local mine, has_leases = {}, false
 
 --- What is no count, nobody of ours wrote: 0.
 local function count(value)
@@ -48,18 +55,29 @@ local function fields(id, ...)
   return job.err and {} or job
 end
 
+--- A job that no queue takes for now stays busy, and is given back when this lease has ended.
+local function keep(id, token)
+  pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
+end
+
 local function retry(id, token, wait, failure)
   local attempts = fields(id, 'attempts')[1]
   if not attempts then return false end
-  call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, 'error:' .. attempts, failure)
-  call('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
+  local queued = pcall('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
+  if type(queued) == 'number' then
+    call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, 'error:' .. attempts, failure)
+  else
+    call('HSET', keys.jobs .. id, 'error:' .. attempts, failure)
+    keep(id, token)
+  end
   return true
 end
 
 local function release(id, token)
   local job = fields(id, 'attempts', 'queue')
   if not job[1] then return false end
-  requeue(keys, id, job[2], 'attempts', math.max(0, count(job[1]) - 1), 'settled', token)
+  local attempts = math.max(0, count(job[1]) - 1)
+  if not requeue(keys, id, job[2], 'attempts', attempts, 'settled', token) then keep(id, token) end
   return true
 end
 
@@ -75,10 +93,12 @@ end
 --- this claim's; what was accepted once stays accepted when it is sent again after a lost reply.
 local function settle()
   local members = {}
-  for i = 6, #ARGV, 4 do members[#members + 1] = ARGV[i] end
+  for i = outcomes_from, #ARGV, 4 do members[#members + 1] = ARGV[i] end
   if #members == 0 then return end
-  local all_held = call('ZREM', keys.leases, unpack(members)) == #members
-  for i = 6, #ARGV, 4 do
+  local removed = pcall('ZREM', keys.leases, unpack(members))
+  has_leases = type(removed) == 'number'
+  local all_held = removed == #members
+  for i = outcomes_from, #ARGV, 4 do
     local id, token = string.match(ARGV[i], '^(.*):(%d+)$')
     local job = all_held or fields(id, 'status', 'token', 'settled')
     local accepted = all_held or (job[1] == 'busy' and job[2] == token)
@@ -95,11 +115,12 @@ end
 local function recover(member)
   call('ZREM', keys.leases, member)
   local id, token = string.match(member, '^(.*):(%d+)$')
+  if not id then return end
   local job = fields(id, 'status', 'token', 'queue', 'stalls')
   if job[1] ~= 'busy' or job[2] ~= token then return end
   local stalls = count(job[4]) + 1
   if stalls <= max_stalls then
-    requeue(keys, id, job[3], 'stalls', stalls)
+    if not requeue(keys, id, job[3], 'stalls', stalls) then keep(id, token) end
   else
     local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
     local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
@@ -122,6 +143,17 @@ local function claim_first(key, from, options)
   return '1', options == '' and '' or '1:1:0:' .. options
 end
 
+--- Ends a job that can't be handed to a worker.
+local function refuse(id, name, code, text)
+  local failure = cjson.encode({ name = name, code = code, message = text })
+  finish(keys, id, stamp, '', 'error', text, 'error', failure)
+end
+
+--- Whether a worker of ours has this claim: its id was queued twice.
+local function is_held(member)
+  return mine[member] or call('ZSCORE', keys.leases, member)
+end
+
 local function take(id, from)
   local key = keys.jobs .. id
   local job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'created')
@@ -130,17 +162,33 @@ local function take(id, from)
     dropped[#dropped + 1] = id
     return
   end
+  if status == 'busy' and last_token and is_held(id .. ':' .. last_token) then
+    dropped[#dropped + 1] = id
+    return
+  end
   if not job[5] then plain = plain + 1 end
+  local input = job[2] or ''
+  if not is_text(id) then return refuse(id, 'InvalidIdError', 'INVALID_ID', 'the id is not UTF-8') end
+  if #input > largest then
+    local text = 'The input has ' .. #input .. ' bytes, more than the limit of ' .. ARGV[6] .. '. '
+    return refuse(id, 'PayloadTooLargeError', 'PAYLOAD_TOO_LARGE', text .. 'Store it elsewhere and pass a reference, or raise `maxPayloadBytes`.')
+  end
   local token, claim
   if last_token then
     token, claim = claim_again(id, key, last_token, from, options)
   else
     token, claim = claim_first(key, from, options)
   end
-  call('PUBLISH', keys.channel, 'start:' .. id)
-  leases[2 * taken + 1], leases[2 * taken + 2] = expiry, id .. ':' .. token
-  claims[3 * taken + 1], claims[3 * taken + 2], claims[3 * taken + 3] = id, claim, job[2] or ''
-  taken = taken + 1
+  pcall('PUBLISH', keys.channel, 'start:' .. id)
+  local member = id .. ':' .. token
+  mine[member] = true
+  leases[2 * taken + 1], leases[2 * taken + 2] = expiry, member
+  claims[3 * taken + 1], claims[3 * taken + 2], claims[3 * taken + 3] = id, claim, input
+  taken, bytes = taken + 1, bytes + #input
+end
+
+local function has_room()
+  return taken < slots and bytes < MAX_BYTES
 end
 
 --- Milliseconds until the next scheduled job is due, or -1. The protocol knows no scores below 0.
@@ -151,16 +199,30 @@ end
 
 local function take_due()
   local ids = call('ZRANGEBYSCORE', keys.scheduled, '0', now / 1000, 'LIMIT', '0', slots - taken)
-  if #ids > 0 then call('ZREM', keys.scheduled, unpack(ids)) end
-  for _, id in ipairs(ids) do take(id, 'scheduled') end
+  local last = 0
+  while last < #ids and has_room() do
+    last = last + 1
+    take(ids[last], 'scheduled')
+  end
+  if last > 0 then call('ZREM', keys.scheduled, unpack(ids, 1, last)) end
 end
 
---- Dropped ids leave slots free, so a queue is asked until it is empty or the slots are full.
+--- Those from `first` on go back in their order: the next is the last.
+local function put_back(queue, ids, first)
+  local back = {}
+  for i = #ids, first, -1 do back[#back + 1] = ids[i] end
+  call('RPUSH', keys[queue], unpack(back))
+end
+
+--- Dropped ids leave slots free, so a queue is asked until it is empty or there is no more room.
 local function take_from(queue)
-  while taken < slots do
+  while has_room() do
     local ids = pcall('RPOP', keys[queue], slots - taken)
     if not ids or ids.err then return end
-    for _, id in ipairs(ids) do take(id, queue) end
+    for i, id in ipairs(ids) do
+      if not has_room() then return put_back(queue, ids, i) end
+      take(id, queue)
+    end
   end
 end
 
@@ -172,20 +234,22 @@ end
 local function note(key)
   local members = {}
   for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
-  call('SET', key, cjson.encode(members), 'PX', ARGV[2])
+  pcall('SET', key, cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
 end
 
 --- Claims for the free slots, and wakes the next worker if jobs are left. Returns ms until the next is due.
 local function claim()
+  -- Of another type it takes no leases, and what was popped would be lost.
+  if not has_leases then call('ZCARD', keys.leases) end
   local wait = next_due()
-  while wait == 0 and taken < slots do
+  while wait == 0 and has_room() do
     take_due()
     wait = next_due()
   end
   for _, queue in ipairs({ 'high', 'normal', 'low' }) do take_from(queue) end
   if taken > 0 then call('ZADD', keys.leases, unpack(leases)) end
   if taken > 0 and KEYS[10] then note(KEYS[10]) end
-  if taken < slots then return wait end
+  if has_room() then return wait end
   if call('EXISTS', keys.wake) == 0 and (wait == 0 or is_waiting('high') or is_waiting('normal') or is_waiting('low')) then
     call('LPUSH', keys.wake, '1')
   end
@@ -196,6 +260,7 @@ settle()
 if ARGV[5] == '1' then
   local expired = call('ZRANGEBYSCORE', keys.leases, '-inf', stamp, 'LIMIT', '0', '100')
   table.sort(expired, newest_first)
+  has_leases = true
   for _, member in ipairs(expired) do recover(member) end
 end
 if slots == 0 then return { refused, claims, dropped, 0, 0 } end

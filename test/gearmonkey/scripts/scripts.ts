@@ -11,16 +11,31 @@ export interface TurnArguments {
   slots?: number;
   maxStalls?: number;
   outcomes?: scripts.OutcomeArguments;
+  largestInput?: number;
+  recover?: 0 | 1;
+  lease?: number;
+  /** The key that gets the claims. */
+  noted?: string;
 }
 
 export function turn(
   redis: Redis,
   fn: string,
-  { now = NOW, slots = 10, maxStalls = 1, outcomes = [] }: TurnArguments = {},
+  {
+    now = NOW,
+    slots = 10,
+    maxStalls = 1,
+    outcomes = [],
+    largestInput = 1e6,
+    recover = 1,
+    lease = LEASE_MS,
+    noted,
+  }: TurnArguments = {},
 ) {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
-  return scripts.turn.run(redis, keys, now, LEASE_MS, slots, maxStalls, 1, outcomes);
+  if (noted !== undefined) keys.push(noted);
+  return scripts.turn.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, outcomes);
 }
 
 let calls = 0;

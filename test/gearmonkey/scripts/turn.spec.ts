@@ -256,4 +256,200 @@ describe('turn.lua', () => {
       await expect(server.redis.exists(`job:${fn}:2`, `queue:${fn}:normal`, `lease:${fn}`)).resolves.toBe(0);
     });
   });
+
+  describe('given what nobody of ours writes', () => {
+    const text = (fn: string, key: string) => server.redis.set(`${key.replace('FN', fn)}`, 'text');
+    const status = (fn: string, id: string | Buffer) =>
+      server.redis.hget(Buffer.concat([Buffer.from(`job:${fn}:`), Buffer.from(id)]), 'status');
+
+    it('takes an id once that stands twice in its queues', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await server.redis.rpush(`queue:${fn}:normal`, '1');
+      await server.redis.rpush(`queue:${fn}:high`, '1');
+      const { claims, dropped } = await turn(server.redis, fn);
+      expect([ids(claims), dropped]).toEqual([['1'], ['1', '1']]);
+      await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
+    });
+
+    it('leaves an id to whoever holds its claim', async () => {
+      const fn = server.fn();
+      const log = await ChannelLog.open(server.redis, fn);
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      await server.redis.lpush(`queue:${fn}:normal`, '1');
+      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: ['1'] });
+      await expect(turn(server.redis, fn, { outcomes: ['1:1', 'success', 'x', ''] })).resolves.toMatchObject({
+        refused: [],
+      });
+      await expect(log.close()).resolves.toEqual(ranOnce(1));
+    });
+
+    it('claims what is busy and nobody holds', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      await server.redis.del(`lease:${fn}`);
+      await server.redis.lpush(`queue:${fn}:normal`, '1');
+      const { claims } = await turn(server.redis, fn);
+      expect(claims).toMatchObject([{ id: '1', token: 2 }]);
+    });
+
+    it.each([
+      [Buffer.from([0x37, 0xff])],
+      [Buffer.from([0xc0, 0x80])],
+      [Buffer.from([0xed, 0xa0, 0x80])],
+      [Buffer.from([0xf4, 0x90, 0x80, 0x80])],
+      [Buffer.from([0xe2, 0xc3, 0xa9, 0x82, 0xac])],
+    ])('ends the job of an id that is not UTF-8: %p', async (id) => {
+      const fn = server.fn();
+      const key = Buffer.concat([Buffer.from(`job:${fn}:`), id]);
+      await server.redis.hset(key, 'status', 'idle', 'input', 'x');
+      await server.redis.lpush(`queue:${fn}:normal`, id);
+      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
+      await expect(server.redis.hgetall(key)).resolves.toMatchObject({
+        status: 'error',
+        output: 'the id is not UTF-8',
+        error: expect.stringContaining('INVALID_ID'),
+      });
+    });
+
+    it.each(['ü', '€', '𝄞', 'a:b', 'two\nlines', '-0', '1e3', ' 7', '\u0000'])(
+      'takes the id %j',
+      async (id) => {
+        const fn = server.fn();
+        await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', 'x');
+        await server.redis.lpush(`queue:${fn}:normal`, id);
+        await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [{ id, token: 1 }] });
+        const outcomes = [`${id}:1`, 'success', 'out', ''];
+        await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
+        await expect(status(fn, id)).resolves.toBe('success');
+      },
+    );
+
+    it('ends a job whose input is too large, and sends it to nobody', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['x'.repeat(101), 'y'.repeat(100)]);
+      const { claims } = await turn(server.redis, fn, { largestInput: 100 });
+      expect(ids(claims)).toEqual(['2']);
+      const job = await server.redis.hgetall(`job:${fn}:1`);
+      expect(job).toMatchObject({
+        status: 'error',
+        output: expect.stringContaining('101 bytes, more than the limit of 100'),
+      });
+      expect(JSON.parse(job['error'] ?? '')).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+    });
+
+    it('claims a mebibyte of inputs and leaves the others where they are, in their order', async () => {
+      const fn = server.fn();
+      const input = 'x'.repeat(600_000);
+      await enqueue(server.redis, fn, Array<string>(5).fill(input), { queue: 'scheduled', score: 1 });
+      await enqueue(server.redis, fn, Array<string>(5).fill(input));
+      await server.redis.del(`wake:${fn}`);
+      const turns: string[][] = [];
+      for (let i = 0; i < 5; i++) {
+        const { claims, wait } = await turn(server.redis, fn);
+        turns.push(ids(claims));
+        expect(wait).toBe(i < 4 ? 0 : wait);
+      }
+      expect(turns).toEqual([
+        ['1', '2'],
+        ['3', '4'],
+        ['5', '6'],
+        ['7', '8'],
+        ['9', '10'],
+      ]);
+      await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
+    });
+
+    it('passes over lease members that name no claim', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      for (const member of ['', 'x', '7:', ':', 'a:b', '7:1e3'])
+        await server.redis.zadd(`lease:${fn}`, 1, member);
+      const { claims } = await turn(server.redis, fn);
+      expect(ids(claims)).toEqual(['1']);
+      await expect(server.redis.zcard(`lease:${fn}`)).resolves.toBe(1);
+    });
+
+    it('takes nothing while there is no place for leases', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await text(fn, 'lease:FN');
+      await expect(turn(server.redis, fn)).rejects.toThrow('WRONGTYPE');
+      await expect(turn(server.redis, fn, { recover: 0 })).rejects.toThrow('WRONGTYPE');
+      await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
+    });
+
+    it('takes outcomes though there is no place for leases', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      await text(fn, 'lease:FN');
+      const outcomes = ['1:1', 'success', 'x', ''];
+      await expect(turn(server.redis, fn, { outcomes, slots: 0, recover: 0 })).resolves.toMatchObject({
+        refused: [],
+      });
+      await expect(status(fn, '1')).resolves.toBe('success');
+    });
+
+    it('ends a job whose lock is no list', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b']);
+      await turn(server.redis, fn);
+      await server.redis.set(`lock:${fn}:1`, 'text');
+      const outcomes = ['1:1', 'success', 'x', '', '2:1', 'success', 'y', ''];
+      await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
+      await expect(server.redis.lrange(`lock:${fn}:2`, 0, -1)).resolves.toEqual(['OK']);
+    });
+
+    it.each([['leases'], ['jobs'], ['wake'], ['channel'], ['text']])(
+      'gives a job back whose queue is called %s',
+      async (queue) => {
+        const fn = server.fn();
+        await enqueue(server.redis, fn, ['a']);
+        await turn(server.redis, fn);
+        await server.redis.hset(`job:${fn}:1`, 'queue', queue);
+        await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
+        await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
+      },
+    );
+
+    it.each([
+      ['recovered', []],
+      ['released', ['1:1', 'released', '', '']],
+      ['to be retried', ['1:1', 'retry', '0', '{}']],
+    ])('loses no job that is %s while no queue takes it', async (_, outcomes) => {
+      const fn = server.fn();
+      const queues = ['high', 'normal', 'low', 'scheduled'].map((name) => `queue:${fn}:${name}`);
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      for (const queue of queues) await server.redis.set(queue, 'text');
+      const now = NOW + LEASE_MS;
+      await expect(turn(server.redis, fn, { outcomes, slots: 0, now })).resolves.toMatchObject({
+        refused: [],
+      });
+      await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
+      await server.redis.del(queues);
+      const { claims } = await turn(server.redis, fn, { now: now + LEASE_MS });
+      expect(claims).toMatchObject([{ id: '1', token: 2 }]);
+    });
+
+    it('gives a job back to another queue when its own is no list', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a'], { queue: 'low' });
+      await turn(server.redis, fn);
+      await text(fn, 'queue:FN:low');
+      await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
+      await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
+    });
+  });
+
+  it('notes claims for a lease that is no whole number of milliseconds', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    const { claims } = await turn(server.redis, fn, { lease: 10_000 / 3, noted: `claims:${fn}:me` });
+    expect(ids(claims)).toEqual(['1']);
+    await expect(server.redis.get(`claims:${fn}:me`)).resolves.toBe('["1:1"]');
+  });
 });

@@ -1,0 +1,13 @@
+--- UTF-8 beyond ASCII: neither overlong, nor halves of pairs, nor past the last character.
+local SEQUENCES = {
+  '[\194-\223][\128-\191]', '\224[\160-\191][\128-\191]', '[\225-\236\238\239][\128-\191][\128-\191]',
+  '\237[\128-\159][\128-\191]', '\240[\144-\191][\128-\191][\128-\191]',
+  '[\241-\243][\128-\191][\128-\191][\128-\191]', '\244[\128-\143][\128-\191][\128-\191]',
+}
+
+--- Whether these bytes are UTF-8.
+local function is_text(bytes)
+  if not string.find(bytes, '[\128-\255]') then return true end
+  for _, sequence in ipairs(SEQUENCES) do bytes = string.gsub(bytes, sequence, '.') end
+  return not string.find(bytes, '[\128-\255]')
+end
