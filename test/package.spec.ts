@@ -24,7 +24,7 @@ const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless|jq)\//;
  */
 const PROGRAM = `
 import 'reflect-metadata';
-import { Inject, Injectable, Module, Scope, UseGuards, type CanActivate, type PipeTransform } from '@nestjs/common';
+import { Inject, Injectable, Module, Scope, UseGuards, UsePipes, type CanActivate, type PipeTransform, type Type } from '@nestjs/common';
 import { APP_GUARD, NestFactory, REQUEST } from '@nestjs/core';
 import { CurrentJob, GearMonkeyClient, GearMonkeyModule, Input, OnFinish, Worker, defineJob, type RunningJob } from 'nestjs-gearmonkey';
 import { QlessClient, qless } from 'nestjs-gearmonkey/qless';
@@ -78,9 +78,30 @@ class Scoped {
   }
 }
 
+/** Classes of one name: Nest 11 remembers a method's parameters by the names of class and method. */
+function twin(side: string): Type {
+  @Injectable()
+  class Twin {
+    @Worker(side)
+    run(@Input(side) value: number): number {
+      return value;
+    }
+  }
+  return Twin;
+}
+
+@Injectable()
+class Piped {
+  @Worker('piped')
+  @UsePipes(Upper)
+  piped(text: string, job: RunningJob): string {
+    return text + ' ' + job.fn;
+  }
+}
+
 @Module({
   imports: [GearMonkeyModule.forRoot({ connection: 'memory:' })],
-  providers: [Handlers, Scoped, { provide: APP_GUARD, useClass: Closed }],
+  providers: [Handlers, Scoped, twin('left'), twin('right'), Piped, { provide: APP_GUARD, useClass: Closed }],
 })
 class App {}
 
@@ -88,6 +109,8 @@ async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(App, { logger: false });
   const client = app.get(GearMonkeyClient);
   const outputs: string[] = [await client.call(upper, { text: 'ran' }), await client.call(scoped, null)];
+  for (const side of ['left', 'right']) outputs.push(String(await client.call(side, { left: 1, right: 2 })));
+  outputs.push(String(await client.call('piped', 'in')));
   await app.close();
   // Nothing connects until it is used.
   new QlessClient({ connection: 'redis://127.0.0.1:1' }).close();
@@ -96,7 +119,7 @@ async function main(): Promise<void> {
 }
 void main();
 `;
-const PRINTED = 'RAN busy, job 1, bootstrapped, guarded, guarded\n';
+const PRINTED = 'RAN busy, job 1, 1, 2, IN piped, bootstrapped, guarded, guarded\n';
 
 /** A master, a worker that it pushes to, one that pulls, and a pusher, each in an app of its own. */
 const JQ_PROGRAM = `
@@ -181,6 +204,8 @@ describe('the package', () => {
     const sources = (await readdir(lib, { recursive: true }))
       .filter((path) => path.endsWith('.lua'))
       .map((path) => `dist/${path.replaceAll('\\', '/')}`);
+    // Maps would name sources that are not there.
+    expect(files.filter((path) => path.endsWith('.map'))).toEqual([]);
     const built = [...builtScripts().keys()].map((path) => `dist/qless/${path}`);
     expect(files.filter((path) => path.endsWith('.lua')).sort()).toEqual([...sources, ...built].sort());
   });

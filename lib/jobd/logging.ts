@@ -1,3 +1,4 @@
+import { printable } from '../job/printable.js';
 import type { JobdLog } from './log.js';
 
 /** From everything to hardly anything; `trace`, which the original's files may say, is another name for `debug`. */
@@ -30,9 +31,3 @@ export function createLog(
 }
 
 export const SILENT: JobdLog = createLog('', []);
-
-/** What comes from outside must neither begin a line of its own nor steer a terminal. */
-export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
-}

@@ -3,27 +3,33 @@ import { ContextIdFactory, ExternalContextCreator, ModuleRef, type ContextId } f
 import { settleResult } from '../worker/handler-result.js';
 import type { JobHandler } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
+import { inputOf } from './input.decorator.js';
+import { JobContextCreator } from './job-context.creator.js';
+import { JOB_CONTEXT } from './job-exceptions.js';
 import { PARAMETERS_METADATA } from './worker.decorator.js';
 import type { WorkerBinding } from './worker.explorer.js';
 
+type ParamsFactory = NonNullable<Parameters<ExternalContextCreator['create']>[4]>;
 type Method = (...args: unknown[]) => unknown;
 
-/** Nest asks it only for its own kinds of parameters; ours are all of the custom kind. */
-const NO_PARAMETERS = { exchangeKeyForValue: () => undefined };
+/** Nest's number of `@Body` and `@Payload`, which `@Input` is to a job. */
+const INPUT = 3;
+
+/** What Nest's own kinds of parameters are in a job. */
+const PARAMETERS: ParamsFactory = {
+  exchangeKeyForValue: (kind, property, [input]: unknown[]) =>
+    kind === INPUT ? inputOf(input, property as string | undefined) : undefined,
+};
 const ALL_ENHANCERS = { guards: true, interceptors: true, filters: true };
 
 /** Wraps decorated methods in Nest's guards, pipes, interceptors, filters and parameter decorators. */
 @Injectable()
 export class HandlerContext {
-  private readonly local: ExternalContextCreator;
-
-  constructor(private readonly contexts: ExternalContextCreator) {
-    this.local = withoutGlobals(contexts);
-  }
+  constructor(private readonly app: ExternalContextCreator) {}
 
   /** A handler as `worker/` runs it. With `globals`, the app's global enhancers hold too. */
   handlerOf(binding: WorkerBinding, globals: boolean): JobHandler {
-    const contexts = globals ? this.contexts : this.local;
+    const contexts = new JobContextCreator(this.app, globals);
     const { wrapper } = binding;
     if (!wrapper.isDependencyTreeStatic()) return this.requestScoped(binding, contexts);
     const run = contextOf(contexts, binding, wrapper.instance as object);
@@ -54,11 +60,11 @@ function contextOf(
     settling(instance, binding),
     method,
     PARAMETERS_METADATA,
-    NO_PARAMETERS,
+    PARAMETERS,
     contextId,
     contextId ? wrapper.id : undefined,
     ALL_ENHANCERS,
-    'gearmonkey',
+    JOB_CONTEXT,
   );
 }
 
@@ -75,17 +81,4 @@ function settling(instance: object, { method, annotation }: WorkerBinding): Meth
     Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), wrapped);
   }
   return Object.defineProperty(wrapped, 'name', { value: handler.name });
-}
-
-/** The same creator, of which no part knows the app's global enhancers. Nest has no public way to say so. */
-function withoutGlobals(contexts: ExternalContextCreator): ExternalContextCreator {
-  const local = <T extends object>(part: T): { value: T } => ({
-    value: Object.create(part, { config: { value: undefined } }) as T,
-  });
-  return Object.create(contexts, {
-    guardsContextCreator: local(contexts['guardsContextCreator']),
-    interceptorsContextCreator: local(contexts['interceptorsContextCreator']),
-    pipesContextCreator: local(contexts['pipesContextCreator']),
-    filtersContextCreator: local(contexts['filtersContextCreator']),
-  }) as ExternalContextCreator;
 }

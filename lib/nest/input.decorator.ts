@@ -1,4 +1,10 @@
-import { createParamDecorator, type ExecutionContext, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  Body,
+  createParamDecorator,
+  type ExecutionContext,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RunningJob } from '../worker/running-job.js';
 
@@ -12,16 +18,19 @@ interface ParameterOptions {
 
 /**
  * The job's input, or one property of it: `@Input()`, `@Input('width')`, `@Input('width', ParseIntPipe)`.
- * Takes pipes and, with Nest 12, `{ schema }` as Nest's own parameter decorators do.
+ * It is to a job what `@Body` is to a request, so it takes what that takes: pipes and, with Nest 12,
+ * `{ schema }`; and pipes such as ValidationPipe treat it as they treat a body.
  */
-export const Input: (...dataOrPipes: (string | ParameterOptions | Pipe)[]) => ParameterDecorator =
-  createParamDecorator((property: string | undefined, context: ExecutionContext): unknown => {
-    const input: unknown = context.getArgByIndex(0);
-    if (property === undefined) return input;
-    return typeof input === 'object' && input !== null && Object.hasOwn(input, property)
-      ? (input as Record<string, unknown>)[property]
-      : undefined;
-  });
+export const Input = (...dataOrPipes: (string | ParameterOptions | Pipe)[]): ParameterDecorator =>
+  (Body as (...args: typeof dataOrPipes) => ParameterDecorator)(...dataOrPipes);
+
+/** What `@Input(property)` takes of the input. */
+export function inputOf(input: unknown, property: string | undefined): unknown {
+  if (property === undefined) return input;
+  return typeof input === 'object' && input !== null && Object.hasOwn(input, property)
+    ? (input as Record<string, unknown>)[property]
+    : undefined;
+}
 
 /** The running job: its id, signal, and `update()`. */
 export const CurrentJob: (...pipes: Pipe[]) => ParameterDecorator = createParamDecorator(

@@ -2,7 +2,7 @@ import { payloadBytes, read, write, type Codec, type Payload } from '../job/code
 import { PayloadTooLargeError, toErrorInfo } from '../job/errors.js';
 import { JobTimeoutError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
-import { retryDelay } from '../job/retry.js';
+import { retryDelay, type RetryOptions } from '../job/retry.js';
 import { validate } from '../job/standard-schema.js';
 import type { HandlerBinding } from './job-handler.js';
 import { settleResult } from './handler-result.js';
@@ -34,6 +34,16 @@ export class JobExecution {
   /** Milliseconds this run may take. */
   get timeout(): number | undefined {
     return this.claim.options.timeout ?? this.binding.limits.timeout;
+  }
+
+  /** What happens when this run fails. */
+  get retry(): RetryOptions | undefined {
+    return this.claim.options.retry ?? this.binding.limits.retry;
+  }
+
+  /** The number of this run, of those that count. */
+  get attempt(): number {
+    return this.claim.attempts - this.claim.stalls;
   }
 
   start(): void {
@@ -102,9 +112,8 @@ export class JobExecution {
   /** A backoff function of the user's may throw: then that is the error. */
   private failure(thrown: unknown): Outcome {
     const { claim } = this;
-    const attempt = claim.attempts - claim.stalls;
     try {
-      const delay = retryDelay(claim.options.retry ?? this.binding.limits.retry, attempt, thrown);
+      const delay = retryDelay(this.retry, this.attempt, thrown);
       const error = toErrorInfo(thrown);
       return delay === undefined
         ? { claim, status: 'error', error }

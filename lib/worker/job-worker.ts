@@ -5,7 +5,8 @@ import { Deadlines } from './deadlines.js';
 import { FunctionSlots } from './function-slots.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
-import { Settler, type WorkerLog } from './settler.js';
+import { Settler } from './settler.js';
+import { inLines, logFailure, type WorkerLog } from './worker-log.js';
 
 export type { WorkerLog };
 
@@ -35,6 +36,7 @@ export class JobWorker {
     execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
   });
   private readonly settler: Settler;
+  private readonly log: WorkerLog;
   /** Free slots of each function that has any: kept up to date while a claim waits. */
   private readonly slots = new Map<string, number>();
   private claiming = new AbortController();
@@ -54,7 +56,8 @@ export class JobWorker {
       bindings.map((binding) => [binding.definition.name, new FunctionSlots(binding, claimsAhead)]),
     );
     for (const [fn, { free }] of this.functions) this.slots.set(fn, free);
-    this.settler = new Settler(source, options.log);
+    this.log = inLines(options.log);
+    this.settler = new Settler(source, this.log);
   }
 
   /** Announces the functions and starts to claim. */
@@ -97,7 +100,7 @@ export class JobWorker {
     try {
       return await this.source.claim(this.slots, this.claiming.signal);
     } catch (error) {
-      this.options.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
+      this.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
       await this.nextWakeUp(CLAIM_RETRY_MS);
       return [];
     }
@@ -131,7 +134,10 @@ export class JobWorker {
     const { claim, began } = execution;
     this.running.delete(claim);
     this.deadlines.delete(execution);
-    if (outcome) this.settler.settle(outcome);
+    if (outcome) {
+      this.settler.settle(outcome);
+      logFailure(this.log, outcome, execution.attempt, execution.retry?.attempts ?? 1);
+    }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
     const now = performance.now();
     slots.ended(now - began);
@@ -200,7 +206,7 @@ export class JobWorker {
     else if (this.functions.get(claim.fn)?.drop(claim)) this.count(claim.fn);
     else return;
     if (why === 'lost')
-      this.options.log.warn(`${claim.fn} ${claim.id} went to another worker: its lease had expired here.`);
+      this.log.warn(`${claim.fn} ${claim.id} went to another worker: its lease had expired here.`);
   }
 
   private async renew(): Promise<void> {
@@ -208,7 +214,7 @@ export class JobWorker {
     try {
       for (const claim of await this.source.renew([...this.running.keys()])) this.revoke(claim, 'lost');
     } catch (error) {
-      this.options.log.warn(`Renewing leases failed: ${messageOf(error)}`);
+      this.log.warn(`Renewing leases failed: ${messageOf(error)}`);
     }
   }
 }

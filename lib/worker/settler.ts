@@ -1,12 +1,7 @@
 import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
-
-/** Where a worker says what an operator should know. */
-export interface WorkerLog {
-  warn(message: string): void;
-  error(message: string): void;
-}
+import type { WorkerLog } from './worker-log.js';
 
 /** Hands outcomes to the source: those of one tick in one call. */
 export class Settler {

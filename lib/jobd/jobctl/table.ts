@@ -1,4 +1,4 @@
-import { printable } from '../logging.js';
+import { printable } from '../../job/printable.js';
 
 const SEPARATOR = ' | ';
 

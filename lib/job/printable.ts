@@ -1,0 +1,11 @@
+/** What comes from outside must neither begin a line of its own nor steer a terminal. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escape);
+}
+
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+function escape(char: string): string {
+  return SHORT[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

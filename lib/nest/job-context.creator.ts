@@ -1,0 +1,78 @@
+import type { PipeTransform } from '@nestjs/common';
+import { ExternalContextCreator, type ContextId } from '@nestjs/core';
+import { RunningJob } from '../worker/running-job.js';
+import { CurrentJob, Input } from './input.decorator.js';
+import { leaveErrors } from './job-exceptions.js';
+import { PARAMETERS_METADATA } from './worker.decorator.js';
+
+/** The contexts of one handler: nothing that Nest remembers of methods is shared with another's. */
+export class JobContextCreator extends ExternalContextCreator {
+  private takesAsIs = false;
+
+  /** Without `globals` no part knows the app's global enhancers. Nest has no public way to say so. */
+  constructor(app: ExternalContextCreator, globals: boolean) {
+    const part = globals ? <T>(whole: T) => whole : withoutGlobals;
+    super(
+      part(app['guardsContextCreator']),
+      app['guardsConsumer'],
+      part(app['interceptorsContextCreator']),
+      app['interceptorsConsumer'],
+      app['modulesContainer'],
+      part(app['pipesContextCreator']),
+      app['pipesConsumer'],
+      leaveErrors(part(app['filtersContextCreator'])),
+    );
+  }
+
+  /** A method without parameter decorators takes the input, and the running job behind it. */
+  override getMetadata(...args: Parameters<ExternalContextCreator['getMetadata']>) {
+    const known = super.getMetadata(...args);
+    if (known.argsLength > 0) return known;
+    const [instance, method, , factory, contextType] = args;
+    if (!factory) return known;
+    this.takesAsIs = true;
+    const contextFactory = this['contextUtils'].getContextFactory(
+      contextType,
+      instance as object,
+      (instance as Record<string, () => unknown>)[method],
+    );
+    const getParamsMetadata = (module: string, contextId?: ContextId, inquirerId?: string) =>
+      this.exchangeKeysForValues(
+        Object.keys(UNDECORATED),
+        UNDECORATED,
+        module,
+        factory,
+        contextId,
+        inquirerId,
+        contextFactory,
+      );
+    return { ...known, argsLength: Undecorated.prototype.handle.length, getParamsMetadata };
+  }
+
+  /** A running job is no input: only pipes that its own decorator names see it. */
+  override createPipesFn(...[pipes, parameters]: Parameters<ExternalContextCreator['createPipesFn']>) {
+    if (parameters.length === 0 || (this.takesAsIs && pipes.length === 0)) return null;
+    return async (args: unknown[], ...given: unknown[]) => {
+      const resolve = async ({
+        index,
+        extractValue,
+        pipes: own,
+        ...parameter
+      }: (typeof parameters)[number]) => {
+        const value: unknown = extractValue(...given);
+        const through = [...(value instanceof RunningJob ? [] : pipes), ...(own as PipeTransform[])];
+        args[index] = await this.getParamValue(value, parameter as never, through);
+      };
+      await Promise.all(parameters.map(resolve));
+    };
+  }
+}
+
+class Undecorated {
+  handle(@Input() _input: unknown, @CurrentJob() _job: unknown): void {}
+}
+const UNDECORATED = Reflect.getMetadata(PARAMETERS_METADATA, Undecorated, 'handle') as object;
+
+function withoutGlobals<T extends object>(part: T): T {
+  return Object.create(part, { config: { value: undefined } }) as T;
+}

@@ -1,0 +1,181 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import {
+  Catch,
+  HttpException,
+  Injectable,
+  Logger,
+  UseFilters,
+  type ArgumentsHost,
+  type ExceptionFilter,
+  type Type,
+} from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter, HttpAdapterHost } from '@nestjs/core';
+import {
+  GearMonkeyClient,
+  GearMonkeyModule,
+  RetryLaterError,
+  UnrecoverableError,
+  Worker,
+} from 'nestjs-gearmonkey';
+import { until } from '../support/until.js';
+import { useApps } from '../support/use-apps.js';
+
+const retry = { attempts: 3, backoff: 'fixed', delay: 1 } as const;
+
+/** Nest's way to report an error and leave the answer to its own filter; Sentry's filter is one. */
+@Catch()
+class Reporting extends BaseExceptionFilter {
+  static readonly reported: unknown[] = [];
+  override catch(error: unknown, host: ArgumentsHost): void {
+    Reporting.reported.push([host.getType(), (error as Error).message]);
+    super.catch(error, host);
+  }
+}
+
+/** Nest's filter for everything, which answers requests through the adapter. */
+@Catch()
+class Answering implements ExceptionFilter {
+  constructor(private readonly adapter: HttpAdapterHost) {}
+  catch(error: unknown, host: ArgumentsHost): void {
+    const { httpAdapter } = this.adapter;
+    httpAdapter.reply(host.switchToHttp().getResponse(), String(error), 500);
+  }
+}
+
+/** Reports in its own time and returns nothing. */
+@Catch()
+class Silent implements ExceptionFilter {
+  async catch(): Promise<void> {
+    await Promise.resolve();
+  }
+}
+
+@Injectable()
+class Handlers {
+  @Worker('throws', { retry })
+  throws() {
+    throw new RangeError('boom');
+  }
+  @Worker('hopeless', { retry })
+  hopeless() {
+    throw new UnrecoverableError('never');
+  }
+  @Worker('later')
+  later(_: unknown, { attempts }: { attempts: number }) {
+    if (attempts === 1) throw new RetryLaterError(1);
+    return attempts;
+  }
+  @Worker('http')
+  http() {
+    throw new HttpException('teapot', 418);
+  }
+}
+
+describe.each([
+  ['extends the base filter', Reporting],
+  ['answers through the HTTP adapter', Answering],
+  ['reports and returns nothing', Silent],
+] as [string, Type][])('A global filter that %s', (_, filter) => {
+  const apps = useApps();
+  const start = async () => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:', globalEnhancers: true })];
+    const providers = [Handlers, { provide: APP_FILTER, useClass: filter }];
+    return (await apps.start({ imports, providers })).get(GearMonkeyClient);
+  };
+
+  it('leaves the error as it was thrown', async () => {
+    const client = await start();
+    await expect(client.call('throws', null)).rejects.toMatchObject({
+      error: { name: 'RangeError', message: 'boom' },
+    });
+    await expect(client.get('throws', 1)).resolves.toMatchObject({ attempts: 3 });
+    await expect(client.call('http', null)).rejects.toMatchObject({
+      error: { name: 'HttpException', message: 'teapot' },
+    });
+  });
+
+  it('leaves UnrecoverableError and RetryLaterError what they mean', async () => {
+    const client = await start();
+    await expect(client.call('hopeless', null)).rejects.toThrow('never');
+    await expect(client.get('hopeless', 1)).resolves.toMatchObject({ attempts: 1 });
+    await expect(client.call('later', null)).resolves.toBe(2);
+  });
+});
+
+describe('A filter', () => {
+  const apps = useApps();
+  const start = async (...providers: Type[]) => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' })];
+    return (await apps.start({ imports, providers })).get(GearMonkeyClient);
+  };
+
+  it('is told of each attempt, with the context of a job', async () => {
+    Reporting.reported.length = 0;
+    @Injectable()
+    class Filtered {
+      @Worker('filtered', { retry })
+      @UseFilters(Reporting)
+      run() {
+        throw new Error('again');
+      }
+    }
+    const client = await start(Filtered);
+    await expect(client.call('filtered', null)).rejects.toThrow('again');
+    expect(Reporting.reported).toEqual(Array(3).fill(['gearmonkey', 'again']));
+  });
+
+  it('may answer instead of the handler, or throw another error', async () => {
+    @Catch(RangeError)
+    class Mild implements ExceptionFilter {
+      catch(error: RangeError) {
+        return `caught ${error.message}`;
+      }
+    }
+    @Catch(TypeError)
+    class Mapping implements ExceptionFilter {
+      catch(error: TypeError) {
+        throw new UnrecoverableError('mapped', { cause: error });
+      }
+    }
+    @Injectable()
+    class Filtered {
+      @Worker('filtered', { retry })
+      @UseFilters(Mild, Mapping)
+      run(name: string) {
+        throw name === 'range' ? new RangeError(name) : new TypeError(name);
+      }
+    }
+    const client = await start(Filtered);
+    await expect(client.call('filtered', 'range')).resolves.toBe('caught range');
+    await expect(client.call('filtered', 'type')).rejects.toThrow('mapped');
+    await expect(client.get('filtered', 2)).resolves.toMatchObject({ attempts: 1 });
+  });
+});
+
+describe('A handler that throws', () => {
+  const apps = useApps();
+
+  it('has its error printed by the worker alone, and without its stack', async () => {
+    const printed: string[] = [];
+    const error = jest
+      .spyOn(Logger.prototype, 'error')
+      .mockImplementation((text) => void printed.push(String(text)));
+    const warn = jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((text) => void printed.push(String(text)));
+    try {
+      const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' })];
+      const client = (await apps.start({ imports, providers: [Handlers] })).get(GearMonkeyClient);
+      await expect(client.call('throws', null)).rejects.toThrow('boom');
+      await until(() => printed.length >= 3);
+      expect(printed).toEqual([
+        expect.stringMatching(/^throws 1 failed \(attempt 1 of 3, next in \d ms\): RangeError: boom$/),
+        expect.stringMatching(/^throws 1 failed \(attempt 2 of 3, next in \d ms\): RangeError: boom$/),
+        'throws 1 failed (attempt 3 of 3): RangeError: boom',
+      ]);
+    } finally {
+      error.mockRestore();
+      warn.mockRestore();
+    }
+  });
+});
