@@ -7,7 +7,7 @@ import type { MasterAddress } from '../worker/jobd-worker.js';
 import { readConfigFile } from './config-file.js';
 import type { IniFile, IniSection } from './ini.js';
 import { readClientTls } from './jobctl-config.js';
-import { OptionReader } from './option-reader.js';
+import { OptionReader, unknownSections } from './option-reader.js';
 import { readServerConfig, type ServerConfig } from './server-config.js';
 import { readTargetSection } from './targets.js';
 
@@ -25,6 +25,8 @@ const MYSQL_OPTIONS = [
   ...['tls', 'tls_ca', 'table', 'fetch_limit'],
 ].map((name) => `mysql_${name}`);
 
+const SECTIONS = ['targets', 'timeouts'];
+
 /** The longest time that is taken, in seconds: a timer of Node holds no more. */
 const MAX_SECONDS = 2_000_000;
 
@@ -37,8 +39,16 @@ export function readDaemonConfig(path: string): DaemonConfig {
     name: options.string('name') || hostname(),
     master: readMaster(options),
     daemon: readDaemon(options, file),
-    unknown: options.unknown(),
+    unknown: [...options.unknown(), ...unknownTimeouts(file), ...unknownSections(file, SECTIONS)],
   };
+}
+
+/** Those of targets that are not served from the start. */
+function unknownTimeouts({ sections }: IniFile): string[] {
+  const served = sections.get('targets');
+  return [...(sections.get('timeouts')?.keys() ?? [])]
+    .filter((target) => !served?.has(target))
+    .map((target) => `${target} in [timeouts]`);
 }
 
 function readDaemon(options: OptionReader, file: IniFile): DaemonOptions {
@@ -68,7 +78,7 @@ function milliseconds(options: OptionReader, name: string, least: number): numbe
 function readMaster(options: OptionReader): MasterAddress | undefined {
   const [host, port] = [options.string('master_host'), options.port('master_port')];
   const more = {
-    password: options.string('master_password') ?? options.string('password'),
+    password: options.secret('master_password') ?? options.secret('password'),
     tls: readClientTls(options, 'master_'),
     reconnectTimeout: options.number('master_reconnect_timeout', [0, 86_400]) ?? 10,
     pingInterval: options.number('ping_interval', [1, 86_400]) ?? 30,
@@ -108,7 +118,8 @@ function readTargets(options: OptionReader, { sections }: IniFile): ReadonlyMap<
   const timeout = milliseconds(options, 'job_timeout', 0.001);
   const attempts = options.integer('retry_attempts', [1, 1000]);
   const delay = milliseconds(options, 'retry_delay', 0.001);
-  const retry = attempts === undefined ? undefined : { attempts, ...(delay !== undefined && { delay }) };
+  const said = { ...(attempts !== undefined && { attempts }), ...(delay !== undefined && { delay }) };
+  const retry = Object.keys(said).length > 0 ? said : undefined;
   const concurrencies = readTargetSection(section('targets'));
   return new Map(
     [...concurrencies].map(([target, concurrency]) => [

@@ -1,5 +1,5 @@
 import { readConfigFile } from './config-file.js';
-import { OptionReader } from './option-reader.js';
+import { OptionReader, unknownSections } from './option-reader.js';
 import { readServerConfig, type ServerConfig } from './server-config.js';
 
 export interface MasterConfig extends ServerConfig {
@@ -15,12 +15,13 @@ export interface MasterConfig extends ServerConfig {
 
 /** Of jobd-master. @throws ConfigError */
 export function readMasterConfig(path: string): MasterConfig {
-  const options = new OptionReader(readConfigFile(path).top);
+  const file = readConfigFile(path);
+  const options = new OptionReader(file.top);
   return {
     ...readServerConfig(options),
     pingInterval: options.number('ping_interval', [1, 86_400]) ?? 30,
     pokeThrottleInterval: options.number('poke_throttle_interval', [0, 86_400]) ?? 0.5,
     pollAllWorkers: options.boolean('poll_all_workers'),
-    unknown: options.unknown(),
+    unknown: [...options.unknown(), ...unknownSections(file, [])],
   };
 }

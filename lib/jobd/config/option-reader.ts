@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { LOG_LEVELS, type LogLevel } from '../logging.js';
-import type { IniSection, IniValue } from './ini.js';
+import type { IniFile, IniSection, IniValue } from './ini.js';
 
 /** Reads options by name and type. Errors name the option, never its value, which may be a secret. */
 export class OptionReader {
@@ -21,6 +21,16 @@ export class OptionReader {
   /** @throws ConfigError where it is missing or empty */
   requiredString(name: string): string {
     return this.string(name) || this.missing(name);
+  }
+
+  /** A password: one that is there and empty would be none. @throws ConfigError */
+  secret(name: string): string | undefined {
+    this.accept(name);
+    const value = this.values.get(name);
+    if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+    throw new ConfigError(
+      `'${name}' is there but empty: give it a value, in quotes where it has ; or #, or remove it`,
+    );
   }
 
   integer(
@@ -76,7 +86,7 @@ export class OptionReader {
 
   /** What nobody asked for: misspelt, most likely. */
   unknown(): string[] {
-    return [...this.values.keys()].filter((name) => !this.asked.has(name));
+    return [...this.values.keys()].filter((name) => !this.asked.has(name)).map(withoutValue);
   }
 
   missing(name: string): never {
@@ -92,4 +102,18 @@ export class OptionReader {
     if (value >= least && value <= most) return value;
     throw new ConfigError(`'${name}' must be between ${least} and ${most}`);
   }
+}
+
+/** All options of sections that nobody reads. */
+export function unknownSections({ sections }: IniFile, known: readonly string[]): string[] {
+  return [...sections]
+    .filter(([section]) => !known.includes(section))
+    .flatMap(([section, options]) =>
+      [...options.keys()].map((name) => `${withoutValue(name)} in [${section}]`),
+    );
+}
+
+/** What is written otherwise than `name = value` may hold a secret. */
+function withoutValue(name: string): string {
+  return name.replace(/[\s:=].*$/s, '');
 }

@@ -42,9 +42,10 @@ export function readServerConfig(options: OptionReader): ServerConfig {
 
 function readAuth(options: OptionReader): AuthOptions {
   const auth = {
-    password: options.string('password'),
-    passwordHash: options.string('password_hash'),
+    password: options.secret('password'),
+    passwordHash: options.secret('password_hash'),
     allowLocalhost: options.boolean('always_allow_localhost'),
+    allowNoPassword: options.boolean('allow_no_password'),
   };
   // Refuses a hash that is none now, not at the first request.
   authenticator(auth);

@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import { retryDelay } from '../../job/retry.js';
 import type { JobResult } from '../launcher/job-result.js';
-import type { LaunchedJob, Launcher } from '../launcher/launcher.js';
+import { neverStarted, type LaunchedJob, type Launcher } from '../launcher/launcher.js';
 import type { JobdLog } from '../log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
@@ -37,6 +38,9 @@ export interface RunnerOptions {
   readonly onRun: (run: JobRun) => void;
 }
 
+/** Between the attempts to start a process that something is lacking for. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 1000;
 const SHUTDOWN = 'the daemon shut down';
 
 /** Takes a job through its statuses: running, its process, done. */
@@ -63,6 +67,7 @@ export class JobRunner {
     const result = await this.launch(job, target);
     const seconds = (performance.now() - started) / 1000;
     this.options.onFree(job);
+    if (result.isShort) return { kind: 'returned' };
     if (this.cutShort.delete(job.id) && this.options.orphans === 'requeue') return { kind: 'returned' };
     const end = await this.write(job, target, result).catch((error: unknown) =>
       this.failed(job, error, result),
@@ -107,14 +112,26 @@ export class JobRunner {
 
   private async launch(job: AcceptedJob, target: TargetOptions): Promise<JobResult> {
     const timeout = job.timeout === undefined ? target.timeout : job.timeout * 1000;
-    const launched = this.parts.launcher.launch(job.id, timeout);
-    this.launched.set(job.id, launched);
-    this.options.log.debug(`Job ${job.id} of target '${job.target}' runs.`);
-    const result = await launched.result;
-    this.launched.delete(job.id);
-    const { code, signal } = result;
-    this.options.log.debug(`Job ${job.id}: ${result.result}, code ${code}, signal ${signal}.`);
-    return result;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+      const launched = this.start(job, timeout);
+      this.launched.set(job.id, launched);
+      this.options.log.debug(`Job ${job.id} of target '${job.target}' runs.`);
+      const result = await launched.result;
+      this.launched.delete(job.id);
+      const { code, signal } = result;
+      this.options.log.debug(`Job ${job.id}: ${result.result}, code ${code}, signal ${signal}.`);
+      if (!result.isShort || this.isStopping) return result;
+      this.options.log.warn(`Job ${job.id} waits: ${result.stderr}`);
+      await delay(pause);
+    }
+  }
+
+  private start({ id }: AcceptedJob, timeout: number | undefined): LaunchedJob {
+    try {
+      return this.parts.launcher.launch(id, timeout);
+    } catch (error) {
+      return neverStarted(`The job can't be started: ${messageOf(error)}.`);
+    }
   }
 
   private async write(job: AcceptedJob, target: TargetOptions, result: JobResult): Promise<RunEnd> {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import type { JobResult } from './job-result.js';
 import { OutputBuffer } from './output-buffer.js';
+import { isShortage } from './shortage.js';
 import type { StartedProcess } from './started-process.js';
 
 export interface JobProcessOptions {
@@ -14,6 +15,8 @@ export interface JobProcessOptions {
 
 const SIGNAL_NUMBERS: ReadonlySet<number> = new Set([0, ...Object.values(constants.signals)]);
 const GROUP_CHECK_MS = 20;
+/** Longer times are waited for in pieces. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A process that leads a group of its own, from its start to the end of its output. */
 export class JobProcess {
@@ -63,7 +66,9 @@ export class JobProcess {
     child.once('error', (error) => {
       // Also emitted where a signal can't be sent.
       if (child.pid !== undefined) return;
-      this.end({ code: null, signal: null, stdout: '', stderr: options.describeFailure(error) });
+      const isShort = isShortage(error) ? { isShort: true } : {};
+      const stderr = options.describeFailure(error);
+      this.end({ code: null, signal: null, stdout: '', stderr, ...isShort });
     });
     child.once('exit', (code, signal) => {
       this.hasExited = true;
@@ -81,7 +86,7 @@ export class JobProcess {
     else this.later(GROUP_CHECK_MS, () => this.whenGroupEnded(then));
   }
 
-  private ended(code: number | null, signal: NodeJS.Signals | null): void {
+  private ended(code: number | null, signal: string | null): void {
     const why = this.terminatedBecause;
     const note = why === undefined ? '' : `[jobd: ${why}]\n`;
     const stderr = this.stderr.end();
@@ -91,8 +96,9 @@ export class JobProcess {
 
   private end(ended: Omit<JobResult, 'result'>): void {
     for (const timer of this.timers) clearTimeout(timer);
-    // A grandchild that still writes is let write, to nobody.
+    // A grandchild that still writes is let write, to nobody, and keeps nobody here alive.
     this.child.onOutput(() => undefined);
+    this.child.letGo();
     this.child.removeAllListeners('close');
     const isOk = ended.code === 0 && this.terminatedBecause === undefined;
     this.finish({ result: isOk ? 'ok' : 'fail', ...ended });
@@ -110,10 +116,15 @@ export class JobProcess {
   }
 
   private later(ms: number, action: () => void): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer);
-      action();
-    }, ms);
+    const rest = ms - MAX_TIMER_MS;
+    const timer = setTimeout(
+      () => {
+        this.timers.delete(timer);
+        if (rest > 0) this.later(rest, action);
+        else action();
+      },
+      Math.min(ms, MAX_TIMER_MS),
+    );
     this.timers.add(timer);
   }
 }

@@ -9,4 +9,6 @@ export interface JobResult {
   readonly stdout: string;
   /** The process's; where none could be started, the reason. */
   readonly stderr: string;
+  /** No process could be started, for want of descriptors, processes or memory: it may be tried again. */
+  readonly isShort?: boolean;
 }

@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { commandOf } from './command.js';
 import type { JobResult } from './job-result.js';
 import { JobProcess } from './job-process.js';
+import { isShortage } from './shortage.js';
 import { ORPHAN_MARK } from './orphans.js';
 import { processStarter } from './start-process.js';
 import type { StartedProcess, StartProcess } from './started-process.js';
@@ -60,7 +61,7 @@ export class Launcher {
     try {
       child = this.start(command, args);
     } catch (error) {
-      return neverStarted(this.failure(command, error));
+      return neverStarted(this.failure(command, error), isShortage(error));
     }
     return new JobProcess(child, {
       maxOutputBuffer,
@@ -74,19 +75,33 @@ export class Launcher {
   /** Node blames the command when it is the directory that is missing. */
   private failure(command: string, error: unknown): string {
     const { cwd } = this.options;
-    if (cwd !== undefined && !isDirectory(cwd))
-      return `The job can't be started: its working directory '${cwd}' doesn't exist. Create it, or change launcher.cwd.`;
+    const why = cwd === undefined ? undefined : whyNoDirectory(cwd);
+    if (why !== undefined)
+      return `The job can't be started: its working directory '${cwd}' ${why}, or change launcher.cwd.`;
     return `The job can't be started: ${messageOf(error)}. Check that '${command}' is there and may be executed.`;
   }
 }
 
-function neverStarted(stderr: string): LaunchedJob {
-  const result: JobResult = { result: 'fail', code: null, signal: null, stdout: '', stderr };
+/** A job of which no process was started. */
+export function neverStarted(stderr: string, isShort = false): LaunchedJob {
+  const result: JobResult = {
+    ...{ result: 'fail', code: null, signal: null, stdout: '', stderr },
+    ...(isShort && { isShort }),
+  };
   return { result: Promise.resolve(result), signal: () => false, terminate: () => false };
 }
 
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+/** Undefined where a process can be started in it. Looking may fail as well: for want of rights, for instance. */
+function whyNoDirectory(path: string): string | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return "doesn't exist. Create it";
+    if (!found.isDirectory()) return 'is no directory. Name one';
+    accessSync(path, constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return `can't be used: ${messageOf(error)}. Let the daemon's user enter it`;
+  }
 }
 
 /** @throws InvalidOptionError */

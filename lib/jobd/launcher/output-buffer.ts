@@ -18,7 +18,7 @@ export class OutputBuffer {
   constructor(private readonly limit: number) {}
 
   add(chunk: Buffer): void {
-    if (this.leftOut > 0) this.leftOut += chunk.length;
+    if (this.leftOut > 0) this.leaveOut(chunk);
     else {
       this.decoder ??= new TextDecoder('utf-8', { ignoreBOM: true });
       this.addText(this.decoder.decode(chunk, { stream: true }));
@@ -27,10 +27,24 @@ export class OutputBuffer {
 
   /** Nothing may be added afterwards. */
   end(): string {
-    if (this.leftOut === 0 && this.decoder) this.addText(this.decoder.decode());
+    const rest = this.decoder?.decode() ?? '';
+    if (this.leftOut === 0) this.addText(rest);
+    else this.leftOut += Buffer.byteLength(rest);
     const text = this.parts.join('');
     if (this.leftOut === 0) return text;
     return withMarker(text, this.bytes + this.leftOut, this.limit);
+  }
+
+  /** Counted as it comes, but for a character that was begun before the cut. */
+  private leaveOut(chunk: Buffer): void {
+    let begun = 0;
+    if (this.decoder) while (begun < chunk.length && ((chunk[begun] ?? 0) & 0xc0) === 0x80) begun++;
+    this.leftOut += chunk.length - begun;
+    const isOver = begun < chunk.length;
+    this.leftOut += Buffer.byteLength(
+      this.decoder?.decode(chunk.subarray(0, begun), { stream: !isOver }) ?? '',
+    );
+    if (isOver) this.decoder = undefined;
   }
 
   private addText(text: string): void {

@@ -34,6 +34,11 @@ export class PipeReader {
       .once('close', () => this.end());
   }
 
+  /** It keeps this process alive no longer. */
+  letGo(): void {
+    this.socket?.unref();
+  }
+
   /** Reads what is there, to its end if that can be seen, and otherwise on as it comes. */
   finish(): void {
     for (let reads = 0; reads < MAX_READS && !this.hasEnded && !this.socket; reads++) {

@@ -5,11 +5,9 @@ import type { Libc } from './libc.js';
 import { PipeReader } from './pipe-reader.js';
 import type { OnOutput, StartedProcess } from './started-process.js';
 
-type End = readonly [code: number | null, signal: NodeJS.Signals | null];
+type End = readonly [code: number | null, signal: string | null];
 
-const SIGNAL_NAMES = new Map(
-  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
-);
+const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
 /**
  * A process that takes longer has its output read as it comes. Until then it fits into the pipe, or waits.
@@ -46,6 +44,10 @@ export class PosixProcess extends EventEmitter implements StartedProcess {
     this.tell = listener;
   }
 
+  letGo(): void {
+    for (const output of this.outputs) output.letGo();
+  }
+
   /** @param status as `waitpid` gives it; undefined where nobody can know any more */
   ended(status: number | undefined): void {
     clearTimeout(this.following);
@@ -70,5 +72,5 @@ export class PosixProcess extends EventEmitter implements StartedProcess {
 
 function decoded(status: number): End {
   const signal = status & 0x7f;
-  return signal === 0 ? [(status >> 8) & 0xff, null] : [null, SIGNAL_NAMES.get(signal) ?? null];
+  return signal === 0 ? [(status >> 8) & 0xff, null] : [null, SIGNAL_NAMES.get(signal) ?? `SIG${signal}`];
 }

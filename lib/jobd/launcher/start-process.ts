@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { PosixSpawn } from './posix-spawn.js';
 import type { OnOutput, ProcessSurroundings, StartedProcess, StartProcess } from './started-process.js';
 
@@ -29,5 +30,8 @@ function told(child: ChildProcess): StartedProcess {
   };
   // A broken pipe ends the output; how the process ended is told elsewhere.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => undefined);
-  return Object.assign(child, { onOutput });
+  const letGo = () => {
+    for (const output of [child.stdout, child.stderr]) (output as Socket | null)?.unref();
+  };
+  return Object.assign(child, { onOutput, letGo });
 }

@@ -9,7 +9,7 @@ export interface ProcessSurroundings {
 /** Told what a process writes, as it comes. */
 export type OnOutput = (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 
-type OnEnd = (code: number | null, signal: NodeJS.Signals | null) => void;
+type OnEnd = (code: number | null, signal: string | null) => void;
 
 /**
  * A process that leads a session and group of its own and has no input, with the events of child_process:
@@ -20,6 +20,8 @@ export interface StartedProcess {
   readonly pid?: number | undefined;
   /** Takes the place of the listener before. */
   onOutput(listener: OnOutput): void;
+  /** Output that somebody still holds open keeps this process alive no longer. */
+  letGo(): void;
   once(event: 'error', listener: (error: Error) => void): this;
   once(event: 'exit' | 'close', listener: OnEnd): this;
   removeAllListeners(event: 'close'): this;

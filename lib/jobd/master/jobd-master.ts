@@ -1,5 +1,6 @@
 import type { JobdLog } from '../log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
+import { checkExposure, sayExposure } from '../protocol/exposure.js';
 import type { Peer } from '../protocol/peer.js';
 import { Heartbeat } from '../protocol/heartbeat.js';
 import type { ManualReply } from '../protocol/job-results.js';
@@ -33,7 +34,9 @@ export class JobdMaster {
   private readonly poker: Poker;
   private readonly throttle: PokeThrottle;
 
+  /** @throws ConfigError for a host that others reach, without a password */
   constructor(private readonly options: JobdMasterOptions) {
+    checkExposure(options);
     const { host, port, auth, tls, log, onRequest, pollAllWorkers = false } = options;
     this.poker = new Poker(this.registry, { pollAll: pollAllWorkers, log });
     const poke = (targets: readonly string[]) => this.poker.poke(targets);
@@ -61,8 +64,10 @@ export class JobdMaster {
   }
 
   /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
-  start(): Promise<number> {
-    return this.server.listen();
+  async start(): Promise<number> {
+    const port = await this.server.listen();
+    sayExposure(this.options, this.options.log);
+    return port;
   }
 
   /** As the request `poke` does. */

@@ -9,7 +9,7 @@ import type { MasterAddress } from '../worker/jobd-worker.js';
 
 /** A port of this app that speaks the protocol. */
 export interface ListenOptions {
-  /** @default '127.0.0.1' */
+  /** One that other machines reach needs a password in `auth`, or `allowNoPassword`. @default '127.0.0.1' */
   readonly host?: string;
   /** 0 for any free one. */
   readonly port: number;

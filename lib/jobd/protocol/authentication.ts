@@ -9,6 +9,8 @@ export interface AuthOptions {
   readonly passwordHash?: string;
   /** Requests from this machine need no password. @default false */
   readonly allowLocalhost?: boolean;
+  /** Listens without a password where others than this machine may reach it. @default false */
+  readonly allowNoPassword?: boolean;
 }
 
 /** Whether the first request of a connection may pass. */
@@ -20,12 +22,17 @@ export type Authenticate = (
 const LOCALHOST = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** `undefined` where nothing is asked of anybody. @throws ConfigError for a hash that is none */
+/** `undefined` where nothing is asked of anybody. @throws ConfigError for an empty password, or a hash that is none */
 export function authenticator({
   password,
   passwordHash,
   allowLocalhost,
 }: AuthOptions): Authenticate | undefined {
+  for (const [name, value] of Object.entries({ password, passwordHash })) {
+    // As from a variable that is not set: it must not mean that everyone may.
+    if (value === '' || value === null)
+      throw new ConfigError(`'${name}' is there but empty: give it a value, or leave it out`);
+  }
   const verify = passwordHash ? hashVerifier(passwordHash) : password ? plainVerifier(password) : undefined;
   if (!verify) return undefined;
   return (given, address) =>

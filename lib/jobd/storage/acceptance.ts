@@ -227,10 +227,15 @@ function acceptedJob(
     ...job,
     origin,
     attempts: row.attempts ?? 0,
-    ...(row.max_attempts && { maxAttempts: row.max_attempts }),
-    ...(row.timeout && { timeout: row.timeout }),
+    ...(isPositive(row.max_attempts) && { maxAttempts: row.max_attempts }),
+    ...(isPositive(row.timeout) && { timeout: row.timeout }),
     hasBegun: begins(job),
   };
+}
+
+/** What a row says beyond any sense is as if it said nothing. */
+function isPositive(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined && value > 0;
 }
 
 function whyNot({ id, status, target }: FoundRow): string {

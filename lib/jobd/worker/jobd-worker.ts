@@ -3,6 +3,7 @@ import type { DaemonOperations } from '../daemon/operations.js';
 import type { JobdLog } from '../log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import type { ClientTls } from '../protocol/connect.js';
+import { checkExposure, sayExposure } from '../protocol/exposure.js';
 import { toHandlers, type RequestHandlers } from '../protocol/request-handlers.js';
 import { JobdServer, type ServerTls } from '../protocol/server.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
@@ -60,8 +61,13 @@ export class JobdWorker {
   private readonly link?: MasterLink;
   private draining = false;
 
-  constructor(daemon: DaemonOperations, options: JobdWorkerOptions) {
+  /** @throws ConfigError for a host that others reach, without a password */
+  constructor(
+    daemon: DaemonOperations,
+    private readonly options: JobdWorkerOptions,
+  ) {
     const { host, port, auth, tls, log, onRequest, name, master } = options;
+    checkExposure(options);
     const handlers = this.unlessDraining(workerRequests(daemon));
     const authenticate = authenticator(auth);
     this.server = new JobdServer({ host, port, tls, log, onRequest, handlers, authenticate });
@@ -80,6 +86,7 @@ export class JobdWorker {
   /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
   async start(): Promise<number> {
     const port = await this.server.listen();
+    sayExposure(this.options, this.options.log);
     this.link?.start();
     return port;
   }

@@ -84,12 +84,18 @@ export function useCli() {
       return path;
     },
 
+    /** A program that is killed at the end, if it has not ended. */
+    start(...program: ConstructorParameters<typeof CliProcess>): CliProcess {
+      const started = new CliProcess(...program);
+      running.push(started);
+      return started;
+    },
+
     /** A program that serves a port, by a configuration without host and port. */
     async serve(name: 'jobd' | 'jobd-master', config: string, port?: number) {
       const served = port ?? (await freePort());
       const path = await used.file(`host = 127.0.0.1\nport = ${served}\n${config}`);
-      const program = new CliProcess(name, ['--config', path]);
-      running.push(program);
+      const program = used.start(name, ['--config', path]);
       await until(() => answers(served, program), { timeout: 20_000, message: `${name} doesn't answer` });
       return { port: served, path, program };
     },

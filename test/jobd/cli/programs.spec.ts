@@ -241,3 +241,40 @@ describe('metrics and health', () => {
     expect(metrics).toContain('jobd_run_seconds_bucket{le="+Inf",target="low"} 2\n');
   });
 });
+
+describe.each(['jobd', 'jobd-master'] as const)('%s without a password', (name) => {
+  const cli = useCli();
+  const LOG = 'log_level_console = info\n';
+
+  async function configured(host: string, more: string): Promise<string> {
+    const { config } = await cli.table();
+    const path = await cli.file(`host = ${host}\nport = 0\n${config}${LAUNCHER}${LOG}${more}`);
+    if (name === 'jobd') await runCli('jobd', ['--config', path, '--init']);
+    return path;
+  }
+
+  it.each(['0.0.0.0', '::', '192.0.2.1'])('does not listen on %j', async (host) => {
+    const ended = await runCli(name, ['--config', await configured(host, '')]);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: `config parsing error: 'host' is ${host}, which others reach, and there is no 'password': set one, or 'password_hash', or 'allow_no_password = true' where a firewall keeps them out\n`,
+    });
+  });
+
+  it('does so where it is told to, and says whether it asks for one', async () => {
+    const said = async (host: string, more: string) => {
+      const program = cli.start(name, ['--config', await configured(host, more)]);
+      const { stdout } = program;
+      await until(() => /asks? (.*)\n/.test(program.stdout), { message: `It says nothing of it: ${stdout}` });
+      program.signal('SIGTERM');
+      await program.ended();
+      return program.stdout;
+    };
+    const none = 'asks for no password: whoever reaches this port may do everything';
+    expect(await said('0.0.0.0', 'allow_no_password = true\n')).toMatch(new RegExp(`WARN .* ${none}`));
+    expect(await said('127.0.0.1', '')).toMatch(new RegExp(`INFO .* ${none}`));
+    expect(await said('0.0.0.0', 'password = x\n')).toMatch(/INFO .* asks for a password/);
+    const local = 'password = x\nalways_allow_localhost = true\n';
+    expect(await said('127.0.0.1', local)).toMatch(/INFO .* asks for a password, but not this machine/);
+  });
+});

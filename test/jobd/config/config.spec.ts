@@ -66,6 +66,30 @@ describe('the configuration of jobd', () => {
     await expect(daemon(text)).rejects.toMatchObject({ code: 'CONFIG', message: error });
   });
 
+  it.each(
+    ['password', 'password_hash', 'master_password'].flatMap((name) =>
+      ['#hunter2', ';hunter2', 'null', '', '""', "''", undefined].map((value) =>
+        value === undefined ? [name, name] : [name, `${name} = ${value}`],
+      ),
+    ),
+  )('%s that is there and empty is refused: %j', async (name, line) => {
+    const message = `'${name}' is there but empty: give it a value, in quotes where it has ; or #, or remove it`;
+    for (const read of name === 'master_password' ? [daemon] : [daemon, master])
+      await expect(read(`${MINIMAL}${line}`)).rejects.toMatchObject({ code: 'CONFIG', message });
+  });
+
+  it('says what is unknown in every section, and never what may be a value', async () => {
+    const text = `${MINIMAL}password : hunter2\nhost: secret\n[targets]\nlow = 1\n[timeouts]\nlwo = 2\n[x]\npassword = hunter2`;
+    const { unknown } = await daemon(text);
+    expect(unknown).toEqual(['password', 'host', 'lwo in [timeouts]', 'password in [x]']);
+    expect((await master(`${SERVER}[auth]\npassword = hunter2`)).unknown).toEqual(['password in [auth]']);
+  });
+
+  it('takes a delay of retries without their number, which rows may say', async () => {
+    const { daemon: core } = await daemon(`${MINIMAL}retry_delay = 60\n[targets]\nlow = 1`);
+    expect(core.targets.get('low')?.retry).toEqual({ delay: 60_000 });
+  });
+
   it('names a file that is missing, and never a URL, which may hold a password', async () => {
     expect(() => readDaemonConfig('/nonexistent/jobd.conf')).toThrow('file /nonexistent/jobd.conf not found');
     const wrong = daemon(`${SERVER + LAUNCHER}database = oracle://me:secret@db/app`);
@@ -79,7 +103,7 @@ describe('the configuration of jobd', () => {
       host: '127.0.0.1',
       port: 7080,
       name: hostname(),
-      auth: { allowLocalhost: false },
+      auth: { allowLocalhost: false, allowNoPassword: false },
       log: { fileLevel: 'warn', consoleLevel: 'warn' },
       unknown: [],
     });

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
@@ -85,6 +87,38 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
       ...bad,
       stderr: expect.stringContaining('EACCES'),
     });
+  });
+
+  it('fails a job whose directory can not be looked at, and says why', async () => {
+    const notAFolder = join(folder, 'file');
+    await writeFile(notAFolder, '');
+    await symlink(join(folder, 'loop'), join(folder, 'loop'));
+    for (const [cwd, why] of [
+      [`${notAFolder}/below`, 'ENOTDIR'],
+      [`${folder}/loop/below`, 'ELOOP'],
+      [`${folder}/${'x'.repeat(300)}`, 'ENAMETOOLONG'],
+    ] as const) {
+      const { result, stderr } = await new Launcher({ launcher: '/bin/true', cwd }, 'i', starter).launch(1)
+        .result;
+      expect([result, stderr]).toEqual(['fail', expect.stringContaining(`'${cwd}' can't be used: ${why}`)]);
+    }
+  });
+
+  it.each([2_592_000_000, Number.MAX_SAFE_INTEGER])(
+    'does not take a time limit of %d ms, longer than a timer can wait, for none at all',
+    async (timeout) => {
+      const result = await run('echo end', {}, timeout);
+      expect(result).toMatchObject({ result: 'ok', stdout: 'end\n', stderr: '' });
+    },
+  );
+
+  it('counts what is left out of output to the byte, where a character is split at the cut', async () => {
+    const script = String.raw`printf 'ää\303'; sleep 0.05; printf '\244x\360\237'; sleep 0.05; printf '\230\200'`;
+    const { stdout } = await run(`printf '%0200d' 0; ${script}`, { maxOutputBuffer: 200 });
+    const [zeros = ''] = /^0*/.exec(stdout) ?? [];
+    expect(stdout.slice(zeros.length)).toBe(
+      `\n[jobd: ${211 - zeros.length} more bytes of output left out]\n`,
+    );
   });
 
   it('gives the process its directory, its environment and its number', async () => {
@@ -186,6 +220,36 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
     await expect(job.result).resolves.toMatchObject({ signal: 'SIGKILL' });
     expect(job.signal(0)).toBe(false);
     expect(job.signal(15)).toBe(false);
+  });
+});
+
+describe('a program whose job has left a child behind that holds its output', () => {
+  it('ends before the child does', async () => {
+    const lib = new URL('../../../dist/jobd/launcher/launcher.js', import.meta.url);
+    const text = `import { Launcher } from '${lib}';
+      const launcher = new Launcher({ launcher: '/bin/sh ./left.sh', cwd: process.argv[1], outputGrace: 50 }, 'i');
+      console.log((await launcher.launch(1).result).stdout);`;
+    const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-launcher-'));
+    await writeFile(join(folder, 'left.sh'), 'sleep 60 & echo $!');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '-e',
+      text,
+      folder,
+    ]);
+    expect(isRunning(Number(stdout))).toBe(true);
+    process.kill(Number(stdout), 'SIGKILL');
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('a process that a signal without a name has ended', () => {
+  it('is told with the number', async () => {
+    const launcher = new Launcher({ launcher: '/bin/sleep 60' }, 'i');
+    const job = launcher.launch(1);
+    const { stdout } = await promisify(execFile)('pgrep', ['-n', '-P', `${process.pid}`, 'sleep']);
+    process.kill(Number(stdout), 34);
+    await expect(job.result).resolves.toMatchObject({ result: 'fail', code: null, signal: 'SIG34' });
   });
 });
 

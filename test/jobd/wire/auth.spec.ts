@@ -113,7 +113,14 @@ describe('always_allow_localhost', () => {
 
   it('asks nobody anything where there is no password', () => {
     expect(authenticator({})).toBeUndefined();
-    expect(authenticator({ password: '', allowLocalhost: false })).toBeUndefined();
+    expect(authenticator({ allowLocalhost: false })).toBeUndefined();
+  });
+
+  it.each(['password', 'passwordHash'])('takes an empty %s for a mistake', (name) => {
+    for (const empty of ['', null]) {
+      const make = () => authenticator({ [name]: empty });
+      expect(make).toThrow(`'${name}' is there but empty: give it a value, or leave it out`);
+    }
   });
 
   const worker = useWorker({ options: { auth: { password: PASSWORD, allowLocalhost: true } } });

@@ -1,0 +1,39 @@
+import { isIPv4 } from 'node:net';
+import { ConfigError } from '../errors.js';
+import type { JobdLog } from '../log.js';
+import type { AuthOptions } from './authentication.js';
+
+/** Where requests are taken, and from whom. */
+export interface Exposure {
+  readonly host: string;
+  readonly auth: AuthOptions;
+}
+
+const LOOPBACK_NAMES = new Set(['localhost', 'ip6-localhost', '::1']);
+
+/** @throws ConfigError where others could do everything, and nobody has said that they may */
+export function checkExposure({ host, auth }: Exposure): void {
+  if (asksForPassword(auth) || auth.allowNoPassword || isLoopback(host)) return;
+  throw new ConfigError(
+    `'host' is ${host}, which others reach, and there is no 'password': set one, or 'password_hash', or ` +
+      `'allow_no_password = true' where a firewall keeps them out`,
+  );
+}
+
+/** Says at the start who may send requests. */
+export function sayExposure({ host, auth }: Exposure, log: JobdLog): void {
+  if (asksForPassword(auth))
+    return log.info(`asks for a password${auth.allowLocalhost ? ', but not this machine' : ''}`);
+  const none = 'asks for no password: whoever reaches this port may do everything';
+  if (isLoopback(host)) log.info(none);
+  else log.warn(none);
+}
+
+function asksForPassword({ password, passwordHash }: AuthOptions): boolean {
+  return Boolean(password ?? passwordHash);
+}
+
+function isLoopback(host: string): boolean {
+  const address = host.replace(/^::ffff:/i, '');
+  return LOOPBACK_NAMES.has(host) || (isIPv4(address) && address.startsWith('127.'));
+}

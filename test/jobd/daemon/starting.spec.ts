@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { sqliteFile } from '../../support/job-rows.js';
+import { useJobTables } from '../../support/use-job-tables.js';
+import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
+
+describe('a daemon whose jobs can not be started', () => {
+  const jobs = useJobTables(sqliteFile);
+  stopProgramsAfterEach();
+
+  it('fails them where their directory can not be looked at, and goes on', async () => {
+    const rows = await jobs.table();
+    const [id = 0, manual = 0] = [await rows.add(), await rows.add('', { status: 'manual' })];
+    await writeFile(join(rows.folder, 'file'), '');
+    const cwd = join(rows.folder, 'file', 'below');
+    const daemon = await jobs.daemon({ ...rows.options(), cwd });
+    await rows.reach('done', [id]);
+    expect(await rows.row(id)).toMatchObject({ result: 'fail', stderr: expect.stringContaining('ENOTDIR') });
+    expect((await daemon.runManual([manual])).jobs.get(manual)).toMatchObject({ result: 'fail' });
+  });
+
+  it('starts them when it has descriptors again, and fails none', async () => {
+    const rows = await jobs.table();
+    const { targets, ...options } = rows.options({ low: 40 });
+    const daemon = await Program.start('test/support/jobd-program.mjs', {
+      ...options,
+      targets: [...targets],
+    });
+    const open = (await readdir(`/proc/${daemon.pid}/fd`)).length;
+    const ids = await rows.addMany(40, 'sleep 0.2; echo $id >> "$dir/history"');
+    await promisify(execFile)('prlimit', [`--pid=${daemon.pid}`, `--nofile=${open + 15}:`]);
+    daemon.tell('poll');
+    await rows.reach('done', ids);
+    expect((await rows.all()).filter(({ result }) => result !== 'ok')).toEqual([]);
+    expect((await rows.history()).sort((one, other) => one - other)).toEqual(ids);
+  });
+
+  it('takes limits that a row can not mean for none, and those longer than a timer for what they are', async () => {
+    const rows = await jobs.table();
+    const added: number[] = [];
+    for (const timeout of [-5, 0, 2_592_000, 2_147_483_647])
+      added.push(await rows.add('echo end', { timeout }));
+    await jobs.daemon(rows.options());
+    await rows.reach('done', added);
+    for (const row of await rows.all()) expect(row).toMatchObject({ result: 'ok', stdout: 'end\n' });
+  });
+});
