@@ -43,6 +43,18 @@ const MACHINE_PATHS = [
   ['/tmp/pro', 'be'],
 ].map((halves) => halves.join(''));
 
+/** All others use `TestProcess`, `runProgram` and `runScript`. */
+const MAY_START_PROCESSES = [
+  'test/architecture.spec.ts',
+  'test/chaos/processes.ts',
+  'test/jq/load/main.ts',
+  'test/soak/soak-process.ts',
+  'test/support/postgres-server.ts',
+  'test/support/redis-server.ts',
+  'test/support/server-process.ts',
+  'test/support/test-process.ts',
+];
+
 /** What git knows or would add. */
 function repositoryFiles(): string[] {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -84,6 +96,15 @@ describe('package.json', () => {
       exports: Record<string, unknown>;
     };
     expect(Object.keys(exports).sort()).toEqual(['.', './package.json', ...folders].sort());
+  });
+});
+
+describe('test', () => {
+  it('starts processes where what they wrote is shown when they fail', () => {
+    const starters = paths
+      .filter((path) => path.startsWith('test/') && path.endsWith('.ts'))
+      .filter((path) => readFileSync(join(root, path), 'utf8').includes("from 'node:child_process'"));
+    expect(starters.filter((path) => !MAY_START_PROCESSES.includes(path))).toEqual([]);
   });
 });
 

@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { GearMonkeyClient, GearMonkeyModule, Worker, type RunningJob } from 'nestjs-gearmonkey';
+import { killProcesses, TestProcess } from './support/test-process.js';
 import { useApps } from './support/use-apps.js';
 import { useRedis } from './support/use-redis.js';
 
@@ -89,7 +88,7 @@ describe('TypeScript in the documents', () => {
 describe('other languages in the documents', () => {
   const redis = useRedis();
   const apps = useApps();
-  afterEach(stopChildren);
+  afterEach(killProcesses);
 
   @Injectable()
   class Greeter {
@@ -245,40 +244,23 @@ function toOption(property: ts.Symbol): { name: string; defaultValue: string } {
   return { name: property.name, defaultValue: ts.displayPartsToString(tag?.text) };
 }
 
-const children = new Set<ChildProcess>();
-
-async function stopChildren(): Promise<void> {
-  await Promise.all(
-    [...children].map(async (child) => {
-      const exit = once(child, 'close');
-      child.kill('SIGKILL');
-      await exit;
-    }),
-  );
-}
-
 /** Feeds the program to an interpreter's stdin. */
 function start(
   command: string,
   args: readonly string[],
   program: string,
   environment: Record<string, string> = {},
-) {
+): TestProcess {
   const { REDIS_URL: _, ...inherited } = process.env;
-  const child = spawn(command, args, { cwd: ROOT, env: { ...inherited, ...environment }, stdio: 'pipe' });
-  children.add(child);
-  child.once('close', () => children.delete(child));
-  child.stdin.end(program);
+  const child = new TestProcess(command, args, { env: { ...inherited, ...environment } });
+  child.input(program);
   return child;
 }
 
-/** What the program prints. @throws with its errors when it doesn't end with 0 */
+/** What the program prints. @throws with all that it wrote when it doesn't end with 0 */
 async function run(...program: Parameters<typeof start>): Promise<string> {
   const child = start(...program);
-  let [output, errors] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`${program[0]} ended with ${code}:\n${errors}${output}`);
-  return output;
+  const { code, stdout } = await child.ended();
+  if (code !== 0) throw child.error('failed');
+  return stdout;
 }

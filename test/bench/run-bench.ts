@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Report } from '../../bench/harness/report.mjs';
+import { runProgram, type Ended } from '../support/test-process.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The first run installs what it compares with. */
 export const BENCH_TIMEOUT_MS = 300_000;
 
 /** What `npm run bench` does, without its preparations. Rejects with what it said when it fails. */
-export function bench(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+export function bench(...args: string[]): Promise<Ended> {
   const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', ...args];
-  return promisify(execFile)(process.execPath, program, { cwd: ROOT, timeout: BENCH_TIMEOUT_MS });
+  return runProgram(process.execPath, program, { env: process.env, timeout: BENCH_TIMEOUT_MS });
 }
 
 /** The report of one round with this part of the jobs. */

@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { JqClient } from '../../lib/jq/client/jq-client.js';
 import { messagePack } from '../../lib/jq/message-pack/codec.js';
 import { jq } from '../../lib/jq/worker/jq-source.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { killProcesses, TestProcess } from '../support/test-process.js';
 import { until } from '../support/until.js';
 import { useMaster } from './master/use-master.js';
 
@@ -29,32 +28,18 @@ function blockWith(language: string, content: string): string {
 describe('docs/jq.md', () => {
   const master = useMaster();
   stopWorkersAfterEach();
-  const children = new Set<ChildProcess>();
-  afterEach(async () => {
-    for (const child of children) {
-      const exit = once(child, 'close');
-      child.kill('SIGKILL');
-      await exit;
-    }
-  });
+  afterEach(killProcesses);
 
   /** Here, the master is at another address than in the document. */
-  function start(command: string, args: readonly string[], program: string) {
-    const child = spawn(command, args, { stdio: 'pipe' });
-    children.add(child);
-    child.once('close', () => children.delete(child));
-    child.stdin.end(program.replaceAll(MASTER, master.url.slice('http://'.length)));
+  function start(command: string, args: readonly string[], program: string): TestProcess {
+    const child = new TestProcess(command, args);
+    child.input(program.replaceAll(MASTER, master.url.slice('http://'.length)));
     return child;
   }
 
-  async function printed(command: string, args: readonly string[], program: string): Promise<string> {
-    const child = start(command, args, program);
-    let text = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    }
-    await once(child, 'close');
-    return text;
+  async function printed(...program: Parameters<typeof start>): Promise<string> {
+    const { stdout, stderr } = await start(...program).ended();
+    return stdout + stderr;
   }
 
   it('has a pusher in Python, short as it is, whose job our worker runs', async () => {

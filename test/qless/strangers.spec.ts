@@ -2,14 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyModule, Input, Worker } from 'nestjs-gearmonkey';
 import { qless, QlessClient, QlessModule } from 'nestjs-gearmonkey/qless';
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { COMMANDS, unifiedScript } from '../../lib/qless/assemble.js';
 import * as scripts from '../../lib/qless/scripts.js';
+import { killProcesses, runProgram, TestProcess } from '../support/test-process.js';
 import { until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
@@ -64,27 +62,18 @@ describe('the built script', () => {
   });
 
   it('lets a client that knows only the command-first form do everything', async () => {
-    const { stdout } = await promisify(execFile)(PYTHON, [program('every_command'), server.url, SCRIPT]);
+    const { stdout } = await runProgram(PYTHON, [program('every_command'), server.url, SCRIPT]);
     expect(JSON.parse(stdout)).toEqual(expect.arrayContaining([...COMMANDS]));
   });
 });
 
 describe('workers in Python, in a Nest app and on the scripts, on the same queues,', () => {
-  const workers: ChildProcess[] = [];
-  afterEach(async () => {
-    await Promise.all(
-      workers.splice(0).map(async (worker) => {
-        worker.kill();
-        if (worker.exitCode === null) await once(worker, 'exit');
-      }),
-    );
-  });
+  afterEach(killProcesses);
 
   const startPython = async (name: string) => {
     const args = [program('worker'), server.url, SCRIPT, name, ...QUEUES];
-    const worker = spawn(PYTHON, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    workers.push(worker);
-    await once(worker.stdout, 'data');
+    const worker = new TestProcess(PYTHON, args);
+    await worker.shows(() => worker.stdout, 'that it is ready');
   };
 
   const startNest = () =>
@@ -131,7 +120,7 @@ describe('workers in Python, in a Nest app and on the scripts, on the same queue
     for (const jid of ours ?? []) {
       await client.queue(mail).put('Job', { jid, flaky: isFlaky(jid) }, { jid });
     }
-    await promisify(execFile)(PYTHON, [program('producer'), server.url, SCRIPT, bulk, ...(theirs ?? [])]);
+    await runProgram(PYTHON, [program('producer'), server.url, SCRIPT, bulk, ...(theirs ?? [])]);
     for (const jid of TRACKED) await (await client.jobs.get(jid))?.track();
     await Promise.all(QUEUES.map((queue) => client.queue(queue).unpause()));
   };

@@ -1,63 +1,35 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { until } from '../support/until.js';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const living = new Set<SampleProcess>();
+import { killProcesses, TestProcess } from '../support/test-process.js';
 
 /** For `afterEach`: ends every sample that still runs. */
-export async function stopSamples(): Promise<void> {
-  await Promise.all([...living].map((sample) => sample.stop()));
-}
-
-/** A busy machine takes its time to start an app. */
-const PATIENCE_MS = 25_000;
+export const stopSamples = killProcesses;
 
 /** A sample as `npm run sample -- NAME …` starts it, on the built package; without REDIS_URL unless given. */
-export class SampleProcess {
-  /** The exit code; null when a signal ended it. */
-  private readonly exit: Promise<number | null>;
-  readonly #child: ChildProcess;
-  #output = '';
-  #errors = '';
-
+export class SampleProcess extends TestProcess {
   constructor(args: readonly string[], environment: Record<string, string> = {}) {
     const { REDIS_URL: _, ...inherited } = process.env;
-    const child = spawn(process.execPath, ['sample/run.mjs', ...args], {
-      cwd: ROOT,
-      env: { ...inherited, NO_COLOR: '1', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#child = child;
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#output += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text));
-    living.add(this);
-    this.exit = once(child, 'close').then(([code]) => {
-      living.delete(this);
-      return code as number | null;
-    });
+    const env = { ...inherited, NO_COLOR: '1', ...environment };
+    super(process.execPath, ['sample/run.mjs', ...args], { env });
+    this.input('');
   }
 
   get output(): string {
-    return this.#output;
+    return this.stdout;
   }
 
   /** When it has ended. */
   async result(): Promise<{ code: number | null; output: string; errors: string }> {
-    return { code: await this.exit, output: this.#output, errors: this.#errors };
+    const { code, stdout: output, stderr: errors } = await this.ended();
+    return { code, output, errors };
   }
 
   /** What the first match captured. @throws when the sample says nothing like it */
   async says(pattern: RegExp): Promise<string> {
-    const options = { message: `It does not say ${pattern}`, timeout: PATIENCE_MS };
-    const match = await until(() => pattern.exec(this.#output), options);
+    const match = await this.shows(() => pattern.exec(this.stdout), `${pattern}`);
     return match[1] ?? match[0];
   }
 
   /** Asks it to end and waits until it has. */
-  stop(): Promise<number | null> {
-    this.#child.kill('SIGTERM');
-    return this.exit;
+  stop(): Promise<void> {
+    return this.kill('SIGTERM');
   }
 }

@@ -1,4 +1,4 @@
-/** The soak's load, on the server of its argument: the same mixture of jobs, over and over. */
+/** The soak's load, on the server of its argument: the same mixture of jobs, as often as it is told. */
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -6,12 +6,12 @@ import { Redis } from 'ioredis';
 import { GearMonkeyClient, GearMonkeyModule, type JobHandle } from '../../lib/index.js';
 import { until } from '../support/until.js';
 import { obey } from './soak-process.js';
-import { soak, type Kind } from './soak.job.js';
+import { ROUND_TICKS, soak, TICK_JOBS, type Kind } from './soak.job.js';
 
 const TICK_MS = 50;
 /** Finished jobs live for 25 hours: here they go, so that growth of anything else shows. */
 const KEEP_SECONDS = 3;
-const DRAIN_MS = 20_000;
+const DRAIN_MS = 120_000;
 
 const url = process.argv[2] as string;
 
@@ -66,21 +66,41 @@ async function tick(): Promise<void> {
   await client.run(soak, input('flaky'), { priority: 'high' });
   await client.run(soak, input('hangs'), { retry: { attempts: 1 }, priority: 'low' });
   await client.run(soak, input('plain'), { scheduled: Date.now() / 1000 + 1 });
-  counts.enqueued += 12;
+  counts.enqueued += TICK_JOBS;
 }
 
-// A tick that takes longer than its time is waited for: a machine that is too slow gets less load, not a growing queue.
-const timer = setInterval(() => {
-  if (underWay.size < 200) track(tick());
-}, TICK_MS);
-
-obey(async () => {
-  clearInterval(timer);
+/** Until nobody waits for anything, and all jobs have finished. */
+async function drained(): Promise<void> {
   await until(() => underWay.size === 0 && counts.finished >= counts.enqueued, {
     timeout: DRAIN_MS,
     message: 'Jobs are left',
-  }).catch(problem);
+    seen: () => ({ underWay: underWay.size, ...counts }),
+  });
+}
+
+let timer: NodeJS.Timeout | undefined;
+
+/** A tick that takes longer than its time is waited for: a slow machine gets less load, not a growing queue. */
+function load(): object {
+  timer = setInterval(() => {
+    if (underWay.size < 200) track(tick());
+  }, TICK_MS);
+  return counts;
+}
+
+/** As much work as every round, from its first job to its last. */
+async function round(): Promise<object> {
+  await Promise.all(Array.from({ length: ROUND_TICKS }, tick));
+  await drained();
+  return counts;
+}
+
+async function close(): Promise<object> {
+  clearInterval(timer);
+  await drained().catch(problem);
   await app.close();
   redis.disconnect();
   return counts;
-});
+}
+
+obey(close, { load, round });

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { countHeap, type HeapCount } from './heap-count.js';
 
 /** What a process says of itself. */
 export interface ProcessFigures {
@@ -10,60 +11,77 @@ export interface ProcessFigures {
   readonly resources: number;
 }
 
-const EXIT_TIMEOUT_MS = 20_000;
+/** What it does when it is told to, by the order's name; what that gives is its answer. */
+export type Orders = Readonly<Record<string, () => object | Promise<object>>>;
 
-/** In a child: answers samples, and ends by itself when it is told to close. Whatever is open then keeps it alive. */
-export function obey(close: () => Promise<object>): void {
-  process.on('message', (order) => {
-    if (order === 'sample') process.send?.(figures());
-    if (order === 'close') {
-      void close().then((report) => {
-        process.send?.(report);
-        process.disconnect();
-      });
+const EXIT_TIMEOUT_MS = 20_000;
+const SHOWN_CHARACTERS = 8_000;
+
+/** In a child: answers orders, and ends by itself when it is told to close. Whatever is open then keeps it alive. */
+export function obey(close: () => Promise<object>, own: Orders = {}): void {
+  const orders: Orders = { sample, count, ...own, close };
+  process.on('message', async (order: string) => {
+    try {
+      process.send?.({ answer: await orders[order]?.() });
+    } catch (error) {
+      process.send?.({ error: String(error) });
     }
+    if (order === 'close') process.disconnect();
   });
-  process.send?.('ready');
+  process.send?.({ answer: 'ready' });
 }
 
-function figures(): ProcessFigures {
+function sample(): ProcessFigures {
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   return { rss, heap: heapUsed, resources: process.getActiveResourcesInfo().length };
 }
 
-/** In the parent: one of the programs beside this file. */
+function count(): HeapCount {
+  const resources = process.getActiveResourcesInfo();
+  const kinds = [...new Set(resources)].map((kind) => [
+    kind,
+    resources.filter((each) => each === kind).length,
+  ]);
+  return { ...countHeap(), ...(Object.fromEntries(kinds) as HeapCount) };
+}
+
+/** In the parent: one of the programs beside this file. Its errors show what it wrote. */
 export class SoakProcess {
+  private output = '';
+
   private constructor(
     readonly name: string,
     private readonly child: ChildProcess,
-  ) {}
+  ) {
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+  }
 
   static async start(name: string, program: string, ...args: string[]): Promise<SoakProcess> {
     const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, {
-      execArgv: ['--expose-gc', '--import', '@swc-node/register/esm-register'],
+      execArgv: ['--expose-gc', '--no-warnings', '--import', '@swc-node/register/esm-register'],
       env: { ...process.env, NODE_OPTIONS: '' },
+      silent: true,
     });
     const started = new SoakProcess(name, child);
-    await started.answer<string>();
+    await started.answer();
     return started;
   }
 
-  async sample(): Promise<ProcessFigures> {
-    this.child.send('sample');
-    return this.answer<ProcessFigures>();
+  /** What it answers to the order. @throws when it fails, or ends instead */
+  async does<T extends object>(order: string): Promise<T> {
+    this.child.send(order);
+    return (await this.answer()) as T;
   }
 
   /** Its last words. @throws when it doesn't end by itself, or not well */
-  async close<Report>(): Promise<Report> {
-    this.child.send('close');
-    const report = await this.answer<Report>();
+  async close<Report extends object>(): Promise<Report> {
+    const report = await this.does<Report>('close');
     const timer = setTimeout(() => this.child.kill('SIGKILL'), EXIT_TIMEOUT_MS);
-    const [code] = this.hasEnded
-      ? [this.child.exitCode]
-      : ((await once(this.child, 'exit')) as [number | null]);
+    if (!this.hasEnded) await once(this.child, 'exit');
     clearTimeout(timer);
-    if (code !== 0) throw new Error(`${this.name} did not end by itself (${code ?? 'killed'})`);
+    if (this.child.exitCode !== 0) throw this.error('did not end by itself');
     return report;
   }
 
@@ -75,14 +93,21 @@ export class SoakProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  private answer<T>(): Promise<T> {
+  private answer(): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const ended = () => reject(new Error(`${this.name} has ended`));
+      const ended = () => reject(this.error('has ended'));
       this.child.once('exit', ended);
-      this.child.once('message', (message) => {
+      this.child.once('message', ({ answer, error }: { answer?: unknown; error?: string }) => {
         this.child.off('exit', ended);
-        resolve(message as T);
+        if (error === undefined) resolve(answer);
+        else reject(this.error(`failed: ${error}`));
       });
     });
+  }
+
+  private error(what: string): Error {
+    const { exitCode, signalCode } = this.child;
+    const code = signalCode ?? exitCode ?? 'running';
+    return new Error(`${this.name} ${what} (${code}); it wrote: ${this.output.slice(-SHOWN_CHARACTERS)}`);
   }
 }

@@ -9,7 +9,8 @@ import { parseArgs } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RedisServer } from '../support/redis-server.js';
 import { judge, table, type Bound, type Series } from './series.js';
-import { SoakProcess } from './soak-process.js';
+import { SoakProcess, type ProcessFigures } from './soak-process.js';
+import { remains } from './remains.js';
 
 const SAMPLES = 60;
 const LEAST_INTERVAL_MS = 1000;
@@ -46,7 +47,7 @@ function add(kind: string, who: string, unit: string, value: number): void {
 
 async function sample(redis: Redis, processes: readonly SoakProcess[]): Promise<void> {
   for (const child of processes) {
-    const { rss, heap, resources } = await child.sample();
+    const { rss, heap, resources } = await child.does<ProcessFigures>('sample');
     add('rss', child.name, 'MB', rss / MEGABYTE);
     add('heap', child.name, 'MB', heap / MEGABYTE);
     add('resources', child.name, '', resources);
@@ -62,22 +63,6 @@ function field(info: string, name: string): number {
   return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
 }
 
-/** What must not be left of a function when all jobs have ended and all workers have gone. */
-async function remains(redis: Redis): Promise<string[]> {
-  const sizes = {
-    'lease:soak': await redis.zcard('lease:soak'),
-    'workers:soak': await redis.zcard('workers:soak'),
-    'count:soak': Number(await redis.get('count:soak')),
-    'queue:soak:scheduled': await redis.zcard('queue:soak:scheduled'),
-    'queue:soak:high': await redis.llen('queue:soak:high'),
-    'queue:soak:normal': await redis.llen('queue:soak:normal'),
-    'queue:soak:low': await redis.llen('queue:soak:low'),
-  };
-  return Object.entries(sizes)
-    .filter(([, size]) => size !== 0)
-    .map(([key, size]) => `${key} still has ${size}`);
-}
-
 const server = await RedisServer.start();
 const redis = new Redis(server.url);
 const processes: SoakProcess[] = [];
@@ -87,6 +72,7 @@ try {
   }
   const driver = await SoakProcess.start('client', './driver.ts', server.url);
   processes.push(driver);
+  await driver.does('load');
 
   const end = performance.now() + minutes * 60_000;
   const interval = Math.max(LEAST_INTERVAL_MS, (minutes * 60_000) / SAMPLES);

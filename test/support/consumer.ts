@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { runProgram } from './test-process.js';
 
-const execute = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** npm and jest hand their own settings down; a consumer has none of them. */
@@ -14,12 +12,7 @@ const cleanEnv = () =>
 
 /** What the command printed. Rejects with everything it said. */
 export async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
-  try {
-    return (await execute(command, args, { cwd, env: cleanEnv(), timeout: 120_000 })).stdout;
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    throw new Error(`${command} ${args.join(' ')}\n${stdout}${stderr}`, { cause: error });
-  }
+  return (await runProgram(command, args, { cwd, env: cleanEnv(), timeout: 120_000 })).stdout;
 }
 
 export async function temporaryFolder(): Promise<string> {

@@ -3,7 +3,8 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import mysql, { type Connection } from 'mysql2/promise';
 import { freePort } from './free-port.js';
-import { runProgram, ServerProcess } from './server-process.js';
+import { SERVER_ENV, ServerProcess } from './server-process.js';
+import { runProgram } from './test-process.js';
 
 const PASSWORD = 'p@ss/w%rd';
 
@@ -28,10 +29,8 @@ export class MariaDbServer {
     await mkdir(temporary);
     const folders = [`--datadir=${join(directory, 'data')}`, `--tmpdir=${temporary}`];
     const own = ['--no-defaults', `--user=${userInfo().username}`, ...folders];
-    await runProgram({
-      command: 'mariadb-install-db',
-      args: [...own, '--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve'],
-    });
+    const plain = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve'];
+    await runProgram('mariadb-install-db', [...own, ...plain], { env: SERVER_ENV });
     const listening = [`--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'];
     const files = [`--socket=${join(directory, 'socket')}`, `--pid-file=${join(directory, 'pid')}`];
     // What is committed survives a SIGKILL of the process all the same.

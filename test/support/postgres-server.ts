@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { default as pg } from 'pg';
 import { freePort } from './free-port.js';
-import { runProgram, ServerProcess } from './server-process.js';
+import { SERVER_ENV, ServerProcess } from './server-process.js';
+import { runProgram } from './test-process.js';
 
 const DEBIAN = '/usr/lib/postgresql';
 const PASSWORD = 'p@ss/w%rd';
@@ -29,7 +30,7 @@ export class PostgresServer {
     const data = join(directory, 'data');
     const account = ['-U', 'jobd', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
     const args = ['-D', data, ...account, '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'];
-    await runProgram({ command: binary('initdb'), args, ...user });
+    await runProgram(binary('initdb'), args, { env: SERVER_ENV, ...user });
     const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`];
     if (tls) settings.push('ssl=on', ...(await secrets(tls, directory, user)));
     const process = new ServerProcess({

@@ -6,7 +6,9 @@ import { until } from './until.js';
 
 const LOG_CHARACTERS = 4_000;
 /** Debian keeps servers in folders that are on nobody's PATH but root's. */
-const SEARCH_PATH = [process.env['PATH'], '/usr/sbin', '/usr/local/sbin'].join(delimiter);
+const PATH = [process.env['PATH'], '/usr/sbin', '/usr/local/sbin'].join(delimiter);
+/** The environment of servers, and of what prepares them. */
+export const SERVER_ENV: NodeJS.ProcessEnv = { ...process.env, PATH };
 
 export interface ServerCommand {
   readonly command: string;
@@ -37,8 +39,8 @@ export class ServerProcess {
   /** Resolves when `answers` gives true. */
   async launch(answers: () => Promise<boolean>): Promise<void> {
     const { command, args, uid, gid } = this.start;
-    const env = { ...process.env, PATH: SEARCH_PATH };
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env, uid, gid });
+    const stdio = ['ignore', 'pipe', 'pipe'] as const;
+    const child = spawn(command, args, { stdio: [...stdio], env: SERVER_ENV, uid, gid });
     this.#log = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
@@ -73,17 +75,6 @@ export class ServerProcess {
     const child = this.#child;
     return child && child.exitCode === null && child.signalCode === null ? child : undefined;
   }
-}
-
-/** Runs a program to its end. @throws with what it wrote when it fails */
-export async function runProgram({ command, args, uid, gid }: ServerCommand): Promise<void> {
-  const env = { ...process.env, PATH: SEARCH_PATH };
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env, uid, gid });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`${command} failed (${code}):\n${output.slice(-LOG_CHARACTERS)}`);
 }
 
 /** Every thread of it, as Linux tells; elsewhere it is taken for granted. */

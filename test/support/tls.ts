@@ -1,12 +1,10 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from './test-process.js';
 
-const run = promisify(execFile);
-const openssl = (...args: readonly string[]) => run('openssl', args);
+const openssl = (...args: readonly string[]) => runProgram('openssl', args);
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 const LOCAL = 'IP:127.0.0.1,DNS:localhost';
 

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 
 const POLL_MS = 5;
 
@@ -8,20 +9,30 @@ export interface UntilOptions {
   timeout?: number;
   /** Milliseconds between two looks: more for those that cost something. @default 5 */
   interval?: number;
-  /** What was waited for; the error begins with it. */
+  /** What was waited for; the error begins with it. @default the condition's source */
   message?: string;
+  /** What the error tells of how it looks when time is up, besides what the condition gave last. */
+  seen?: () => unknown;
 }
 
 /** Looks every few milliseconds until the condition holds, and returns what it gave. Its errors pass through. */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { timeout = 20_000, interval = POLL_MS, message = 'The condition did not come true' }: UntilOptions = {},
+  { timeout = 20_000, interval = POLL_MS, message, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
   const deadline = performance.now() + timeout;
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | 0 | '' | null | undefined>;
-    if (performance.now() > deadline) throw new Error(`${message} (waited ${timeout} ms)`);
+    if (performance.now() > deadline) {
+      const what = message ?? `The condition did not come true: ${condition.toString()}`;
+      const state = [value, await seen?.()].filter((each) => each !== undefined && each !== false);
+      throw new Error([`${what} (waited ${timeout} ms)`, ...state.map(toText)].join('\n'));
+    }
     await sleep(interval);
   }
+}
+
+function toText(state: unknown): string {
+  return `It was last: ${typeof state === 'string' ? state : inspect(state, { depth: 4 })}`;
 }

@@ -1,62 +1,27 @@
 import { afterAll } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../support/free-port.js';
-import { until } from '../../support/until.js';
+import { TestProcess, type Ended } from '../../support/test-process.js';
 import { RawClient } from '../wire/raw-client.js';
 
 const dist = fileURLToPath(new URL('../../../dist/cli/', import.meta.url));
 
-export interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+type ProgramName = 'jobd' | 'jobd-master' | 'jobctl';
 
 /** One of our programs as it was built, in a process of its own. */
-export class CliProcess {
-  stdout = '';
-  stderr = '';
-  private readonly child: ChildProcess;
-
-  constructor(
-    name: 'jobd' | 'jobd-master' | 'jobctl',
-    args: readonly string[],
-    environment: NodeJS.ProcessEnv = {},
-  ) {
+export class CliProcess extends TestProcess {
+  constructor(name: ProgramName, args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
     const env = { ...process.env, NODE_OPTIONS: '', HOME: '/nonexistent', ...environment };
-    this.child = spawn(process.execPath, [join(dist, `${name}.js`), ...args], { env });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-  }
-
-  get hasEnded(): boolean {
-    return this.child.exitCode !== null || this.child.signalCode !== null;
-  }
-
-  signal(name: NodeJS.Signals): void {
-    this.child.kill(name);
-  }
-
-  /** Writes to stdin, and ends it. */
-  input(text: string): void {
-    this.child.stdin?.end(text);
-  }
-
-  async ended(): Promise<Ended> {
-    if (!this.hasEnded) await once(this.child, 'close');
-    const { stdout, stderr } = this;
-    return { code: this.child.exitCode, stdout, stderr };
+    super(process.execPath, [join(dist, `${name}.js`), ...args], { env });
   }
 }
 
 /** Runs a program to its end. */
 export async function runCli(
-  name: 'jobd' | 'jobd-master' | 'jobctl',
+  name: ProgramName,
   args: readonly string[],
   { input = '', environment }: { input?: string; environment?: NodeJS.ProcessEnv } = {},
 ): Promise<Ended> {
@@ -71,8 +36,7 @@ export function useCli() {
   let files = 0;
   const running: CliProcess[] = [];
   afterAll(async () => {
-    for (const program of running) program.signal('SIGKILL');
-    await Promise.all(running.map((program) => program.ended()));
+    await Promise.all(running.map((program) => program.kill()));
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
@@ -96,7 +60,7 @@ export function useCli() {
       const served = port ?? (await freePort());
       const path = await used.file(`host = 127.0.0.1\nport = ${served}\n${config}`);
       const program = used.start(name, ['--config', path]);
-      await until(() => answers(served, program), { timeout: 20_000, message: `${name} doesn't answer` });
+      await program.shows(() => answers(served), 'that it serves its port');
       return { port: served, path, program };
     },
 
@@ -110,8 +74,7 @@ export function useCli() {
   return used;
 }
 
-async function answers(port: number, program: CliProcess): Promise<boolean> {
-  if (program.hasEnded) throw new Error(`The program ended: ${program.stderr}`);
+async function answers(port: number): Promise<boolean> {
   const client = await RawClient.connect(port).catch(() => undefined);
   client?.close();
   return client !== undefined;

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { SILENT } from '../../../lib/jobd/logging.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
+import { runProgram } from '../../support/test-process.js';
 import { until } from '../../support/until.js';
 import { newRow } from '../wire/use-worker.js';
 import { runCli, useCli, CliProcess } from './cli-process.js';
@@ -296,13 +296,10 @@ describe('jobctl', () => {
         'poke',
         'x',
       ];
-      const terminal = spawn('/usr/bin/python3', ['-c', TERMINAL, process.execPath, ...args], {
+      const { stdout } = await runProgram('/usr/bin/python3', ['-c', TERMINAL, process.execPath, ...args], {
         env: { ...process.env, NODE_OPTIONS: '', TERM: 'xterm' },
       });
-      let shown = '';
-      terminal.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
-      const [code] = (await once(terminal, 'close')) as [number];
-      expect([code, shown]).toEqual([0, 'Enter password: \r\nok\r\n']);
+      expect(stdout).toBe('Enter password: \r\nok\r\n');
     });
 
     it('prints a hash that a daemon takes in its place', async () => {

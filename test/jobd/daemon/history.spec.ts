@@ -143,8 +143,7 @@ describe('a history of SIGKILLs', () => {
 });
 
 async function killed(program: CliProcess | undefined): Promise<void> {
-  program?.signal('SIGKILL');
-  await program?.ended();
+  await program?.kill();
 }
 
 /** Asks for each until its row is done. @returns the results that clients were told */

@@ -159,7 +159,7 @@ describe('what the original loses, the daemon does not', () => {
     await rows.reach('waiting', ids.slice(2));
     expect(await rows.statuses()).toEqual(['running', 'running', 'waiting', 'waiting', 'waiting']);
     await rows.put('go');
-    await expect(daemon.ended()).resolves.toBe(0);
+    await expect(daemon.ended()).resolves.toMatchObject({ code: 0 });
     expect((await rows.all()).slice(0, 2).map(({ result }) => result)).toEqual(['ok', 'ok']);
     expect(await rows.owners()).toEqual([]);
   });
@@ -173,7 +173,7 @@ describe('what the original loses, the daemon does not', () => {
     const daemon = await inProcess({ ...rows.options({ low: 2 }), drainTimeout: 100, killGrace: 300 });
     await rows.reach('running', [yielding, stubborn]);
     daemon.signal('SIGTERM');
-    await expect(daemon.ended()).resolves.toBe(0);
+    await expect(daemon.ended()).resolves.toMatchObject({ code: 0 });
     const because = expect.stringMatching(/\[jobd: the daemon shut down\]\n$/);
     expect(await rows.row(yielding)).toMatchObject({ status: 'done', stdout: 'bye\n', stderr: because });
     const { stdout, ...row } = await rows.row(stubborn);

@@ -1,0 +1,50 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { killProcesses, runProgram, runScript, TestProcess } from './test-process.js';
+import { until } from './until.js';
+
+const node = (code: string, timeout?: number) => runProgram(process.execPath, ['-e', code], { timeout });
+const LASTS = 'setInterval(() => {}, 1000);';
+
+describe('a program that a test runs', () => {
+  afterEach(killProcesses);
+
+  it('shows its exit code and all that it wrote when it fails', async () => {
+    const failing = node('console.log("so far"); console.error("no more"); process.exitCode = 3;');
+    await expect(failing).rejects.toThrow(/ failed\nIt ended with 3\.\nstdout: so far\n\nstderr: no more\n$/);
+  });
+
+  it('is named when it is a script', async () => {
+    await expect(runScript('test/support/missing.ts')).rejects.toThrow(
+      /missing\.ts failed\nIt ended with 1\./,
+    );
+  });
+
+  it('shows the same when it lasts too long, and is ended', async () => {
+    await expect(node(`console.log("on"); ${LASTS}`, 1)).rejects.toThrow(
+      /did not end within 1 ms\nIt is running/,
+    );
+  });
+
+  it('says why it could not be started', async () => {
+    await expect(runProgram('/no/such/program', [])).rejects.toThrow(/could not be started/);
+  });
+
+  it('shows it to whoever waits for something it no longer says', async () => {
+    const mute = new TestProcess(process.execPath, ['-e', 'console.log("other"); process.exit(2);']);
+    const said = mute.shows(() => mute.stdout.includes('ready'), '"ready"');
+    await expect(said).rejects.toThrow(/ended without "ready"\nIt ended with 2\.\nstdout: other/);
+  });
+
+  it('shows it to whoever has waited long enough', async () => {
+    const mute = new TestProcess(process.execPath, ['-e', LASTS]);
+    const said = mute.shows(() => false, '"ready"', { timeout: 1 });
+    await expect(said).rejects.toThrow(/did not show "ready" \(waited 1 ms\)\n.*It is running/s);
+  });
+});
+
+describe('until', () => {
+  it('says what it waited for and what it saw last', async () => {
+    const few = until(() => [1, 2].length === 3, { timeout: 1, seen: () => [1, 2] });
+    await expect(few).rejects.toThrow(/length === 3.*waited 1 ms\)\nIt was last: \[ 1, 2 \]$/s);
+  });
+});
