@@ -141,7 +141,7 @@ describe('other languages in the documents', () => {
 });
 
 /** Of those that docs/protocol.md lists, what a job has that went through once. */
-const FINISHED_FIELDS = ['attempts', 'created', 'finished', 'options', 'settled', 'started', 'token'];
+const FINISHED_FIELDS = ['attempts', 'created', 'finished', 'mark', 'options', 'settled', 'started', 'token'];
 
 function markdownIn(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true })

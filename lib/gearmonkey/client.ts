@@ -1,14 +1,15 @@
 import type { Observable } from 'rxjs';
 import type { Payload } from '../job/codec.js';
-import { JobFailedError, JobNotFoundError, NotCancellableError, NoWorkersError } from '../job/errors.js';
+import { JobNotFoundError, NoWorkersError } from '../job/errors.js';
 import type { Job, JobEvent, JobProgress } from '../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
-import { JobFeed } from './job-feed.js';
+import { JobAccess, outputOf } from './job-access.js';
+import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
 import type { JobStore } from './job-store.js';
-import { runUntilFinal, untilFinal, type Wait } from './job-waiter.js';
 import { KnownFunctions, type ClientOptions } from './known-functions.js';
-import { observeEvents, observeJob, observeProgress } from './observables.js';
+import { observeAllProgress, observeEvents } from './observables.js';
+import type { JobKey } from './protocol.js';
 import {
   placementOf,
   waitOf,
@@ -16,22 +17,30 @@ import {
   type RunManyOptions,
   type RunOptions,
 } from './run-options.js';
-import { toFinished, toJob } from './stored-job.js';
 
 export type { ClientOptions };
 
 /** Submits jobs and watches them. Injected as `GearMonkeyClient`; a named one by `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient {
-  private readonly feeds = new Map<string, JobFeed>();
-  private readonly functions: KnownFunctions;
+  // Private at run time too: a client may be logged, and its store knows passwords.
+  readonly #store: JobStore;
+  readonly #options: ClientOptions;
+  readonly #functions: KnownFunctions;
+  readonly #feeds: JobFeeds;
+  readonly #jobs: JobAccess;
 
-  /** @throws InvalidOptionError */
+  /** @internal @throws InvalidOptionError */
   constructor(
-    private readonly store: JobStore,
-    private readonly options: ClientOptions = {},
+    store: JobStore,
+    options: ClientOptions = {},
     restricted = false,
+    feeds: JobFeeds = new JobFeeds(store),
   ) {
-    this.functions = new KnownFunctions(options, restricted);
+    this.#store = store;
+    this.#options = options;
+    this.#functions = new KnownFunctions(options, restricted);
+    this.#feeds = feeds;
+    this.#jobs = new JobAccess(store, this.#functions, feeds);
   }
 
   /**
@@ -47,9 +56,11 @@ export class GearMonkeyClient {
     options: RunOptions = {},
   ): Promise<JobHandle<F>> {
     const seconds = waitOf(options.timeout);
-    if (!options.blocking) return this.handle(ref, await this.enqueueOne(ref, input, options));
-    const { id } = await this.runAndWait(ref, input, options, seconds);
-    return this.handle(ref, id);
+    if (!options.blocking) return this.#handle(ref, await this.#enqueue(ref, input, options));
+    let key: JobKey | undefined;
+    const enqueue = async () => (key = await this.#enqueue(ref, input, options, this.#store.inbox));
+    const { id } = await this.#jobs.runUntilFinal(ref, enqueue, seconds);
+    return this.#handle(ref, key ?? { id });
   }
 
   /**
@@ -62,7 +73,8 @@ export class GearMonkeyClient {
     input: InputOf<F>,
     options: CallOptions = {},
   ): Promise<OutputOf<F>> {
-    return outputOf(await this.runAndWait(ref, input, options, waitOf(options.timeout)));
+    const enqueue = () => this.#enqueue(ref, input, options, this.#store.inbox);
+    return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options.timeout)));
   }
 
   /** Enqueues many jobs of one function in as few round trips as possible; all or, on bad input, none. */
@@ -74,13 +86,13 @@ export class GearMonkeyClient {
     const placement = placementOf(options);
     const payloads: Payload[] = [];
     for (const input of inputs) {
-      const payload = this.functions.encode(ref, input);
+      const payload = this.#functions.encode(ref, input);
       payloads.push(payload instanceof Promise ? await payload : payload);
     }
-    if (options.rollCall) await this.requireWorkers(ref);
-    const ids =
-      payloads.length === 0 ? [] : await this.store.enqueue(this.functions.nameOf(ref), payloads, placement);
-    return ids.map((id) => this.handle(ref, id));
+    if (options.rollCall) await this.#requireWorkers(ref);
+    if (payloads.length === 0) return [];
+    const keys = await this.#store.enqueue(this.#functions.nameOf(ref), payloads, placement);
+    return keys.map((key) => this.#handle(ref, key));
   }
 
   /** The job as it is now, or null when there is none. @throws MalformedJobError, UnreadablePayloadError */
@@ -88,10 +100,10 @@ export class GearMonkeyClient {
     ref: F,
     id: string | number,
   ): Promise<Job<InputOf<F>, OutputOf<F>> | null> {
-    const fn = this.functions.nameOf(ref);
-    const [stored] = await this.store.read(fn, [String(id)]);
-    if (!stored) return null;
-    return toJob(fn, String(id), stored, this.functions.codecOf(ref)) as Job<InputOf<F>, OutputOf<F>>;
+    return this.getOrThrow(ref, id).catch((error: unknown) => {
+      if (error instanceof JobNotFoundError) return null;
+      throw error;
+    });
   }
 
   /** @throws JobNotFoundError when there is none */
@@ -99,9 +111,7 @@ export class GearMonkeyClient {
     ref: F,
     id: string | number,
   ): Promise<Job<InputOf<F>, OutputOf<F>>> {
-    const job = await this.get(ref, id);
-    if (!job) throw new JobNotFoundError(this.functions.nameOf(ref), String(id));
-    return job;
+    return this.#jobs.get(ref, { id: String(id) });
   }
 
   /** The output of a job, once it has finished. @throws JobFailedError, WaitTimeoutError, JobNotFoundError */
@@ -110,64 +120,51 @@ export class GearMonkeyClient {
     id: string | number,
     options: { timeout?: number } = {},
   ): Promise<OutputOf<F>> {
-    const wait = this.wait(ref, waitOf(options.timeout));
-    return outputOf(await untilFinal(String(id), wait));
+    return this.#jobs.result(ref, { id: String(id) }, options);
   }
 
   /**
    * Ends a job wherever it is: waiting, scheduled, retrying, or running on a worker of ours, whose handler is
    * told by `job.signal`. To plain readers it is an error whose output says "cancelled".
    *
-   * @returns false when it had finished before
+   * @returns whether it is cancelled now, also if it was before; false when it had finished otherwise
    * @throws JobNotFoundError · NotCancellableError when a plain worker runs it
    */
   async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
-    const fn = this.functions.nameOf(ref);
-    const came = await this.store.cancel(fn, String(id));
-    if (came === 'missing') throw new JobNotFoundError(fn, String(id));
-    if (came === 'running') throw new NotCancellableError(fn, String(id));
-    return came === 'cancelled';
+    return this.#jobs.cancel(ref, { id: String(id) });
   }
 
   /** How many workers are registered for the function. @throws NoWorkersError when it isn't at least one */
   async rollCall(ref: FunctionRef): Promise<number> {
-    return this.requireWorkers(ref);
+    return this.#requireWorkers(ref);
   }
 
   /** What the function's channel says, as it happens. */
   events(ref: FunctionRef): Observable<JobEvent> {
-    const fn = this.functions.nameOf(ref);
-    return observeEvents(() => this.feed(fn));
+    const fn = this.#functions.nameOf(ref);
+    return observeEvents(() => this.#feeds.forObserver(fn));
   }
 
   /** Progress of all jobs of the function, or of one: then it completes when that has finished. */
   progress(ref: FunctionRef, id?: string | number): Observable<JobProgress> {
-    const fn = this.functions.nameOf(ref);
-    return observeProgress(
-      () => this.feed(fn),
-      id === undefined ? undefined : String(id),
-      () => this.getOrThrow(ref, id ?? ''),
-    );
+    if (id !== undefined) return this.#jobs.progress(ref, { id: String(id) });
+    const fn = this.#functions.nameOf(ref);
+    return observeAllProgress(() => this.#feeds.forObserver(fn));
   }
 
-  /** The job now and after every change; completes when it has finished. Errors with JobNotFoundError. */
+  /** The job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */
   watch<F extends FunctionRef>(ref: F, id: string | number): Observable<Job<InputOf<F>, OutputOf<F>>> {
-    const fn = this.functions.nameOf(ref);
-    return observeJob(
-      () => this.feed(fn),
-      String(id),
-      () => this.getOrThrow(ref, id),
-    );
+    return this.#jobs.watch(ref, { id: String(id) });
   }
 
   /** Makes a definition known, so that its codec and schemas also hold where only its name is given. */
   register(definition: AnyJobDefinition): void {
-    this.functions.register(definition);
+    this.#functions.register(definition);
   }
 
   /** A client on the same connections that knows these definitions and refuses any other function. */
   only(definitions: readonly AnyJobDefinition[]): GearMonkeyClient {
-    const client = new GearMonkeyClient(this.store, this.options, true);
+    const client = new GearMonkeyClient(this.#store, this.#options, true, this.#feeds);
     for (const definition of definitions) {
       this.register(definition);
       client.register(definition);
@@ -175,62 +172,34 @@ export class GearMonkeyClient {
     return client;
   }
 
+  /** Completes all observables, those that are subscribed to later too. Calls and results go on being waited for. */
+  endObservers(): void {
+    this.#feeds.endObservers();
+  }
+
+  /** Completes all observables; who waits for a job gets a ConnectionError. */
   close(): Promise<void> {
-    return this.store.close();
+    this.#feeds.close();
+    return this.#store.close();
   }
 
-  private handle<F extends FunctionRef>(ref: F, id: string): JobHandle<F> {
-    return new JobHandle(this, ref, this.functions.nameOf(ref), id);
+  #handle<F extends FunctionRef>(ref: F, key: JobKey): JobHandle<F> {
+    return new JobHandle(this.#jobs, ref, this.#functions.nameOf(ref), key);
   }
 
-  private feed(fn: string): JobFeed {
-    let feed = this.feeds.get(fn);
-    if (!feed) {
-      feed = new JobFeed(this.store, fn, () => this.feeds.delete(fn));
-      this.feeds.set(fn, feed);
-    }
-    return feed;
-  }
-
-  private async enqueueOne(
-    ref: FunctionRef,
-    input: unknown,
-    options: RunOptions,
-    reply?: string,
-  ): Promise<string> {
+  async #enqueue(ref: FunctionRef, input: unknown, options: RunOptions, reply?: string): Promise<JobKey> {
     const placement = placementOf(options, reply);
-    const encoded = this.functions.encode(ref, input);
+    const encoded = this.#functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
-    if (options.rollCall) await this.requireWorkers(ref);
-    const [id] = await this.store.enqueue(this.functions.nameOf(ref), [payload], placement);
-    return id as string;
+    if (options.rollCall) await this.#requireWorkers(ref);
+    const [key] = await this.#store.enqueue(this.#functions.nameOf(ref), [payload], placement);
+    return key as JobKey;
   }
 
-  private async requireWorkers(ref: FunctionRef): Promise<number> {
-    const fn = this.functions.nameOf(ref);
-    const stored = await this.store.count(fn);
+  async #requireWorkers(ref: FunctionRef): Promise<number> {
+    const fn = this.#functions.nameOf(ref);
+    const stored = await this.#store.count(fn);
     if (stored === undefined || !/^\d+$/.test(stored) || Number(stored) < 1) throw new NoWorkersError(fn);
     return Number(stored);
   }
-
-  private runAndWait(ref: FunctionRef, input: unknown, options: RunOptions, seconds: number): Promise<Job> {
-    const enqueue = () => this.enqueueOne(ref, input, options, this.store.inbox);
-    return runUntilFinal(enqueue, this.wait(ref, seconds));
-  }
-
-  private wait(ref: FunctionRef, seconds: number): Wait {
-    const fn = this.functions.nameOf(ref);
-    return {
-      fn,
-      feed: this.feed(fn),
-      seconds,
-      read: (id) => this.getOrThrow(ref, id),
-      replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
-    };
-  }
-}
-
-function outputOf<T>(job: Job): T {
-  if (job.error) throw new JobFailedError(job.fn, job.id, job.error);
-  return job.output as T;
 }

@@ -1,25 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import type { Payload } from '../job/codec.js';
 import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
-import { EnqueueTimeoutError, NotDurableError, RefusedError } from '../job/server-errors.js';
-import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
-import { isReply, isTransientReply } from '../redis/redis-errors.js';
+import { ConnectionError, EnqueueTimeoutError, NotDurableError, RefusedError } from '../job/server-errors.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import { isReply } from '../redis/redis-errors.js';
+import { isOutage, pauseAfter } from '../redis/retry.js';
+import { inParts, MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
 import type { Placement } from './job-store.js';
-import { keysOf, type FunctionKeys, type KeysOf } from './protocol.js';
+import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
-/** Jobs that one script call creates at most. */
-const MAX_BATCH = 250;
 /** Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on. */
 const MAX_JOINED = 50;
-/** Beyond this many characters or bytes a call takes no more: the server reads one while it runs another. */
-const MAX_BATCH_SIZE = 256 * 1024;
 /** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
 const LANES = 4;
-const RETRY_MS = 50;
+/** So much longer than an enqueue may take the server remembers it: one that is sent again creates nothing twice. */
+const MEMORY_SECONDS = 60;
 /** The part of the timeout in which others may join a call that waits: its deadline is the first one's. */
 const JOIN_PART = 0.1;
 /** How long one WAIT may hold up the connection. */
@@ -37,6 +35,8 @@ export interface EnqueuerOptions {
 interface Call {
   readonly fn: string;
   readonly placement: Placement;
+  /** Of all its jobs. */
+  readonly mark: number;
   readonly inputs: Payload[];
   size: number;
   /** When it is given up, by `performance.now()`. */
@@ -46,7 +46,7 @@ interface Call {
 }
 
 interface Batch extends Call {
-  readonly ids: Promise<string[]>;
+  readonly ids: Promise<readonly string[]>;
 }
 
 /** A sender's calls are numbered, so that one that is sent again after a lost reply creates nothing twice. */
@@ -70,12 +70,12 @@ export class Enqueuer {
     this.keysOf = options.keysOf ?? keysOf;
   }
 
-  async add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
-    const parts = [...partsOf(inputs)].map((part) => this.addPart(fn, part, placement));
-    return (await Promise.all(parts)).flat();
+  /** @throws as JobStore.enqueue */
+  add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    return inParts(fn, inputs, LANES, (part) => this.addPart(fn, part, placement));
   }
 
-  private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
+  private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
     const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
@@ -83,11 +83,12 @@ export class Enqueuer {
       this.batches.set(key, batch);
     }
     const from = batch.inputs.length;
+    const { mark } = batch;
     const mine = (ids: readonly string[]) => ids.slice(from, from + inputs.length);
     batch.inputs.push(...inputs);
     batch.size += sizeOf(inputs);
     try {
-      return mine(await batch.ids);
+      return mine(await batch.ids).map((id) => ({ id, mark }));
     } catch (error) {
       throw error instanceof NotDurableError ? new NotDurableError(fn, mine(error.ids), error.reason) : error;
     }
@@ -102,6 +103,7 @@ export class Enqueuer {
     const call: Call = {
       fn,
       placement,
+      mark: newMark(),
       inputs: [],
       size: 0,
       until: performance.now() + this.options.timeout,
@@ -149,16 +151,34 @@ export class Enqueuer {
       if (left <= 0) throw new EnqueueTimeoutError(fn, this.options.timeout, lastError);
       try {
         const redis = await this.clientFor(lane, left);
-        call.created = await create(redis, lane, call, this.keysOf(fn));
+        call.created = await this.create(redis, lane, call);
         return await this.durable(redis, call, call.created);
       } catch (error) {
         if (error instanceof NotDurableError || this.connection.isClosed) throw error;
-        if (isReply(error) && !isTransientReply(error)) throw new RefusedError(`A job of "${fn}"`, error);
+        if (!isOutage(error) && !(error instanceof ConnectionError))
+          throw isReply(error) ? new RefusedError(`A job of "${fn}"`, error) : error;
         lastError = error;
         await this.connection.locate();
-        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+        await pauseAfter(error);
       }
     }
+  }
+
+  private async create(redis: Redis | Cluster, lane: Lane, call: Call): Promise<string[]> {
+    const { inputs, mark, placement } = call;
+    const { ids, jobs, channel, wake, ...queues }: FunctionKeys = this.keysOf(call.fn);
+    const last = await scripts.enqueue.run(
+      redis,
+      [ids, jobs, queues[placement.queue], channel, wake, lane.key],
+      Date.now(),
+      lane.calls,
+      MEMORY_SECONDS + Math.ceil(this.options.timeout / 1000),
+      mark,
+      placement.score ?? '',
+      placement.options ?? '',
+      [...inputs],
+    );
+    return inputs.map((_, index) => String(last - inputs.length + 1 + index));
   }
 
   /** WAIT is about what its own connection wrote, so nothing may be redirected then. */
@@ -182,38 +202,6 @@ export class Enqueuer {
       throw new NotDurableError(fn, ids, messageOf(error));
     }
   }
-}
-
-async function create(
-  redis: Redis | Cluster,
-  lane: Lane,
-  { inputs, placement: { queue, score, options } }: Call,
-  { ids, jobs, channel, wake, ...queues }: FunctionKeys,
-): Promise<string[]> {
-  const last = await scripts.enqueue.run(
-    redis,
-    [ids, jobs, queues[queue], channel, wake, lane.key],
-    Date.now(),
-    lane.calls,
-    score ?? '',
-    options ?? '',
-    [...inputs],
-  );
-  return inputs.map((_, index) => String(last - inputs.length + 1 + index));
-}
-
-/** What goes with one call each. */
-function* partsOf(inputs: readonly Payload[]): Generator<Payload[]> {
-  let part: Payload[] = [];
-  let size = 0;
-  for (const input of inputs) {
-    part.push(input);
-    size += input.length;
-    if (part.length < MAX_BATCH && size <= MAX_BATCH_SIZE) continue;
-    yield part;
-    [part, size] = [[], 0];
-  }
-  if (part.length > 0) yield part;
 }
 
 function isFull({ inputs, size }: Call, more: readonly Payload[]): boolean {

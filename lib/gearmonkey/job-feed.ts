@@ -1,27 +1,27 @@
+import { ConnectionError } from '../job/server-errors.js';
 import type { JobEvent, JobProgress } from '../job/job.js';
+import { FinishedJobs, type Expectation } from './finished-jobs.js';
 import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
 import { Turnstile } from './turnstile.js';
 
-/** Who follows one job. */
+/** Who follows one job: an observer completes, and who waits fails, when the client leaves. */
 export interface JobFollower {
   started?(): void;
   finished(): void;
-  /** It has finished, with this output as it is stored. */
-  replied?(output: string): void;
-  progress?(progress: JobProgress): void;
+  /** The job with this mark has finished, with this output as it is stored. */
+  replied?(output: string, mark: number | undefined): void;
+  progress?(progress: JobProgress, mark: number | undefined): void;
   /** Messages may have been missed. */
   resync(): void;
-}
-
-/** Jobs that have finished meanwhile, by their ids, and the outputs that were replied. */
-export interface Expectation {
-  readonly finished: ReadonlyMap<string, string | undefined>;
-  dispose(): void;
+  complete?(): void;
+  fail?(error: Error): void;
 }
 
 /** Who follows a whole function. */
-export type FeedObserver = Partial<Pick<JobListener, 'event' | 'progress'>>;
+export interface FeedObserver extends Partial<Pick<JobListener, 'event' | 'progress'>> {
+  complete(): void;
+}
 
 /** How long a feed that nobody uses stays open. */
 const LINGER_MS = 500;
@@ -35,13 +35,14 @@ const MAX_READS = 1000;
 export class JobFeed {
   private readonly observers = new Set<FeedObserver>();
   private readonly followers = new Map<string, Set<JobFollower>>();
-  private readonly expectations = new Set<Map<string, string | undefined>>();
+  private readonly finished = new FinishedJobs();
   /** Where observers that read their job queue up. */
   readonly reads = new Turnstile(MAX_READS);
   private readonly poller: ProgressPoller;
   private subscription: Promise<() => void> | undefined;
   private users = 0;
   private listening = false;
+  private closed = false;
   private linger?: NodeJS.Timeout;
 
   constructor(
@@ -49,7 +50,7 @@ export class JobFeed {
     private readonly fn: string,
     private readonly onUnused: () => void,
   ) {
-    this.poller = new ProgressPoller(store, fn, (progress) => this.deliverProgress(progress));
+    this.poller = new ProgressPoller(store, fn, (progress, mark) => this.deliverProgress(progress, mark));
   }
 
   /** Resolves once messages arrive. Every `open` wants one `release`. */
@@ -70,6 +71,21 @@ export class JobFeed {
   release(): void {
     this.users -= 1;
     if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
+  }
+
+  /** Completes whoever observes; who waits for a job goes on waiting. */
+  endObservers(): void {
+    for (const observer of [...this.observers]) observer.complete();
+    for (const follower of this.allFollowers()) follower.complete?.();
+  }
+
+  /** Nothing will be heard any more. */
+  close(): void {
+    this.closed = true;
+    this.endObservers();
+    for (const follower of this.allFollowers()) follower.fail?.(closedError());
+    clearTimeout(this.linger);
+    this.end();
   }
 
   private end(): void {
@@ -95,34 +111,32 @@ export class JobFeed {
     const followers = this.followers.get(id) ?? new Set();
     this.followers.set(id, followers.add(follower));
     if (follower.progress) this.poller.watch(id);
+    if (this.closed) follower.fail?.(closedError());
     return () => {
-      followers.delete(follower);
-      if (followers.size > 0) return;
+      if (!followers.delete(follower) || followers.size > 0) return;
       this.followers.delete(id);
       this.poller.unwatch(id);
     };
   }
 
-  /** Remembers which jobs finish, and replies, until it is disposed of: for a job whose id isn't known yet. */
+  /** Remembers which jobs finish, and what is replied, until it is disposed of: for a job whose id isn't known yet. */
   expect(): Expectation {
-    const finished = new Map<string, string | undefined>();
-    this.expectations.add(finished);
-    return { finished, dispose: () => this.expectations.delete(finished) };
+    return this.finished.expect();
   }
 
   private readonly listener: JobListener = {
     event: (event) => this.deliverEvent(event),
-    progress: (progress) => {
+    progress: (progress, mark) => {
       this.poller.published(progress.id);
-      this.deliverProgress(progress);
+      this.deliverProgress(progress, mark);
     },
-    replied: (id, output) => {
-      for (const finished of this.expectations) finished.set(id, output);
-      for (const follower of [...(this.followers.get(id) ?? [])]) follower.replied?.(output);
+    replied: (job, output) => {
+      this.finished.add(job.id, { job, output });
+      for (const follower of this.followersOf(job.id)) follower.replied?.(output, job.mark);
     },
     resync: () => {
-      for (const followers of this.followers.values())
-        for (const follower of [...followers]) follower.resync();
+      this.finished.addGap();
+      for (const follower of this.allFollowers()) follower.resync();
     },
   };
 
@@ -130,17 +144,30 @@ export class JobFeed {
     if (event.type === 'start') this.poller.started(event.id);
     if (event.type === 'finish') {
       this.poller.finished(event.id);
-      for (const finished of this.expectations) finished.set(event.id, finished.get(event.id));
+      this.finished.add(event.id);
     }
     for (const observer of [...this.observers]) observer.event?.(event);
-    for (const follower of [...(this.followers.get(event.id) ?? [])]) {
+    for (const follower of this.followersOf(event.id)) {
       if (event.type === 'finish') follower.finished();
       else follower.started?.();
     }
   }
 
-  private deliverProgress(progress: JobProgress): void {
+  private deliverProgress(progress: JobProgress, mark: number | undefined): void {
     for (const observer of [...this.observers]) observer.progress?.(progress);
-    for (const follower of [...(this.followers.get(progress.id) ?? [])]) follower.progress?.(progress);
+    for (const follower of this.followersOf(progress.id)) follower.progress?.(progress, mark);
   }
+
+  /** As they are now: whoever is told may leave. */
+  private followersOf(id: string): JobFollower[] {
+    return [...(this.followers.get(id) ?? [])];
+  }
+
+  private allFollowers(): JobFollower[] {
+    return [...this.followers.values()].flatMap((followers) => [...followers]);
+  }
+}
+
+function closedError(): ConnectionError {
+  return new ConnectionError('The connection is closed', 'the module was shut down');
 }

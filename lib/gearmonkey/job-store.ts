@@ -1,6 +1,6 @@
 import type { Payload } from '../job/codec.js';
 import type { JobEvent, JobProgress, Progress } from '../job/job.js';
-import type { Queue } from './protocol.js';
+import type { JobKey, Queue } from './protocol.js';
 
 /** Where new jobs go. */
 export interface Placement {
@@ -11,18 +11,24 @@ export interface Placement {
   readonly options?: string;
 }
 
-/** What came of a cancellation. */
-export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'running';
+/** What came of a cancellation; `lost`: another job has the id. */
+export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
 
 /** A job's hash as it is stored: field names to bytes. */
 export type StoredJob = ReadonlyMap<string, Uint8Array>;
 
+/** How far a job is, and its mark where the server has marks. */
+export interface MarkedProgress extends Progress {
+  readonly mark?: number;
+}
+
 /** What a function's channels say. */
 export interface JobListener {
   event(event: JobEvent): void;
-  progress(progress: JobProgress): void;
+  /** `mark` is its job's, where the server has marks. */
+  progress(progress: JobProgress, mark?: number): void;
   /** The output of a job whose options named this store's `inbox`. It has finished. */
-  replied?(id: string, output: string): void;
+  replied?(job: JobKey, output: string): void;
   /** Messages may have been missed: what is watched must be read again. */
   resync(): void;
 }
@@ -33,20 +39,24 @@ export interface JobStore {
   readonly inbox?: string;
 
   /**
-   * Creates jobs; returns their ids in order.
+   * Creates jobs; returns their keys in order.
    *
    * @throws EnqueueTimeoutError when it isn't acknowledged in time · RefusedError · NotDurableError
    */
-  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]>;
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]>;
 
-  /** The stored jobs, `undefined` where there is none. @throws MalformedJobError if a key is not a hash */
-  read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]>;
+  /**
+   * The stored jobs, `undefined` where there is none. Through an outage it asks on for as long as it is `wanted`.
+   *
+   * @throws MalformedJobError if a key is not a hash · ConnectionError
+   */
+  read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]>;
 
   /** The progress the jobs' hashes hold. */
-  readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]>;
+  readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]>;
 
   /** Ends a job that waits or that a worker of ours runs. */
-  cancel(fn: string, id: string): Promise<Cancellation>;
+  cancel(fn: string, job: JobKey): Promise<Cancellation>;
 
   /** `count:{FN}` as it is stored. */
   count(fn: string): Promise<string | undefined>;

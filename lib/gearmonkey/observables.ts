@@ -1,15 +1,20 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { isFinal, type Job, type JobEvent, type JobProgress } from '../job/job.js';
-import type { JobFeed, JobFollower } from './job-feed.js';
+import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
+import type { JobSight } from './job-sight.js';
+
+/** None once the client is about to close: then there is nothing more to observe. */
+type FeedOf = () => JobFeed | undefined;
 
 /** Observes a whole function through its feed, and gives that back with the subscription. */
 function fromFeed<T>(
-  feedOf: () => JobFeed,
-  attach: (feed: JobFeed, subscriber: Subscriber<T>) => () => void,
+  feedOf: FeedOf,
+  observerFor: (subscriber: Subscriber<T>) => Omit<FeedObserver, 'complete'>,
 ): Observable<T> {
   return new Observable<T>((subscriber) => {
     const feed = feedOf();
-    const detach = attach(feed, subscriber);
+    if (!feed) return subscriber.complete();
+    const detach = feed.observe({ ...observerFor(subscriber), complete: () => subscriber.complete() });
     feed.open().catch((error: unknown) => subscriber.error(error));
     return () => {
       detach();
@@ -18,42 +23,34 @@ function fromFeed<T>(
   });
 }
 
-export function observeEvents(feedOf: () => JobFeed): Observable<JobEvent> {
-  return fromFeed(feedOf, (feed, subscriber) => feed.observe({ event: (event) => subscriber.next(event) }));
+export function observeEvents(feedOf: FeedOf): Observable<JobEvent> {
+  return fromFeed(feedOf, (subscriber) => ({ event: (event) => subscriber.next(event) }));
 }
 
-/** With an id it completes when that job has finished, also when it had before. */
-export function observeProgress(
-  feedOf: () => JobFeed,
-  id: string | undefined,
-  read: () => Promise<Job>,
-): Observable<JobProgress> {
-  if (id === undefined) {
-    return fromFeed(feedOf, (feed, subscriber) =>
-      feed.observe({ progress: (progress) => subscriber.next(progress) }),
-    );
-  }
-  return followJob(feedOf, id, (feed, subscriber) => new ProgressFollower(feed, subscriber, read));
+/** Of all jobs of a function. */
+export function observeAllProgress(feedOf: FeedOf): Observable<JobProgress> {
+  return fromFeed(feedOf, (subscriber) => ({ progress: (progress) => subscriber.next(progress) }));
+}
+
+/** It completes when the job has finished, also when it had before. */
+export function observeProgress(feedOf: FeedOf, sightOf: () => JobSight): Observable<JobProgress> {
+  return followJob(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, sightOf()));
 }
 
 /** The job now and after each change. */
-export function observeJob<I, O>(
-  feedOf: () => JobFeed,
-  id: string,
-  read: () => Promise<Job<I, O>>,
-): Observable<Job<I, O>> {
-  return followJob(feedOf, id, (feed, subscriber) => new SnapshotFollower(feed, subscriber, read));
+export function observeJob<J extends Job>(feedOf: FeedOf, sightOf: () => JobSight<J>): Observable<J> {
+  return followJob(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
 }
 
 function followJob<T, J extends Job>(
-  feedOf: () => JobFeed,
-  id: string,
+  feedOf: FeedOf,
   followerFor: (feed: JobFeed, subscriber: Subscriber<T>) => ObservedJob<T, J>,
 ): Observable<T> {
   return new Observable<T>((subscriber) => {
     const feed = feedOf();
+    if (!feed) return subscriber.complete();
     const follower = followerFor(feed, subscriber);
-    const unfollow = feed.follow(id, follower);
+    const unfollow = feed.follow(follower.sight.id, follower);
     feed.open().then(
       () => follower.refresh(),
       (error: unknown) => subscriber.error(error),
@@ -76,7 +73,7 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
   constructor(
     private readonly feed: JobFeed,
     protected readonly subscriber: Subscriber<T>,
-    private readonly read: () => Promise<J>,
+    readonly sight: JobSight<J>,
   ) {}
 
   protected abstract show(job: J): void;
@@ -87,6 +84,10 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
 
   resync(): void {
     this.refresh();
+  }
+
+  complete(): void {
+    this.subscriber.complete();
   }
 
   refresh(): void {
@@ -100,7 +101,7 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
     const { subscriber } = this;
     if (subscriber.closed) return;
     try {
-      const job = await this.read();
+      const job = await this.sight.read(() => !subscriber.closed);
       this.reading = false;
       this.show(job);
       if (isFinal(job.status)) subscriber.complete();
@@ -126,8 +127,8 @@ class SnapshotFollower<J extends Job> extends ObservedJob<J, J> {
 }
 
 class ProgressFollower extends ObservedJob<JobProgress, Job> {
-  progress(progress: JobProgress): void {
-    this.subscriber.next(progress);
+  progress(progress: JobProgress, mark: number | undefined): void {
+    if (this.sight.isOf(mark)) this.subscriber.next(progress);
   }
 
   protected show(): void {

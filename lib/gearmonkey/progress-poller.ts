@@ -1,5 +1,5 @@
 import type { JobProgress } from '../job/job.js';
-import type { JobStore } from './job-store.js';
+import type { JobStore, MarkedProgress } from './job-store.js';
 
 const POLL_MS = 500;
 /** Jobs looked at in one round; more take turns. */
@@ -23,7 +23,7 @@ export class ProgressPoller {
   constructor(
     private readonly store: JobStore,
     private readonly fn: string,
-    private readonly deliver: (progress: JobProgress) => void,
+    private readonly deliver: (progress: JobProgress, mark: number | undefined) => void,
   ) {}
 
   watch(id: string): void {
@@ -86,7 +86,7 @@ export class ProgressPoller {
       const found = await this.store.readProgress(this.fn, ids);
       found.forEach((progress, index) => {
         const id = ids[index];
-        if (progress && id !== undefined) this.changed({ fn: this.fn, id, ...progress });
+        if (progress && id !== undefined) this.changed(id, progress);
       });
     } catch {
       return;
@@ -95,13 +95,12 @@ export class ProgressPoller {
     }
   }
 
-  private changed(progress: JobProgress): void {
-    const { id, dividend, divisor } = progress;
+  private changed(id: string, { dividend, divisor, mark }: MarkedProgress): void {
     const text = `${dividend}/${divisor}`;
     if (this.publishing.has(id) || this.last.get(id) === text) return;
     if (!this.watched.has(id) && !this.running.has(id)) return;
     this.last.set(id, text);
-    this.deliver(progress);
+    this.deliver({ fn: this.fn, id, dividend, divisor }, mark);
   }
 
   /** Takes from the front and puts back at the end, so that all have their turn. */

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+
 /** A finished job's hash lives for 25 hours. */
 export const JOB_TTL_SECONDS = 90_000;
 
@@ -73,17 +75,47 @@ export function parseEvent(message: string): { type: 'create' | 'start' | 'finis
   return match ? { type: match[1] as 'create' | 'start' | 'finish', id: match[2] as string } : undefined;
 }
 
-/** `7:3/10` as on `progress:{FN}`; undefined for anything else. */
+/** `7:TOKEN:3/10` as on `progress:{FN}`; undefined for anything else. */
 export function parseProgress(
   message: string,
-): { id: string; dividend: number; divisor: number } | undefined {
-  const match = /^(.+):([^:/]+)\/([^:/]+)$/s.exec(message);
-  const [id = '', dividend, divisor] = [match?.[1], Number(match?.[2]), Number(match?.[3])];
-  return Number.isFinite(dividend) && Number.isFinite(divisor) ? { id, dividend, divisor } : undefined;
+): { id: string; mark: number; dividend: number; divisor: number } | undefined {
+  const match = /^(.+):(\d+):([^:/]+)\/([^:/]+)$/s.exec(message);
+  if (!match) return undefined;
+  const [id = '', token, dividend, divisor] = [
+    match[1],
+    Number(match[2]),
+    Number(match[3]),
+    Number(match[4]),
+  ];
+  if (!Number.isFinite(dividend) || !Number.isFinite(divisor)) return undefined;
+  return { id, mark: markOf(token), dividend, divisor };
 }
 
-/** `7:OUTPUT` as on `reply:{FN}:{CLIENT}`. */
-export function parseReply(message: string): { id: string; output: string } {
-  const end = message.indexOf(':');
-  return { id: message.slice(0, end), output: message.slice(end + 1) };
+/** `7:TOKEN:OUTPUT` as on `reply:{FN}:{CLIENT}`; undefined for anything else. */
+export function parseReply(message: string): { id: string; mark: number; output: string } | undefined {
+  const match = /^(\d+):(\d+):/.exec(message);
+  if (!match) return undefined;
+  return { id: match[1] as string, mark: markOf(Number(match[2])), output: message.slice(match[0].length) };
+}
+
+/** A job's tokens begin behind its mark: so many are its own. */
+const TOKENS_A_JOB = 1_000_000;
+/** Marks stay below 2^52, tokens with them. */
+const MARKS = 2 ** 32;
+
+/** What tells the jobs of a call from any others that are given their ids, as after a failover. */
+export function newMark(): number {
+  return randomInt(1, MARKS) * TOKENS_A_JOB;
+}
+
+/** The mark of the job that was claimed with this token; 0 for a plain client's. */
+export function markOf(token: number): number {
+  return token - (token % TOKENS_A_JOB);
+}
+
+/** Names a job. With its mark, no other that is given its id is taken for it. */
+export interface JobKey {
+  readonly id: string;
+  /** Unknown where only the id is; 0 of a plain client's job. */
+  readonly mark?: number | undefined;
 }

@@ -140,7 +140,7 @@ export class RedisSource implements JobSource {
     const { jobs, leases, progress } = this.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
     const held = await this.connections.commands.insist((redis) =>
-      scripts.progress.run(redis, keys, claim.id, memberOf(claim), dividend, divisor),
+      scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
     );
     if (!held) this.holdings.drop(claim);
     return held;

@@ -5,12 +5,18 @@ import type { Payload } from '../job/codec.js';
 import { GearMonkeyError, MalformedJobError } from '../job/errors.js';
 import { JobCancelledError } from '../job/abort-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
-import type { Progress } from '../job/job.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
-import type { Cancellation, JobListener, JobStore, Placement, StoredJob } from './job-store.js';
-import { keysOf, parseEvent, parseProgress, parseReply, type KeysOf } from './protocol.js';
+import type {
+  Cancellation,
+  JobListener,
+  JobStore,
+  MarkedProgress,
+  Placement,
+  StoredJob,
+} from './job-store.js';
+import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
 /** The client's side of GearMonkey on a Redis server. */
@@ -31,24 +37,38 @@ export class RedisStore implements JobStore {
     this.enqueuer = new Enqueuer(commands, options);
   }
 
-  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
     return this.enqueuer.add(fn, inputs, placement);
   }
 
-  read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
+  async read(
+    fn: string,
+    ids: readonly string[],
+    wanted = (): boolean => false,
+  ): Promise<(StoredJob | undefined)[]> {
     const { jobs } = this.keysOf(fn);
-    return this.ask(`Reading jobs of "${fn}"`, (redis) =>
+    const readAll = (redis: Redis | Cluster) =>
       Promise.all(
         ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
-      ),
-    );
+      );
+    for (;;) {
+      const until = performance.now() + this.timeout;
+      try {
+        return await this.ask(`Reading jobs of "${fn}"`, readAll);
+      } catch (error) {
+        const isLate = performance.now() >= until && !this.commands.isClosed;
+        if (!isLate || !wanted()) throw error;
+      }
+    }
   }
 
-  readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]> {
+  readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]> {
     const { jobs } = this.keysOf(fn);
     return this.ask(`Reading progress of "${fn}"`, (redis) =>
       Promise.all(
-        ids.map(async (id) => toProgress(await redis.hmget(jobs + id, 'status:dividend', 'status:divisor'))),
+        ids.map(async (id) =>
+          toProgress(await redis.hmget(jobs + id, 'status:dividend', 'status:divisor', 'mark')),
+        ),
       ),
     );
   }
@@ -58,13 +78,13 @@ export class RedisStore implements JobStore {
     return this.ask(`The roll call of "${fn}"`, async (redis) => (await redis.get(count)) ?? undefined);
   }
 
-  async cancel(fn: string, id: string): Promise<Cancellation> {
+  async cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {
     const k = this.keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
     return this.ask(`Cancelling a job of "${fn}"`, (redis) =>
-      scripts.cancel.run(redis, keys, '', id, error.message, info),
+      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
     );
   }
 
@@ -81,13 +101,15 @@ export class RedisStore implements JobStore {
       this.hub.listen(progress, {
         message: (text) => {
           const update = parseProgress(text);
-          if (update) listener.progress({ ...update, fn });
+          if (!update) return;
+          const { mark, ...progress } = update;
+          listener.progress({ ...progress, fn }, mark);
         },
       }),
       this.hub.listen(replies + this.inbox, {
         message: (text) => {
-          const { id, output } = parseReply(text);
-          listener.replied?.(id, output);
+          const reply = parseReply(text);
+          if (reply) listener.replied?.(reply, reply.output);
         },
       }),
     ]);
@@ -119,8 +141,9 @@ function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
   return fields.length === 0 ? undefined : new Map(fields);
 }
 
-function toProgress([dividend, divisor]: (string | null | undefined)[]): Progress | undefined {
-  const progress = { dividend: Number(dividend ?? Number.NaN), divisor: Number(divisor ?? Number.NaN) };
+function toProgress([dividend, divisor, mark]: (string | null | undefined)[]): MarkedProgress | undefined {
+  const [parts, all] = [Number(dividend ?? Number.NaN), Number(divisor ?? Number.NaN)];
+  const progress = { dividend: parts, divisor: all, mark: Number(mark ?? 0) };
   return Number.isNaN(progress.dividend) || Number.isNaN(progress.divisor) ? undefined : progress;
 }
 

@@ -9,7 +9,15 @@ type Now = number | '';
 
 /** The id of the last job; the others precede it without a gap. */
 export const enqueue = defineScript<
-  [now: number, call: number, score: number | '', options: string, inputs: Bytes[]],
+  [
+    now: number,
+    call: number,
+    memorySeconds: number,
+    mark: number,
+    score: number | '',
+    options: string,
+    inputs: Bytes[],
+  ],
   number
 >('enqueue', (reply) => reply as number);
 
@@ -61,10 +69,10 @@ export const turn = defineScript<
 });
 
 /** Whether the update was taken: false when another worker holds the job by now. */
-export const progress = defineScript<
-  [id: string, member: string, dividend: number, divisor: number],
-  boolean
->('progress', (reply) => reply === 1);
+export const progress = defineScript<[member: string, dividend: number, divisor: number], boolean>(
+  'progress',
+  (reply) => reply === 1,
+);
 
 /** The members that are lost. */
 export const renew = defineScript<[now: Now, lease: number, members: string[]], string[]>('renew', (reply) =>
@@ -89,10 +97,10 @@ export const collect = defineScript<[], number[]>('collect', (reply) =>
   (reply as number[]).map((index) => index - 1),
 );
 
-export const cancel = defineScript<[now: Now, id: string, message: string, error: string], Cancellation>(
-  'cancel',
-  (reply) => String(reply) as Cancellation,
-);
+export const cancel = defineScript<
+  [now: Now, id: string, mark: number | '', message: string, error: string],
+  Cancellation
+>('cancel', (reply) => String(reply) as Cancellation);
 
 /** Whether this worker watches now. `hold` 0 steps down. */
 export const watch = defineScript<[worker: string, hold: number], boolean>('watch', (reply) => reply === 1);
@@ -109,17 +117,14 @@ function readClaims(flat: readonly Buffer[]): TakenJob[] {
   const claims = [];
   for (let i = 0; i + VALUES_A_CLAIM <= flat.length; i += VALUES_A_CLAIM) {
     const [id, claim, input] = [flat[i], flat[i + 1], flat[i + 2]] as [Buffer, Buffer, Buffer];
-    const rest = claim.length === 0 ? FIRST_CLAIM : readClaim(claim.toString());
-    claims.push({ id: id.toString(), input, ...rest });
+    claims.push({ id: id.toString(), input, ...readClaim(claim.toString()) });
   }
   return claims;
 }
 
-const FIRST_CLAIM = { token: 1, attempts: 1, stalls: 0, options: '' };
-
-/** "token:attempts:stalls:options" */
-function readClaim(text: string): typeof FIRST_CLAIM {
-  const [token, attempts, stalls, ...options] = text.split(':');
+/** "token:attempts:stalls:options", or the token alone of a first claim without options. */
+function readClaim(text: string): Omit<TakenJob, 'id' | 'input'> {
+  const [token, attempts = 1, stalls = 0, ...options] = text.split(':');
   return {
     token: Number(token),
     attempts: Number(attempts),

@@ -71,6 +71,11 @@ function parseError(value: Uint8Array | undefined): JobErrorInfo | undefined {
   }
 }
 
+/** 0 of a plain client's job. */
+export function markIn(stored: StoredJob): number {
+  return numberOf(stored, 'mark') ?? 0;
+}
+
 export function progressOf(stored: StoredJob): Progress | undefined {
   const dividend = numberOf(stored, 'status:dividend');
   const divisor = numberOf(stored, 'status:divisor');

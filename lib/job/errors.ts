@@ -164,6 +164,21 @@ export class JobNotFoundError extends GearMonkeyError {
   }
 }
 
+/** The job was lost in a failover of the server, and its id was given to another, of which nothing is told. */
+export class JobLostError extends GearMonkeyError {
+  readonly code = 'JOB_LOST';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+  ) {
+    super(
+      `Job ${id} of "${fn}" was lost with its server, and another has its id now. Enqueue it again if it may run twice; ` +
+        "`durability: 'wait'` prevents it.",
+    );
+  }
+}
+
 /** A stored job whose fields no implementation of the protocol would have written. */
 export class MalformedJobError extends GearMonkeyError {
   readonly code = 'MALFORMED_JOB';

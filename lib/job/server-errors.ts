@@ -17,6 +17,25 @@ export class EnqueueTimeoutError extends GearMonkeyError {
   }
 }
 
+/** Of many jobs that were to be enqueued together some were, before `cause` kept the others away. */
+export class PartlyEnqueuedError extends GearMonkeyError {
+  readonly code = 'PARTLY_ENQUEUED';
+
+  constructor(
+    readonly fn: string,
+    /** All that are known to be enqueued, in the order of their inputs. */
+    readonly ids: readonly string[],
+    asked: number,
+    cause: unknown,
+  ) {
+    super(
+      `${ids.length} of ${asked} jobs of "${fn}" were enqueued, then: ${messageOf(cause)} ` +
+        'Cancel those in `ids` before you enqueue all again, or read their inputs and leave these out.',
+      { cause },
+    );
+  }
+}
+
 /** The server couldn't be asked: it is down, unreachable, or refused the command. */
 export class ConnectionError extends GearMonkeyError {
   readonly code = 'CONNECTION';

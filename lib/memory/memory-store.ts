@@ -1,42 +1,61 @@
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
-import type { Progress } from '../job/job.js';
-import type { Cancellation, JobListener, JobStore, Placement, StoredJob } from '../gearmonkey/job-store.js';
+import { ConnectionError } from '../job/server-errors.js';
+import type {
+  Cancellation,
+  JobListener,
+  JobStore,
+  MarkedProgress,
+  Placement,
+  StoredJob,
+} from '../gearmonkey/job-store.js';
+import type { JobKey } from '../gearmonkey/protocol.js';
 import { progressOf } from '../gearmonkey/stored-job.js';
+import type { MemoryFunction } from './memory-function.js';
 import type { MemoryServer } from './memory-server.js';
 
-/** The client's side of the embedded server. */
+/** The client's side of the embedded server, which gives no id twice: its keys need no marks. */
 export class MemoryStore implements JobStore {
+  private closed = false;
+
   constructor(private readonly server: MemoryServer) {}
 
-  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<string[]> {
-    const target = this.server.function(fn);
-    return inputs.map((input) => target.enqueue(input, placement, Date.now()));
+  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    const target = this.function(fn);
+    return inputs.map((input) => ({ id: target.enqueue(input, placement, Date.now()) }));
   }
 
   async read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
-    return ids.map((id) => this.server.function(fn).read(id, Date.now()));
+    return ids.map((id) => this.function(fn).read(id, Date.now()));
   }
 
-  async readProgress(fn: string, ids: readonly string[]): Promise<(Progress | undefined)[]> {
+  async readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]> {
     return (await this.read(fn, ids)).map((stored) => stored && progressOf(stored));
   }
 
-  async cancel(fn: string, id: string): Promise<Cancellation> {
+  async cancel(fn: string, { id }: JobKey): Promise<Cancellation> {
     const { name, code, message } = new JobCancelledError(fn, id);
-    return this.server.function(fn).cancel(id, { name, code, message }, Date.now());
+    return this.function(fn).cancel(id, { name, code, message }, Date.now());
   }
 
   async count(fn: string): Promise<string | undefined> {
-    const { workers } = this.server.function(fn);
+    const { workers } = this.function(fn);
     return workers === 0 ? undefined : String(workers);
   }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
-    const { listeners } = this.server.function(fn);
+    const { listeners } = this.function(fn);
     listeners.add(listener);
     return () => listeners.delete(listener);
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  /** @throws ConnectionError after `close` */
+  private function(fn: string): MemoryFunction {
+    if (this.closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
+    return this.server.function(fn);
+  }
 }

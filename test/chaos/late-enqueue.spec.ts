@@ -10,9 +10,17 @@ describe('A call of enqueue.lua that arrives after the next one of its sender', 
     const fn = used.fn();
     const { ids, jobs, normal, channel, wake, senders } = keysOf(fn);
     const call = (number: number, input: string) =>
-      enqueue.run(used.redis, [ids, jobs, normal, channel, wake, `${senders}me:0`], 1, number, '', '', [
-        input,
-      ]);
+      enqueue.run(
+        used.redis,
+        [ids, jobs, normal, channel, wake, `${senders}me:0`],
+        1,
+        number,
+        60,
+        0,
+        '',
+        '',
+        [input],
+      );
     await call(7, 'one');
     await call(8, 'two');
     await call(7, 'one');

@@ -28,6 +28,7 @@ export const upper = (input: unknown) => (input as string).toUpperCase();
 /** What we add to a job's hash (docs/protocol.md). */
 const OUR_FIELDS = new Set([
   'created',
+  'mark',
   'due',
   'attempts',
   'token',

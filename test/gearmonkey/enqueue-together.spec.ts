@@ -4,8 +4,8 @@ import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
 const JOBS = 120;
-/** The script's arguments: text or SHA, number of keys, six keys, four values; then come inputs. */
-const BEFORE_INPUTS = 12;
+/** The script's arguments: text or SHA, number of keys, six keys, six values; then come inputs. */
+const BEFORE_INPUTS = 14;
 
 const server = useRedis();
 let actors: RedisActors;

@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { JOB_TTL_SECONDS, keysOf, parseEvent, parseProgress } from '../../lib/gearmonkey/protocol.js';
+import {
+  JOB_TTL_SECONDS,
+  keysOf,
+  markOf,
+  newMark,
+  parseEvent,
+  parseProgress,
+  parseReply,
+} from '../../lib/gearmonkey/protocol.js';
 
 /** As published; the document has lost the second space before `item[1] }`. */
 const SCRIPT =
@@ -73,19 +81,56 @@ describe('parseEvent', () => {
 });
 
 describe('parseProgress', () => {
-  it.each(['', '7', '7:', '7:3', '7:3/', ':3/10', '7:/10', '7:x/10', '7:3/y', '7:3/10/20'])(
-    'knows nothing of %p',
-    (message) => {
-      expect(parseProgress(message)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    '7',
+    '7:',
+    '7:3',
+    '7:1:3',
+    '7:1:3/',
+    '7:3/10',
+    ':1:3/10',
+    '7:1:/10',
+    '7:1:x/10',
+    '7:x:3/10',
+    '7:1:3/y',
+    '7:1:3/10/20',
+  ])('knows nothing of %p', (message) => {
+    expect(parseProgress(message)).toBeUndefined();
+  });
 
   it.each([
-    ['7:3/10', '7', 3, 10],
-    ['7:0.5/1', '7', 0.5, 1],
-    ['a:b:-1/10', 'a:b', -1, 10],
-    ['7:1e+21/1e+22', '7', 1e21, 1e22],
-  ])('reads %p', (message, id, dividend, divisor) => {
-    expect(parseProgress(message)).toEqual({ id, dividend, divisor });
+    ['7:1:3/10', '7', 0, 3, 10],
+    ['7:42000003:0.5/1', '7', 42_000_000, 0.5, 1],
+    ['a:b:2:-1/10', 'a:b', 0, -1, 10],
+    ['7:4294967295000001:1e+21/1e+22', '7', 4_294_967_295_000_000, 1e21, 1e22],
+  ])('reads %p', (message, id, mark, dividend, divisor) => {
+    expect(parseProgress(message)).toEqual({ id, mark, dividend, divisor });
+  });
+});
+
+describe('parseReply', () => {
+  it.each(['', '7', '7:', '7:OUT', ':1:OUT', '7:x:OUT', 'a:1:OUT'])('knows nothing of %p', (message) => {
+    expect(parseReply(message)).toBeUndefined();
+  });
+
+  it.each([
+    ['7:1:', '7', 0, ''],
+    ['7:42000001:a:1:b\n', '7', 42_000_000, 'a:1:b\n'],
+  ])('reads %p', (message, id, mark, output) => {
+    expect(parseReply(message)).toEqual({ id, mark, output });
+  });
+});
+
+describe('newMark', () => {
+  const marks = Array.from({ length: 1000 }, newMark);
+
+  it('leaves room for a million tokens, all of them numbers that Lua and JSON keep', () => {
+    expect(marks.filter((mark) => mark === 0 || markOf(mark) !== mark)).toEqual([]);
+    expect(marks.every((mark) => markOf(mark + 999_999) === mark && mark + 999_999 < 2 ** 52)).toBe(true);
+  });
+
+  it('is another each time', () => {
+    expect(new Set(marks).size).toBeGreaterThan(995);
   });
 });

@@ -28,7 +28,7 @@ class ScriptEngine implements Engine {
     const inputs = Array.from({ length: count }, () => 'input');
     this.again = async () => {
       const keys = [ids, jobs, target, channel, wake, `${senders}client`];
-      const last = await scripts.enqueue.run(this.redis, keys, now, call, score, '', inputs);
+      const last = await scripts.enqueue.run(this.redis, keys, now, call, 60, 0, score, '', inputs);
       return inputs.map((_, index) => String(last - count + 1 + index));
     };
     return this.again();
@@ -61,14 +61,14 @@ class ScriptEngine implements Engine {
   progress(member: string, dividend: number) {
     const { jobs, leases, progress } = this.k;
     const id = member.split(':')[0] as string;
-    return scripts.progress.run(this.redis, [jobs + id, leases, progress], id, member, dividend, 1);
+    return scripts.progress.run(this.redis, [jobs + id, leases, progress], member, dividend, 1);
   }
 
   cancel(now: number, id: string) {
     const { jobs, locks, leases, scheduled, high, normal, low, channel, cancel } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, channel, cancel];
     const error = JSON.stringify({ name: 'JobCancelledError', message: 'cancelled' });
-    return scripts.cancel.run(this.redis, keys, now, id, 'cancelled', error);
+    return scripts.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
   }
 
   async snapshot(): Promise<Snapshot> {

@@ -3,50 +3,77 @@
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
   KEYS[6] what this sender's last call did
-  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds it is scheduled for, or '' for a list
-  ARGV[4] the jobs' own options as JSON, or ''   ARGV[5…] inputs
+  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which it is remembered   ARGV[4] mark
+  ARGV[5] seconds it is scheduled for, or '' for a list   ARGV[6] the jobs' own options as JSON, or ''
+  ARGV[7…] inputs
   Returns the id of the last job; the others precede it without a gap.
 
   Sent again after a lost reply it creates nothing and returns the same. A call that comes after a later one
   of its sender was given up, or sent again, on a connection that delivered it late: it creates nothing, and
-  nobody reads its reply. The queue is written before the jobs: with a key of the wrong type none exists.
+  nobody reads its reply.
+
+  What may be refused is tried before anything is written, or taken back: an error means that no job was created.
+  Who listens hears of a job when all is there, since nothing else runs before the script has ended.
 ]]
-local now, number, score, options, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4], 5
+local call, pcall = redis.call, redis.pcall
+local ids, jobs, queue, channel, wake, sender = unpack(KEYS)
+local now, number, memory, mark, score, options, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], 7
 
 local count = #ARGV - first + 1
-local last = redis.call('INCRBY', KEYS[1], count)
-local known = redis.call('SET', KEYS[6], number .. ':' .. string.format('%.0f', last), 'EX', '60', 'GET')
+local last = call('INCRBY', ids, count)
+local known = call('SET', sender, number .. ':' .. string.format('%.0f', last), 'EX', memory, 'GET')
 if known then
   local known_number, known_last = string.match(known, '^(%d+):(%d+)$')
   if tonumber(known_number) >= tonumber(number) then
     -- A write, so that a WAIT that follows waits for what came before it too.
-    redis.call('SET', KEYS[6], known, 'EX', '60')
-    redis.call('DECRBY', KEYS[1], count)
+    call('SET', sender, known, 'EX', memory)
+    call('DECRBY', ids, count)
     return tonumber(known_last)
   end
 end
-local offset = last - count - first + 1
+
+local function id_of(i)
+  return string.format('%.0f', last - #ARGV + i)
+end
+
+local function failed(reply)
+  return type(reply) == 'table' and reply.err
+end
+
+--- Takes back what was written: the last id of a list is at its front.
+local function refuse(failure, is_queued, written)
+  for i = #ARGV, first, -1 do
+    if is_queued and score == '' then pcall('LREM', queue, 1, id_of(i)) end
+    if is_queued and score ~= '' then pcall('ZREM', queue, id_of(i)) end
+    if i <= written then pcall('DEL', jobs .. id_of(i)) end
+  end
+  if known then call('SET', sender, known, 'EX', memory) else call('DEL', sender) end
+  return failure
+end
+
+local told = pcall('PUBLISH', channel, 'create:' .. id_of(first))
+if failed(told) then return refuse(told, false, 0) end
 
 for from = first, #ARGV, 1000 do
-  local ids = {}
+  local entries = {}
   for i = from, math.min(from + 999, #ARGV) do
-    if score ~= '' then ids[#ids + 1] = score end
-    ids[#ids + 1] = string.format('%.0f', offset + i)
+    if score ~= '' then entries[#entries + 1] = score end
+    entries[#entries + 1] = id_of(i)
   end
-  local queued = redis.pcall(score == '' and 'LPUSH' or 'ZADD', KEYS[3], unpack(ids))
-  if type(queued) == 'table' and queued.err then
-    redis.call('DEL', KEYS[6])
-    return queued
-  end
+  local queued = pcall(score == '' and 'LPUSH' or 'ZADD', queue, unpack(entries))
+  if failed(queued) then return refuse(queued, false, 0) end
 end
+
+local fields = { 'status', 'idle', 'created', now, 'mark', mark }
+if score ~= '' then fields[7], fields[8] = 'due', string.format('%.0f', score * 1000) end
+if options ~= '' then fields[#fields + 1], fields[#fields + 2] = 'options', options end
 
 for i = first, #ARGV do
-  local id = string.format('%.0f', offset + i)
-  redis.call('HSET', KEYS[2] .. id, 'status', 'idle', 'input', ARGV[i], 'created', now)
-  if score ~= '' then redis.call('HSET', KEYS[2] .. id, 'due', string.format('%.0f', score * 1000)) end
-  if options ~= '' then redis.call('HSET', KEYS[2] .. id, 'options', options) end
-  redis.call('PUBLISH', KEYS[4], 'create:' .. id)
+  local id = id_of(i)
+  local written = pcall('HSET', jobs .. id, 'input', ARGV[i], unpack(fields))
+  if failed(written) then return refuse(written, true, i - 1) end
+  if i > first then call('PUBLISH', channel, 'create:' .. id) end
 end
 
-if redis.call('EXISTS', KEYS[5]) == 0 then redis.call('LPUSH', KEYS[5], '1') end
+if call('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end
 return last

@@ -2,13 +2,13 @@
   Records how far a running job is and tells whoever listens.
 
   KEYS[1] job hash   KEYS[2] leases   KEYS[3] progress channel
-  ARGV[1] id   ARGV[2] "id:token"   ARGV[3] dividend   ARGV[4] divisor
+  ARGV[1] "id:token"   ARGV[2] dividend   ARGV[3] divisor
   Returns 1, or 0 when the lease is no longer this worker's (nothing is written).
 
   It begins with a write that takes no memory: Redis then allows the other though its memory be full.
 ]]
-if not redis.call('ZSCORE', KEYS[2], ARGV[2]) then return 0 end
+if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
 redis.call('HDEL', KEYS[1], 'status:dividend', 'status:divisor')
-redis.call('HSET', KEYS[1], 'status:dividend', ARGV[3], 'status:divisor', ARGV[4])
-redis.call('PUBLISH', KEYS[3], ARGV[1] .. ':' .. ARGV[3] .. '/' .. ARGV[4])
+redis.call('HSET', KEYS[1], 'status:dividend', ARGV[2], 'status:divisor', ARGV[3])
+redis.call('PUBLISH', KEYS[3], ARGV[1] .. ':' .. ARGV[2] .. '/' .. ARGV[3])
 return 1

@@ -6,16 +6,17 @@
   KEYS[10] optional: gets the claims as a JSON list of "id:token", for a worker that never hears of them
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
   ARGV[5] 1 to give expired jobs back   ARGV[6] bytes an input may have   ARGV[7…] outcomes, four each: "id:token", then
-    'success', output, a channel that gets "id:output" or ''
+    'success', output, a channel that gets "id:token:output" or ''
     'error', message, error as JSON
     'retry', ms to wait, error as JSON
     'released', '', ''
   Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is
   due or -1 (0 when there is no more room), how many of the claims plain clients sent. `claim` is
-  "token:attempts:stalls:options", or '' for "1:1:0:".
+  "token:attempts:stalls:options", or "token" alone for "token:1:0:".
 
-  A lease is the member "id:token" with the time it expires. The token grows with every claim, also with
-  those that were released and don't count as attempts. What could fail on foreign data, or for want of a right,
+  A lease is the member "id:token" with the time it expires. The first token is the job's mark and 1, and it grows
+  with every claim, also with those that were released and don't count as attempts: no other job that is given the
+  id, after a failover, has tokens in common with this one. What could fail on foreign data, or for want of a right,
   is tried before anything is taken or called with pcall, so that no job is lost half-way.
 
   Claims end early when their inputs come to a mebibyte: a reply must arrive before its leases end.
@@ -82,11 +83,11 @@ local function release(id, token)
 end
 
 local function accept(id, token, status, output, detail)
-  if status == 'success' then return finish(keys, id, stamp, detail, status, output, 'settled', token) end
+  if status == 'success' then return finish(keys, id, stamp, detail, token, status, output, 'settled', token) end
   if status == 'retry' then return retry(id, token, output, detail) end
   if status == 'released' then return release(id, token) end
   local attempts = fields(id, 'attempts')[1] or '1'
-  return finish(keys, id, stamp, '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
+  return finish(keys, id, stamp, '', '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
 end
 
 --- The leases of all outcomes go in one command. Only if it finds fewer, each job is asked whether it is still
@@ -124,7 +125,7 @@ local function recover(member)
   else
     local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
     local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
-    finish(keys, id, stamp, '', 'error', text, 'stalls', stalls, 'error', failure)
+    finish(keys, id, stamp, '', '', 'error', text, 'stalls', stalls, 'error', failure)
   end
 end
 
@@ -137,16 +138,17 @@ local function claim_again(id, key, last_token, from, options)
 end
 
 --- The first claim of a job. A field `queue` is absent for the normal one.
-local function claim_first(key, from, options)
-  call('HSET', key, 'status', 'busy', 'token', '1', 'attempts', '1', 'started', stamp)
+local function claim_first(key, mark, from, options)
+  local token = string.format('%.0f', count(mark) + 1)
+  call('HSET', key, 'status', 'busy', 'token', token, 'attempts', '1', 'started', stamp)
   if from ~= 'normal' then call('HSET', key, 'queue', from) end
-  return '1', options == '' and '' or '1:1:0:' .. options
+  return token, options == '' and token or token .. ':1:0:' .. options
 end
 
 --- Ends a job that can't be handed to a worker.
 local function refuse(id, name, code, text)
   local failure = cjson.encode({ name = name, code = code, message = text })
-  finish(keys, id, stamp, '', 'error', text, 'error', failure)
+  finish(keys, id, stamp, '', '', 'error', text, 'error', failure)
 end
 
 --- Whether a worker of ours has this claim: its id was queued twice.
@@ -156,7 +158,7 @@ end
 
 local function take(id, from)
   local key = keys.jobs .. id
-  local job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'created')
+  local job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark')
   local status, last_token, options = job[1], job[3], job[4] or ''
   if job.err or not status or status == 'success' or status == 'error' then
     dropped[#dropped + 1] = id
@@ -177,7 +179,7 @@ local function take(id, from)
   if last_token then
     token, claim = claim_again(id, key, last_token, from, options)
   else
-    token, claim = claim_first(key, from, options)
+    token, claim = claim_first(key, job[5], from, options)
   end
   pcall('PUBLISH', keys.channel, 'start:' .. id)
   local member = id .. ':' .. token

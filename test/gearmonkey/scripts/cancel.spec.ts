@@ -77,6 +77,25 @@ describe('cancel.lua', () => {
     await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'finish:1']);
   });
 
+  it.each([
+    ['another mark', 3_000_000, 'lost'],
+    ['that mark', 7_000_000, 'cancelled'],
+    ['no mark', '', 'cancelled'],
+  ] as const)('of a job with %s', async (_, mark, came) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a'], { mark: 7_000_000 });
+    await expect(cancel(server.redis, fn, '1', NOW, mark)).resolves.toBe(came);
+    await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(came === 'lost' ? 1 : 0);
+  });
+
+  it("of a plain client's job, which has no mark, wants none", async () => {
+    const fn = server.fn();
+    await server.redis.hset(`job:${fn}:1`, 'status', 'idle', 'input', '1');
+    await server.redis.lpush(`queue:${fn}:normal`, '1');
+    await expect(cancel(server.redis, fn, '1', NOW, 7_000_000)).resolves.toBe('lost');
+    await expect(cancel(server.redis, fn, '1', NOW, 0)).resolves.toBe('cancelled');
+  });
+
   it('can not stop a plain worker, nor one that has just popped the id', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);

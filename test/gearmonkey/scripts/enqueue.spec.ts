@@ -16,6 +16,41 @@ describe('enqueue.lua', () => {
     await expect(server.redis.keys(`job:${fn}:*`)).resolves.toEqual([]);
   });
 
+  describe('refused half-way', () => {
+    /** What a function has, but for the last id. */
+    const leftOf = async (fn: string) =>
+      (await server.redis.keys(`*:${fn}*`)).filter((key) => key !== `uid:${fn}`).sort();
+
+    it.each([
+      ['a list', {}],
+      ['scheduled', { queue: 'scheduled', score: 1 } as const],
+    ])('takes back what it wrote where a key of a job is in use: %s', async (_, placement) => {
+      const fn = server.fn();
+      await server.redis.set(`job:${fn}:3`, 'text');
+      await expect(enqueue(server.redis, fn, ['a', 'b', 'c', 'd'], placement)).rejects.toThrow('WRONGTYPE');
+      await expect(leftOf(fn)).resolves.toEqual([`job:${fn}:3`]);
+      await expect(server.redis.get(`job:${fn}:3`)).resolves.toBe('text');
+    });
+
+    it('leaves what waited before, and the memory of the call before', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a', 'b'], { call: 1 });
+      await server.redis.set(`job:${fn}:4`, 'text');
+      await expect(enqueue(server.redis, fn, ['c', 'd', 'e'], { call: 2 })).rejects.toThrow('WRONGTYPE');
+      await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
+      await expect(server.redis.get(`sender:${fn}:test`)).resolves.toBe('1:2');
+    });
+
+    it('has written nothing where the user may not publish', async () => {
+      const fn = server.fn();
+      await server.redis.call('ACL', 'SETUSER', 'mute', 'on', 'nopass', '~*', '+@all', 'resetchannels');
+      const mute = server.redis.duplicate({ username: 'mute', password: 'any' });
+      await expect(enqueue(mute, fn, ['a', 'b'])).rejects.toThrow("can't publish to the channel");
+      mute.disconnect();
+      await expect(leftOf(fn)).resolves.toEqual([]);
+    });
+  });
+
   it('writes what the protocol writes, and when it was created', async () => {
     const fn = server.fn();
     const log = await ChannelLog.open(server.redis, fn);
@@ -24,6 +59,7 @@ describe('enqueue.lua', () => {
       status: 'idle',
       input: 'a',
       created: `${NOW}`,
+      mark: '0',
     });
     await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
     await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
@@ -102,12 +138,13 @@ describe('enqueue.lua', () => {
       await expect(enqueue(server.redis, fn, ['b'], { call: 1, sender: 'other' })).resolves.toBe(2);
     });
 
-    it('is remembered for a minute', async () => {
+    it('is remembered for as long as is asked, from the last time it was sent', async () => {
       const fn = server.fn();
-      await enqueue(server.redis, fn, ['a'], { sender: 'short' });
-      const ttl = await server.redis.ttl(`sender:${fn}:short`);
-      expect(ttl).toBeGreaterThan(50);
-      expect(ttl).toBeLessThanOrEqual(60);
+      const ttl = () => server.redis.ttl(`sender:${fn}:short`);
+      await enqueue(server.redis, fn, ['a'], { sender: 'short', call: 1, memory: 1000 });
+      expect(await ttl()).toBeGreaterThan(900);
+      await enqueue(server.redis, fn, ['a'], { sender: 'short', call: 1, memory: 2000 });
+      expect(await ttl()).toBeGreaterThan(1900);
     });
   });
 

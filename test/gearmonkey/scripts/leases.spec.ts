@@ -35,7 +35,7 @@ describe('progress.lua', () => {
       '10',
     ]);
     await expect(log.close()).resolves.toEqual([]);
-    expect(log.progress).toEqual(['1:0.5/10']);
+    expect(log.progress).toEqual(['1:1:0.5/10']);
   });
 });
 

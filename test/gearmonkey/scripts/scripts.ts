@@ -47,23 +47,35 @@ export interface EnqueueArguments {
   sender?: string;
   /** Grows by itself unless given. */
   call?: number;
+  /** Seconds for which the call is remembered. */
+  memory?: number;
+  /** 0 makes tokens count from 1. */
+  mark?: number;
 }
 
 export function enqueue(
   redis: Redis,
   fn: string,
   inputs: string[],
-  { queue = 'normal', score = '', options = '', sender = 'test', call = (calls += 1) }: EnqueueArguments = {},
+  {
+    queue = 'normal',
+    score = '',
+    options = '',
+    sender = 'test',
+    call = (calls += 1),
+    memory = 60,
+    mark = 0,
+  }: EnqueueArguments = {},
 ) {
   const k = keysOf(fn);
   const keys = [k.ids, k.jobs, k[queue], k.channel, k.wake, k.senders + sender];
-  return scripts.enqueue.run(redis, keys, NOW, call, score, options, inputs);
+  return scripts.enqueue.run(redis, keys, NOW, call, memory, mark, score, options, inputs);
 }
 
 export function progress(redis: Redis, fn: string, member: string, dividend: number, divisor: number) {
   const k = keysOf(fn);
   const [id = ''] = member.split(':');
-  return scripts.progress.run(redis, [k.jobs + id, k.leases, k.progress], id, member, dividend, divisor);
+  return scripts.progress.run(redis, [k.jobs + id, k.leases, k.progress], member, dividend, divisor);
 }
 
 export function renew(redis: Redis, fn: string, now: number, members: string[]) {
@@ -83,10 +95,10 @@ export function look(redis: Redis, functions: string[], now = NOW, worker = '', 
 
 export const CANCELLED = '{"name":"JobCancelledError","message":"cancelled"}';
 
-export function cancel(redis: Redis, fn: string, id: string, now = NOW) {
+export function cancel(redis: Redis, fn: string, id: string, now = NOW, mark: number | '' = '') {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
-  return scripts.cancel.run(redis, keys, now, id, 'cancelled', CANCELLED);
+  return scripts.cancel.run(redis, keys, now, id, mark, 'cancelled', CANCELLED);
 }
 
 /** Milliseconds that a presence holds. */

@@ -43,6 +43,25 @@ describe('turn.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1']);
     });
 
+    it('with tokens that count on from the mark, whole numbers as they are', async () => {
+      const fn = server.fn();
+      const mark = (2 ** 32 - 1) * 1_000_000;
+      await enqueue(server.redis, fn, ['a'], { mark, options: '{"timeout":5}' });
+      const first = await turn(server.redis, fn);
+      expect(first.claims).toMatchObject([{ token: mark + 1, attempts: 1, options: '{"timeout":5}' }]);
+      await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:4294967295000001']);
+      const second = await turn(server.redis, fn, { outcomes: [`1:${mark + 1}`, 'released', '', ''] });
+      expect(second.claims).toMatchObject([{ token: mark + 2, attempts: 1 }]);
+    });
+
+    it.each(['x', '-5', '1e99', 'nan', ''])('with tokens from 1 where the mark is %j', async (mark) => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await server.redis.hset(`job:${fn}:1`, 'mark', mark);
+      const { claims } = await turn(server.redis, fn);
+      expect(claims).toMatchObject([{ token: 1, attempts: 1 }]);
+    });
+
     it('by priority, up to the slots', async () => {
       const fn = server.fn();
       for (const queue of ['low', 'normal', 'high'] as const) {

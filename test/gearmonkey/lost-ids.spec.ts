@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { JobHandle } from '../../lib/gearmonkey/job-handle.js';
+import { JobLostError } from '../../lib/job/errors.js';
+import type { JobProgress } from '../../lib/job/job.js';
+import { gate, type Gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors, submit, subscriptions } from './redis-rig.js';
+
+/** What a replica that lags behind takes over: it never heard of a job, so it gives the id again. */
+describe('A job that was lost in a failover, whose id another has now,', () => {
+  const server = useRedis();
+  let actors: RedisActors;
+  let client: GearMonkeyClient;
+  stopWorkersAfterEach();
+
+  beforeAll(() => {
+    actors = new RedisActors(server.url);
+    client = actors.client();
+  });
+  afterAll(() => actors.close());
+
+  /** As if the server had died before its replica heard of this job. */
+  async function lose({ fn, id }: JobHandle): Promise<void> {
+    const { redis } = server;
+    const leases = (await redis.zrange(`lease:${fn}`, '0', '-1')).filter((member) =>
+      member.startsWith(`${id}:`),
+    );
+    if (leases.length > 0) await redis.zrem(`lease:${fn}`, ...leases);
+    await redis.lrem(`queue:${fn}:normal`, 0, id);
+    await redis.del(`job:${fn}:${id}`, `lock:${fn}:${id}`);
+    await redis.decr(`uid:${fn}`);
+  }
+
+  async function lostAndAnother() {
+    const fn = server.fn();
+    const lost = await client.run(fn, 'lost');
+    await lose(lost);
+    const another = await client.run(fn, 'another');
+    expect(another.id).toBe(lost.id);
+    return { fn, lost, another };
+  }
+
+  it('is never the other to its handle', async () => {
+    const { fn, lost, another } = await lostAndAnother();
+    await runWorker(actors.source(), fn, (input) => input);
+    await expect(another.result({ timeout: 20 })).resolves.toBe('another');
+    await expect(lost.get()).rejects.toThrow(JobLostError);
+    await expect(lost.result({ timeout: 20 })).rejects.toMatchObject({ code: 'JOB_LOST', fn, id: lost.id });
+    await expect(client.get(fn, lost.id)).resolves.toMatchObject({ input: 'another' });
+  });
+
+  it("is never a plain client's either", async () => {
+    const fn = server.fn();
+    const lost = await client.run(fn, 'lost');
+    await lose(lost);
+    await expect(submit(server.redis, fn, Buffer.from('"plain"'))).resolves.toBe(lost.id);
+    await expect(lost.get()).rejects.toThrow(JobLostError);
+  });
+
+  it('does not end the other when it is cancelled', async () => {
+    const { lost, another } = await lostAndAnother();
+    await expect(lost.cancel()).rejects.toThrow(JobLostError);
+    await expect(another.get()).resolves.toMatchObject({ status: 'idle' });
+    await expect(another.cancel()).resolves.toBe(true);
+  });
+
+  it('does not end the other that runs when it is cancelled', async () => {
+    const { fn, lost, another } = await lostAndAnother();
+    const end = gate<string>();
+    await runWorker(actors.source(), fn, () => end.passed);
+    await until(async () => (await another.get()).status === 'busy');
+    await expect(lost.cancel()).rejects.toThrow(JobLostError);
+    end.open('out');
+    await expect(another.result({ timeout: 20 })).resolves.toBe('out');
+  });
+
+  it('rejects the call that waits for it', async () => {
+    const fn = server.fn();
+    const calling = client.call(fn, 'lost', { timeout: 20 });
+    const outcome = expect(calling).rejects.toThrow(JobLostError);
+    const lost = await until(() => client.get(fn, 1));
+    await lose({ fn, id: lost.id } as JobHandle);
+    await runWorker(actors.source(), fn, (input) => input);
+    await expect(client.call(fn, 'another', { timeout: 20 })).resolves.toBe('another');
+    await outcome;
+  });
+
+  describe('has a worker that still runs it', () => {
+    const gates = new Map<unknown, Gate<string>>();
+    const gateOf = (input: unknown) => gates.get(input) ?? gates.set(input, gate<string>()).get(input);
+
+    it("and can't settle the other, nor report progress of it", async () => {
+      const fn = server.fn();
+      const begun: unknown[] = [];
+      let update: () => Promise<void> = () => Promise.resolve();
+      await runWorker(
+        actors.source(),
+        fn,
+        (input, job) => {
+          begun.push(input);
+          if (input === 'lost') update = () => job.update(1, 2);
+          return gateOf(input)?.passed;
+        },
+        { concurrency: 2 },
+      );
+      const lost = await client.run(fn, 'lost');
+      await until(() => begun.includes('lost'));
+      await lose(lost);
+      const another = await client.run(fn, 'another');
+      await until(() => begun.includes('another'));
+      await expect(update()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+      gateOf('lost')?.open('of the lost one');
+      await expect(another.get()).resolves.toMatchObject({ status: 'busy' });
+      expect(await another.get()).not.toHaveProperty('progress');
+      gateOf('another')?.open('its own');
+      await expect(another.result({ timeout: 20 })).resolves.toBe('its own');
+      expect(begun).toEqual(['lost', 'another']);
+    });
+  });
+
+  it('has observers that end with an error, and see nothing of the other', async () => {
+    const fn = server.fn();
+    const lost = await client.run(fn, 'lost');
+    const seen: JobProgress[] = [];
+    const [progress, watch] = [gate<unknown>(), gate<unknown>()];
+    lost.progress$.subscribe({ next: (update) => seen.push(update), error: progress.open });
+    const statuses: unknown[] = [];
+    client.watch(fn, lost.id).subscribe({ next: ({ input }) => statuses.push(input), error: watch.open });
+    await until(() => statuses.length > 0);
+    await until(async () => (await subscriptions(server.redis, fn)) === 1);
+    await lose(lost);
+    await runWorker(actors.source(), fn, async (_, job) => job.update(1, 2));
+    await client.call(fn, 'another', { timeout: 20 });
+    await expect(progress.passed).resolves.toBeInstanceOf(JobLostError);
+    await expect(watch.passed).resolves.toBeInstanceOf(JobLostError);
+    expect(seen).toEqual([]);
+    expect(new Set(statuses)).toEqual(new Set(['lost']));
+  });
+});
+
+describe('An output that somebody else sends', () => {
+  const server = useRedis();
+  let actors: RedisActors;
+  let client: GearMonkeyClient;
+  stopWorkersAfterEach();
+
+  beforeAll(() => {
+    actors = new RedisActors(server.url);
+    client = actors.client();
+  });
+  afterAll(() => actors.close());
+
+  it("is not taken without the job's mark", async () => {
+    const fn = server.fn();
+    const end = gate<string>();
+    await runWorker(actors.source(), fn, () => end.passed);
+    const calling = client.call(fn, 'x', { timeout: 20 });
+    const { status } = await until(async () => {
+      const job = await client.get(fn, 1);
+      return job?.status === 'busy' && job;
+    });
+    expect(status).toBe('busy');
+    const options = await server.redis.hget(`job:${fn}:1`, 'options');
+    const { reply } = JSON.parse(options ?? '{}') as { reply: string };
+    for (const forged of ['1:"FORGED"', '1:1:"FORGED"', '1:1000001:"FORGED"', '1::"FORGED"'])
+      await expect(server.redis.publish(`reply:${fn}:${reply}`, forged)).resolves.toBe(1);
+    end.open('out');
+    await expect(calling).resolves.toBe('out');
+  });
+});
