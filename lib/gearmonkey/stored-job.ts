@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { read, type Codec } from '../job/codec.js';
-import { isErrorInfo, MalformedJobError, type JobErrorInfo } from '../job/errors.js';
+import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../job/errors.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../job/job.js';
 import type { StoredJob } from './job-store.js';
 
@@ -46,7 +46,7 @@ export function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
   );
 }
 
-/** The message is what every worker leaves; ours add the rest as JSON. */
+/** The message is what every worker leaves; ours add the rest as JSON, which others may have written too. */
 export function errorOf(stored: StoredJob): JobErrorInfo {
   return parseError(stored.get('error')) ?? { name: 'Error', message: text(stored.get('output')) ?? '' };
 }
@@ -65,7 +65,7 @@ function attemptErrors(stored: StoredJob): AttemptError[] {
 function parseError(value: Uint8Array | undefined): JobErrorInfo | undefined {
   try {
     const info: unknown = JSON.parse(text(value) ?? '');
-    return isErrorInfo(info) ? info : undefined;
+    return isErrorInfo(info) ? toErrorInfo(info) : undefined;
   } catch {
     return undefined;
   }

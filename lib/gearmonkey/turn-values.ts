@@ -1,3 +1,5 @@
+import { checkPayload } from '../job/codec.js';
+import { toErrorInfo } from '../job/errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { readJobOptions } from './run-options.js';
@@ -18,12 +20,23 @@ function replyTo({ claim, output }: Extract<Outcome, { status: 'success' }>, rep
   return fits ? replies + reply : '';
 }
 
-/** An outcome as the turn script takes it. `replies` is the prefix of reply channels. */
-export function toArguments(outcome: Outcome, replies: string): OutcomeArguments {
+/**
+ * An outcome as the turn script takes it: encoded once, when it is handed over, so that one that can't be
+ * is this job's error and holds up no other. `replies` is the prefix of reply channels.
+ */
+export function encodeOutcome(outcome: Outcome, replies: string): OutcomeArguments {
+  try {
+    return toArguments(outcome, replies);
+  } catch (error) {
+    return toArguments({ claim: outcome.claim, status: 'error', error: toErrorInfo(error) }, replies);
+  }
+}
+
+function toArguments(outcome: Outcome, replies: string): OutcomeArguments {
   const member = memberOf(outcome.claim);
   switch (outcome.status) {
     case 'success':
-      return [member, 'success', outcome.output, replyTo(outcome, replies)];
+      return [member, 'success', checkPayload(outcome.output), replyTo(outcome, replies)];
     case 'error':
       return [member, 'error', outcome.error.message, JSON.stringify(outcome.error)];
     case 'retry':

@@ -8,7 +8,7 @@ import { isReply } from '../redis/redis-errors.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
-import { claimOf, toArguments, toClaim } from './turn-values.js';
+import { claimOf, encodeOutcome, toClaim } from './turn-values.js';
 
 /** Outcomes and claims that one script call takes at most. */
 const MAX_PER_TURN = 500;
@@ -31,7 +31,8 @@ interface Settlement {
 }
 
 interface Pending {
-  readonly outcome: Outcome;
+  readonly claim: Claim;
+  readonly encoded: scripts.OutcomeArguments;
   readonly settlement: Settlement;
 }
 
@@ -86,7 +87,10 @@ export class Turns {
   settle(outcomes: readonly Outcome[]): Promise<Claim[]> {
     return new Promise((resolve, reject) => {
       const settlement: Settlement = { left: outcomes.length, refused: [], resolve, reject };
-      for (const outcome of outcomes) this.pending.push({ outcome, settlement });
+      for (const outcome of outcomes) {
+        const encoded = encodeOutcome(outcome, this.replies);
+        this.pending.push({ claim: outcome.claim, encoded, settlement });
+      }
       this.schedule();
     });
   }
@@ -186,7 +190,7 @@ export class Turns {
     blocked: number,
   ): Promise<scripts.TurnReply> {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
-    const outcomes = batch.flatMap(({ outcome }) => toArguments(outcome, this.replies));
+    const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
     const recover = this.recovers(sent);
     const reply = await scripts.turn.run(
@@ -215,8 +219,8 @@ export class Turns {
 
   private handle(reply: scripts.TurnReply, batch: readonly Pending[], slots: number): void {
     const refused = new Set(reply.refused);
-    for (const { outcome, settlement } of batch) {
-      if (refused.size > 0 && refused.has(memberOf(outcome.claim))) settlement.refused.push(outcome.claim);
+    for (const { claim, settlement } of batch) {
+      if (refused.size > 0 && refused.has(memberOf(claim))) settlement.refused.push(claim);
       settlement.left -= 1;
       if (settlement.left === 0) settlement.resolve(settlement.refused);
     }

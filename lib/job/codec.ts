@@ -1,11 +1,16 @@
 import { isUtf8 } from 'node:buffer';
+import { isUint8Array } from 'node:util/types';
 import { decode, encode } from '@msgpack/msgpack';
 import { InvalidOptionError, NotSerializableError, UnreadablePayloadError, messageOf } from './errors.js';
+import { describe } from './error-info.js';
 
 /** What a codec writes: text goes over the wire as UTF-8. */
 export type Payload = string | Uint8Array;
 
-/** Turns values into payloads and back. `decode` may throw any error: it becomes that job's error. */
+/**
+ * Turns values into payloads and back. Both may throw any error: it becomes that job's error, or the sender's.
+ * Bytes that `encode` returned must stay as they are: they may be sent later.
+ */
 export interface Codec {
   readonly name: string;
   encode(value: unknown): Payload;
@@ -30,10 +35,16 @@ export function codecOf(codec: CodecName | Codec = 'json'): Codec {
 /** @throws NotSerializableError */
 export function write(codec: Codec, fn: string, what: 'input' | 'output', value: unknown): Payload {
   try {
-    return codec.encode(value);
+    return checkPayload(codec.encode(value));
   } catch (error) {
     throw new NotSerializableError(fn, what, codec.name, error);
   }
+}
+
+/** What a codec of the user's returns may be anything, a Promise say. @throws TypeError */
+export function checkPayload(payload: unknown): Payload {
+  if (typeof payload === 'string' || isUint8Array(payload)) return payload;
+  throw new TypeError(`the codec returned ${describe(payload)} where a string or a Uint8Array is expected`);
 }
 
 /** @throws UnreadablePayloadError */
@@ -67,8 +78,10 @@ function decodeJson(bytes: Uint8Array): unknown {
 }
 
 function encodeText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new TypeError(`expected a string, got ${typeof value}`);
+  if (typeof value !== 'string') throw new TypeError(`expected a string, got ${typeof value}`);
+  if (!value.isWellFormed())
+    throw new TypeError('it has half a surrogate pair, which UTF-8 has no bytes for');
+  return value;
 }
 
 function decodeText(bytes: Uint8Array): string {

@@ -1,6 +1,13 @@
 import { describe, messageOf, type JobErrorInfo } from './error-info.js';
 
-export { isErrorInfo, messageOf, toErrorInfo, type JobErrorInfo } from './error-info.js';
+export {
+  isErrorInfo,
+  messageOf,
+  toErrorInfo,
+  type ErrorDetail,
+  type ErrorInfoOptions,
+  type JobErrorInfo,
+} from './error-info.js';
 
 /** Base of every error this package raises. `code` is stable; `message` names what was wrong and the remedy. */
 export abstract class GearMonkeyError extends Error {

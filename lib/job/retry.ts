@@ -1,5 +1,13 @@
 import { toMilliseconds, type Duration } from './duration.js';
-import { GearMonkeyError, InvalidOptionError, UnreadablePayloadError, ValidationError } from './errors.js';
+import {
+  GearMonkeyError,
+  InvalidOptionError,
+  NotSerializableError,
+  PayloadTooLargeError,
+  UnreadablePayloadError,
+  ValidationError,
+} from './errors.js';
+import { isInstance } from './error-info.js';
 
 /** How long to wait before the next attempt, by its number: a rule, or a function that returns milliseconds. */
 export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => number);
@@ -75,17 +83,19 @@ export function retryDelay(
   random: () => number = Math.random,
 ): number | undefined {
   if (isHopeless(error)) return undefined;
-  if (error instanceof RetryLaterError)
-    return attempt < (retry?.attempts ?? MAX_ATTEMPTS) ? error.delay : undefined;
+  if (isInstance(error, RetryLaterError))
+    return attempt < (retry?.attempts ?? MAX_ATTEMPTS) ? toMilliseconds('delay', error.delay) : undefined;
   return attempt < (retry?.attempts ?? 1) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
 }
 
-/** The same input would fail the same way. */
+/** The same input would fail the same way; and what made an output that can't be stored would be done again. */
 function isHopeless(error: unknown): boolean {
+  const unstorable = isInstance(error, NotSerializableError) || isInstance(error, PayloadTooLargeError);
+  if (unstorable) return error.what === 'output';
   return (
-    error instanceof UnrecoverableError ||
-    error instanceof ValidationError ||
-    error instanceof UnreadablePayloadError
+    isInstance(error, UnrecoverableError) ||
+    isInstance(error, ValidationError) ||
+    isInstance(error, UnreadablePayloadError)
   );
 }
 

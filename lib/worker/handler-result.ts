@@ -1,25 +1,37 @@
-import { isObservable, type Observable } from 'rxjs';
+import { isObservable, type Observable, type Unsubscribable } from 'rxjs';
 import { ProgressUpdate } from '../job/job.js';
 import type { RunningJob } from './running-job.js';
+
+type AnyGenerator = AsyncGenerator<unknown> | Generator<unknown>;
 
 /** The output of whatever a handler returned; what it reports on the way goes to `job.update`. */
 export function settleResult(result: unknown, job: RunningJob): unknown {
   if (isObservable(result)) return settleObservable(result, job);
-  if (isAsyncGenerator(result)) return settleGenerator(result, job);
+  if (isGenerator(result)) return settleGenerator(result, job);
   return result;
 }
 
-async function settleGenerator(generator: AsyncGenerator<unknown>, job: RunningJob): Promise<unknown> {
+async function settleGenerator(generator: AnyGenerator, job: RunningJob): Promise<unknown> {
   try {
     for (;;) {
       const { done, value } = await generator.next();
-      if (done) return value;
-      if (value instanceof ProgressUpdate) await job.update(value.dividend, value.divisor);
+      if (done) return await value;
+      const yielded = await value;
+      if (yielded instanceof ProgressUpdate) await job.update(yielded.dividend, yielded.divisor);
       job.signal.throwIfAborted();
     }
   } catch (error) {
-    await generator.return(undefined).catch(() => undefined);
+    await close(generator);
     throw error;
+  }
+}
+
+/** So that its `finally` runs; an iterator that is no generator may have no such method. The first error counts. */
+async function close(generator: Partial<AnyGenerator>): Promise<void> {
+  try {
+    await generator.return?.(undefined);
+  } catch {
+    return;
   }
 }
 
@@ -28,43 +40,51 @@ function settleObservable(source: Observable<unknown>, job: RunningJob): Promise
   return new Promise((resolve, reject) => {
     let output: unknown;
     let updates = Promise.resolve();
+    let subscription: Unsubscribable | undefined;
     const { signal } = job;
-    const stop = () => finish(() => reject(signal.reason as Error));
-    const finish = (end: () => void) => {
+    const stop = () => fail(signal.reason);
+    const end = () => {
       signal.removeEventListener('abort', stop);
-      subscription.unsubscribe();
+      release(subscription);
+    };
+    const fail = (error: unknown) => {
+      reject(error as Error);
       end();
     };
     const next = (value: unknown) => {
-      if (value instanceof ProgressUpdate) {
-        updates = updates.then(() => job.update(value.dividend, value.divisor));
-        updates.catch((error: unknown) => finish(() => reject(error as Error)));
-      } else {
-        output = value;
-      }
+      if (!(value instanceof ProgressUpdate)) return void (output = value);
+      updates = updates.then(() => job.update(value.dividend, value.divisor));
+      updates.catch(fail);
     };
-    const complete = () =>
-      void updates.then(
-        () => finish(() => resolve(output)),
-        () => undefined,
-      );
+    const complete = () => updates.then(() => resolve(output)).then(end, () => undefined);
     // Delayed, so that a source that ends while being subscribed finds `subscription` set.
-    const subscription = source.subscribe({
+    subscription = source.subscribe({
       next,
-      complete: () => queueMicrotask(complete),
-      error: (error: unknown) => queueMicrotask(() => finish(() => reject(error as Error))),
+      complete: () => queueMicrotask(() => void complete()),
+      error: (error: unknown) => queueMicrotask(() => fail(error)),
     });
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop);
   });
 }
 
-function isAsyncGenerator(value: unknown): value is AsyncGenerator<unknown> {
+/** A teardown that throws changes nothing of how the job ended. */
+function release(subscription: Unsubscribable | undefined): void {
+  try {
+    subscription?.unsubscribe();
+  } catch {
+    return;
+  }
+}
+
+/** Arrays and maps can be iterated too, and are outputs; so are streams. */
+function isGenerator(value: unknown): value is AnyGenerator {
+  if (typeof value !== 'object' || value === null || !has(value, 'next')) return false;
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    Symbol.asyncIterator in value &&
-    'next' in value &&
-    typeof value.next === 'function'
+    Symbol.asyncIterator in value || (Symbol.iterator in value && has(value, 'return') && has(value, 'throw'))
   );
+}
+
+function has(value: object, method: 'next' | 'return' | 'throw'): boolean {
+  return method in value && typeof (value as Partial<AnyGenerator>)[method] === 'function';
 }

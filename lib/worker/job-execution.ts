@@ -1,5 +1,5 @@
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
-import { PayloadTooLargeError, toErrorInfo } from '../job/errors.js';
+import { PayloadTooLargeError, toErrorInfo, type ErrorDetail, type JobErrorInfo } from '../job/errors.js';
 import { JobTimeoutError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { retryDelay, type RetryOptions } from '../job/retry.js';
@@ -13,6 +13,8 @@ export interface ExecutionLimits {
   /** The codec of functions whose definition names none. */
   readonly codec: Codec;
   readonly maxPayloadBytes: number;
+  /** How much of what a handler throws is stored. @default 'stack' */
+  readonly errorDetail?: ErrorDetail;
 }
 
 /** One claimed job being run: it ends once, with an outcome or, when the claim is gone, without. */
@@ -114,13 +116,19 @@ export class JobExecution {
     const { claim } = this;
     try {
       const delay = retryDelay(this.retry, this.attempt, thrown);
-      const error = toErrorInfo(thrown);
+      const error = this.describe(thrown);
       return delay === undefined
         ? { claim, status: 'error', error }
         : { claim, status: 'retry', error, delay };
     } catch (error) {
-      return { claim, status: 'error', error: toErrorInfo(error) };
+      return { claim, status: 'error', error: this.describe(error) };
     }
+  }
+
+  /** Its message is the job's output, which has a limit. */
+  private describe(thrown: unknown): JobErrorInfo {
+    const { errorDetail = 'stack', maxPayloadBytes } = this.limits;
+    return toErrorInfo(thrown, { detail: errorDetail, maxMessageBytes: maxPayloadBytes });
   }
 
   private end(outcome: Outcome | undefined): void {

@@ -37,19 +37,17 @@ export class RunningJob<Input = unknown> {
   }
 
   /**
-   * Tells whoever watches that `dividend` of `divisor` parts are done (the protocol's Worker.update).
+   * Tells whoever watches that `dividend` of `divisor` parts are done (the protocol's Worker.update). It need
+   * not be awaited: who doesn't, as a listener of a stream, learns from `signal` that the job shall not go on.
    *
    * @throws InvalidOptionError unless both are finite and `divisor` is more than 0
    * @throws JobAbortedError when the job shall not go on
    */
-  async update(dividend: number, divisor: number): Promise<void> {
-    if (!Number.isFinite(dividend)) throw new InvalidOptionError('dividend', dividend, 'a finite number');
-    if (!(divisor > 0 && divisor < Infinity))
-      throw new InvalidOptionError('divisor', divisor, 'a number above 0');
-    if (!(await this.source.progress(this.claim, dividend, divisor))) {
-      this.abort(new LeaseLostError(this.fn, this.id));
-    }
-    if (this.reason) throw this.reason;
+  update(dividend: number, divisor: number): Promise<void> {
+    const told = this.tell(dividend, divisor);
+    // A rejection that nobody awaits would end the process, and with it whatever else runs here.
+    told.catch(() => undefined);
+    return told;
   }
 
   /** The first reason counts. @internal */
@@ -58,5 +56,15 @@ export class RunningJob<Input = unknown> {
     this.reason = reason;
     this.controller?.abort(reason);
     this.onAbort(reason);
+  }
+
+  private async tell(dividend: number, divisor: number): Promise<void> {
+    if (!Number.isFinite(dividend)) throw new InvalidOptionError('dividend', dividend, 'a finite number');
+    if (!(divisor > 0 && divisor < Infinity))
+      throw new InvalidOptionError('divisor', divisor, 'a number above 0');
+    if (!(await this.source.progress(this.claim, dividend, divisor))) {
+      this.abort(new LeaseLostError(this.fn, this.id));
+    }
+    if (this.reason) throw this.reason;
   }
 }

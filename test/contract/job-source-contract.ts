@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Claim, JobSource } from '../../lib/job/job-source.js';
 import { claimInOrder, claimOne, claimUpTo, inputOf, success } from './claiming.js';
+import { hostileContract } from './hostile-contract.js';
 import { leaseContract } from './lease-contract.js';
 import { ALL_CAPABILITIES, type SourceCapabilities, type SourceRig } from './rig.js';
 import { settleContract } from './settle-contract.js';
@@ -209,6 +210,7 @@ export function jobSourceContract(
     });
 
     settleContract(() => rig, open, capabilities);
+    hostileContract(() => rig);
     if (capabilities.leases) leaseContract(() => rig, open, capabilities);
   });
 }
