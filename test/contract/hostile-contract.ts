@@ -28,7 +28,7 @@ export function hostileContract(rigOf: () => SourceRig): void {
         }
         return true;
       },
-      { interval: 50, timeout: 50_000, message: `Not every job of "${fn}" has ended` },
+      { interval: 50, timeout: 100_000, message: `Not every job of "${fn}" has ended` },
     );
     return ids.map((id) => ends.get(id) as StoredState);
   }
@@ -61,6 +61,6 @@ export function hostileContract(rigOf: () => SourceRig): void {
       const [last] = await endsOf(fn, [await rigOf().submit(fn, JSON.stringify(GOOD))]);
       expect(last).toMatchObject({ status: 'success', output: '"good"' });
       expect(said.filter((line) => /lost|refused|again/.test(line))).toEqual([]);
-    });
+    }, 120_000);
   });
 }
