@@ -15,6 +15,7 @@ const nextOf = (next: () => unknown, more: object = {}) => ({
   ...more,
 });
 
+/* oxlint-disable unicorn/no-thenable -- handlers may return what they like */
 const SHAPES: readonly HostileHandler[] = [
   ['returns a thenable whose then throws', () => ({ then: refuse })],
   ['returns an object whose then cannot be read', () => Object.defineProperty({}, 'then', { get: refuse })],
