@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { sqliteFile } from '../../support/job-rows.js';
+import { runProgram } from '../../support/test-process.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
@@ -31,7 +30,7 @@ describe('a daemon whose jobs can not be started', () => {
     });
     const open = (await readdir(`/proc/${daemon.pid}/fd`)).length;
     const ids = await rows.addMany(40, 'sleep 0.2; echo $id >> "$dir/history"');
-    await promisify(execFile)('prlimit', [`--pid=${daemon.pid}`, `--nofile=${open + 15}:`]);
+    await runProgram('prlimit', [`--pid=${daemon.pid}`, `--nofile=${open + 15}:`]);
     daemon.tell('poll');
     await rows.reach('done', ids);
     expect((await rows.all()).filter(({ result }) => result !== 'ok')).toEqual([]);

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
 import { PosixSpawn } from '../../../lib/jobd/launcher/posix-spawn.js';
 import { nodeStarter, processStarter } from '../../../lib/jobd/launcher/start-process.js';
+import { runProgram } from '../../support/test-process.js';
 import { until } from '../../support/until.js';
 
 /** A zombie, whom nobody has fetched yet, runs no more. */
@@ -231,12 +230,7 @@ describe('a program whose job has left a child behind that holds its output', ()
       console.log((await launcher.launch(1).result).stdout);`;
     const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-launcher-'));
     await writeFile(join(folder, 'left.sh'), 'sleep 60 & echo $!');
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      '--input-type=module',
-      '-e',
-      text,
-      folder,
-    ]);
+    const { stdout } = await runProgram(process.execPath, ['--input-type=module', '-e', text, folder]);
     expect(isRunning(Number(stdout))).toBe(true);
     process.kill(Number(stdout), 'SIGKILL');
     await rm(folder, { recursive: true });
@@ -247,7 +241,7 @@ describe('a process that a signal without a name has ended', () => {
   it('is told with the number', async () => {
     const launcher = new Launcher({ launcher: '/bin/sleep 60' }, 'i');
     const job = launcher.launch(1);
-    const { stdout } = await promisify(execFile)('pgrep', ['-n', '-P', `${process.pid}`, 'sleep']);
+    const { stdout } = await runProgram('pgrep', ['-n', '-P', `${process.pid}`, 'sleep']);
     process.kill(Number(stdout), 34);
     await expect(job.result).resolves.toMatchObject({ result: 'fail', code: null, signal: 'SIG34' });
   });
