@@ -10,6 +10,8 @@ import { until } from './until.js';
 export interface Traced {
   /** In lower case; a call of one of our scripts has that script's name. */
   readonly name: string;
+  /** The same without regard to scripts: such as `evalsha`. */
+  readonly command: string;
   readonly args: readonly string[];
   /** Address of the connection; `lua` for what a script called. */
   readonly source: string;
@@ -69,7 +71,8 @@ function parse(line: string): Traced | undefined {
   const [command = '', ...args] = [...rest.matchAll(ARGUMENT)].map(([, text = '']) => unescape(text));
   if (!source || !command) return undefined;
   const name = command.toLowerCase();
-  return { name: (name === 'evalsha' && NAMES.get(args[0] ?? '')) || name, args, source };
+  const script = name === 'evalsha' ? NAMES.get(args[0] ?? '') : undefined;
+  return { name: script ?? name, command: name, args, source };
 }
 
 /** As `sdsrepr` of Redis writes it. */

@@ -1,0 +1,97 @@
+import type { Redis } from 'ioredis';
+import { firstValueFrom, lastValueFrom } from 'rxjs';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { submit } from '../gearmonkey/redis-rig.js';
+import { enqueue } from '../gearmonkey/scripts/scripts.js';
+import { until } from '../support/until.js';
+
+export const FN = 'mail';
+const DAY_S = 86_400;
+
+/** Does what its input says. */
+export async function handle(input: unknown, job: RunningJob): Promise<unknown> {
+  if (input === 'fail') throw new Error('as asked');
+  if (input === 'retry' && job.attempts === 1) throw new Error('the first time');
+  if (input === 'progress') await job.update(1, 2);
+  if (input === 'hold') await new Promise((resolve) => job.signal.addEventListener('abort', resolve));
+  return input;
+}
+
+/** Everything that a client can ask while a worker with one slot runs `handle`. `redis` may do all. */
+export async function askEverything(client: GearMonkeyClient, redis: Redis): Promise<void> {
+  const events: string[] = [];
+  const watching = client.events(FN).subscribe(({ type }) => events.push(type));
+  await client.rollCall(FN);
+  await client.call(FN, 'ok', { rollCall: true });
+  await until(() => events.includes('finish'));
+  watching.unsubscribe();
+  await client.run(FN, 'ok', { blocking: true, priority: 'high' });
+  await client.run(FN, 'ok', { blocking: true, priority: 'low' });
+  await client.runMany(FN, ['ok', 'ok']);
+  await client.call(FN, 'retry', { retry: { attempts: 2, delay: 1 } });
+  await client.call(FN, 'progress');
+  const failed = await client.run(FN, 'fail');
+  await failed.result().catch((error: Error) => error);
+  await failed.get();
+  await watchAndCancel(client, redis);
+}
+
+async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<void> {
+  const held = await client.run(FN, 'hold');
+  const watched = lastValueFrom(client.watch(FN, held.id));
+  const progress = firstValueFrom(held.progress$);
+  await until(async () => (await held.get()).status === 'busy');
+  await redis.hset(`job:${FN}:${held.id}`, 'status:dividend', 1, 'status:divisor', 3);
+  await progress;
+  const waiting = await client.run(FN, 'ok');
+  const later = await client.run(FN, 'ok', { scheduled: Date.now() / 1000 + DAY_S });
+  for (const job of [waiting, later, held]) await job.cancel();
+  await watched;
+}
+
+/** What a lost reply brings about, and a queue of another type. `asClient` has the rights of a client. */
+export async function enqueueInVain(asClient: Redis, redis: Redis): Promise<void> {
+  for (const _ of [1, 2]) await enqueue(asClient, FN, ['"ok"'], { sender: 'again', call: 1 });
+  await redis.set(`queue:${FN}:low`, 'no list');
+  const refused = enqueue(asClient, FN, ['"ok"'], { sender: 'new', queue: 'low' });
+  await refused.catch((error: Error) => error);
+  await redis.del(`queue:${FN}:low`);
+}
+
+/** What comes up for a worker beside the jobs of our clients. */
+export async function bringEverything(redis: Redis): Promise<void> {
+  await plainClients(redis);
+  await plainWorkers(redis);
+  await deadWorkers(redis);
+}
+
+async function plainClients(redis: Redis): Promise<void> {
+  const statusOf = (id: string) => redis.hget(`job:${FN}:${id}`, 'status');
+  const first = await submit(redis, FN, Buffer.from('"ok"'));
+  await until(async () => (await statusOf(first)) === 'success');
+  await until(async () => (await redis.exists(`watch:${FN}`)) === 1);
+}
+
+/** They count themselves, so the count may not expire while they are there. */
+async function plainWorkers(redis: Redis): Promise<void> {
+  await redis.incr(`count:${FN}`);
+  await until(async () => (await redis.ttl(`count:${FN}`)) === -1);
+  await redis.decr(`count:${FN}`);
+  await until(async () => (await redis.ttl(`count:${FN}`)) > 0);
+}
+
+async function deadWorkers(redis: Redis): Promise<void> {
+  const lost = [
+    { id: '900', queue: 'high', stalls: 0, ends: 'success' },
+    { id: '901', queue: 'scheduled', stalls: 0, ends: 'success' },
+    { id: '902', queue: 'low', stalls: 1000, ends: 'error' },
+  ];
+  for (const { id, queue, stalls } of lost) {
+    const claim = { status: 'busy', token: 1, attempts: 1, created: 1, input: '"ok"', queue, stalls };
+    await redis.hset(`job:${FN}:${id}`, claim);
+    await redis.zadd(`lease:${FN}`, 1, `${id}:1`);
+  }
+  for (const { id, ends } of lost)
+    await until(async () => (await redis.hget(`job:${FN}:${id}`, 'status')) === ends);
+}

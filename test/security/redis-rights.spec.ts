@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import * as scripts from '../../lib/gearmonkey/scripts.js';
+import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
+import { startJqMaster } from '../../lib/jq/master/jq-master.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import { Http, type Reply } from '../jq/master/http.js';
+import type { Traced } from '../support/command-trace.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { AttributedTrace } from './attributed-trace.js';
+import { askEverything, bringEverything, enqueueInVain, FN, handle } from './gearmonkey-scenario.js';
+import { SOON, useEverything } from './jq-scenario.js';
+import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
+
+const LEASE_MS = 2000;
+const documented = documentedRights();
+const rightsOf = (name: string) => documented.get(name) ?? [];
+
+describe('the rights of docs/security.md', () => {
+  const used = useRedis();
+  const urlOf = (user: string) => `redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}`;
+  let trace: AttributedTrace;
+
+  beforeAll(async () => {
+    trace = await AttributedTrace.start(used.redis);
+    for (const [user, rights] of documented) await grant(used.redis, user, rights);
+    await used.redis.acl('SETUSER', 'default', 'off');
+  });
+  afterAll(() => trace.stop());
+
+  it.each([
+    ['client', [scripts.enqueue, scripts.cancel]],
+    [
+      'worker',
+      [scripts.turn, scripts.progress, scripts.renew, scripts.look, scripts.watch, scripts.presence],
+    ],
+    ['jq', [jqTurn]],
+  ])('of a %s name every command of its scripts', (user, own) => {
+    const commands = own.flatMap(({ text }) => [...text.matchAll(/call\([^,]*?'([A-Z]{3,})'/g)]);
+    expect(rightsOf(user)).toEqual(
+      expect.arrayContaining(commands.map(([, command = '']) => `+${command.toLowerCase()}`)),
+    );
+  });
+
+  describe('of client and worker', () => {
+    const problems: string[] = [];
+    let refused: string[];
+    let calls: Map<string, Traced[]>;
+    let clients: RedisActors;
+    let workers: RedisActors;
+
+    beforeAll(async () => {
+      clients = new RedisActors(urlOf('client'));
+      workers = new RedisActors(urlOf('worker'));
+      const client = clients.client();
+      const onProblem = (message: string) => problems.push(message);
+      const source = workers.source({ lease: LEASE_MS, onProblem }, { keeper: true });
+      const { said } = await runWorker(source, FN, handle);
+      await askEverything(client, used.redis);
+      await bringEverything(used.redis);
+      const again = new Redis(urlOf('client'));
+      await enqueueInVain(again, used.redis);
+      await trace.look();
+      await loseBlocking(used.redis);
+      await client.call(FN, 'ok');
+      const held = await client.run(FN, 'hold');
+      await until(async () => (await held.get()).status === 'busy');
+      await trace.look();
+      await stopWorkers();
+      await held.cancel();
+      await runWorker(workers.source({ onProblem }), FN, handle);
+      await until(() => waitingForWork(used.redis));
+      await trace.look();
+      await stopWorkers();
+      problems.push(...said.filter((line) => !line.startsWith(`${FN} `)));
+      again.disconnect();
+      calls = await trace.calls();
+      refused = await takeRefusals(used.redis);
+    }, 60_000);
+    afterAll(() => {
+      clients.close();
+      workers.close();
+    });
+
+    it('suffice for all that they do', async () => {
+      expect(refused).toEqual([]);
+      expect(problems).toEqual([]);
+    });
+
+    it('are for this function alone', async () => {
+      const client = clients.client();
+      for (const refused of [
+        client.run('other', 'ok'),
+        client.get('other', 1),
+        client.rollCall('other'),
+        client.cancel('other', 1),
+      ])
+        await expect(refused).rejects.toThrow(/NOPERM|permission/);
+      await expect(runWorker(workers.source(), 'other', handle)).rejects.toThrow(/NOPERM|permission/);
+      expect(await used.redis.keys('*other*')).toEqual([]);
+      await takeRefusals(used.redis);
+    });
+
+    it.each(['client', 'worker'])('hold nothing that a %s could do without', async (user) => {
+      expect(await superfluous(used.redis, rightsOf(user), calls.get(user) ?? [])).toEqual([]);
+    });
+  });
+
+  describe('of a JQ master', () => {
+    let calls: readonly Traced[];
+    let refused: string[];
+
+    beforeAll(async () => {
+      const master = await startJqMaster({ ...SOON, connection: urlOf('jq'), port: 0 });
+      try {
+        const check = (method: string, path: string, reply: Reply) => {
+          if (reply.status >= 400)
+            throw new Error(`${method} ${path}: ${reply.status} ${reply.bytes.toString()}`);
+        };
+        await useEverything(new Http(master.url, check), used.redis);
+        await trace.look();
+      } finally {
+        await master.close();
+      }
+      calls = (await trace.calls()).get('jq') ?? [];
+      refused = await takeRefusals(used.redis);
+    }, 60_000);
+
+    it('suffice for all that it does', async () => {
+      expect(refused).toEqual([]);
+    });
+
+    it('hold nothing that it could do without', async () => {
+      expect(await superfluous(used.redis, rightsOf('jq'), calls)).toEqual([]);
+    });
+  });
+});
+
+/** Ends a connection that waits for work, until the worker waits on another. */
+async function loseBlocking(redis: Redis): Promise<void> {
+  const waiting = () => waitingForWork(redis);
+  const idOf = (line: string) => /^id=(\d+)/.exec(line)?.[1] ?? '';
+  const id = idOf(await until(waiting));
+  await redis.client('KILL', 'ID', id);
+  await until(async () => ![undefined, id].includes(idOf((await waiting()) ?? `id=${id}`)));
+}
+
+async function waitingForWork(redis: Redis): Promise<string | undefined> {
+  const list = String(await redis.client('LIST'));
+  return list.split('\n').find((line) => line.includes(':blocking ') && line.includes('cmd=blpop'));
+}
