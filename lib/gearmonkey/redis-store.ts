@@ -41,25 +41,13 @@ export class RedisStore implements JobStore {
     return this.enqueuer.add(fn, inputs, placement);
   }
 
-  async read(
-    fn: string,
-    ids: readonly string[],
-    wanted = (): boolean => false,
-  ): Promise<(StoredJob | undefined)[]> {
+  read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
     const { jobs } = this.keysOf(fn);
     const readAll = (redis: Redis | Cluster) =>
       Promise.all(
         ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
       );
-    for (;;) {
-      const until = performance.now() + this.timeout;
-      try {
-        return await this.ask(`Reading jobs of "${fn}"`, readAll);
-      } catch (error) {
-        const isLate = performance.now() >= until && !this.commands.isClosed;
-        if (!isLate || !wanted()) throw error;
-      }
-    }
+    return this.ask(`Reading jobs of "${fn}"`, readAll, wanted);
   }
 
   readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]> {
@@ -125,13 +113,21 @@ export class RedisStore implements JobStore {
     return Promise.resolve();
   }
 
-  /** Asks again after a broken connection: only for what may be asked twice. */
-  private async ask<T>(what: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+  /** Asks again after a broken connection: only for what may be asked twice. When the time is up, on while it is `wanted`. */
+  private async ask<T>(
+    what: string,
+    question: (redis: Redis | Cluster) => Promise<T>,
+    wanted = (): boolean => false,
+  ): Promise<T> {
     const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
-    try {
-      return await withDeadline(this.commands.insist(question, this.timeout), this.timeout, late);
-    } catch (error) {
-      throw error instanceof GearMonkeyError ? error : new ConnectionError(what, error);
+    for (;;) {
+      try {
+        return await withDeadline(this.commands.insist(question, this.timeout), this.timeout, late);
+      } catch (error) {
+        const mayPass = error instanceof ConnectionError && !this.commands.isClosed;
+        if (mayPass && wanted()) continue;
+        throw error instanceof GearMonkeyError ? error : new ConnectionError(what, error);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@ import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
+import { closeContract } from './close-contract.js';
 import { codecContract } from './codec-contract.js';
 import { observableContract } from './observable-contract.js';
 import { retryContract } from './retry-contract.js';
@@ -189,6 +190,19 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await expect(client.result(rig.fn(), 7)).rejects.toThrow(JobNotFoundError);
       });
 
+      it.each(['send:1', '1:1', ' 1', '1 ', '', '*', '1.0', '-1', 'x'])(
+        'know of no job %j, whatever keys there are',
+        async (id) => {
+          const fn = rig.fn();
+          await client.run(`${fn}:send`, 'of another function');
+          await client.run(fn, 'x');
+          await expect(client.get(fn, id)).resolves.toBeNull();
+          await expect(client.result(fn, id)).rejects.toThrow(JobNotFoundError);
+          await expect(client.cancel(fn, id)).rejects.toThrow(JobNotFoundError);
+          await expect(client.get(`${fn}:send`, 1)).resolves.toMatchObject({ status: 'idle' });
+        },
+      );
+
       it('result waits for a job that runs', async () => {
         const fn = rig.fn();
         const done = gate<string>();
@@ -240,5 +254,6 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       () => rig,
       () => client,
     );
+    closeContract(() => rig);
   });
 }

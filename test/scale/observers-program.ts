@@ -58,7 +58,8 @@ async function measure(kind: ObserverKind, count: number): Promise<ObserverFigur
 
 async function announce(kind: ObserverKind, id: string): Promise<number> {
   delivered = 0;
-  if (kind === 'progress') await redis.publish(`progress:${fn}`, `${id}:1/2`);
+  const mark = Number(await redis.hget(`job:${fn}:${id}`, 'mark'));
+  if (kind === 'progress') await redis.publish(`progress:${fn}`, `${id}:${mark + 1}:1/2`);
   else await redis.publish(`channel:${fn}`, `start:${id}`);
   await until(() => delivered > 0);
   // Whatever else the message made has come by the next answer.

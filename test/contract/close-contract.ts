@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { lastValueFrom, toArray, type Observable } from 'rxjs';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import { ConnectionError } from '../../lib/job/server-errors.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { gate } from '../support/gate.js';
+import { runWorker } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import type { ClientRig } from './rig.js';
+
+/** The part of the client's contract that is about its end. */
+export function closeContract(rigOf: () => ClientRig): void {
+  const observablesOf = (client: GearMonkeyClient, fn: string, id: string): Observable<unknown>[] => [
+    client.events(fn),
+    client.progress(fn),
+    client.progress(fn, id),
+    client.watch(fn, id),
+  ];
+  const all = (observables: Observable<unknown>[]) =>
+    Promise.all(observables.map((observable) => lastValueFrom(observable.pipe(toArray()))));
+  const subscribed = (fn: string) => until(async () => (await rigOf().subscriptions(fn)) > 0);
+
+  describe('close', () => {
+    it('completes all observables, and rejects whoever waits', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const only = client.only([defineJob(fn)]);
+      const { id } = await client.run(fn, 'x');
+      const observed = all([...observablesOf(client, fn, id), ...observablesOf(only, fn, id)]);
+      const waiting = [
+        client.call(fn, 'y'),
+        client.run(fn, 'y', { blocking: true }),
+        client.result(fn, id),
+        only.result(fn, id),
+      ].map((promise) => expect(promise).rejects.toThrow(ConnectionError));
+      await subscribed(fn);
+      await until(async () => (await client.get(fn, 3)) !== null);
+      await client.close();
+      await Promise.all(waiting);
+      const [events, , , [first]] = (await observed) as [unknown[], unknown[], unknown[], unknown[]];
+      expect(events).not.toContainEqual(expect.objectContaining({ type: 'finish' }));
+      expect([undefined, expect.objectContaining({ status: 'idle' })]).toContainEqual(first);
+    });
+
+    it('crashes nobody who subscribed without a handler of errors', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const { id } = await client.run(fn, 'x');
+      const completed = gate();
+      for (const observable of observablesOf(client, fn, id)) observable.subscribe(() => undefined);
+      client.watch(fn, id).subscribe({ complete: completed.open });
+      await client.close();
+      await completed.passed;
+    });
+
+    it('leaves a client that refuses, and whose observables are complete', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const { id } = await client.run(fn, 'x');
+      await client.close();
+      for (const asking of [
+        () => client.run(fn, 'x'),
+        () => client.call(fn, 'x'),
+        () => client.runMany(fn, ['x']),
+        () => client.get(fn, id),
+        () => client.result(fn, id),
+        () => client.cancel(fn, id),
+        () => client.rollCall(fn),
+      ])
+        await expect(asking()).rejects.toThrow(ConnectionError);
+      await expect(all(observablesOf(client, fn, id))).resolves.toEqual([[], [], [], []]);
+      await expect(rigOf().client().get(fn, 2)).resolves.toBeNull();
+    });
+  });
+
+  describe('endObservers', () => {
+    it('completes all observables, and lets who waits go on', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const { id } = await client.run(fn, 'x');
+      const observed = all(observablesOf(client, fn, id));
+      const calling = client.call(fn, 'y');
+      await subscribed(fn);
+      client.endObservers();
+      await observed;
+      await expect(all(observablesOf(client, fn, id))).resolves.toEqual([[], [], [], []]);
+      await runWorker(rigOf().source(), fn, (input) => input);
+      await expect(calling).resolves.toBe('y');
+      await expect(client.call(fn, 'z')).resolves.toBe('z');
+      await client.close();
+    });
+  });
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { inParts, MAX_BATCH } from '../../lib/gearmonkey/enqueue-parts.js';
+import type { JobKey } from '../../lib/gearmonkey/protocol.js';
+import { EnqueueTimeoutError, NotDurableError } from '../../lib/job/server-errors.js';
+import { gate, type Gate } from '../support/gate.js';
+import { until } from '../support/until.js';
+
+const LANES = 4;
+const PARTS = 10;
+const inputs = Array.from({ length: PARTS * MAX_BATCH }, (_, i) => `${i}`);
+
+/** Calls that a test answers, in the order in which they began. */
+class Calls {
+  readonly parts: (readonly unknown[])[] = [];
+  private readonly answers: Gate<JobKey[] | Error>[] = [];
+
+  readonly enqueue = async (part: readonly unknown[]): Promise<JobKey[]> => {
+    this.parts.push(part);
+    const answer = gate<JobKey[] | Error>();
+    this.answers.push(answer);
+    const keys = await answer.passed;
+    if (keys instanceof Error) throw keys;
+    return keys;
+  };
+
+  /** With the inputs as ids, unless it fails. */
+  answer(index: number, error?: Error): void {
+    this.answers[index]?.open(error ?? (this.parts[index] ?? []).map((input) => ({ id: String(input) })));
+  }
+}
+
+describe('A bulk of jobs', () => {
+  it('begins so many calls at a time, and the next when one was answered', async () => {
+    const calls = new Calls();
+    const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
+    expect(calls.parts).toHaveLength(LANES);
+    for (let answered = 0; answered < PARTS; answered++) {
+      await until(() => calls.parts.length === Math.min(PARTS, LANES + answered));
+      calls.answer(answered);
+    }
+    expect((await enqueued).map(({ id }) => id)).toEqual(inputs);
+  });
+
+  it('begins no more after a failure, waits for those under way, and names all that were created', async () => {
+    const calls = new Calls();
+    const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
+    const outcome = expect(enqueued).rejects.toMatchObject({
+      code: 'PARTLY_ENQUEUED',
+      ids: [...inputs.slice(0, MAX_BATCH), ...inputs.slice(2 * MAX_BATCH, 5 * MAX_BATCH)],
+      cause: expect.any(EnqueueTimeoutError),
+      message: expect.stringMatching(/^1000 of 2500 jobs of "fn" were enqueued, then: .* within 5000 ms/),
+    });
+    calls.answer(0);
+    await until(() => calls.parts.length === LANES + 1);
+    calls.answer(1, new EnqueueTimeoutError('fn', 5000));
+    for (const underWay of [4, 2, 3]) calls.answer(underWay);
+    await outcome;
+    expect(calls.parts).toHaveLength(LANES + 1);
+  });
+
+  it('fails with the error itself where nothing was created', async () => {
+    const calls = new Calls();
+    const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
+    const error = new EnqueueTimeoutError('fn', 5000);
+    for (let index = 0; index < LANES; index++) calls.answer(index, error);
+    await expect(enqueued).rejects.toBe(error);
+  });
+
+  it('that is not durable names all ids that are enqueued', async () => {
+    const calls = new Calls();
+    const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
+    const notDurable = (index: number) =>
+      new NotDurableError('fn', (calls.parts[index] ?? []).map(String), 'no replica has them');
+    calls.answer(0);
+    await until(() => calls.parts.length === LANES + 1);
+    for (let index = 1; index <= LANES; index++) calls.answer(index, notDurable(index));
+    await expect(enqueued).rejects.toMatchObject({
+      code: 'NOT_DURABLE',
+      ids: inputs.slice(0, (LANES + 1) * MAX_BATCH),
+    });
+  });
+});

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { firstValueFrom, lastValueFrom, timeout, toArray } from 'rxjs';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { JobListener, Placement } from '../../lib/gearmonkey/job-store.js';
+import type { JobKey } from '../../lib/gearmonkey/protocol.js';
+import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
+import type { Payload } from '../../lib/job/codec.js';
+import { MemoryServer } from '../../lib/memory/memory-server.js';
+import { MemorySource } from '../../lib/memory/memory-source.js';
+import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { SlowLine } from '../support/slow-line.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+/** A store whose messages may be lost, and whose enqueues are answered when a test wants. */
+class TroubledStore extends MemoryStore {
+  deaf = false;
+  answered: Promise<void> = Promise.resolve();
+  readonly listeners = new Set<JobListener>();
+
+  override async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    const keys = await super.enqueue(fn, inputs, placement);
+    await this.answered;
+    return keys;
+  }
+
+  override listen(fn: string, listener: JobListener): Promise<() => void> {
+    this.listeners.add(listener);
+    return super.listen(fn, {
+      ...listener,
+      event: (event) => {
+        if (!this.deaf) listener.event(event);
+      },
+    });
+  }
+}
+
+describe('A call whose enqueue is answered after its job has finished', () => {
+  stopWorkersAfterEach();
+
+  async function setUp() {
+    const server = new MemoryServer();
+    const store = new TroubledStore(server);
+    const client = new GearMonkeyClient(store);
+    await runWorker(new MemorySource(server), 'fn', (input) => input);
+    await client.call('fn', 'first');
+    return { store, client };
+  }
+
+  it.each([
+    ['heard of it', false],
+    ['missed the message, and is connected again', true],
+  ])('returns: the client has %s', async (_, deaf) => {
+    const { store, client } = await setUp();
+    const answer = gate();
+    store.answered = answer.passed;
+    store.deaf = deaf;
+    const calling = client.call('fn', 'x');
+    await until(async () => (await client.get('fn', 2))?.status === 'success');
+    store.deaf = false;
+    if (deaf) for (const listener of store.listeners) listener.resync();
+    answer.open();
+    await expect(calling).resolves.toBe('x');
+  });
+});
+
+describe('An outage that is longer than the time of a command', () => {
+  const server = useRedis();
+  const TIMEOUT_MS = 100;
+  let line: SlowLine;
+  let actors: RedisActors;
+  stopWorkersAfterEach();
+
+  beforeAll(() => {
+    actors = new RedisActors(server.url);
+  });
+  afterAll(() => actors.close());
+
+  /** Whose messages arrive, and whose commands go over a line that may be cut. */
+  async function cutOff() {
+    line = await SlowLine.start(server.server.port);
+    const [commands, messages] = [openConnections(line.url), openConnections(server.url)];
+    const client = new GearMonkeyClient(
+      new RedisStore(commands.commands, messages.hub, { timeout: TIMEOUT_MS }),
+    );
+    return { client, isDown: () => commands.commands.isDown };
+  }
+
+  it('is waited through by who watches, or waits for a result', async () => {
+    const fn = server.fn();
+    const { client, isDown } = await cutOff();
+    const end = gate<string>();
+    await runWorker(actors.source(), fn, () => end.passed);
+    const { id } = await client.run(fn, 'x');
+    await until(async () => (await client.get(fn, id))?.status === 'busy');
+    const result = client.result(fn, id);
+    const progress = lastValueFrom(client.progress(fn, id).pipe(toArray()));
+    const watched = lastValueFrom(client.watch(fn, id));
+    await firstValueFrom(client.watch(fn, id));
+    await until(async () => Number((await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1]) === 1);
+
+    line.lead(1);
+    line.cut();
+    await until(isDown);
+    const began = performance.now();
+    end.open('out');
+    await until(async () => (await actors.client().get(fn, id))?.status === 'success');
+    await until(() => performance.now() > began + 5 * TIMEOUT_MS);
+    await expect(client.get(fn, id)).rejects.toMatchObject({ code: 'CONNECTION' });
+    line.lead(server.server.port);
+
+    await expect(result).resolves.toBe('out');
+    await expect(watched).resolves.toMatchObject({ status: 'success' });
+    await expect(progress).resolves.toEqual([]);
+    await client.close();
+    await line.stop();
+  });
+
+  it('ends the reads of those who have left', async () => {
+    const fn = server.fn();
+    const { client, isDown } = await cutOff();
+    const { id } = await client.run(fn, 'x');
+    await firstValueFrom(client.watch(fn, id));
+    line.lead(1);
+    line.cut();
+    await until(isDown);
+    await expect(client.result(fn, id, { timeout: 0.2 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
+    await expect(lastValueFrom(client.watch(fn, id).pipe(timeout(200)))).rejects.toThrow('Timeout');
+    line.lead(server.server.port);
+    await until(() => !isDown());
+    await expect(client.get(fn, id)).resolves.toMatchObject({ status: 'idle' });
+    await client.close();
+    await line.stop();
+  });
+});

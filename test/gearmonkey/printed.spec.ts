@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { useRedis } from '../support/use-redis.js';
+import { RedisActors } from './redis-rig.js';
+
+const PASSWORD = 'S3cret-of-the-connection';
+const INPUT = { card: '4111-1111' };
+
+describe('What is logged, or returned by a controller,', () => {
+  const server = useRedis();
+  let actors: RedisActors;
+  stopWorkersAfterEach();
+
+  beforeAll(async () => {
+    await server.redis.call('ACL', 'SETUSER', 'app', 'on', `>${PASSWORD}`, '~*', '&*', '+@all');
+    actors = new RedisActors(server.url.replace('redis://', `redis://app:${PASSWORD}@`));
+  });
+  afterAll(() => actors.close());
+
+  const printed = (value: unknown) => [
+    JSON.stringify(value),
+    inspect(value, { depth: 20, showHidden: true }),
+    inspect(value, { depth: 20 }),
+    JSON.stringify({ ...(value as object) }),
+  ];
+
+  it('is of a handle its function and id', async () => {
+    const fn = server.fn();
+    const job = await actors.client().run(fn, INPUT);
+    expect(JSON.parse(JSON.stringify(job))).toEqual({ fn, id: '1' });
+    expect(inspect(job)).toBe(`JobHandle { fn: '${fn}', id: '1' }`);
+    expect(printed(job).join()).not.toContain(PASSWORD);
+  });
+
+  it('is of a client nothing', async () => {
+    const client = actors.client();
+    await client.run(server.fn(), INPUT);
+    expect(JSON.stringify(client)).toBe('{}');
+    expect(printed(client).join()).not.toContain(PASSWORD);
+    expect(printed(client.only([])).join()).not.toContain(PASSWORD);
+  });
+
+  it('is of a running job its function, id and attempt, without its input', async () => {
+    const fn = server.fn();
+    await runWorker(actors.source(), fn, (_, job) => [JSON.stringify(job), inspect(job)]);
+    await expect(actors.client().call(fn, INPUT, { timeout: 20 })).resolves.toEqual([
+      JSON.stringify({ fn, id: '1', attempts: 1 }),
+      `RunningJob { fn: '${fn}', id: '1', attempts: 1 }`,
+    ]);
+  });
+});
