@@ -7,6 +7,7 @@ import type { ChannelHub } from '../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type KeptGroup } from '../redis/lease-keeper.js';
 import type { PlainConnection } from '../redis/plain-connection.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
+import { StandIn, withoutKeeper } from '../redis/stand-in.js';
 import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
@@ -15,6 +16,8 @@ export interface HoldingsConnections {
   readonly hub: ChannelHub;
   /** What the lease keeper's thread connects with; without it the main thread does its work. */
   readonly keeper: PlainConnection | undefined;
+  /** The option of the connection for which there is no keeper. */
+  readonly obstacle?: string;
 }
 
 /** Times in milliseconds. */
@@ -38,17 +41,29 @@ export class Holdings {
   private keeper?: LeaseKeeper;
   private keeperFailed = false;
   private heartbeat?: NodeJS.Timeout;
+  private readonly standIn: StandIn;
+  /** Milliseconds from one renewal to the next. */
+  private readonly interval: number;
   private unlisten: (() => void)[] = [];
   private refused = false;
 
   constructor(
     private readonly connections: HoldingsConnections,
     private readonly options: HoldingsOptions,
-  ) {}
+  ) {
+    const shortest = Math.min(options.lease, options.presence);
+    this.interval = shortest / 4;
+    this.standIn = new StandIn(shortest / 2, options.onProblem);
+  }
 
-  /** Counts this worker and listens for cancellations. @throws ConnectionError after `timeout` milliseconds */
+  /**
+   * Counts this worker and listens for cancellations.
+   *
+   * @throws ConnectionError after `timeout` milliseconds, or at once where no waiting helps, as with a wrong password
+   */
   async open(functions: readonly string[], timeout: number): Promise<void> {
     const { commands } = this.connections;
+    await commands.ready(timeout, { patient: false });
     await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
     for (const fn of functions) this.functions.add(fn);
     if (this.refused) throw new ConnectionError('The worker was not opened', 'it was closed meanwhile');
@@ -124,13 +139,11 @@ export class Holdings {
   }
 
   private keep(): void {
-    const { lease, presence } = this.options;
-    const { keeper: connection } = this.connections;
-    const interval = Math.min(lease, presence) / 4;
-    if (!connection || this.keeperFailed) {
-      this.heartbeat ??= setInterval(() => void this.beat(), interval).unref();
-      return;
-    }
+    const { keeper: connection, obstacle } = this.connections;
+    const { interval } = this;
+    if (obstacle !== undefined && !this.heartbeat) this.options.onProblem(withoutKeeper(obstacle));
+    this.heartbeat ??= setInterval(() => void this.beat(), interval).unref();
+    if (!connection || this.keeperFailed) return;
     this.keeper ??= new LeaseKeeper(
       { connection, interval },
       (fn, members) => this.revoke(fn, members, 'lost'),
@@ -161,17 +174,34 @@ export class Holdings {
     this.keep();
   }
 
-  private async keepClaims(): Promise<void> {
-    if (!this.keeperFailed || this.claims.size === 0) return;
-    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
+  /** Who keeps leases: the main thread stands in for a keeper that has renewed nothing for half their time. */
+  get keptBy(): 'thread' | 'main thread' {
+    return this.keeper && !this.standIn.isActive ? 'thread' : 'main thread';
   }
 
-  /** A beat that fails is left to the next. */
+  /** Nothing while the keeper does it. A beat that fails is left to the next. */
   private async beat(): Promise<void> {
     const { commands } = this.connections;
-    if (!commands.isReady) return;
+    if (!commands.isReady || !this.isWanted()) return;
     const signed = this.sign(await commands.ready(), [...this.functions], this.options.presence);
     await Promise.allSettled([signed, this.keepClaims()]);
+  }
+
+  /** Not before the keeper had time to come back after an outage, too. */
+  private isWanted(): boolean {
+    const { commands } = this.connections;
+    if (!this.keeper) return true;
+    return commands.uptime(this.anyKey) > this.interval && this.standIn.isNeeded(this.keeper);
+  }
+
+  private get anyKey(): string {
+    const [fn = ''] = this.functions;
+    return this.options.keysOf(fn).leases;
+  }
+
+  private async keepClaims(): Promise<void> {
+    if (!(this.standIn.isActive || this.keeperFailed) || this.claims.size === 0) return;
+    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
   }
 
   private async hearCancellations(fn: string): Promise<void> {

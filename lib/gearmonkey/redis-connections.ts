@@ -5,6 +5,7 @@ import { toPlainConnection } from '../redis/plain-connection.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { ownTagKeysOf, taggedKeysOf } from './hash-tags.js';
 import { keysOf, type KeysOf } from './protocol.js';
+import type { ConnectionLog } from '../redis/outage-log.js';
 import type { SourceConnections } from './redis-source.js';
 
 /** What a module instance has to reach its server with. */
@@ -19,26 +20,34 @@ export interface RedisConnections extends SourceConnections {
  * for work, and the lease keeper's. On a cluster the first and the last are one for each master, and the wait is one
  * for each slot.
  *
+ * @param log told of outages
  * @throws ConfigurationError
  */
-export function openConnections(spec: ConnectionSpec, hashTag = false): RedisConnections {
-  const commands = new RedisConnection(spec, 'commands');
-  const keeper = toPlainConnection(spec, 'keeper');
+export function openConnections(
+  spec: ConnectionSpec,
+  hashTag = false,
+  log?: ConnectionLog,
+): RedisConnections {
+  const commands = new RedisConnection(spec, 'commands', log);
+  const keeping = toPlainConnection(spec, 'keeper');
   if (isCluster(spec)) {
     return {
       commands,
-      keeper,
-      hub: new ChannelHub(nodeConnection(commands, spec, 'subscriber')),
+      ...keeping,
+      hub: new ChannelHub(nodeConnection(commands, spec, 'subscriber'), log),
       blocking: (key) => nodeConnection(commands, spec, 'blocking', key),
       keysOf: hashTag ? taggedKeysOf : ownTagKeysOf,
       close: () => undefined,
     };
   }
   const blocking = new RedisConnection(spec, 'blocking');
+  const subscriber = new RedisConnection(spec, 'subscriber');
+  // It writes nothing that would be refused, and a replica's replica may lose what is published.
+  commands.onDemoted(() => subscriber.renew());
   return {
     commands,
-    keeper,
-    hub: new ChannelHub(new RedisConnection(spec, 'subscriber')),
+    ...keeping,
+    hub: new ChannelHub(subscriber, log),
     blocking,
     keysOf: hashTag ? taggedKeysOf : keysOf,
     close: () => blocking.close(),

@@ -7,6 +7,7 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { Holdings, type HoldingsConnections } from './holdings.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { openWaker } from './cluster-waker.js';
+import { healthOf, reach } from './redis-health.js';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from './known-functions.js';
 import { keysOf, type KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
@@ -91,11 +92,15 @@ export class RedisSource implements JobSource {
   }
 
   health(): SourceHealth {
-    // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
-    const { commands, hub } = this.connections;
-    commands.open();
-    const connected = commands.isReady && !this.waker.isDown && !hub.isDown;
-    return { connected, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
+    return {
+      ...healthOf(this.connections, this.waker),
+      ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}),
+      ...(this.opened.size > 0 ? { leasesKeptBy: this.holdings.keptBy } : {}),
+    };
+  }
+
+  reach(timeout: number): Promise<void> {
+    return reach(this.connections.commands, timeout);
   }
 
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {

@@ -44,6 +44,10 @@ export interface SourceHealth {
   readonly connected: boolean;
   /** When the server last answered a worker. */
   readonly lastTurn?: Date;
+  /** Why it is not connected. */
+  readonly problem?: string;
+  /** Where a worker's leases are renewed: in the main thread, a handler that blocks the event loop loses its job. */
+  readonly leasesKeptBy?: 'thread' | 'main thread';
 }
 
 /** Free slots of each function that may take jobs; kept up to date while a claim waits. */
@@ -95,6 +99,9 @@ export interface JobSource {
 
   /** What the source has seen of its server. */
   health?(): SourceHealth;
+
+  /** Connects if nothing has yet, and asks the server. @throws ConnectionError after `timeout` milliseconds */
+  reach?(timeout: number): Promise<void>;
 
   /** Withdraws the worker; what was claimed and not handed out goes back. Idempotent. */
   close(): Promise<void>;

@@ -1,3 +1,4 @@
+import { toCause } from './cause.js';
 import { GearMonkeyError, messageOf } from './errors.js';
 
 /** The server didn't take the jobs in time. They may have been enqueued if the connection broke meanwhile. */
@@ -12,7 +13,7 @@ export class EnqueueTimeoutError extends GearMonkeyError {
     super(
       `The server didn't acknowledge a job of "${fn}" within ${timeout} ms${cause ? `: ${messageOf(cause)}` : ''}. ` +
         'Check that it is up and reachable; raise `enqueueTimeout` if it is only slow.',
-      { cause },
+      cause === undefined ? {} : { cause: toCause(cause) },
     );
   }
 }
@@ -42,7 +43,7 @@ export class ConnectionError extends GearMonkeyError {
 
   constructor(what: string, cause: unknown) {
     super(`${what}: ${messageOf(cause)}. Check that the server is up and \`connection\` is right.`, {
-      cause,
+      cause: toCause(cause),
     });
   }
 }
@@ -53,7 +54,7 @@ export class RefusedError extends GearMonkeyError {
 
   constructor(what: string, cause: unknown) {
     super(`${what} was refused by the server: ${messageOf(cause)}. Waiting won't help; look at the server.`, {
-      cause,
+      cause: toCause(cause),
     });
   }
 }

@@ -1,5 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { SourceHealth } from '../job/job-source.js';
+import { withDeadline } from '../job/deadline.js';
+import { toMilliseconds, type Duration } from '../job/duration.js';
+import { messageOf } from '../job/errors.js';
+import type { JobSource, SourceHealth } from '../job/job-source.js';
+import { ConnectionError } from '../job/server-errors.js';
 import { InstanceRegistry } from './instance.registry.js';
 
 /** How one module instance is doing. */
@@ -17,5 +21,26 @@ export class GearMonkeyHealth {
     return this.registry
       .all()
       .map(({ name, source }) => ({ name, ...(source.health?.() ?? { connected: true }) }));
+  }
+
+  /**
+   * Asks each server, and connects where nothing has yet: for an app that only enqueues, which `check` calls
+   * unhealthy before its first job. Never rejects.
+   *
+   * @param timeout @default '1s'
+   */
+  async ping(timeout: Duration = '1s'): Promise<InstanceHealth[]> {
+    const limit = toMilliseconds('timeout', timeout);
+    return Promise.all(this.registry.all().map(({ name, source }) => ping(name, source, limit)));
+  }
+}
+
+async function ping(name: string, source: JobSource, timeout: number): Promise<InstanceHealth> {
+  const late = () => new ConnectionError('The server did not answer', `not within ${timeout} ms`);
+  try {
+    await withDeadline(source.reach?.(timeout) ?? Promise.resolve(), timeout, late);
+    return { name, ...(source.health?.() ?? { connected: true }) };
+  } catch (error) {
+    return { name, ...source.health?.(), connected: false, problem: messageOf(error) };
   }
 }

@@ -76,7 +76,7 @@ function memoryBackend(url: string, { maxStalls }: GearMonkeyModuleOptions): Bac
 }
 
 function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
-  const { keysOf, close, ...connections } = openConnections(spec, options.hashTag);
+  const { keysOf, close, ...connections } = openConnections(spec, options.hashTag, log);
   const source = new RedisSource(connections, {
     ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
     ...(options.maxStalls === undefined ? {} : { maxStalls: options.maxStalls }),

@@ -24,6 +24,8 @@ export interface QlessConnections {
   readonly commands: RedisConnection;
   /** What another thread connects with. */
   readonly keeper: PlainConnection | undefined;
+  /** The option for which it can't. */
+  readonly obstacle?: string;
   /** A further one for calls that block. Whoever asks closes it. */
   blocking(): RedisConnection;
   hub(): ChannelHub;
@@ -36,14 +38,14 @@ export function openConnections({ connection, prefix }: QlessServer): QlessConne
   return {
     prefix: checkPrefix(prefix ?? (onCluster ? '{ql}:' : 'ql:'), onCluster),
     commands,
-    keeper: toPlainConnection(connection, 'qless-keeper'),
+    ...toPlainConnection(connection, 'qless-keeper'),
     blocking: () => new RedisConnection(connection, 'qless-blocking'),
-    hub: () =>
-      new ChannelHub(
-        onCluster
-          ? nodeConnection(commands, connection, 'qless-subscriber')
-          : new RedisConnection(connection, 'qless-subscriber'),
-      ),
+    hub: () => {
+      if (onCluster) return new ChannelHub(nodeConnection(commands, connection, 'qless-subscriber'));
+      const subscriber = new RedisConnection(connection, 'qless-subscriber');
+      commands.onDemoted(() => subscriber.renew());
+      return new ChannelHub(subscriber);
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { messageOf } from '../job/errors.js';
 import type { Claim, OnRevoked } from '../job/job-source.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import { LeaseKeeper, memberOf } from '../redis/lease-keeper.js';
+import { StandIn, withoutKeeper } from '../redis/stand-in.js';
 import type { QlessConnections } from './connections.js';
 import { parsed } from './replies.js';
 import * as scripts from './source-scripts.js';
@@ -36,6 +37,7 @@ const GROUP = 'locks';
 export class Locks {
   private readonly claims = new Map<string, Claim>();
   private keeper: LeaseKeeper | undefined;
+  private standIn: StandIn | undefined;
   private timer?: NodeJS.Timeout;
   private unlisten: () => void = () => undefined;
 
@@ -99,8 +101,9 @@ export class Locks {
   }
 
   private keep(interval: number): void {
-    const { keeper: connection, prefix } = this.connections;
+    const { keeper: connection, obstacle, prefix } = this.connections;
     const { worker, lock } = this.options;
+    if (obstacle !== undefined) this.options.onProblem(withoutKeeper(obstacle));
     if (!connection) return;
     const { sha, text } = scripts.renew;
     this.keeper = new LeaseKeeper(
@@ -111,17 +114,21 @@ export class Locks {
           `The lease keeper's thread failed; locks are kept by the main thread: ${messageOf(error)}`,
         );
         this.keeper = undefined;
-        this.keepFromHere(interval);
       },
     );
+    this.standIn = new StandIn(interval * 2, this.options.onProblem);
+    this.timer = setInterval(() => void this.keepFromHere(interval), interval).unref();
     this.keeper.accept([
       { name: GROUP, renew: { script: { sha, text }, keys: [prefix], args: ['', worker, lock] } },
     ]);
   }
 
-  /** As long as no handler blocks this thread. */
-  private keepFromHere(interval: number): void {
-    this.timer = setInterval(() => void this.check([...this.claims.values()]), interval).unref();
+  /** Where the keeper can't, and as long as no handler blocks this thread. */
+  private async keepFromHere(interval: number): Promise<void> {
+    const { commands, prefix } = this.connections;
+    const isBack = commands.uptime(prefix) > interval;
+    if (this.keeper && !(isBack && this.standIn?.isNeeded(this.keeper))) return;
+    await this.check([...this.claims.values()]);
   }
 
   /** An expired lock that nobody has taken yet is still ours: so it is asked for again before it is given up. */

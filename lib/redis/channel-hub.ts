@@ -1,6 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
+import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
+import type { ConnectionLog } from './outage-log.js';
 import type { RedisConnection } from './redis-connection.js';
+import { isReply, isTransientReply } from './redis-errors.js';
+import { pauseAfter } from './retry.js';
 
 export interface ChannelListener {
   message(text: string): void;
@@ -26,7 +30,11 @@ export class ChannelHub {
   private pings?: NodeJS.Timeout;
   private closed = false;
 
-  constructor(private readonly connection: RedisConnection) {}
+  /** @param log told of channels that an ACL denies */
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly log?: ConnectionLog,
+  ) {}
 
   /** Resolves once messages arrive, with the way to stop; waits through an outage. @throws ConnectionError after `close` */
   async listen(name: string, listener: ChannelListener): Promise<() => void> {
@@ -99,15 +107,46 @@ export class ChannelHub {
     await client.ping().catch(() => undefined);
   }
 
-  /** A failure means that the connection broke: the next `ready` subscribes again. */
+  /** Until each is acknowledged or denied, or the connection breaks: the next `ready` subscribes again. */
   private async subscribe(client: Redis | Cluster, names: readonly string[]): Promise<void> {
-    if (names.length === 0) return;
+    const wanted = names.filter((name) => this.channels.has(name));
+    if (wanted.length === 0) return;
     try {
-      await client.subscribe(...names);
-      for (const name of names) this.channels.get(name)?.acknowledge();
+      await client.subscribe(...wanted);
+      for (const name of wanted) this.channels.get(name)?.acknowledge();
     } catch (error) {
-      for (const name of names) if (isDenied(error)) this.channels.get(name)?.refuse(error);
+      await this.subscribeAgain(client, wanted, error);
     }
+  }
+
+  /** One channel that an ACL denies fails the whole command, so they are asked for one by one then. */
+  private async subscribeAgain(
+    client: Redis | Cluster,
+    names: readonly string[],
+    error: unknown,
+  ): Promise<void> {
+    if (!isReply(error) || !this.connection.isReady) return;
+    if (isDenied(error)) {
+      const [only] = names;
+      if (names.length === 1 && only !== undefined) this.deny(only, error);
+      else await Promise.all(names.map((name) => this.subscribe(client, [name])));
+    } else if (isTransientReply(error)) {
+      await pauseAfter(error);
+      await this.subscribe(client, names);
+    } else {
+      this.connection.renew();
+    }
+  }
+
+  /** The next who listens asks anew: the ACL may have changed. */
+  private deny(name: string, error: unknown): void {
+    const channel = this.channels.get(name);
+    this.channels.delete(name);
+    channel?.refuse(error);
+    this.log?.warn(
+      `Redis denies the channel "${name}", and who listens to it hears nothing: ${messageOf(error)}. ` +
+        'Allow it in the ACL of this user.',
+    );
   }
 
   private resync(): void {

@@ -6,11 +6,19 @@ import { Cluster, Redis } from 'ioredis';
 /** Leases that one call renews. */
 const CHUNK = 500;
 
-/** @type {import('./lease-keeper.js').KeeperOptions} */
-const { connection, interval } = workerData;
+/** @type {import('./lease-keeper.js').KeeperData} */
+const { connection, interval, pulse } = workerData;
+const retryStrategy = (times) => Math.min(times * 50, 500);
+/** A master that was replaced says so, and its name or proxy may lead to the new one. */
+const reconnectOnError = (error) => error.message.startsWith('READONLY');
+const { redisOptions, ...options } = connection.options;
 const redis = connection.nodes
-  ? new Cluster(connection.nodes, connection.options)
-  : new Redis({ ...connection.options, retryStrategy: (times) => Math.min(times * 50, 500) });
+  ? new Cluster(connection.nodes, {
+      ...options,
+      clusterRetryStrategy: retryStrategy,
+      redisOptions: { ...redisOptions, reconnectOnError },
+    })
+  : new Redis({ ...options, retryStrategy, reconnectOnError, sentinelRetryStrategy: retryStrategy });
 
 /** @type {import('./lease-table.js').LeaseSegment[]} */
 const segments = [];
@@ -20,10 +28,15 @@ let groups = [];
 const named = new Map();
 /** Groups that are seen to: on a cluster one whose master has failed must not hold up the others. */
 const keeping = new Set();
+let lastTrouble = '';
 
-redis.on('error', () => undefined);
-redis.on('ready', keep);
-const timer = setInterval(keep, interval);
+redis.on('error', (error) => {
+  tell(error);
+  // A database that there isn't: ioredis would go on in database 0.
+  if (error.command?.name === 'select') redis.disconnect(true);
+});
+redis.on('ready', () => void keep());
+const timer = setInterval(() => void keep(), interval);
 
 parentPort.on('message', (message) => {
   if (message.segment) segments.push(message.segment);
@@ -42,18 +55,31 @@ function namedOf(group) {
   return named.get(group);
 }
 
-/** Each for itself: what fails is left to the next round, or to the connection's return. */
-function keep() {
+/** A round in which all was kept is noted, for the main thread to see that it needn't do it. */
+async function keep() {
   if (redis.status !== 'ready') return;
+  const began = Date.now();
   const held = heldByGroup();
-  groups.forEach((group, index) => void keepGroup(group, held.get(index) ?? []));
+  const kept = await Promise.all(groups.map((group, index) => keepGroup(group, held.get(index) ?? [])));
+  if (kept.every(Boolean)) pulse[0] = Math.max(pulse[0], began);
 }
 
+/** Each for itself: what fails is left to the next round, or to the connection's return. */
 async function keepGroup(group, members) {
-  if (keeping.has(group.name)) return;
+  if (keeping.has(group.name)) return false;
   keeping.add(group.name);
-  await Promise.allSettled([renewLeases(group, members), group.beat && run(group.beat)]);
+  const results = await Promise.allSettled([renewLeases(group, members), group.beat && run(group.beat)]);
   keeping.delete(group.name);
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed) tell(failed.reason);
+  return !failed;
+}
+
+/** In words only: an error of ioredis holds the command, and with it the password. */
+function tell({ message, code }) {
+  const trouble = message || code;
+  if (trouble !== lastTrouble) parentPort.postMessage({ trouble });
+  lastTrouble = trouble;
 }
 
 async function renewLeases({ name, renew }, members) {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Claim } from '../job/job-source.js';
 import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
-import type { PlainConnection } from './plain-connection.js';
+import type { PlainConnection, PlainSettings } from './plain-connection.js';
 
 /** A script's call as the thread sends it. */
 export interface KeptCall {
@@ -19,12 +19,21 @@ export interface KeptGroup {
   readonly beat?: KeptCall;
 }
 
-/** What the thread starts with. */
 export interface KeeperOptions {
   readonly connection: PlainConnection;
   /** Milliseconds from one renewal to the next. */
   readonly interval: number;
 }
+
+/** What the thread starts with. */
+export interface KeeperData {
+  readonly connection: PlainSettings;
+  readonly interval: number;
+  /** One number: when the last round began in which all leases were renewed, in ms since 1970. */
+  readonly pulse: Float64Array;
+}
+
+type Told = { readonly group: string; readonly lost: string[] } | { readonly trouble: string };
 
 /** How a lease names its holder. */
 export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
@@ -41,20 +50,36 @@ export class LeaseKeeper {
   private groups: readonly KeptGroup[] = [];
   private readonly held = new Map<Claim, { group: number; row: LeaseRow | undefined }>();
   private closed?: Promise<void>;
+  private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(Date.now());
+  private lastTrouble = 'it has no connection';
 
   constructor(
-    options: KeeperOptions,
+    { connection, interval }: KeeperOptions,
     onLost: (group: string, members: readonly string[]) => void,
     onFailure: (error: Error) => void,
   ) {
+    const workerData: KeeperData = { connection: connection.reveal(), interval, pulse: this.pulse };
     this.thread = new Worker(new URL('./lease-keeper.thread.mjs', import.meta.url), {
-      workerData: options,
+      workerData,
       execArgv: [],
     });
     this.thread.unref();
     this.thread.on('error', onFailure);
-    this.thread.on('message', ({ group, lost }: { group: string; lost: string[] }) => onLost(group, lost));
+    this.thread.on('message', (told: Told) => {
+      if ('lost' in told) onLost(told.group, told.lost);
+      else this.lastTrouble = told.trouble;
+    });
     this.table = new LeaseTable((segment) => this.post({ segment }));
+  }
+
+  /** Milliseconds since the thread last renewed all that is held. */
+  get age(): number {
+    return Date.now() - (this.pulse[0] ?? 0);
+  }
+
+  /** What last went wrong in the thread. */
+  get trouble(): string {
+    return this.lastTrouble;
   }
 
   /** What is kept from now on. Groups that were there before stay where they were. */

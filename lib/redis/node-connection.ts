@@ -3,7 +3,8 @@ import { createConnection, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 import { masterOf, refreshSlots } from './cluster-slots.js';
-import { clusterOptions, ownSettings, type ClusterSettings } from './connect.js';
+import { clusterOptions, type ClusterSpec } from './connect.js';
+import { ownSettings } from './own-settings.js';
 import { RedisConnection } from './redis-connection.js';
 
 const RETRY_MS = 50;
@@ -17,7 +18,7 @@ const ELSEWHERE = /^(MOVED|ASK|READONLY|UNBLOCKED)\b/;
  */
 export function nodeConnection(
   through: RedisConnection,
-  spec: ClusterSettings | Cluster,
+  spec: ClusterSpec,
   role: string,
   key?: string,
 ): RedisConnection {

@@ -1,62 +1,77 @@
-import { withDeadline } from '../job/deadline.js';
 import { Cluster, type Redis } from 'ioredis';
-import { masterOf, refreshSlots } from './cluster-slots.js';
-import { checkSpec, connect, type ConnectionSpec } from './connect.js';
+import { toCause } from '../job/cause.js';
+import { withDeadline } from '../job/deadline.js';
 import { ConnectionError } from '../job/server-errors.js';
+import { checkSpec } from './check-spec.js';
+import { masterOf, refreshSlots } from './cluster-slots.js';
+import { connect, type ConnectionSpec } from './connect.js';
+import { OutageLog, type ConnectionLog } from './outage-log.js';
 import { retryWhileUnreachable } from './retry.js';
+import { allowUploads } from './slow-uploads.js';
+import { addressOf, isHopeless, isWrongDatabase } from './trouble.js';
 
 export { YIELD_MS } from './retry.js';
 
-/** One connection of ours, opened when it is first needed and kept until `close`. */
+/** One connection of ours, opened when it is first needed and kept until `close`. What it connects with shows nowhere. */
 export class RedisConnection {
-  private client?: Redis | Cluster;
-  private readonly waiting = new Set<() => void>();
-  private lastError?: Error;
-  private closed = false;
+  readonly #make: () => Redis | Cluster;
+  readonly #log: OutageLog | undefined;
+  #client: Redis | Cluster | undefined;
+  #closed = false;
+  /** Why there is no connection. */
+  #trouble: unknown;
+  readonly #waiting = new Set<() => void>();
+  readonly #demoted = new Set<() => void>();
   /** When connections came up: the client's own, and on a cluster that to each of its nodes. */
-  private readonly since = new WeakMap<Redis | Cluster, number>();
-  private readonly make: () => Redis | Cluster;
+  readonly #since = new WeakMap<Redis | Cluster, number>();
 
   /**
    * @param spec where to, or how to make a client that is not connected yet
-   * @throws ConfigurationError for a URL that is none, or a cluster without nodes
+   * @param log told of outages
+   * @throws ConfigurationError for what can't be connected with
    */
-  constructor(spec: ConnectionSpec | (() => Redis | Cluster), role: string) {
+  constructor(spec: ConnectionSpec | (() => Redis | Cluster), role: string, log?: ConnectionLog) {
     if (typeof spec !== 'function') checkSpec(spec);
-    this.make = typeof spec === 'function' ? spec : () => connect(spec, role);
+    this.#make = typeof spec === 'function' ? spec : () => connect(spec, role);
+    this.#log = log && new OutageLog(log);
   }
 
   /** Whether commands would be sent at once: not on a socket that has ended, though ioredis is yet to hear of it. */
   get isReady(): boolean {
-    const { client } = this;
+    const client = this.#client;
     return client?.status === 'ready' && (!('stream' in client) || client.stream.writable);
   }
 
   /** Whether it was wanted and is not there. */
   get isDown(): boolean {
-    return this.client !== undefined && !this.isReady;
+    return this.#client !== undefined && !this.isReady;
   }
 
   get isClosed(): boolean {
-    return this.closed;
+    return this.#closed;
+  }
+
+  /** Why it is down, as far as is known. */
+  get trouble(): unknown {
+    return this.isDown ? this.#trouble : undefined;
   }
 
   /** Milliseconds since the connection came up; on a cluster, that to the master of `key`. */
   uptime(key: string): number {
-    const { client } = this;
+    const client = this.#client;
     const node = client instanceof Cluster ? masterOf(client, key) : client;
     if (!this.isReady || node?.status !== 'ready') return 0;
-    return performance.now() - (this.since.get(node) ?? performance.now());
+    return performance.now() - (this.#since.get(node) ?? performance.now());
   }
 
   /** Connects if nothing has yet. */
   open(): void {
-    if (!this.closed) this.opened();
+    if (!this.#closed) this.#opened();
   }
 
   /** Connects anew where a PING is not answered within `timeout` milliseconds. */
   async probe(timeout: number): Promise<void> {
-    const { client } = this;
+    const client = this.#client;
     if (!client || !this.isReady) return;
     const nodes = client instanceof Cluster ? client.nodes('master') : [client];
     const late = () => new ConnectionError('Redis did not answer', `not within ${timeout} ms`);
@@ -67,21 +82,33 @@ export class RedisConnection {
     await Promise.all(nodes.filter(({ status }) => status === 'ready').map(ask));
   }
 
+  /** Connects anew, if it is connected. */
+  renew(): void {
+    const client = this.#client;
+    if (this.isReady) client?.disconnect(true);
+  }
+
   /** Runs `listener` now if the connection is up, and whenever it has come up again. */
   onReady(listener: (client: Redis | Cluster) => void): void {
-    const client = this.opened();
+    const client = this.#opened();
     client.on('ready', () => listener(client));
     if (this.isReady) listener(client);
+  }
+
+  /** Runs `listener` when the server says that it is a master no more. Others may not hear of that by themselves. */
+  onDemoted(listener: () => void): void {
+    this.#demoted.add(listener);
   }
 
   /**
    * The client, once it takes commands.
    *
+   * @param patient whether to wait where only a change of the app or the server would help
    * @throws ConnectionError when it doesn't within `timeout` milliseconds, or was closed
    */
-  async ready(timeout = Infinity): Promise<Redis | Cluster> {
-    const client = this.opened();
-    if (!this.isReady) await this.untilReady(client, timeout);
+  async ready(timeout = Infinity, { patient = true } = {}): Promise<Redis | Cluster> {
+    const client = this.#opened();
+    if (!this.isReady) await this.#untilReady(client, timeout, patient);
     return client;
   }
 
@@ -101,7 +128,7 @@ export class RedisConnection {
 
   /** Asks a cluster anew who holds what: for whoever was told MOVED, or found nobody. */
   async locate(): Promise<void> {
-    if (this.client instanceof Cluster && this.isReady) await refreshSlots(this.client);
+    if (this.#client instanceof Cluster && this.isReady) await refreshSlots(this.#client);
   }
 
   /**
@@ -115,48 +142,85 @@ export class RedisConnection {
   }
 
   close(): void {
-    this.closed = true;
-    this.client?.disconnect();
+    this.#closed = true;
+    this.#client?.disconnect();
     // ioredis emits no 'end' for a connection that was about to try again.
-    for (const giveUp of [...this.waiting]) giveUp();
+    for (const giveUp of [...this.#waiting]) giveUp();
   }
 
-  private opened(): Redis | Cluster {
-    if (this.closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
-    if (!this.client) {
-      this.client = this.make();
+  #opened(): Redis | Cluster {
+    if (this.#closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
+    if (!this.#client) {
+      const client = this.#make();
+      this.#client = client;
       // In an outage everybody waits for `ready`: that is no leak.
-      this.client.setMaxListeners(0);
-      this.remember(this.client);
-      this.client.on('+node', (node: Redis) => this.remember(node));
-      this.client.on('error', (error: Error) => (this.lastError = error));
-      this.client.connect().catch((error: Error) => (this.lastError ??= error));
+      client.setMaxListeners(0);
+      this.#attend(client);
+      client.on('+node', (node: Redis) => this.#attend(node));
+      client.on('error', (error: Error) => this.#failed(error));
+      client.on('close', () => this.#lost(client));
+      client.on('ready', () => this.#back(client));
+      client.connect().catch((error: Error) => this.#failed(error));
     }
-    return this.client;
+    return this.#client;
   }
 
-  private remember(client: Redis | Cluster): void {
-    client.on('ready', () => this.since.set(client, performance.now()));
+  #attend(client: Redis | Cluster): void {
+    client.on('ready', () => this.#since.set(client, performance.now()));
+    if (client instanceof Cluster) return;
+    allowUploads(client);
+    const { reconnectOnError } = client.options;
+    client.options.reconnectOnError = (error) => {
+      const moves = reconnectOnError?.(error) ?? false;
+      if (moves) this.#trouble = toCause(error);
+      if (moves) for (const tell of this.#demoted) tell();
+      return moves;
+    };
+    client.on('error', (error: Error) => {
+      // ioredis would go on in database 0.
+      if (isWrongDatabase(error)) client.disconnect(true);
+    });
   }
 
-  private untilReady(client: Redis | Cluster, timeout: number): Promise<void> {
+  /** A socket that was ended for a reason says nothing of that itself. */
+  #failed(error: Error): void {
+    if (this.#trouble !== undefined && /^(Connection is closed|Stream isn't writeable)/.test(error.message))
+      return;
+    this.#trouble = toCause(error);
+  }
+
+  #lost(client: Redis | Cluster): void {
+    this.#trouble ??= new Error('the server closed the connection');
+    if (!this.#closed) this.#log?.lost(addressOf(client), this.#trouble);
+  }
+
+  #back(client: Redis | Cluster): void {
+    if (!this.isReady) return;
+    this.#trouble = undefined;
+    this.#log?.back(addressOf(client));
+  }
+
+  #untilReady(client: Redis | Cluster, timeout: number, patient: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const done = (end: () => void) => {
         clearTimeout(timer);
-        client.off('ready', onReady).off('end', onEnd);
-        this.waiting.delete(onEnd);
+        client.off('ready', onReady).off('end', onEnd).off('error', onError);
+        this.#waiting.delete(onEnd);
         end();
       };
-      const fail = (reason: string) =>
-        done(() => reject(new ConnectionError('Redis is not reachable', this.lastError ?? reason)));
+      const fail = (reason: unknown) =>
+        done(() => reject(new ConnectionError(`Redis at ${addressOf(client)} is not reachable`, reason)));
       const onReady = () => done(resolve);
-      const onEnd = () => fail('the connection was closed');
-      const timer =
-        timeout === Infinity
-          ? undefined
-          : setTimeout(() => fail(`no connection within ${timeout} ms`), timeout);
-      client.on('ready', onReady).on('end', onEnd);
-      this.waiting.add(onEnd);
+      const onEnd = () => fail(this.#trouble ?? 'the connection was closed');
+      const onError = (error: unknown) => {
+        if (!patient && isHopeless(error)) fail(error);
+      };
+      const late = () => fail(this.#trouble ?? `no connection within ${timeout} ms`);
+      const timer = timeout === Infinity ? undefined : setTimeout(late, timeout);
+      client.on('ready', onReady).on('end', onEnd).on('error', onError);
+      this.#waiting.add(onEnd);
+      if (client.status === 'end') onEnd();
+      else onError(this.#trouble);
     });
   }
 }

@@ -92,7 +92,7 @@ describe('RedisConnection', () => {
 
   it('rejects at its deadline', async () => {
     const connection = new RedisConnection(`redis://127.0.0.1:${await freePort()}`, 'commands');
-    await expect(connection.ready(100)).rejects.toThrow('Redis is not reachable');
+    await expect(connection.ready(100)).rejects.toThrow(/Redis at 127.0.0.1:\d+ is not reachable/);
     await until(() => !connection.isReady);
     connection.close();
   });

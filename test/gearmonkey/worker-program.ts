@@ -49,7 +49,7 @@ const source = new RedisSource(
     commands: new RedisConnection(url, 'commands'),
     blocking: new RedisConnection(url, 'blocking'),
     hub: new ChannelHub(new RedisConnection(url, 'subscriber')),
-    keeper: toPlainConnection(url, 'keeper'),
+    ...toPlainConnection(url, 'keeper'),
   },
   { ...times, onProblem: (message) => say('problem', { message }) },
 );

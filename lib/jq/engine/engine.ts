@@ -56,7 +56,9 @@ export class JqEngine {
     this.settings = engineSettings(options);
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.connection = new RedisConnection(options.connection, 'jq');
-    this.hub = new ChannelHub(new RedisConnection(options.connection, 'jq-subscriber'));
+    const subscriber = new RedisConnection(options.connection, 'jq-subscriber');
+    this.connection.onDemoted(() => subscriber.renew());
+    this.hub = new ChannelHub(subscriber);
     this.turns = new Turns(this.connection, {
       prefix: this.prefix,
       settings: packSettings(this.settings),

@@ -1,0 +1,16 @@
+import { isNativeError } from 'node:util/types';
+import { GearMonkeyError, messageOf } from './errors.js';
+
+/**
+ * An error as the `cause` of one of ours: its name, message, code and stack, and nothing else that it carries. A
+ * driver's errors hold the command they failed at, and with it passwords and the inputs of jobs.
+ */
+export function toCause(error: unknown): unknown {
+  if (!(error instanceof Error || isNativeError(error)) || error instanceof GearMonkeyError) return error;
+  const { name, stack } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  const cause = Object.assign(new Error(messageOf(error)), code);
+  for (const [key, value] of Object.entries({ name, stack }))
+    Object.defineProperty(cause, key, { value, configurable: true, writable: true });
+  return cause;
+}

@@ -1,0 +1,100 @@
+import { createSecureContext } from 'node:tls';
+import type { RedisOptions } from 'ioredis';
+import { ConfigurationError, messageOf } from '../job/errors.js';
+import { clusterOptions, isCluster, redisOptions, startupNodes, type ConnectionSpec } from './connect.js';
+
+interface Refusal {
+  readonly option: string;
+  refuses(value: unknown): boolean;
+  readonly why: string;
+}
+
+const MAX_PORT = 65_535;
+
+/** What ioredis takes and this package can't work with. */
+const REFUSALS: readonly Refusal[] = [
+  {
+    option: 'keyPrefix',
+    refuses: Boolean,
+    why:
+      'would be put before keys, but not before channels, so messages would be missed. Leave it out: names of functions ' +
+      'tell apps apart, and for qless and JQ the option `prefix` does',
+  },
+  {
+    option: 'role',
+    refuses: (value) => value === 'slave',
+    why: 'leads to replicas, which take no jobs. Leave it out',
+  },
+  { option: 'readOnly', refuses: Boolean, why: 'leads to replicas, which take no jobs. Leave it out' },
+  {
+    option: 'url',
+    refuses: (value) => value !== undefined,
+    why: 'is no option of ioredis. Pass the URL itself as `connection`',
+  },
+  {
+    option: 'port',
+    refuses: (value) => isGiven(value) && !isInteger(value, 1, MAX_PORT),
+    why: 'must be a whole number from 1 to 65535',
+  },
+  {
+    option: 'db',
+    refuses: (value) => isGiven(value) && !isInteger(value, 0, Infinity),
+    why: 'must be a whole number, 0 or more',
+  },
+];
+
+const NO_DB: Refusal = {
+  option: 'db',
+  refuses: (value) => isGiven(value) && Number(value) !== 0,
+  why: 'must be 0: a cluster has no other',
+};
+
+/** @throws ConfigurationError that names the option, without repeating a value: it may be or hold a password */
+export function checkSpec(spec: ConnectionSpec): void {
+  if (typeof spec === 'string' ? !isRedisUrl(spec) : typeof spec !== 'object' || spec === null) {
+    throw new ConfigurationError(
+      "`connection` is not a URL like 'redis://127.0.0.1:6379', 'rediss://…' or 'memory:'. For anything else pass ioredis options or a client.",
+    );
+  }
+  if (!isCluster(spec)) return checkOptions('connection', redisOptions(spec), REFUSALS);
+  const { redisOptions: each = {}, ...options } = clusterOptions(spec);
+  if (startupNodes(spec).length === 0)
+    throw new ConfigurationError('`connection.nodes` is empty. Name some nodes of the cluster.');
+  checkOptions('connection', options, REFUSALS);
+  checkOptions('connection.redisOptions', each, [...REFUSALS, NO_DB]);
+}
+
+function checkOptions(path: string, options: object, refusals: readonly Refusal[]): void {
+  for (const { option, refuses, why } of refusals) {
+    const value = (options as Record<string, unknown>)[option];
+    if (refuses(value)) throw new ConfigurationError(`\`${path}.${option}\` ${why}.`);
+  }
+  const { tls, sentinelTLS } = options as RedisOptions;
+  checkTls(`${path}.tls`, tls);
+  checkTls(`${path}.sentinelTLS`, sentinelTLS);
+}
+
+/** With options that make no context, no attempt to connect would ever succeed. */
+function checkTls(path: string, tls: RedisOptions['tls']): void {
+  if (typeof tls !== 'object' || tls === null || tls.secureContext) return;
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    throw new ConfigurationError(
+      `\`${path}\` can't be used: ${messageOf(error)}. Give certificates and keys as PEM.`,
+    );
+  }
+}
+
+function isRedisUrl(url: string): boolean {
+  return /^rediss?:\/\/./.test(url) && URL.canParse(url);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isInteger(value: unknown, min: number, max: number): boolean {
+  const number = Number(value);
+  return Number.isInteger(number) && number >= min && number <= max;
+}

@@ -1,0 +1,39 @@
+import type { Redis } from 'ioredis';
+import { SILENCE_MS } from './own-settings.js';
+
+/** 1 Mbit/s: a line that carries less is as good as none. */
+const SLOWEST_BYTES_PER_MS = 128;
+
+/** What ioredis keeps to itself, and who waits for a reply. */
+interface Internals {
+  readonly socketTimeoutTimer?: unknown;
+  readonly commandQueue?: {
+    peekFront(): { readonly command: { readonly args: readonly unknown[] } } | undefined;
+  };
+}
+
+/**
+ * Gives a socket, besides the time it may be silent, what a slow line needs for the command whose reply is next: a
+ * large one that is still being sent is no sign of a dead line. What comes behind it is given its time when that
+ * reply is there, since ioredis asks anew then.
+ */
+export function allowUploads(client: Redis): void {
+  const internals = client as unknown as Internals;
+  Object.defineProperty(client.options, 'socketTimeout', {
+    configurable: true,
+    enumerable: true,
+    // Also read with each command while a timer runs: then it is not used.
+    get: () => (internals.socketTimeoutTimer === undefined ? silence(internals) : SILENCE_MS),
+  });
+}
+
+function silence({ commandQueue }: Internals): number {
+  const next = commandQueue?.peekFront()?.command.args ?? [];
+  return (
+    SILENCE_MS + Math.ceil(next.reduce<number>((sum, arg) => sum + sizeOf(arg), 0) / SLOWEST_BYTES_PER_MS)
+  );
+}
+
+function sizeOf(arg: unknown): number {
+  return typeof arg === 'string' || arg instanceof Uint8Array ? arg.length : 0;
+}

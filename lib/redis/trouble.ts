@@ -1,0 +1,37 @@
+import { Cluster, type Redis } from 'ioredis';
+import { startupNodes } from './connect.js';
+import { isReply } from './redis-errors.js';
+
+/** Refused when the connection was made: it would be refused again. */
+const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM|ERR (DB index|invalid DB|invalid password|AUTH|Client sent AUTH))/;
+/** A certificate that isn't trusted, or a server that doesn't speak TLS. */
+const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_TLS|^ERR_SSL|^EPROTO$/;
+
+/** Whether a connection that failed so will fail until somebody changes the app or the server. */
+export function isHopeless(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { name, message = '', code = '' } = error as Partial<NodeJS.ErrnoException>;
+  return name === 'ReplyError' ? REFUSED.test(message) : UNTRUSTED.test(code);
+}
+
+/** Whether Redis has no such database: ioredis would go on in database 0. */
+export function isWrongDatabase(error: unknown): boolean {
+  if (!isReply(error) || !(error instanceof Error) || !('command' in error)) return false;
+  const { command } = error as { command?: { name?: string } };
+  return command?.name === 'select';
+}
+
+/** Where a client leads, without what it says there. */
+export function addressOf(client: Redis | Cluster): string {
+  if (client instanceof Cluster) return `the cluster of ${startupNodes(client).map(nodeAddress).join(', ')}`;
+  const { path, host, port, sentinels, name } = client.options;
+  if (sentinels) return `"${name}" of the sentinels ${sentinels.map(nodeAddress).join(', ')}`;
+  return path ?? `${host}:${port}`;
+}
+
+function nodeAddress(node: unknown): string {
+  if (typeof node === 'string') return URL.canParse(node) ? new URL(node).host : node.replace(/^.*@/, '');
+  if (typeof node !== 'object' || node === null) return `127.0.0.1:${String(node)}`;
+  const { host = '127.0.0.1', port = 6379 } = node as { host?: string; port?: number };
+  return `${host}:${port}`;
+}
