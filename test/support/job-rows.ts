@@ -118,6 +118,11 @@ export class JobRows {
     await writeFile(join(this.folder, `${id}.sh`), `id=${id}; dir=${this.folder}\n${text}\n`);
   }
 
+  /** What scripts wrote to a file; empty where they didn't. */
+  content(name: string): Promise<string> {
+    return readFile(join(this.folder, name), 'utf8').catch(() => '');
+  }
+
   /** Ids that scripts wrote to `$dir/history`, in the order they did. */
   async history(): Promise<number[]> {
     const text = await readFile(join(this.folder, 'history'), 'utf8').catch(() => '');

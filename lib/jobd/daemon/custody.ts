@@ -18,9 +18,11 @@ export class Custody {
   /** Accepting and looking for strays take turns: a row is accepted before it is held. */
   private turn: Promise<unknown> = Promise.resolve();
 
+  /** @param onLost told of rows that are not this daemon's any more, though they were */
   constructor(
     private readonly table: JobTable,
     private readonly log: JobdLog,
+    private readonly onLost: (job: AcceptedJob) => void,
   ) {}
 
   /** Accepts rows, and waits for the database until `signal` aborts. @throws DatabaseError */
@@ -39,28 +41,36 @@ export class Custody {
     return this.held.size;
   }
 
+  holds(job: AcceptedJob): boolean {
+    return this.held.get(job.id) === job;
+  }
+
   /** The row has been written for the last time, or isn't ours any more. */
-  forget(id: number): void {
-    this.held.delete(id);
+  forget(job: AcceptedJob): void {
+    if (this.holds(job)) this.held.delete(job.id);
+  }
+
+  /** Others have taken this daemon for dead: nothing of what it held is its own any more. */
+  loseAll(): void {
+    const lost = [...this.held.values()];
+    this.held.clear();
+    for (const job of lost) this.onLost(job);
   }
 
   /** Gives rows back; waits for the database until `signal` aborts. @throws DatabaseError */
   async release(jobs: readonly AcceptedJob[], signal: AbortSignal): Promise<void> {
-    const ids = jobs.map(({ id }) => id);
-    await this.table.database.insist(() => this.table.release(ids), { signal });
-    for (const id of ids) this.forget(id);
+    const ours = jobs.filter((job) => this.holds(job));
+    const release = () => this.table.release(ours.filter(this.table.isOurs).map(({ id }) => id));
+    await this.table.database.insist(release, { signal });
+    for (const job of ours) this.forget(job);
   }
 
-  /**
-   * Compares with the database: gives strays back.
-   *
-   * @returns rows that are another daemon's by now, though they were ours
-   */
-  reconcile(): Promise<number[]> {
+  /** Compares with the database: gives strays back, and tells what is lost. */
+  reconcile(): Promise<void> {
     return this.alone(async () => {
-      const before = [...this.held.keys()];
+      const before = [...this.held.values()];
       const stored = new Set(await this.releaseStrays());
-      return before.filter((id) => !stored.has(id) && this.held.has(id));
+      for (const job of before) if (!stored.has(job.id) && this.holds(job)) this.onLost(job);
     });
   }
 
@@ -68,12 +78,19 @@ export class Custody {
     if (this.mayHaveStrays) await this.releaseStrays();
     try {
       const fetched = await fetch();
-      for (const job of fetched.accepted) this.held.set(job.id, job);
+      for (const job of fetched.accepted) this.hold(job);
       return fetched;
     } catch (error) {
       this.mayHaveStrays ||= !isContention(error);
       throw error;
     }
+  }
+
+  /** One that is held already was set back by somebody: the earlier one has lost its row. */
+  private hold(job: AcceptedJob): void {
+    const earlier = this.held.get(job.id);
+    if (this.table.isOurs(job)) this.held.set(job.id, job);
+    if (earlier) this.onLost(earlier);
   }
 
   private async releaseStrays(): Promise<number[]> {

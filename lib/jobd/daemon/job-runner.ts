@@ -34,6 +34,8 @@ export interface RunnerOptions {
   readonly log: JobdLog;
   /** The process has ended: another may take its place. */
   readonly onFree: (job: AcceptedJob) => void;
+  /** Whether the row is still this job's. */
+  readonly holds: (job: AcceptedJob) => boolean;
   /** A run has ended, and its row says so. */
   readonly onRun: (run: JobRun) => void;
 }
@@ -80,6 +82,11 @@ export class JobRunner {
     return this.launched.get(id)?.signal(signal) ?? false;
   }
 
+  /** Resolves when no process runs for the id; undefined where none does. */
+  ending(id: number): Promise<unknown> | undefined {
+    return this.launched.get(id)?.result;
+  }
+
   /** Begins nothing any more. */
   stop(): void {
     this.isStopping = true;
@@ -102,7 +109,7 @@ export class JobRunner {
 
   private async begin(job: AcceptedJob): Promise<RunEnd | undefined> {
     if (this.isStopping) return { kind: 'returned' };
-    const isOurs = job.hasBegun || (await this.parts.writer.begin(job));
+    const isOurs = this.options.holds(job) && (job.hasBegun || (await this.parts.writer.begin(job)));
     if (!isOurs) {
       this.options.log.warn(`Job ${job.id} is not run: another daemon has taken it over.`);
       return { kind: 'lost' };
@@ -120,7 +127,7 @@ export class JobRunner {
       this.launched.delete(job.id);
       const { code, signal } = result;
       this.options.log.debug(`Job ${job.id}: ${result.result}, code ${code}, signal ${signal}.`);
-      if (!result.isShort || this.isStopping) return result;
+      if (!result.isShort || this.isStopping || !this.options.holds(job)) return result;
       this.options.log.warn(`Job ${job.id} waits: ${result.stderr}`);
       await delay(pause);
     }
@@ -144,7 +151,8 @@ export class JobRunner {
       due === undefined
         ? ({ status: 'done', result: result.result, time_finished: now, ...output } as const)
         : ({ status: 'waiting', time_scheduled: due, ...output } as const);
-    const isOurs = await this.parts.writer.end({ id: job.id, columns });
+    const { id, owner } = job;
+    const isOurs = this.options.holds(job) && (await this.parts.writer.end({ id, owner, columns }));
     if (!isOurs)
       this.options.log.warn(`The end of job ${job.id} is not written: its row is another daemon's.`);
     if (!isOurs) return { kind: 'done', result, isLost: true };

@@ -136,7 +136,14 @@ export class JobdDaemon implements DaemonOperations {
     const onRun = (run: JobRun) => this.runListeners.forEach((listener) => listener(run));
     const options = { ...this.options, onRun };
     const work = new Work(table, this.served, { writer, launcher: this.launcher }, options);
-    await member.enter({ onReleased: () => this.poll(), onBeat: () => work.reconcile() });
+    await member.enter({
+      onReleased: () => this.poll(),
+      onBeat: () => work.reconcile(),
+      onReborn: (instance) => {
+        this.launcher.mark(instance);
+        work.loseAll();
+      },
+    });
     return { member, work };
   }
 

@@ -23,6 +23,15 @@ export interface MemberOptions {
   readonly log: JobdLog;
 }
 
+/** What a member is told. */
+export interface MemberListeners extends Pick<PresenceOptions, 'onReleased' | 'onBeat'> {
+  /** Others took it for dead: nothing that it held is its own any more, and it goes on as `instance`. */
+  readonly onReborn: (instance: string) => void;
+}
+
+/** A beat that is not answered for so long is tried on another connection. */
+const ANSWERS_A_LEASE = 2;
+
 /** A place among those that share a table: alive by its beats, and what rows are taken and written through. */
 export class Membership {
   readonly table: JobTable;
@@ -33,6 +42,7 @@ export class Membership {
   private constructor(
     table: JobTable,
     private readonly registry: DaemonRegistry,
+    private readonly opened: readonly Database[],
     private readonly options: MemberOptions,
   ) {
     this.table = table;
@@ -43,15 +53,20 @@ export class Membership {
   static async open(options: MemberOptions): Promise<Membership> {
     const { database: location, log, instance, name } = options;
     const names = tableNames(options.table);
-    const database = await Database.open(
-      typeof location === 'string' ? parseDatabaseUrl(location) : location,
-      log,
-    );
+    const place = typeof location === 'string' ? parseDatabaseUrl(location) : location;
+    const database = await Database.open(place, log);
+    const opened = [database];
     try {
-      const registry = new DaemonRegistry(database, names, { instance, name, ...ownIdentity() });
-      return new Membership(await JobTable.open(database, names, registry), registry, options);
+      // Nothing waits for others on it. A file has one connection, and nobody waits there.
+      const beats = { connections: 1, answerTimeout: options.lease / ANSWERS_A_LEASE };
+      const beating = place.dialect === 'sqlite' ? database : await Database.open(place, log, beats);
+      if (beating !== database) opened.push(beating);
+      const identity = { instance, name, ...ownIdentity() };
+      const registry = new DaemonRegistry(database, names, identity, beating);
+      const table = await JobTable.open(database, names, registry);
+      return new Membership(table, registry, opened, options);
     } catch (error) {
-      await database.close();
+      await Promise.all(opened.map((one) => one.close()));
       throw error;
     }
   }
@@ -61,7 +76,14 @@ export class Membership {
   }
 
   /** Takes over from members that died on this machine, and is one of them from here on. @throws DatabaseSetupError */
-  async enter(listeners: Pick<PresenceOptions, 'onReleased' | 'onBeat'>): Promise<void> {
+  async enter(listeners: MemberListeners): Promise<void> {
+    this.registry.whenReborn(() => {
+      this.options.log.warn(
+        'Others took this one for dead while it could not say otherwise; what it held is theirs.',
+      );
+      listeners.onReborn(this.registry.instance);
+      listeners.onReleased();
+    });
     this.presence = new Presence(this.database, this.registry, {
       ...this.options,
       onReleased: listeners.onReleased,
@@ -81,10 +103,10 @@ export class Membership {
 
   /** @param isAllWritten otherwise others find under this member's name what couldn't be written */
   async leave(isAllWritten: boolean): Promise<void> {
-    this.presence?.stop();
+    const silent = this.presence?.stop();
     this.writing.abort();
-    if (isAllWritten) await this.sayGoodbye().catch(() => undefined);
-    await this.database.close();
+    if (isAllWritten) await silent?.then(() => this.sayGoodbye()).catch(() => undefined);
+    await Promise.all(this.opened.map((database) => database.close()));
   }
 
   private async sayGoodbye(): Promise<void> {

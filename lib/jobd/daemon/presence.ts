@@ -13,7 +13,7 @@ export interface PresenceOptions {
   readonly lease: number;
   readonly orphans: OrphanPolicy;
   readonly log: JobdLog;
-  /** Rows were given back: somebody should fetch them. */
+  /** Another one has left, or is dead: somebody should look for what it had in mind. */
   readonly onReleased: () => void;
   /** After each beat that the database took. */
   readonly onBeat: () => Promise<void>;
@@ -28,9 +28,12 @@ const BEATS_A_LEASE = 4;
  */
 export class Presence {
   private readonly seen = new Map<string, { beat: number; since: number }>();
-  private timer: NodeJS.Timeout | undefined;
+  private known = new Set<string>();
+  private timers: NodeJS.Timeout[] = [];
   private lastLook = -Infinity;
-  private isStopped = false;
+  private lastBeat = -Infinity;
+  private beating: Promise<void> = Promise.resolve();
+  private readonly stopping = new AbortController();
 
   constructor(
     private readonly database: Database,
@@ -40,46 +43,65 @@ export class Presence {
 
   /** Enters this daemon and takes over from those that died on this machine. @throws the database's errors */
   async start(): Promise<void> {
-    await this.insist(() => this.registry.beat());
+    await this.beat();
     await this.insist(() => this.look());
-    this.goOn();
+    // Whatever a look or what follows from it waits for, the beats go on.
+    this.again(() => (this.beating = this.beat()));
+    this.again(() => this.round());
   }
 
-  stop(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+  /** Resolves when there will be no beat any more. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    for (const timer of this.timers) clearTimeout(timer);
+    await this.beating.catch(() => undefined);
   }
 
   private get interval(): number {
     return this.options.lease / BEATS_A_LEASE;
   }
 
-  private goOn(): void {
-    if (!this.isStopped) this.timer = setTimeout(() => void this.round(), this.interval);
+  private again(action: () => Promise<void>): void {
+    const index = this.timers.length;
+    const next = () => {
+      if (!this.stopping.signal.aborted) this.timers[index] = setTimeout(() => void run(), this.interval);
+    };
+    const run = () =>
+      action()
+        .catch((error: unknown) =>
+          this.options.log.debug(`No sign of life could be given: ${messageOf(error)}`),
+        )
+        .finally(next);
+    next();
+  }
+
+  private async beat(): Promise<void> {
+    await this.insist(() => this.registry.beat());
+    this.lastBeat = performance.now();
   }
 
   private async round(): Promise<void> {
     try {
-      await this.insist(() => this.registry.beat());
+      await this.registry.settleFormer(this.options.orphans, nowInSeconds());
       await this.insist(() => this.look());
-      if (!this.isStopped) await this.options.onBeat();
+      if (!this.stopping.signal.aborted) await this.options.onBeat();
     } catch (error) {
       this.seen.clear();
-      this.options.log.debug(`No sign of life could be given: ${messageOf(error)}`);
+      throw error;
     }
-    this.goOn();
   }
 
   /** Others in the way are no outage; an outage is left to the next round. */
   private insist(question: () => Promise<void>): Promise<void> {
-    const signal = AbortSignal.timeout(this.options.lease);
+    const signal = AbortSignal.any([AbortSignal.timeout(this.options.lease), this.stopping.signal]);
     return this.database.insist(question, { signal, isFinal: (error) => !isContention(error) });
   }
 
   private async look(): Promise<void> {
     const others = await this.registry.others();
     const now = performance.now();
-    if (now - this.lastLook > 2 * this.interval) this.seen.clear();
+    // Who can't beat can't tell whether others can.
+    if (now - Math.min(this.lastLook, this.lastBeat) > 2 * this.interval) this.seen.clear();
     this.lastLook = now;
     for (const other of others) {
       const gone = isGone(other);
@@ -89,6 +111,14 @@ export class Presence {
     }
     const present = new Set(others.map(({ instance }) => instance));
     for (const instance of this.seen.keys()) if (!present.has(instance)) this.seen.delete(instance);
+    this.missed(present);
+  }
+
+  /** Who has left had rows in mind that nobody else knows of: given back, or to be begun at a time. */
+  private missed(present: Set<string>): void {
+    const hasLeft = [...this.known].some((instance) => !present.has(instance));
+    this.known = present;
+    if (hasLeft) this.options.onReleased();
   }
 
   private isSilent({ instance, beat }: DaemonsTable, now: number): boolean {
@@ -106,6 +136,7 @@ export class Presence {
     this.options.log.warn(
       `The daemon '${dead.name}' is dead: ${released} of its rows wait again, ${failed} failed.`,
     );
-    if (released > 0) this.options.onReleased();
+    this.known.delete(dead.instance);
+    this.options.onReleased();
   }
 }

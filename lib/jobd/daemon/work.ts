@@ -34,14 +34,16 @@ export class Work {
     private readonly options: CheckedOptions & Pick<RunnerOptions, 'onRun'>,
   ) {
     const { log, fetchLimit, orphans, onRun } = options;
-    this.custody = new Custody(table, log);
+    this.custody = new Custody(table, log, ({ id }) => this.runner.abandon(id));
     this.poller = new Poller(table, targets, this.custody, {
       fetchLimit,
       log,
       signal: this.polling.signal,
       onAccepted: (jobs) => this.enqueue(jobs),
     });
-    this.runner = new JobRunner(table, parts, { orphans, log, onRun, onFree: (job) => this.free(job) });
+    const holds = (job: AcceptedJob) => this.custody.holds(job);
+    const onFree = (job: AcceptedJob) => this.free(job);
+    this.runner = new JobRunner(table, parts, { orphans, log, onRun, onFree, holds });
   }
 
   get waitingClients(): number {
@@ -76,8 +78,13 @@ export class Work {
   }
 
   /** Compares with the database what is this daemon's. @throws the database's errors */
-  async reconcile(): Promise<void> {
-    for (const id of await this.custody.reconcile()) this.runner.abandon(id);
+  reconcile(): Promise<void> {
+    return this.custody.reconcile();
+  }
+
+  /** Others have taken this daemon for dead: ends what it runs. */
+  loseAll(): void {
+    this.custody.loseAll();
   }
 
   /**
@@ -128,6 +135,9 @@ export class Work {
 
   /** False where its target has been removed meanwhile. */
   private place(job: AcceptedJob): boolean {
+    const earlier = this.runner.ending(job.id);
+    if (earlier) this.track(earlier.then(() => this.enqueue([job])));
+    if (earlier) return true;
     if (!job.hasBegun) return this.targets.enqueue(job);
     this.start(job);
     return true;
@@ -145,7 +155,7 @@ export class Work {
 
   private async ended(job: AcceptedJob, end: RunEnd): Promise<void> {
     if (end.kind === 'returned') return this.giveBack([job]);
-    if (end.kind !== 'unwritten') this.custody.forget(job.id);
+    if (end.kind !== 'unwritten') this.custody.forget(job);
     if (end.kind === 'retry') this.poller.pollAt(end.due, [job.target]);
     this.manual.end(job.id, 'result' in end ? end.result : 'another daemon has taken this job over');
   }
@@ -170,6 +180,8 @@ export class Work {
       await this.custody.release(jobs, patience.signal);
     } catch (error) {
       this.options.log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
+      // As strays they go back with one of the next beats. Others are to find what a stopping daemon leaves.
+      if (!this.polling.signal.aborted) for (const job of jobs) this.custody.forget(job);
     } finally {
       patience.abort();
     }

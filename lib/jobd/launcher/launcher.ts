@@ -40,17 +40,21 @@ export interface LaunchedJob {
 
 /** Starts a process for each job. */
 export class Launcher {
-  private readonly start: StartProcess;
+  private start: StartProcess;
 
   /** @param instance marks the processes, so that they are found when the daemon has died */
   constructor(
     private readonly options: LauncherOptions,
     instance: string,
-    starter: typeof processStarter = processStarter,
+    private readonly starter: typeof processStarter = processStarter,
   ) {
     checkOptions(options);
-    const env = { ...process.env, ...options.env, [ORPHAN_MARK]: instance };
-    this.start = starter({ cwd: options.cwd, env });
+    this.start = this.starting(instance);
+  }
+
+  /** Marks processes otherwise from here on. */
+  mark(instance: string): void {
+    this.start = this.starting(instance);
   }
 
   /** @param timeout milliseconds after which the process is terminated */
@@ -70,6 +74,11 @@ export class Launcher {
       timeout,
       describeFailure: (error) => this.failure(command, error),
     });
+  }
+
+  private starting(instance: string): StartProcess {
+    const { cwd, env: own } = this.options;
+    return this.starter({ cwd, env: { ...process.env, ...own, [ORPHAN_MARK]: instance } });
   }
 
   /** Node blames the command when it is the directory that is missing. */

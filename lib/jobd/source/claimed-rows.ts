@@ -27,7 +27,7 @@ function nextToken(): number {
 export class ClaimedRows {
   private readonly held = new Map<number, { readonly claim: Claim; readonly job: AcceptedJob }>();
   private readonly settled = new WeakSet<Claim>();
-  private readonly settling = new Set<number>();
+  private readonly settling = new Set<Claim>();
 
   constructor(
     private readonly table: JobTable,
@@ -57,12 +57,18 @@ export class ClaimedRows {
     return this.held.get(Number(claim.id))?.claim === claim;
   }
 
-  /** Forgets a row that is another's by now; undefined where its outcome is on its way. */
-  drop(id: number): Claim | undefined {
-    if (this.settling.has(id)) return undefined;
-    const claim = this.held.get(id)?.claim;
-    this.held.delete(id);
-    return claim;
+  /** Whether its outcome is on its way. */
+  isSettling({ id }: AcceptedJob): boolean {
+    const held = this.held.get(id);
+    return held !== undefined && this.settling.has(held.claim);
+  }
+
+  /** Forgets a row that is another's by now. */
+  drop(job: AcceptedJob): Claim | undefined {
+    const held = this.held.get(job.id);
+    if (held?.job !== job) return undefined;
+    this.held.delete(job.id);
+    return held.claim;
   }
 
   /** Waits through outages. @throws DatabaseError when the source is closed first */
@@ -71,18 +77,18 @@ export class ClaimedRows {
     if (this.settled.has(claim)) return REPEATED;
     const id = Number(claim.id);
     const held = this.held.get(id);
-    if (held?.claim !== claim || this.settling.has(id)) return STALE;
+    if (held?.claim !== claim || this.settling.has(claim)) return STALE;
     const { job } = held;
-    this.settling.add(id);
+    this.settling.add(claim);
     try {
       const meaning = rowOutcome(outcome, job, this.table.columns);
-      const isOurs = await this.writer.end({ id, columns: meaning.columns });
-      this.held.delete(id);
+      const isOurs = await this.writer.end({ id, owner: job.owner, columns: meaning.columns });
+      if (this.held.get(id) === held) this.held.delete(id);
       if (!isOurs) return STALE;
       this.settled.add(claim);
       return { isAccepted: true, written: { job, outcome: meaning } };
     } finally {
-      this.settling.delete(id);
+      this.settling.delete(claim);
     }
   }
 }

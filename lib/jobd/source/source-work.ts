@@ -47,7 +47,7 @@ export class SourceWork {
     private readonly options: SourceWorkOptions,
     private readonly onLost: (claim: Claim) => void,
   ) {
-    this.custody = new Custody(member.table, options.log);
+    this.custody = new Custody(member.table, options.log, (job) => this.lose(job));
     this.polled = new PolledTargets(member.table, this.targets, this.closing.signal, () => this.wake());
     this.rows = new ClaimedRows(member.table, member.writer, options.input);
   }
@@ -57,7 +57,11 @@ export class SourceWork {
     const member = await Membership.open(options);
     await checkInput(member, options.input);
     const work = new SourceWork(member, options, onLost);
-    await member.enter({ onReleased: () => work.poll(), onBeat: () => work.reconcile() });
+    await member.enter({
+      onReleased: () => work.poll(),
+      onBeat: () => work.custody.reconcile(),
+      onReborn: () => work.custody.loseAll(),
+    });
     member.database.whenBack(() => work.poll());
     return work;
   }
@@ -201,22 +205,21 @@ export class SourceWork {
       await this.custody.release(jobs, AbortSignal.timeout(LAST_WRITES_MS));
     } catch (error) {
       this.options.log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
+      // As strays they go back with one of the next beats.
+      if (!this.closing.signal.aborted) for (const job of jobs) this.custody.forget(job);
     }
   }
 
-  private async reconcile(): Promise<void> {
-    for (const id of await this.custody.reconcile()) {
-      const claim = this.rows.drop(id);
-      if (!claim) continue;
-      this.custody.forget(id);
-      this.targets.free({ id, target: claim.fn });
-      this.manual.end(id, TAKEN_OVER);
-      this.onLost(claim);
-    }
+  private lose(job: AcceptedJob): void {
+    if (this.rows.isSettling(job)) return;
+    const claim = this.rows.drop(job);
+    this.forget(job);
+    this.manual.end(job.id, TAKEN_OVER);
+    if (claim) this.onLost(claim);
   }
 
   private forget(job: AcceptedJob): void {
-    this.custody.forget(job.id);
+    this.custody.forget(job);
     this.targets.free(job);
   }
 

@@ -41,6 +41,7 @@ export interface ManualRules {
   giveUp(): void;
 }
 
+type Begins = (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
 type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
 type FindRows<T> = SelectQueryBuilder<JobdSchema, 'jobs', T>;
 
@@ -55,7 +56,7 @@ export class Acceptance {
     return this.lookAndAccept(
       (queries) => [this.due(this.find(queries), targets, limit, now)],
       (queries, found) => {
-        const accepted = found.map((row) => acceptedJob(row, 'waiting'));
+        const accepted = found.map((row) => this.job(row, 'waiting'));
         return { writes: this.accept(queries, accepted, now), value: { accepted } };
       },
     );
@@ -69,7 +70,7 @@ export class Acceptance {
         return [...slots].map(([target, free]) => this.due(all, [target], free, now));
       },
       (queries, found) => {
-        const accepted = found.map((row) => acceptedJob(row, 'waiting', () => true));
+        const accepted = found.map((row) => this.job(row, 'waiting', () => true));
         const rows = new Map(found.map((row) => [idOf(row), { ...row }]));
         return { writes: this.accept(queries, accepted, now), value: { accepted, rows } };
       },
@@ -117,10 +118,11 @@ export class Acceptance {
     now: number,
   ): Promise<AcceptedJob | undefined> {
     const { database, names, columns, registry } = this.parts;
-    const beginning = beginManual(names, registry.instance, { id, targets, now, columns });
+    const owner = registry.instance;
+    const beginning = beginManual(names, owner, { id, targets, now, columns });
     const [found, begun] = await database.askTogether(beginning);
     const [row] = found as readonly FoundRow[];
-    return row && writtenRows(begun) > 0 ? acceptedJob(row, 'manual', () => true) : undefined;
+    return row && writtenRows(begun) > 0 ? acceptedJob(row, 'manual', owner, () => true) : undefined;
   }
 
   private lookAtManual(ids: readonly number[], rules: ManualRules, now: number): Promise<FetchedManual> {
@@ -133,7 +135,7 @@ export class Acceptance {
         const manual = found.filter(({ status }) => status === 'manual');
         const unserved = manual.filter(({ target }) => !rules.serves(target));
         const served = manual.filter(({ target }) => rules.serves(target));
-        const accepted = served.map((row) => acceptedJob(row, 'manual', (job) => rules.begins(job)));
+        const accepted = served.map((row) => this.job(row, 'manual', (job) => rules.begins(job)));
         const refused = found.filter((row) => !served.includes(row));
         const ignores = rowUpdates(queries, this.parts.names, unserved.map(idOf), { status: 'ignored' });
         return {
@@ -153,14 +155,18 @@ export class Acceptance {
     return database.lookThenWrite((queries) => ({
       looks: [...looks(queries).map((look) => look.compile()), registry.entryLook(queries)],
       decide: (answers) => {
+        // First: it decides whose the rows will be.
+        const entry = registry.entry(queries, answers.at(-1) ?? []);
         const decision = decide(queries, answers.slice(0, -1).flat() as FoundRow[]);
-        if (decision.writes.length === 0) return decision;
-        return {
-          ...decision,
-          writes: [...registry.entry(queries, answers.at(-1) ?? []), ...decision.writes],
-        };
+        return decision.writes.length === 0
+          ? decision
+          : { ...decision, writes: [...entry, ...decision.writes] };
       },
     }));
+  }
+
+  private job(row: FoundRow, origin: AcceptedJob['origin'], begins?: Begins): AcceptedJob {
+    return acceptedJob(row, origin, this.parts.registry.instance, begins);
   }
 
   private find(queries: JobdDatabase): FindRows<FoundRow> {
@@ -220,11 +226,13 @@ export class Acceptance {
 function acceptedJob(
   row: FoundRow,
   origin: AcceptedJob['origin'],
-  begins: (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean = () => false,
+  owner: string,
+  begins: Begins = () => false,
 ): AcceptedJob {
   const job = { id: idOf(row), target: row.target };
   return {
     ...job,
+    owner,
     origin,
     attempts: row.attempts ?? 0,
     ...(isPositive(row.max_attempts) && { maxAttempts: row.max_attempts }),

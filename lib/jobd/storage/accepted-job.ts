@@ -4,6 +4,8 @@ import type { JobsTable } from './schema.js';
 export interface AcceptedJob {
   readonly id: number;
   readonly target: string;
+  /** Whose it is: this daemon, as it was called when it accepted the row. */
+  readonly owner: string;
   /** What the row goes back to where it isn't run. */
   readonly origin: 'waiting' | 'manual';
   /** How often it was begun before; 0 where the table doesn't count. */
@@ -19,5 +21,7 @@ export interface AcceptedJob {
 /** How a row leaves this daemon. */
 export interface Ending {
   readonly id: number;
+  /** The job's. */
+  readonly owner: string;
   readonly columns: Partial<JobsTable>;
 }

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { CompiledQuery } from 'kysely';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import { formerly } from './owned-updates.js';
-import type { DaemonsTable, JobdDatabase, TableNames } from './schema.js';
+import { idOf } from './row-statements.js';
+import type { DaemonsTable, JobdDatabase, JobsTable, TableNames } from './schema.js';
 
 /** What becomes of rows that were running when their daemon died. */
 export type OrphanPolicy = 'requeue' | 'fail';
@@ -23,21 +25,31 @@ const FAILED_BECAUSE =
 /** Which daemons are alive, as they tell each other through the database. Every method asks once. */
 export class DaemonRegistry {
   private beats = 0;
+  private isEntered = false;
+  private readonly former: string[] = [];
+  private onReborn: () => void = () => undefined;
 
+  /** @param beating the connections of beats, which nothing else may hold up */
   constructor(
     private readonly database: Database,
     private readonly names: TableNames,
-    private readonly self: DaemonIdentity,
+    private self: DaemonIdentity,
+    private readonly beating = database,
   ) {}
 
   get instance(): string {
     return this.self.instance;
   }
 
+  /** `listener` is called when this daemon has been taken for dead: what it held is lost, and `instance` is another. */
+  whenReborn(listener: () => void): void {
+    this.onReborn = listener;
+  }
+
   /** Says that this daemon lives. */
   async beat(): Promise<void> {
     this.beats++;
-    await this.database.lookThenWrite((queries) => ({
+    await this.beating.lookThenWrite((queries) => ({
       looks: [this.entryLook(queries)],
       decide: ([found = []]) => {
         const beat = queries
@@ -59,15 +71,36 @@ export class DaemonRegistry {
       .compile();
   }
 
-  /** Enters this daemon where the look found nothing: it was taken for dead meanwhile. */
+  /**
+   * Enters this daemon where the look found nothing. It was taken for dead then, and comes back as another:
+   * nothing that it still writes for its former self finds a row, and nobody takes its new processes for the old.
+   */
   entry(queries: JobdDatabase, found: readonly unknown[]): CompiledQuery[] {
-    if (found.length > 0) return [];
-    return [
-      queries
-        .insertInto(this.names.daemons)
-        .values({ ...this.self, beat: this.beats })
-        .compile(),
-    ];
+    if (found.length > 0) {
+      this.isEntered = true;
+      return [];
+    }
+    if (this.isEntered) this.rise();
+    const insert = queries.insertInto(this.names.daemons).values({ ...this.self, beat: this.beats });
+    // A beat and a fetch may find out at the same time.
+    if (this.database.dialect === 'mysql')
+      return [insert.onDuplicateKeyUpdate({ instance: this.instance }).compile()];
+    return [insert.onConflict((row) => row.column('instance').doNothing()).compile()];
+  }
+
+  private rise(): void {
+    this.isEntered = false;
+    this.former.push(this.instance);
+    this.self = { ...this.self, instance: randomUUID() };
+    this.onReborn();
+  }
+
+  /** Sees to what was left to its former selves, if somebody else than a daemon has removed their entries. */
+  async settleFormer(policy: OrphanPolicy, now: number): Promise<void> {
+    for (let [instance] = this.former; instance !== undefined; [instance] = this.former) {
+      await this.database.transaction((queries) => this.takeRows(queries, instance ?? '', policy, now));
+      this.former.shift();
+    }
   }
 
   async others(): Promise<DaemonsTable[]> {
@@ -81,27 +114,36 @@ export class DaemonRegistry {
   async takeOver(dead: DaemonsTable, policy: OrphanPolicy, now: number): Promise<TakenOver | undefined> {
     return this.database.transaction(async (queries) => {
       if (!(await this.removeIfStill(queries, dead))) return undefined;
-      const owned = await this.ownedBy(queries, dead.instance);
-      const accepted = owned.filter(({ status }) => status === 'accepted');
-      const running = owned.filter(({ status }) => status === 'running');
-      const released = policy === 'requeue' ? [...accepted, ...running] : accepted;
-      const failed = policy === 'fail' ? running : [];
-      for (const origin of ['waiting', 'manual'] as const) {
-        const back = released.filter((row) => row.origin === origin).map(({ id }) => id);
-        await this.write(queries, back, { status: origin });
-      }
-      const end = { status: 'done', result: 'fail', time_finished: now, stderr: FAILED_BECAUSE } as const;
-      await this.write(
-        queries,
-        failed.map(({ id }) => id),
-        end,
-      );
-      await queries
-        .deleteFrom(this.names.owners)
-        .where('owner', 'in', [dead.instance, formerly(dead.instance)])
-        .execute();
-      return { released: released.length, failed: failed.length };
+      return this.takeRows(queries, dead.instance, policy, now);
     });
+  }
+
+  private async takeRows(
+    queries: JobdDatabase,
+    instance: string,
+    policy: OrphanPolicy,
+    now: number,
+  ): Promise<TakenOver> {
+    const owned = await this.ownedBy(queries, instance);
+    const accepted = owned.filter(({ status }) => status === 'accepted');
+    const running = owned.filter(({ status }) => status === 'running');
+    const released = policy === 'requeue' ? [...accepted, ...running] : accepted;
+    const failed = policy === 'fail' ? running : [];
+    for (const origin of ['waiting', 'manual'] as const) {
+      const back = released.filter((row) => row.origin === origin);
+      await this.write(queries, back.map(idOf), { status: origin });
+    }
+    // What an attempt before has left would be read as this one's.
+    const output = { return_code: null, sig: null, stdout: null, stderr: FAILED_BECAUSE };
+    await this.write(queries, failed.map(idOf), {
+      ...{ status: 'done', result: 'fail', time_finished: now },
+      ...output,
+    });
+    await queries
+      .deleteFrom(this.names.owners)
+      .where('owner', 'in', [instance, formerly(instance)])
+      .execute();
+    return { released: released.length, failed: failed.length };
   }
 
   /** For a daemon that stops and holds nothing any more. */
@@ -146,12 +188,7 @@ export class DaemonRegistry {
   private async write(
     queries: JobdDatabase,
     ids: readonly number[],
-    columns: Partial<{
-      status: 'waiting' | 'manual' | 'done';
-      result: 'fail';
-      time_finished: number;
-      stderr: string;
-    }>,
+    columns: Partial<JobsTable>,
   ): Promise<void> {
     await inChunks(ids, (some) =>
       queries.updateTable(this.names.jobs).set(columns).where('id', 'in', some).execute(),

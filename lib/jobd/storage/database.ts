@@ -39,6 +39,13 @@ export interface Looking<T> {
   readonly decide: (answers: Answers) => Decision<T>;
 }
 
+export interface DatabaseOptions {
+  /** Milliseconds after which a connection that owes an answer is taken for dead. @default 20_000 */
+  readonly answerTimeout?: number;
+  /** How many there may be. @default 7 */
+  readonly connections?: number;
+}
+
 /** A database that may be away for a while: whoever asks decides whether to wait for it. */
 export class Database {
   private isDown = false;
@@ -54,11 +61,14 @@ export class Database {
   ) {}
 
   /**
-   * @param answerTimeout milliseconds after which a connection that owes an answer is taken for dead
    * @throws DatabaseSetupError when the database can't be reached, or its driver isn't installed
    */
-  static async open(location: DatabaseLocation, log: JobdLog, answerTimeout = ANSWER_MS): Promise<Database> {
-    const opened = await openDialect(location);
+  static async open(
+    location: DatabaseLocation,
+    log: JobdLog,
+    { answerTimeout = ANSWER_MS, connections }: DatabaseOptions = {},
+  ): Promise<Database> {
+    const opened = await openDialect(location, connections);
     const queries: JobdDatabase = new Kysely<JobdSchema>({ dialect: opened.dialect });
     try {
       const late = () => new Error(`no answer within ${answerTimeout} ms`);

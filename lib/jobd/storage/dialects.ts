@@ -13,21 +13,26 @@ export interface OpenedDialect {
   cut(): void;
 }
 
-/** Two batches of beginnings, two of small texts, one of large ones, a fetch, and a beat, which nothing may hold up. */
+/** Two batches of beginnings, two of small texts, one of large ones, a fetch, and a look at what others do. */
 const MAX_CONNECTIONS = 7;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
 /** Loads the driver of a database; only the one that is used has to be installed. @throws DatabaseSetupError */
-export async function openDialect(location: DatabaseLocation): Promise<OpenedDialect> {
+export async function openDialect(
+  location: DatabaseLocation,
+  connections = MAX_CONNECTIONS,
+): Promise<OpenedDialect> {
   if (location.dialect === 'sqlite') {
     const dialect = openSqlite(location, await load('libsql', () => import('libsql')));
     return { dialect, cut: () => undefined };
   }
-  return location.dialect === 'mysql' ? openMysql(location) : openPostgres(location);
+  return location.dialect === 'mysql'
+    ? openMysql(location, connections)
+    : openPostgres(location, connections);
 }
 
-async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
+async function openMysql(server: ServerLocation, connections: number): Promise<OpenedDialect> {
   const { default: mysql } = await load('mysql2', () => import('mysql2'));
   const tls = tlsOf(server);
   const pool = mysql.createPool({
@@ -37,23 +42,23 @@ async function openMysql(server: ServerLocation): Promise<OpenedDialect> {
     password: server.password,
     database: server.database,
     charset: 'utf8mb4_general_ci',
-    connectionLimit: MAX_CONNECTIONS,
+    connectionLimit: connections,
     // A transaction in two journeys instead of six. Values never become part of a statement's text unquoted.
     multipleStatements: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
     ...(tls && { ssl: { ...tls, verifyIdentity: true } }),
   });
-  const connections = new Set<{ destroy(): void }>();
+  const open = new Set<{ destroy(): void }>();
   pool.on('connection', (connection) => {
-    connections.add(connection);
-    connection.once('end', () => connections.delete(connection));
-    connection.on('error', () => connections.delete(connection));
+    open.add(connection);
+    connection.once('end', () => open.delete(connection));
+    connection.on('error', () => open.delete(connection));
     for (const setting of MYSQL_SESSION) connection.query(setting, () => undefined);
   });
   const cut = () => {
-    for (const connection of connections) connection.destroy();
-    connections.clear();
+    for (const connection of open) connection.destroy();
+    open.clear();
   };
   return { dialect: new MysqlDialect({ pool }), cut };
 }
@@ -70,7 +75,7 @@ const MYSQL_SESSION = [
   "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
 ];
 
-async function openPostgres(server: ServerLocation): Promise<OpenedDialect> {
+async function openPostgres(server: ServerLocation, max: number): Promise<OpenedDialect> {
   const { default: pg } = await load('pg', () => import('pg'));
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
@@ -79,7 +84,7 @@ async function openPostgres(server: ServerLocation): Promise<OpenedDialect> {
     user: server.user,
     password: server.password,
     database: server.database,
-    max: MAX_CONNECTIONS,
+    max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

@@ -64,7 +64,10 @@ export class JobTable {
    *
    * @returns the ids that were this daemon's; nothing is written for others
    */
-  async write({ begun, ended }: RowWrites, now: number): Promise<Set<number>> {
+  async write(rows: RowWrites, now: number): Promise<Set<number>> {
+    const begun = rows.begun.filter(this.isOurs);
+    const ended = rows.ended.filter(this.isOurs);
+    if (begun.length + ended.length === 0) return new Set();
     const ids = [...begun, ...ended].map(idOf);
     if (this.writesAtOnce) {
       this.former.push(...ended.map(idOf));
@@ -72,11 +75,11 @@ export class JobTable {
     }
     return this.database.transaction(async (queries) => {
       const owned = await this.ownedIds(queries, ids);
-      const isOurs = ({ id }: { readonly id: number }) => owned.has(id);
+      const isOwned = ({ id }: { readonly id: number }) => owned.has(id);
       const { names } = this.parts;
-      const begins = begunUpdates(queries, names, begun.filter(isOurs), { now, columns: this.columns });
+      const begins = begunUpdates(queries, names, begun.filter(isOwned), { now, columns: this.columns });
       for (const update of begins) await queries.executeQuery(update);
-      const ours = ended.filter(isOurs);
+      const ours = ended.filter(isOwned);
       for (const [columns, some] of groupAlike(ours)) await updateRows(queries, names, some, columns);
       await this.disown(queries, ours.map(idOf));
       const before = await this.endedBefore(queries, ended.map(idOf));
@@ -123,6 +126,9 @@ export class JobTable {
     );
     return rows.map((row) => Number(row.job_id));
   }
+
+  /** Whether a job is this daemon's, and not that of what it was before others took it for dead. */
+  readonly isOurs = ({ owner }: Pick<AcceptedJob, 'owner'>): boolean => owner === this.owner;
 
   private get owner(): string {
     return this.parts.registry.instance;

@@ -7,7 +7,12 @@ import { fitServer, plainerTexts } from './row-text.js';
 import { WriteLane } from './write-lane.js';
 
 interface Write {
-  readonly row: { readonly id: number; readonly begun?: AcceptedJob; readonly ended?: Ending };
+  readonly row: {
+    readonly id: number;
+    readonly owner: string;
+    readonly begun?: AcceptedJob;
+    readonly ended?: Ending;
+  };
   readonly done: (isOurs: boolean) => void;
   readonly failed: (error: unknown) => void;
 }
@@ -42,15 +47,15 @@ export class RowWriter {
 
   /** Resolves once the row says `running`: false when it is another daemon's by now. */
   begin(begun: AcceptedJob): Promise<boolean> {
-    return this.add(this.beginnings, { id: begun.id, begun });
+    return this.add(this.beginnings, { id: begun.id, owner: begun.owner, begun });
   }
 
   /** Resolves once the row is written: false when it was another daemon's by now. */
-  end({ id, columns }: Ending): Promise<boolean> {
-    const ended = { id, columns: fitServer(columns, this.table.database) };
+  end({ id, owner, columns }: Ending): Promise<boolean> {
+    const ended = { id, owner, columns: fitServer(columns, this.table.database) };
     const { stdout, stderr } = ended.columns;
     const bytes = Buffer.byteLength(stdout ?? '') + Buffer.byteLength(stderr ?? '');
-    return this.add(bytes <= this.smallText ? this.small : this.large, { id, ended });
+    return this.add(bytes <= this.smallText ? this.small : this.large, { id, owner, ended });
   }
 
   private lane(begin: (callback: () => void) => void): WriteLane<Write> {
@@ -77,7 +82,7 @@ export class RowWriter {
     const [only] = ended;
     const isAlone = batch.length === 1 && only;
     const owned = isAlone ? await this.endAlone(only) : await this.writeAll({ begun, ended });
-    for (const { row, done } of batch) done(owned.has(row.id));
+    for (const { row, done } of batch) done(owned.has(row.id) && this.table.isOurs(row));
   }
 
   private async writeAll(rows: RowWrites): Promise<ReadonlySet<number>> {
@@ -90,15 +95,17 @@ export class RowWriter {
     };
     const owned = await this.table.database.insist(write, { signal: this.signal, isFinal });
     // What was asked for twice may have been written the first time, and the rows left with it.
-    return tries > 1 ? new Set([...owned, ...rows.ended.map(({ id }) => id)]) : owned;
+    return tries > 1
+      ? new Set([...owned, ...rows.ended.filter(this.table.isOurs).map(({ id }) => id)])
+      : owned;
   }
 
   /** Ever plainer, until the table takes it. */
-  private async endAlone({ id, columns }: Ending): Promise<ReadonlySet<number>> {
+  private async endAlone({ id, owner, columns }: Ending): Promise<ReadonlySet<number>> {
     let reason: unknown;
     for (const texts of [columns, ...plainerTexts(columns)]) {
       try {
-        return await this.writeAll({ begun: [], ended: [{ id, columns: texts }] });
+        return await this.writeAll({ begun: [], ended: [{ id, owner, columns: texts }] });
       } catch (error) {
         reason = error;
         if (!isRefusedValue(error)) break;

@@ -24,7 +24,7 @@ describe('the storage on MariaDB', () => {
     use: (table: JobTable, database: Database) => Promise<T>,
     answerTimeout?: number,
   ): Promise<T> {
-    const database = await Database.open(parseDatabaseUrl(rows.url), SILENT, answerTimeout);
+    const database = await Database.open(parseDatabaseUrl(rows.url), SILENT, { answerTimeout });
     const names = tableNames(rows.table);
     const identity = { instance: crypto.randomUUID(), name: 'one', machine: '', process: '' };
     const registry = new DaemonRegistry(database, names, identity);
@@ -192,9 +192,8 @@ describe('the storage on MariaDB', () => {
       const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
       await rows.execute(`DELETE FROM ${rows.table}_owners`);
       expect(await table.write({ begun: accepted, ended: [] }, 1)).toEqual(new Set());
-      expect(await table.write({ begun: [], ended: [{ id, columns: { status: 'done' } }] }, 1)).toEqual(
-        new Set(),
-      );
+      const ended = accepted.map(({ owner }) => ({ id, owner, columns: { status: 'done' } as const }));
+      expect(await table.write({ begun: [], ended }, 1)).toEqual(new Set());
       await table.release([id]);
     });
     expect(await rows.row(id)).toMatchObject({ status: 'accepted', time_started: 0 });
@@ -242,10 +241,11 @@ describe('the storage on MariaDB', () => {
     await withTable(rows, async (table) => {
       const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
       const done = { status: 'done', result: 'ok', time_finished: 8, return_code: 0, sig: null } as const;
+      const owner = accepted[0]?.owner ?? '';
       const ended = [
-        { id: printed, columns: { ...done, stdout: "it's\\", stderr: '' } },
-        { id: killed, columns: { ...done, result: 'fail', return_code: null, sig: 'SIGTERM' } },
-        { id: silent, columns: { ...done, stdout: '', stderr: '' } },
+        { id: printed, owner, columns: { ...done, stdout: "it's\\", stderr: '' } },
+        { id: killed, owner, columns: { ...done, result: 'fail', return_code: null, sig: 'SIGTERM' } },
+        { id: silent, owner, columns: { ...done, stdout: '', stderr: '' } },
       ] as const;
       const written = await table.write({ begun: accepted.filter(({ id }) => id === begun), ended }, 9);
       expect([...written].sort((a, b) => a - b)).toEqual([printed, killed, silent, begun]);
@@ -270,7 +270,7 @@ describe('the storage on MariaDB', () => {
       const owners = `${rows.table}_owners`;
       await rows.execute(`UPDATE ${owners} SET owner = 'another' WHERE job_id = ${taken}`);
       expect(await table.write({ begun: accepted, ended: [] }, 7)).toEqual(new Set([first, third]));
-      const ended = accepted.map(({ id }) => ({ id, columns: { status: 'done' } as const }));
+      const ended = accepted.map(({ id, owner }) => ({ id, owner, columns: { status: 'done' } as const }));
       expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set([first, third]));
       expect(await rows.owners()).toEqual([taken]);
     });
@@ -287,7 +287,7 @@ describe('the storage on MariaDB', () => {
     await withTable(rows, async (table) => {
       const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
       const columns = { status: 'done', stdout: undefined } as const;
-      const ended = accepted.map(({ id }) => ({ id, columns: columns as Partial<JobsTable> }));
+      const ended = accepted.map(({ id, owner }) => ({ id, owner, columns: columns as Partial<JobsTable> }));
       for (let times = 0; times < 2; times++)
         expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set(ids));
     });

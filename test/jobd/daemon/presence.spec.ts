@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { DaemonOptions } from '../../../lib/jobd/daemon/daemon-options.js';
+import type { JobdLog } from '../../../lib/jobd/log.js';
+import { CutLine } from '../../support/cut-line.js';
+import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
+import { MariaDbServer } from '../../support/mariadb-server.js';
+import { until } from '../../support/until.js';
+import { useJobTables } from '../../support/use-job-tables.js';
+
+const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
+/** Says so where another run of the job is under way. */
+const ALONE = `for pid in $(cat "$dir/pids" 2>/dev/null); do kill -0 $pid 2>/dev/null && echo $id >> "$dir/overlaps"; done
+  echo $$ >> "$dir/pids"`;
+
+interface Logged extends JobdLog {
+  readonly lines: string[];
+}
+
+function logged(): Logged {
+  const lines: string[] = [];
+  const add = (line: string) => void lines.push(line);
+  return { ...SILENT, lines, warn: add, error: add };
+}
+
+describe('daemons that share a table', () => {
+  const jobs = useJobTables(() => MariaDbServer.start());
+  const lines: CutLine[] = [];
+  afterEach(() => lines.splice(0).forEach((line) => line.close()));
+
+  const beatOf = async (rows: JobRows, name: string) => {
+    const found = await rows.execute(`SELECT beat FROM ${rows.table}_daemons WHERE name = '${name}'`);
+    return Number((found as { beat: number }[])[0]?.beat ?? -1);
+  };
+  /** As many leases have passed, as somebody who is not held up beats. */
+  const leasesPass = async (rows: JobRows, name: string, leases: number) => {
+    const beat = await beatOf(rows, name);
+    await until(async () => (await beatOf(rows, name)) >= beat + leases * 4, {
+      timeout: 40_000,
+      interval: 50,
+    });
+  };
+
+  it('live through a lock on the table of jobs for longer than their lease', async () => {
+    const rows = await jobs.table(seedTable);
+    const [one, two] = [logged(), logged()];
+    const first = await jobs.daemon({ ...rows.options(), name: 'one', log: one });
+    await jobs.daemon({ ...rows.options({ other: 1 }), name: 'two', log: two });
+    const [id = 0] = await rows.addMany(1, HOLD);
+    first.poll();
+    await rows.reach('running', [id]);
+    const rival = await jobs.server.connect();
+    await rival.query(`LOCK TABLES ${rows.table} WRITE`);
+    first.poll();
+    await rows.put('go');
+    await leasesPass(rows, 'two', 3);
+    await rival.query('UNLOCK TABLES');
+    await rival.end();
+    await rows.reach('done', [id]);
+    expect(await rows.row(id)).toMatchObject({ result: 'ok', stdout: 'end\n' });
+    expect([...one.lines, ...two.lines].filter((line) => /dead|another daemon/.test(line))).toEqual([]);
+  });
+
+  describe.each(['here', 'elsewhere'] as const)(
+    'one that is cut off for longer than its lease, %s',
+    (place) => {
+      /** Its row is taken from it while its process goes on, and waits for it again. */
+      async function cutOff(orphans: 'fail' | 'requeue') {
+        const rows = await jobs.table(seedTable);
+        const line = await CutLine.to(jobs.server.port);
+        lines.push(line);
+        const log = logged();
+        const database = rows.url.replace(`:${jobs.server.port}/`, `:${line.port}/`);
+        const options: DaemonOptions = { ...rows.options({ low: 1 }), orphans, lease: 1500 };
+        const daemon = await jobs.daemon({ ...options, database, name: 'cut off', log });
+        const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
+        daemon.poll();
+        await until(async () => (await rows.history()).length === 1);
+        if (place === 'elsewhere')
+          await rows.execute(`UPDATE ${rows.table}_daemons SET machine = 'elsewhere' WHERE name = 'cut off'`);
+        const others = { ...options, targets: new Map([['other', { concurrency: 1 }]]) };
+        await jobs.daemon({ ...others, name: 'other' });
+        line.cut();
+        const taken = orphans === 'requeue' ? 'waiting' : 'done';
+        await rows.reach(taken, [id], 30_000);
+        line.mend();
+        return { rows, daemon, id, log };
+      }
+
+      it('runs its row again as another run, when the first has ended: requeue', async () => {
+        const { rows, daemon, id, log } = await cutOff('requeue');
+        await until(async () => (await rows.history()).length === 2, { timeout: 30_000 });
+        await rows.put('go');
+        await rows.reach('done', [id]);
+        expect(await rows.row(id)).toMatchObject({ result: 'ok', sig: null, stdout: 'end\n' });
+        expect(await rows.content('overlaps')).toBe('');
+        expect(await rows.history()).toEqual([id, id]);
+        expect(daemon.status().targets['low']?.length).toBe(0);
+        expect(log.lines).toContainEqual(expect.stringContaining('took this one for dead'));
+        expect(log.lines.join('\n')).not.toContain('Duplicate');
+        expect(await rows.owners()).toEqual([]);
+      });
+
+      it('leaves it as those wrote it who took it: fail', async () => {
+        const { rows, daemon, id } = await cutOff('fail');
+        await until(() => daemon.status().targets['low']?.length === 0, { timeout: 30_000 });
+        await rows.put('go');
+        const row = {
+          result: 'fail',
+          sig: null,
+          stdout: null,
+          stderr: expect.stringContaining('died before'),
+        };
+        expect(await rows.row(id)).toMatchObject(row);
+        expect(await rows.history()).toEqual([id]);
+        const [next = 0] = await rows.addMany(1, 'echo next');
+        daemon.poll();
+        await rows.reach('done', [next]);
+      });
+    },
+  );
+
+  it('look for what one that stops has given back, or had in mind', async () => {
+    const rows = await jobs.table();
+    const log = logged();
+    const leaving = await jobs.daemon({ ...rows.options({ low: 1 }), name: 'leaving' });
+    const staying = await jobs.daemon({ ...rows.options({ low: 4 }), name: 'staying', log });
+    await leasesPass(rows, 'staying', 1);
+    const ids = await rows.addMany(4, HOLD);
+    const soon = await rows.add('echo soon', { time_scheduled: Math.floor(Date.now() / 1000) + 4 });
+    leaving.poll();
+    await rows.reach('accepted', ids.slice(1));
+    await rows.put('go');
+    await leaving.stop();
+    await rows.reach('done', [...ids, soon], 30_000);
+    expect(staying.status().targets['low']?.length).toBe(0);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('look for what one that is dead had in mind, though it held nothing', async () => {
+    const rows = await jobs.table(seedTable);
+    await jobs.daemon({ ...rows.options(), name: 'alive' });
+    await rows.execute(
+      `INSERT INTO ${rows.table}_daemons (instance, name, machine, process, beat) VALUES ('x', 'dead', '', '', 7)`,
+    );
+    await leasesPass(rows, 'alive', 0.5);
+    await rows.reach('done', [await rows.add()], 30_000);
+  });
+
+  it('give back what a moment kept them from giving back', async () => {
+    const rows = await jobs.table(seedTable);
+    const log = logged();
+    const daemon = await jobs.daemon({ ...rows.options(), log });
+    const [id = 0] = await rows.addMany(1);
+    const rival = await jobs.server.connect();
+    await rival.query(`CREATE TRIGGER refusing BEFORE UPDATE ON ${rows.table} FOR EACH ROW
+      IF OLD.status = 'accepted' AND NEW.status = 'waiting' THEN
+        SIGNAL SQLSTATE '45000' SET message_text = 'not now'; END IF`);
+    await rival.query(`LOCK TABLES ${rows.table} WRITE`);
+    daemon.poll();
+    const waits = "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'";
+    await until(async () => (await rows.execute(waits)).length > 0);
+    daemon.removeTarget('low');
+    await rival.query('UNLOCK TABLES');
+    await until(() => log.lines.some((line) => line.includes('could not be given back')), {
+      timeout: 30_000,
+    });
+    await rival.query('DROP TRIGGER refusing');
+    await rival.end();
+    await rows.reach('waiting', [id]);
+    expect(await rows.owners()).toEqual([]);
+  });
+
+  it('go on when somebody has removed their entry, and see to what they held', async () => {
+    const rows = await jobs.table(seedTable);
+    const daemon = await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
+    const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
+    daemon.poll();
+    await until(async () => (await rows.history()).length === 1);
+    await leasesPass(rows, await nameOf(rows), 0.5);
+    await rows.execute(`DELETE FROM ${rows.table}_daemons`);
+    await until(async () => (await rows.row(id)).status === 'waiting', { timeout: 30_000 });
+    daemon.poll();
+    await until(async () => (await rows.history()).length === 2, { timeout: 30_000 });
+    await rows.put('go');
+    await rows.reach('done', [id]);
+    expect(await rows.row(id)).toMatchObject({ result: 'ok' });
+    expect(await rows.content('overlaps')).toBe('');
+  });
+
+  it('leave nothing of an earlier attempt in a row that fails with its daemon', async () => {
+    const rows = await jobs.table(seedTable);
+    const before = { return_code: 3, sig: 'SIGHUP', stdout: 'first run', stderr: 'first error' };
+    const id = await rows.add('', { status: 'running', ...before });
+    await jobs.daemon(rows.options());
+    await rows.execute(`INSERT INTO ${rows.table}_owners VALUES (${id}, 'x', 'waiting')`);
+    await rows.execute(`INSERT INTO ${rows.table}_daemons VALUES ('x', 'dead', '', '', 7)`);
+    await rows.reach('done', [id], 30_000);
+    const nothing = { return_code: null, sig: null, stdout: null };
+    expect(await rows.row(id)).toMatchObject({ ...nothing, stderr: expect.stringContaining('died before') });
+  });
+
+  async function nameOf(rows: JobRows): Promise<string> {
+    const found = await rows.execute(`SELECT name FROM ${rows.table}_daemons`);
+    return (found as { name: string }[])[0]?.name ?? '';
+  }
+});
