@@ -8,6 +8,7 @@ import { LeaseKeeper, memberOf, type KeptGroup } from '../redis/lease-keeper.js'
 import type { PlainConnection } from '../redis/plain-connection.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { StandIn, withoutKeeper } from '../redis/stand-in.js';
+import { byFunction } from './by-function.js';
 import type { KeysOf } from './protocol.js';
 import * as scripts from './scripts.js';
 
@@ -105,8 +106,7 @@ export class Holdings {
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     const { lease, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
-    const lost = [...new Set(claims.map(({ fn }) => fn))].map(async (fn) => {
-      const held = claims.filter((claim) => claim.fn === fn);
+    const lost = [...byFunction(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
       const gone = new Set(
         await scripts.renew.run(redis, [keysOf(fn).leases], '', lease, held.map(memberOf)),
       );

@@ -6,7 +6,7 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { ownTagKeysOf, taggedKeysOf } from './hash-tags.js';
 import { keysOf, type KeysOf } from './protocol.js';
 import type { ConnectionLog } from '../redis/outage-log.js';
-import type { SourceConnections } from './redis-source.js';
+import type { SourceConnections } from './source-options.js';
 
 /** What a module instance has to reach its server with. */
 export interface RedisConnections extends SourceConnections {

@@ -3,40 +3,18 @@ import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import { Holdings, type HoldingsConnections } from './holdings.js';
+import { byFunction } from './by-function.js';
+import { Holdings } from './holdings.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { openWaker } from './cluster-waker.js';
 import { healthOf, reach } from './redis-health.js';
-import { DEFAULT_MAX_PAYLOAD_BYTES } from './known-functions.js';
-import { keysOf, type KeysOf } from './protocol.js';
+import { Problems } from './problems.js';
 import * as scripts from './scripts.js';
+import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 import { Turns } from './turns.js';
 import type { WorkSignal } from './waker.js';
 import { Watcher } from './watcher.js';
 
-export interface RedisSourceOptions {
-  /** How long a claim holds without being renewed, in ms. @default 8000 */
-  lease?: number;
-  /** How long `count:{FN}` includes a worker that gave no more sign of life, in ms. @default 10000 */
-  presence?: number;
-  /** How often a job may lose its worker before it ends as an error. @default 3 */
-  maxStalls?: number;
-  /** A job with a larger input, as plain clients may send, ends as an error. @default 1 MiB */
-  maxPayloadBytes?: number;
-  /** How names become keys. @default keysOf */
-  keysOf?: KeysOf;
-  /** Told of jobs that can't be run and of calls that are tried again. */
-  onProblem?: (message: string) => void;
-}
-
-export interface SourceConnections extends HoldingsConnections {
-  /** To wait for work on; a cluster's slots want one each, made for any key in them. */
-  readonly blocking: RedisConnection | ((key: string) => RedisConnection);
-}
-
-const DEFAULT_LEASE_MS = 8000;
-const DEFAULT_PRESENCE_MS = 10_000;
 /** A server that is down when the app starts is an error; one that is down when it stops is not waited for. */
 const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3000;
@@ -51,15 +29,15 @@ export class RedisSource implements JobSource {
   readonly renewInterval?: number;
   readonly claimsAhead = true;
   private readonly worker = randomUUID();
-  private readonly lease: number;
   private readonly turns = new Map<string, Turns>();
   private readonly waker: WorkSignal;
   private readonly watcher: Watcher;
-  private readonly keysOf: KeysOf;
   private readonly holdings: Holdings;
   private readonly opened = new Set<string>();
   /** Functions of which nothing is known to wait: the waker tells when that changes. */
   private readonly asleep = new Set<string>();
+  private readonly options: Required<RedisSourceOptions>;
+  private readonly problems: Problems;
   private onRevoked: OnRevoked = () => undefined;
   private waiting: Waiting | undefined;
   /** As the last claim gave them: whoever gives them keeps them up to date. */
@@ -73,22 +51,22 @@ export class RedisSource implements JobSource {
 
   constructor(
     private readonly connections: SourceConnections,
-    private readonly options: RedisSourceOptions = {},
+    options: RedisSourceOptions = {},
   ) {
-    this.lease = options.lease ?? DEFAULT_LEASE_MS;
-    if (!connections.keeper) this.renewInterval = this.lease / 4;
-    this.keysOf = options.keysOf ?? keysOf;
-    const { worker } = this;
+    this.options = { ...SOURCE_DEFAULTS, ...options };
+    const { lease, presence, keysOf, onProblem } = this.options;
+    if (!connections.keeper) this.renewInterval = lease / 4;
+    this.problems = new Problems(onProblem);
     this.holdings = new Holdings(connections, {
-      worker,
-      lease: this.lease,
-      presence: options.presence ?? DEFAULT_PRESENCE_MS,
-      keysOf: this.keysOf,
-      onRevoked: (claim, why) => this.onRevoked(claim, why),
-      onProblem: (message) => this.options.onProblem?.(message),
+      worker: this.worker,
+      lease,
+      presence,
+      keysOf,
+      onRevoked: (...revoked) => this.onRevoked(...revoked),
+      onProblem: (message) => this.problems.report(message, message),
     });
-    this.waker = this.wakerFor(worker);
-    this.watcher = new Watcher(connections, worker, this.keysOf, (fn) => this.waker.look(fn));
+    this.waker = this.wakerFor(this.worker);
+    this.watcher = new Watcher(connections, this.worker, keysOf, (fn) => this.waker.look(fn));
   }
 
   health(): SourceHealth {
@@ -142,7 +120,7 @@ export class RedisSource implements JobSource {
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
-    const { jobs, leases, progress } = this.keysOf(claim.fn);
+    const { jobs, leases, progress } = this.options.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
     const held = await this.connections.commands.insist((redis) =>
       scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
@@ -152,13 +130,8 @@ export class RedisSource implements JobSource {
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
-    const byFunction = new Map<string, Outcome[]>();
-    for (const outcome of outcomes) {
-      const others = byFunction.get(outcome.claim.fn);
-      if (others) others.push(outcome);
-      else byFunction.set(outcome.claim.fn, [outcome]);
-    }
-    const refused = await Promise.all([...byFunction].map(([fn, those]) => this.settleOf(fn, those)));
+    const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
+    const refused = await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)));
     return refused.flat();
   }
 
@@ -169,7 +142,7 @@ export class RedisSource implements JobSource {
       const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
       await withDeadline(this.signOff(), CLOSE_TIMEOUT_MS, late);
     } catch (error) {
-      this.options.onProblem?.(`The worker could not sign off: ${messageOf(error)}`);
+      this.problems.report('close', `The worker could not sign off: ${messageOf(error)}`);
     } finally {
       await this.holdings.stop();
       this.waker.disconnect();
@@ -196,7 +169,7 @@ export class RedisSource implements JobSource {
   }
 
   private wakerFor(worker: string): WorkSignal {
-    return openWaker(this.connections, worker, this.keysOf, {
+    return openWaker(this.connections, worker, this.options.keysOf, {
       onWork: (fn) => {
         this.asleep.delete(fn);
         this.turnsOf(fn).claim();
@@ -211,16 +184,13 @@ export class RedisSource implements JobSource {
     let turns = this.turns.get(fn);
     if (!turns) {
       turns = new Turns(fn, {
+        ...this.options,
         connection: this.connections.commands,
         worker: this.worker,
-        keysOf: this.keysOf,
-        lease: this.lease,
-        maxStalls: this.options.maxStalls ?? 3,
-        maxPayloadBytes: this.options.maxPayloadBytes ?? DEFAULT_MAX_PAYLOAD_BYTES,
         slots: (name) => this.freeSlots(name),
         onTurn: (...turn) => this.onTurn(...turn),
         onPlain: (name) => this.watcher.saw(name),
-        onProblem: (message) => this.options.onProblem?.(message),
+        onProblem: (kind, message) => this.problems.report(kind, message),
       });
       this.turns.set(fn, turns);
     }
@@ -266,7 +236,7 @@ export class RedisSource implements JobSource {
   }
 
   private returnUnused(claims: readonly Claim[]): void {
-    this.giveBack(claims).catch((error: unknown) => this.options.onProblem?.(messageOf(error)));
+    this.giveBack(claims).catch((error: unknown) => this.problems.report('back', messageOf(error)));
   }
 
   /** Unless it is claimed again: waits for no work, so that no marker or job goes to who would not take it. */
@@ -278,8 +248,7 @@ export class RedisSource implements JobSource {
   }
 
   private answer(claims: readonly Claim[]): void {
-    const { waiting } = this;
+    this.waiting?.resolve(claims);
     this.waiting = undefined;
-    waiting?.resolve(claims);
   }
 }

@@ -1,39 +1,33 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
-import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { isReply } from '../redis/redis-errors.js';
+import { isOutage, pauseAfter } from '../redis/retry.js';
+import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { memberOf } from '../redis/lease-keeper.js';
+import { droppedLine, notStoredLine } from './problems.js';
 import type { KeysOf } from './protocol.js';
+import { RecoveryPace } from './recovery-pace.js';
 import * as scripts from './scripts.js';
-import { claimOf, encodeOutcome, toClaim } from './turn-values.js';
+import { claimOf, toClaim } from './turn-values.js';
 
-/** Outcomes and claims that one script call takes at most. */
-const MAX_PER_TURN = 500;
+/** Claims that one script call takes at most. */
+const MAX_CLAIMS = 500;
 /** Calls of one function under way at the same time. */
 const MAX_CALLS = 2;
 /** Fewer are not worth two calls. */
 const MIN_SPLIT = 8;
-const RETRY_MS = 100;
-/** After an outage other workers get this part of a lease to renew theirs before expired ones are given away. */
-const GRACE = 1 / 4;
-/** This part of a lease passes from one look for expired ones to the next. */
-const RECOVERY_INTERVAL = 1 / 16;
-
-/** Outcomes that were handed over together: they may go with several calls. */
-interface Settlement {
-  left: number;
-  readonly refused: Claim[];
-  readonly resolve: (refused: Claim[]) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-interface Pending {
-  readonly claim: Claim;
-  readonly encoded: scripts.OutcomeArguments;
-  readonly settlement: Settlement;
+/** One call of the script. */
+interface Turn {
+  readonly redis: Redis | Cluster;
+  readonly keys: readonly string[];
+  readonly batch: readonly Pending[];
+  readonly slots: number;
+  /** Milliseconds that a blocking call before it may take. */
+  readonly blocked: number;
+  readonly mayRecover?: boolean;
 }
 
 export interface TurnOptions {
@@ -52,23 +46,21 @@ export interface TurnOptions {
   readonly onTurn: (fn: string, claims: readonly Claim[], wait: number, asked: number) => void;
   /** A plain client sent a job of this function. */
   readonly onPlain: (fn: string) => void;
-  /** Something an operator should know. */
-  readonly onProblem: (message: string) => void;
+  /** Something an operator should know; what is of one kind may come very often. */
+  readonly onProblem: (kind: string, message: string) => void;
 }
 
 /** One function's calls of the turn script: two at most under way, and what comes up meanwhile goes with the next. */
 export class Turns {
-  private pending: Pending[] = [];
+  private readonly outbox: Outbox;
   private wantsClaim = false;
   private scheduled = false;
   private stopped = false;
   private readonly calls = new Set<Promise<void>>();
   /** Slots that calls under way have asked jobs for. */
   private asked = 0;
-  private recoveredAt = -Infinity;
+  private readonly recovery: RecoveryPace;
   private readonly keys: readonly string[];
-  private readonly leases: string;
-  private readonly replies: string;
   /** Where claims behind a blocking call are noted. */
   private readonly noted: string;
 
@@ -77,22 +69,17 @@ export class Turns {
     private readonly options: TurnOptions,
   ) {
     const k = options.keysOf(fn);
-    this.leases = k.leases;
-    this.replies = k.replies;
+    this.recovery = new RecoveryPace(options.lease, () => options.connection.uptime(k.leases));
+    this.outbox = new Outbox(k.replies);
     this.noted = k.claims + options.worker;
     this.keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
   }
 
   /** Returns the claims that were not held any more. Waits through an outage. */
   settle(outcomes: readonly Outcome[]): Promise<Claim[]> {
-    return new Promise((resolve, reject) => {
-      const settlement: Settlement = { left: outcomes.length, refused: [], resolve, reject };
-      for (const outcome of outcomes) {
-        const encoded = encodeOutcome(outcome, this.replies);
-        this.pending.push({ claim: outcome.claim, encoded, settlement });
-      }
-      this.schedule();
-    });
+    const settled = this.outbox.add(outcomes);
+    this.schedule();
+    return settled;
   }
 
   claim(): void {
@@ -105,13 +92,19 @@ export class Turns {
    * server takes it as soon as that ends. False when there is no slot to claim for.
    */
   async claimBehind(redis: Redis | Cluster, blocked: number): Promise<boolean> {
-    const slots = Math.min(MAX_PER_TURN, this.freeSlots());
+    const slots = Math.min(MAX_CLAIMS, this.freeSlots());
     if (slots === 0) return false;
     this.asked += slots;
-    const keys = [...this.keys, this.noted];
-    const reply = await this.send(redis, keys, [], slots, blocked).finally(() => (this.asked -= slots));
-    this.handle(reply, [], slots);
-    return true;
+    try {
+      const keys = [...this.keys, this.noted];
+      this.handle(await this.send({ redis, keys, batch: [], slots, blocked }), [], slots);
+      return true;
+    } catch (error) {
+      if (isReply(error)) this.complain(error);
+      throw error;
+    } finally {
+      this.asked -= slots;
+    }
   }
 
   /** What the last turn behind a blocking call claimed: its reply may never have come. */
@@ -149,7 +142,7 @@ export class Turns {
   }
 
   private hasWork(): boolean {
-    return this.pending.length > 0 || (this.wantsClaim && this.freeSlots() > 0);
+    return this.outbox.size > 0 || (this.wantsClaim && this.freeSlots() > 0);
   }
 
   private freeSlots(): number {
@@ -157,92 +150,99 @@ export class Turns {
   }
 
   private async takeTurn(): Promise<void> {
-    const batch = this.pending.splice(0, this.share(this.pending.length));
+    const batch = this.outbox.take(this.share(this.outbox.size));
     const free = this.wantsClaim ? this.freeSlots() : 0;
-    const slots = this.share(free);
+    const slots = Math.min(MAX_CLAIMS, this.share(free));
     this.wantsClaim &&= slots < free;
     this.asked += slots;
     try {
-      const reply = await this.call(batch, slots);
-      this.asked -= slots;
-      this.handle(reply, batch, slots);
+      this.handle(await this.call(batch, slots), batch, slots);
     } catch (error) {
+      if (slots > 0) this.wantsClaim = true;
+      await this.failed(batch, error);
+    } finally {
       this.asked -= slots;
-      await this.retry(batch, slots, error);
     }
   }
 
   /** The first of two calls takes half, so that the server works on one while handlers work on the other. */
   private share(count: number): number {
-    const part = this.calls.size === 0 && count >= MIN_SPLIT ? Math.ceil(count / 2) : count;
-    return Math.min(MAX_PER_TURN, part);
+    return this.calls.size === 0 && count >= MIN_SPLIT ? Math.ceil(count / 2) : count;
   }
 
-  private async call(batch: readonly Pending[], slots: number): Promise<scripts.TurnReply> {
-    return this.send(await this.options.connection.ready(), this.keys, batch, slots, 0);
-  }
-
-  private async send(
-    redis: Redis | Cluster,
-    keys: readonly string[],
+  private async call(
     batch: readonly Pending[],
     slots: number,
-    blocked: number,
+    mayRecover = true,
   ): Promise<scripts.TurnReply> {
+    const redis = await this.options.connection.ready();
+    return this.send({ redis, keys: this.keys, batch, slots, blocked: 0, mayRecover });
+  }
+
+  private async send({
+    redis,
+    keys,
+    batch,
+    slots,
+    blocked,
+    mayRecover = true,
+  }: Turn): Promise<scripts.TurnReply> {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
-    const recover = this.recovers(sent);
-    const reply = await scripts.turn.run(
-      redis,
-      keys,
-      '',
-      lease,
-      slots,
-      maxStalls,
-      recover,
-      maxPayloadBytes,
-      outcomes,
-    );
+    const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
+    const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, outcomes] as const;
+    const reply = await scripts.turn.run(redis, keys, ...args);
     // Claims that took longer than a lease to arrive, as in a process that was stopped, are others' by now.
     return performance.now() - sent < lease + blocked ? reply : { ...reply, claims: [] };
   }
 
-  /** Not in each turn of a busy worker, and not before others had time to come back after an outage. */
-  private recovers(now: number): 0 | 1 {
-    const { connection, lease } = this.options;
-    if (connection.uptime(this.leases) <= lease * GRACE || now - this.recoveredAt < lease * RECOVERY_INTERVAL)
-      return 0;
-    this.recoveredAt = now;
-    return 1;
-  }
-
   private handle(reply: scripts.TurnReply, batch: readonly Pending[], slots: number): void {
-    const refused = new Set(reply.refused);
-    for (const { claim, settlement } of batch) {
-      if (refused.size > 0 && refused.has(memberOf(claim))) settlement.refused.push(claim);
-      settlement.left -= 1;
-      if (settlement.left === 0) settlement.resolve(settlement.refused);
-    }
-    for (const id of reply.dropped) {
-      this.options.onProblem(
-        `Job ${id} of "${this.fn}" is queued but can't be run: its hash is missing, malformed or finished.`,
-      );
-    }
-    if (reply.plain) this.options.onPlain(this.fn);
+    const { onProblem, onPlain, onTurn } = this.options;
+    this.outbox.answered(batch, reply.refused);
+    if (reply.dropped.length > 0) onProblem(`dropped ${this.fn}`, droppedLine(this.fn, reply.dropped));
+    if (reply.plain) onPlain(this.fn);
     const claims = reply.claims.map((job) => toClaim(this.fn, job));
-    if (slots > 0) this.options.onTurn(this.fn, claims, reply.wait, slots);
+    if (slots > 0) onTurn(this.fn, claims, reply.wait, slots);
   }
 
   /** The script may have run: outcomes are safe to send again, and claims whose reply was lost expire. */
-  private async retry(batch: Pending[], slots: number, error: unknown): Promise<void> {
-    if (this.stopped || error instanceof ConnectionError) {
-      for (const { settlement } of batch) settlement.reject(error);
-      return;
+  private async failed(batch: readonly Pending[], error: unknown): Promise<void> {
+    if (this.isOver(error)) return this.outbox.reject(batch, error);
+    this.complain(error);
+    if (isOutage(error)) this.outbox.putBack(batch);
+    else if (batch.length > 0) return this.settleAlone(batch);
+    await pauseAfter(error);
+  }
+
+  /** Without claims, which may be to blame; and then in parts, so that an outcome no server takes holds up no other. */
+  private async settleAlone(batch: readonly Pending[]): Promise<void> {
+    try {
+      this.handle(await this.call(batch, 0, false), batch, 0);
+    } catch (error) {
+      if (this.isOver(error)) return this.outbox.reject(batch, error);
+      if (!isOutcomesFault(error)) {
+        this.outbox.putBack(batch);
+        return pauseAfter(error);
+      }
+      const [first, ...others] = batch;
+      if (first && others.length === 0) return this.giveUp(first, error);
+      const half = Math.ceil(batch.length / 2);
+      await this.settleAlone(batch.slice(0, half));
+      await this.settleAlone(batch.slice(half));
     }
-    this.pending.unshift(...batch);
-    if (slots > 0) this.wantsClaim = true;
-    this.options.onProblem(`A turn of "${this.fn}" is tried again: ${messageOf(error)}`);
-    await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+  }
+
+  private isOver(error: unknown): boolean {
+    return this.stopped || error instanceof ConnectionError;
+  }
+
+  private giveUp(one: Pending, error: unknown): void {
+    this.options.onProblem(`outcome ${this.fn}`, notStoredLine(this.fn, one.claim.id, error));
+    this.outbox.answered([one], [memberOf(one.claim)]);
+  }
+
+  private complain(error: unknown): void {
+    this.options.onProblem(`turn ${this.fn}`, `A turn of "${this.fn}" is tried again: ${messageOf(error)}`);
   }
 }

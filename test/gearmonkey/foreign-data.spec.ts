@@ -53,7 +53,7 @@ describe('A worker, given what nobody would write', () => {
     await runWorker(actors.source({ onProblem: (problem) => problems.push(problem) }), fn, echo);
     await goesOn(fn);
     expect(problems).toContain(
-      `Job 77 of "${fn}" is queued but can't be run: its hash is missing, malformed or finished.`,
+      `Job 77 of "${fn}" can't be run though queued: no hash, a malformed one, or begun or finished already.`,
     );
     await expect(server.redis.dump(`job:${fn}:77`)).resolves.toEqual(before);
     await expect(server.redis.exists(`queue:${fn}:normal`, `queue:${fn}:scheduled`)).resolves.toBe(0);

@@ -3,7 +3,8 @@ import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/clien
 import type { Placement } from '../../lib/gearmonkey/job-store.js';
 import { keysOf } from '../../lib/gearmonkey/protocol.js';
 import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { RedisSource, type RedisSourceOptions } from '../../lib/gearmonkey/redis-source.js';
+import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
+import type { RedisSourceOptions } from '../../lib/gearmonkey/source-options.js';
 import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';

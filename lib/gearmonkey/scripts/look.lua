@@ -11,6 +11,7 @@
   again until whoever the first had woken has come. Without a worker it is looked in any case.
 ]]
 -- include clock
+-- include queues
 
 local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
@@ -18,11 +19,6 @@ local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local function first(key)
   local entry = redis.pcall('ZRANGEBYSCORE', key, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
-end
-
-local function waits(key)
-  local length = redis.pcall('LLEN', key)
-  return type(length) == 'number' and length > 0
 end
 
 --- Whether this worker is the lookout from now on.
@@ -43,9 +39,8 @@ redis.call('LTRIM', KEYS[6], 0, 0)
 
 --- Sets the marker if there is work; returns ms until the next scheduled job is due, or -1.
 local function look(leases, scheduled, high, normal, low, wake)
-  local expiry, due = first(leases), first(scheduled)
-  local wait = due and math.max(0, math.ceil(due * 1000 - now)) or -1
-  local work = wait == 0 or (expiry and expiry <= now) or waits(high) or waits(normal) or waits(low)
+  local expiry, wait = first(leases), next_due(scheduled, now)
+  local work = wait == 0 or (expiry and expiry <= now) or is_waiting(high) or is_waiting(normal) or is_waiting(low)
   if work and redis.call('EXISTS', wake) == 0 then redis.call('LPUSH', wake, '1') end
   return wait
 end

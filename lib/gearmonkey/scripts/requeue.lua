@@ -19,3 +19,8 @@ local function requeue(keys, id, from, ...)
   if redis.call('EXISTS', keys.wake) == 0 then redis.call('LPUSH', keys.wake, '1') end
   return true
 end
+
+--- Each goes before the one before it, so that the oldest is in front in the end.
+local function newest_first(a, b)
+  return (tonumber(string.match(a, '^(%d+):')) or 0) > (tonumber(string.match(b, '^(%d+):')) or 0)
+end

@@ -26,8 +26,9 @@
 ]]
 -- include clock
 -- include finish
+-- include foreign
+-- include queues
 -- include requeue
--- include text
 
 local call, pcall = redis.call, redis.pcall
 local now = clock(ARGV[1])
@@ -43,12 +44,6 @@ local refused, claims, dropped, leases = {}, {}, {}, {}
 local taken, plain, bytes = 0, 0, 0
 --- Members that this turn took, and whether the key of leases is known to be a sorted set.
 local mine, has_leases = {}, false
-
---- What is no count, nobody of ours wrote: 0.
-local function count(value)
-  local number = tonumber(value or 0)
-  return number and number >= 0 and number < 2 ^ 53 and math.floor(number) or 0
-end
 
 --- Fields of a job; nothing where its key is no hash.
 local function fields(id, ...)
@@ -106,11 +101,6 @@ local function settle()
     if accepted then accepted = accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) else accepted = job[3] == token end
     if not accepted then refused[#refused + 1] = ARGV[i] end
   end
-end
-
---- Each goes before the one before it, so that the oldest is in front in the end.
-local function newest_first(a, b)
-  return (tonumber(string.match(a, '^(%d+):')) or 0) > (tonumber(string.match(b, '^(%d+):')) or 0)
 end
 
 local function recover(member)
@@ -193,12 +183,6 @@ local function has_room()
   return taken < slots and bytes < MAX_BYTES
 end
 
---- Milliseconds until the next scheduled job is due, or -1. The protocol knows no scores below 0.
-local function next_due()
-  local first = pcall('ZRANGEBYSCORE', keys.scheduled, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
-  return not first.err and first[2] and math.max(0, math.ceil(first[2] * 1000 - now)) or -1
-end
-
 local function take_due()
   local ids = call('ZRANGEBYSCORE', keys.scheduled, '0', now / 1000, 'LIMIT', '0', slots - taken)
   local last = 0
@@ -209,28 +193,16 @@ local function take_due()
   if last > 0 then call('ZREM', keys.scheduled, unpack(ids, 1, last)) end
 end
 
---- Those from `first` on go back in their order: the next is the last.
-local function put_back(queue, ids, first)
-  local back = {}
-  for i = #ids, first, -1 do back[#back + 1] = ids[i] end
-  call('RPUSH', keys[queue], unpack(back))
-end
-
 --- Dropped ids leave slots free, so a queue is asked until it is empty or there is no more room.
 local function take_from(queue)
   while has_room() do
     local ids = pcall('RPOP', keys[queue], slots - taken)
     if not ids or ids.err then return end
     for i, id in ipairs(ids) do
-      if not has_room() then return put_back(queue, ids, i) end
+      if not has_room() then return put_back(keys[queue], ids, i) end
       take(id, queue)
     end
   end
-end
-
-local function is_waiting(queue)
-  local length = pcall('LLEN', keys[queue])
-  return type(length) == 'number' and length > 0
 end
 
 local function note(key)
@@ -243,16 +215,16 @@ end
 local function claim()
   -- Of another type it takes no leases, and what was popped would be lost.
   if not has_leases then call('ZCARD', keys.leases) end
-  local wait = next_due()
+  local wait = next_due(keys.scheduled, now)
   while wait == 0 and has_room() do
     take_due()
-    wait = next_due()
+    wait = next_due(keys.scheduled, now)
   end
   for _, queue in ipairs({ 'high', 'normal', 'low' }) do take_from(queue) end
   if taken > 0 then call('ZADD', keys.leases, unpack(leases)) end
   if taken > 0 and KEYS[10] then note(KEYS[10]) end
   if has_room() then return wait end
-  if call('EXISTS', keys.wake) == 0 and (wait == 0 or is_waiting('high') or is_waiting('normal') or is_waiting('low')) then
+  if call('EXISTS', keys.wake) == 0 and (wait == 0 or is_waiting(keys.high) or is_waiting(keys.normal) or is_waiting(keys.low)) then
     call('LPUSH', keys.wake, '1')
   end
   return 0

@@ -1,3 +1,9 @@
+--- What is no count, nobody of ours wrote: 0.
+local function count(value)
+  local number = tonumber(value or 0)
+  return number and number >= 0 and number < 2 ^ 53 and math.floor(number) or 0
+end
+
 --- UTF-8 beyond ASCII: neither overlong, nor halves of pairs, nor past the last character.
 local SEQUENCES = {
   '[\194-\223][\128-\191]', '\224[\160-\191][\128-\191]', '[\225-\236\238\239][\128-\191][\128-\191]',

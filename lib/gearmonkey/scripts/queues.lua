@@ -1,0 +1,18 @@
+--- Milliseconds until the first job of `scheduled` is due, or -1. The protocol knows no scores below 0.
+local function next_due(scheduled, now)
+  local first = redis.pcall('ZRANGEBYSCORE', scheduled, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+  return not first.err and first[2] and math.max(0, math.ceil(first[2] * 1000 - now)) or -1
+end
+
+--- Whether a list holds anything.
+local function is_waiting(queue)
+  local length = redis.pcall('LLEN', queue)
+  return type(length) == 'number' and length > 0
+end
+
+--- Ids that were popped and not taken, from `first` on, go back in their order: the next is the last.
+local function put_back(queue, ids, first)
+  local back = {}
+  for i = #ids, first, -1 do back[#back + 1] = ids[i] end
+  redis.call('RPUSH', queue, unpack(back))
+end

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { droppedLine, Problems } from '../../lib/gearmonkey/problems.js';
+
+describe('Problems', () => {
+  it('says a line once in a while however often it is reported, and how often that was', () => {
+    const lines: string[] = [];
+    let now = 0;
+    const problems = new Problems(
+      (line) => lines.push(line),
+      () => now,
+    );
+    for (let i = 0; i < 1000; i++) problems.report('turn', `again ${i}`);
+    problems.report('other', 'another');
+    now = 10_000;
+    problems.report('turn', 'still');
+    problems.report('turn', 'still');
+    expect(lines).toEqual(['again 0', 'another', 'still (and 999 more like it before)']);
+  });
+
+  it('begins no line that an id asks for, and names few of many', () => {
+    const lines: string[] = [];
+    const problems = new Problems((line) => lines.push(line));
+    problems.report('one', droppedLine('fn', ['1\n[Nest] forged\u001b[2J\u009b\u2028']));
+    problems.report(
+      'many',
+      droppedLine(
+        'fn',
+        Array.from({ length: 500 }, (_, i) => `${i}`.padStart(1000, '0')),
+      ),
+    );
+    expect(lines[0]).toContain('Job 1\\n[Nest] forged\\u001b[2J\\u009b\\u2028 of "fn"');
+    expect(lines[1]).toMatch(/^500 jobs \(0{60}…, .*… and 495 more\) of "fn"/);
+    expect(lines[1]?.length).toBeLessThan(500);
+  });
+});
