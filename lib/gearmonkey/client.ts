@@ -64,9 +64,9 @@ export class GearMonkeyClient {
   }
 
   /**
-   * Enqueues a job and waits for its output.
+   * Enqueues a job and waits for its output: for ever where no worker ever comes, unless `timeout` says how long.
    *
-   * @throws as `run` · JobFailedError if it failed
+   * @throws as `run` · WaitTimeoutError · JobFailedError if it failed · JobLostError
    */
   async call<F extends FunctionRef>(
     ref: F,
@@ -77,7 +77,12 @@ export class GearMonkeyClient {
     return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options.timeout)));
   }
 
-  /** Enqueues many jobs of one function in as few round trips as possible; all or, on bad input, none. */
+  /**
+   * Enqueues many jobs of one function in as few round trips as possible; on bad input none. `enqueueTimeout` is
+   * for each call of some hundred jobs.
+   *
+   * @throws as `run` · PartlyEnqueuedError and NotDurableError with the `ids` of those that were enqueued
+   */
   async runMany<F extends FunctionRef>(
     ref: F,
     inputs: readonly InputOf<F>[],

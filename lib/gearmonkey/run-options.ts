@@ -16,7 +16,7 @@ export interface RunOptions {
   blocking?: boolean;
   /** Refuse unless a worker is registered for the function (OPT_ROLLCALL). @default false */
   rollCall?: boolean;
-  /** Seconds that `blocking` waits at most. @default no limit */
+  /** Seconds that `blocking` and `call` wait at most: without it for ever, where no worker ever comes. @default no limit */
   timeout?: number;
   /** What happens when this job's handler fails. @default what handler or definition say */
   retry?: JobRetryOptions;

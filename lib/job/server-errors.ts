@@ -48,7 +48,7 @@ export class ConnectionError extends GearMonkeyError {
   }
 }
 
-/** The server answered, and refused: out of memory, no permission, a key of the wrong type. Nothing was written. */
+/** The server answered, and refused: out of memory, no permission, a key of the wrong type. No job was created. */
 export class RefusedError extends GearMonkeyError {
   readonly code = 'REFUSED';
 
