@@ -102,6 +102,7 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     history({ results: [{ ...job, n: 'p/2', at: 6 }] }),
     history({ results: [{ ...job, code: 'WAIT_TIMEOUT', at: 60_000 }] }),
   ],
+  'a waiter learns of no other job': [history({ results: [{ ...job, of: 'p/1', n: 'p/2', at: 6 }] })],
   'an enqueue answers by its deadline': [
     history({ unsure: [{ fn: 'f', n: 'p/2', code: 'ENQUEUE_TIMEOUT', took: 11_000 }] }),
   ],

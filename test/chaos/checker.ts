@@ -22,6 +22,7 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'a job ends as its kind does': endsAsItsKind,
   'cancel tells the truth': cancelIsTrue,
   'a waiter learns the result': waitersLearn,
+  'a waiter learns of no other job': waitersLearnOfTheirs,
   'an enqueue answers by its deadline': enqueuesAnswer,
   'counts converge': countsConverge,
   'nothing is left behind': nothingIsLeft,
@@ -174,6 +175,7 @@ function* endsAsItsKind({ readings }: History): Iterable<Violation> {
 function* cancelIsTrue({ cancels, readings }: History): Iterable<Violation> {
   for (const cancel of cancels) {
     const fields = readings.get(keyOf(cancel))?.fields ?? {};
+    if (isAnother(cancel, fields)) continue;
     const cancelled = codeOf(fields) === 'JOB_CANCELLED';
     if (typeof cancel.told === 'boolean' && cancel.told !== cancelled)
       yield found(
@@ -183,10 +185,25 @@ function* cancelIsTrue({ cancels, readings }: History): Iterable<Violation> {
   }
 }
 
+/** After a failover another may have the id. */
+function isAnother({ of }: { readonly of?: string }, fields: Fields): boolean {
+  const n = nameOf(fields);
+  return of !== undefined && n !== undefined && n !== of;
+}
+
+function* waitersLearnOfTheirs({ results }: History): Iterable<Violation> {
+  for (const result of results) {
+    const { of, n } = result;
+    if (of !== undefined && n !== undefined && n !== of)
+      yield found(result, `who waited for ${of} got the result of ${n}`);
+  }
+}
+
 /** A wait that was given up long after the finish was missed. */
 function* waitersLearn({ results, readings, lease }: History): Iterable<Violation> {
   for (const result of results) {
     const fields = readings.get(keyOf(result))?.fields;
+    if (fields && isAnother(result, fields)) continue;
     const n = fields && nameOf(fields);
     if (result.n !== undefined && result.n !== n)
       yield found(result, `the waiter got the result of ${result.n}`);

@@ -39,11 +39,15 @@ export interface End extends Start {
 
 /** What a call to `cancel` answered: whether it was cancelled, or the code of an error. */
 export interface Cancel extends JobName {
+  /** The `n` of the job that was meant: after a failover another may have its id. */
+  readonly of?: string;
   readonly told: boolean | string;
 }
 
 /** What a wait for the result answered: the `n` of the output, or the code of an error. */
 export interface Result extends JobName {
+  /** The `n` of the job that was waited for. */
+  readonly of?: string;
   readonly n?: string;
   readonly code?: string;
   readonly at: number;

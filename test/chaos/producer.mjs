@@ -61,8 +61,8 @@ async function create(job) {
   const { fn, input, options } = job;
   const handle = await acknowledged([job], () => client.run(fn, input, options));
   if (!handle) return;
-  if (input.kind === 'cancelled') await cancel(handle);
-  if (input.kind === 'fast' && random.next() < 0.02) await awaitResult(handle);
+  if (input.kind === 'cancelled') await cancel(handle, input.n);
+  if (input.kind === 'fast' && random.next() < 0.02) await awaitResult(handle, input.n);
 }
 
 async function createMany(jobs) {
@@ -91,18 +91,18 @@ async function acknowledged(jobs, send) {
   }
 }
 
-async function cancel(handle) {
+async function cancel(handle, of) {
   const { fn, id } = handle;
   await sleep(random.int(0, 1500));
   const told = await handle.cancel().catch((error) => error.code ?? String(error));
-  note({ e: 'cancel', fn, id, told });
+  note({ e: 'cancel', fn, id, of, told });
 }
 
-async function awaitResult(handle) {
+async function awaitResult(handle, of) {
   const { fn, id } = handle;
   const told = await handle.result({ timeout: RESULT_SECONDS }).then(
     ({ n }) => ({ n }),
     (error) => ({ code: error.code ?? String(error) }),
   );
-  note({ e: 'result', fn, id, ...told });
+  note({ e: 'result', fn, id, of, ...told });
 }
