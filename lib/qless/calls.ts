@@ -22,15 +22,24 @@ export interface CallOptions {
 
 /** Calls of a client: its clock, its deadline, and errors with a class. */
 export class QlessCalls {
+  // Private at run time too: jobs and queues hold this, and may be printed.
+  readonly #connections: QlessConnections;
+
   constructor(
-    readonly connections: QlessConnections,
+    connections: QlessConnections,
     private readonly options: CallOptions,
-  ) {}
+  ) {
+    this.#connections = connections;
+  }
+
+  get connections(): QlessConnections {
+    return this.#connections;
+  }
 
   /** Asked again after a broken connection: only what may be done twice. */
   ask<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
     return this.inTime(
-      this.connections.commands.insist((redis) => this.send(redis, script, args), this.options.timeout),
+      this.#connections.commands.insist((redis) => this.send(redis, script, args), this.options.timeout),
     );
   }
 
@@ -42,7 +51,7 @@ export class QlessCalls {
   private async once<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, args: Rest): Promise<Reply> {
     const until = performance.now() + this.options.timeout;
     for (;;) {
-      const redis = await this.connections.commands.ready(Math.max(1, until - performance.now()));
+      const redis = await this.#connections.commands.ready(Math.max(1, until - performance.now()));
       try {
         return await this.send(redis, script, args);
       } catch (error) {
@@ -57,7 +66,7 @@ export class QlessCalls {
     script: Call<Rest, Reply>,
     args: Rest,
   ): Promise<Reply> {
-    return script.run(redis, [this.connections.prefix], this.options.clock?.() ?? '', ...args);
+    return script.run(redis, [this.#connections.prefix], this.options.clock?.() ?? '', ...args);
   }
 
   private async inTime<Reply>(reply: Promise<Reply>): Promise<Reply> {

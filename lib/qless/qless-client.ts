@@ -32,23 +32,23 @@ export class QlessClient {
   readonly events: QlessEvents;
   /** Who pops, where nothing else is said. */
   readonly worker: string;
-  private readonly connections: QlessConnections;
+  readonly #connections: QlessConnections;
   private readonly calls: QlessCalls;
-  private readonly hub: ChannelHub;
-  private readonly idle: RedisConnection[] = [];
-  private readonly blocking = new Set<RedisConnection>();
+  readonly #hub: ChannelHub;
+  readonly #idle: RedisConnection[] = [];
+  readonly #blocking = new Set<RedisConnection>();
 
   /** @throws ConfigurationError, InvalidOptionError */
   constructor({ worker = workerName(), timeout = '5s', clock, ...server }: QlessClientOptions) {
-    this.connections = openConnections(server);
-    this.calls = new QlessCalls(this.connections, { timeout: toMilliseconds('timeout', timeout), clock });
-    this.hub = this.connections.hub();
+    this.#connections = openConnections(server);
+    this.calls = new QlessCalls(this.#connections, { timeout: toMilliseconds('timeout', timeout), clock });
+    this.#hub = this.#connections.hub();
     this.worker = worker;
     this.jobs = new QlessJobs(this.calls);
     this.recurring = new QlessRecurring(this.calls);
     this.workers = new QlessWorkers(this.calls);
     this.config = new QlessConfig(this.calls);
-    this.events = new QlessEvents(this.hub, this.connections.prefix);
+    this.events = new QlessEvents(this.#hub, this.#connections.prefix);
   }
 
   queue(name: string): QlessQueue {
@@ -66,7 +66,7 @@ export class QlessClient {
   ): QlessPopper {
     const blocking = {
       take: () => this.takeBlocking(),
-      giveBack: (connection: RedisConnection) => void this.idle.push(connection),
+      giveBack: (connection: RedisConnection) => void this.#idle.push(connection),
     };
     return new QlessPopper(this.calls, blocking, { queues, worker: this.worker, ...options });
   }
@@ -86,14 +86,14 @@ export class QlessClient {
 
   /** Calls that are under way reject. */
   close(): void {
-    this.hub.close();
-    for (const connection of this.blocking) connection.close();
-    this.connections.commands.close();
+    this.#hub.close();
+    for (const connection of this.#blocking) connection.close();
+    this.#connections.commands.close();
   }
 
   private takeBlocking(): RedisConnection {
-    const connection = this.idle.pop() ?? this.connections.blocking();
-    this.blocking.add(connection);
+    const connection = this.#idle.pop() ?? this.#connections.blocking();
+    this.#blocking.add(connection);
     return connection;
   }
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
+import { JqClient } from '../../lib/jq/index.js';
+import { QlessClient } from '../../lib/qless/index.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
@@ -39,6 +41,23 @@ describe('What is logged, or returned by a controller,', () => {
     expect(JSON.stringify(client)).toBe('{}');
     expect(printed(client).join()).not.toContain(PASSWORD);
     expect(printed(client.only([])).join()).not.toContain(PASSWORD);
+  });
+
+  it('has no password of a qless in its client, queues and jobs', async () => {
+    const client = new QlessClient({
+      connection: server.url.replace('redis://', `redis://app:${PASSWORD}@`),
+    });
+    const queue = client.queue('q');
+    await queue.put('Klass', INPUT);
+    const [job] = await queue.pop();
+    expect([client, client.jobs, client.events, queue, job].flatMap(printed).join()).not.toContain(PASSWORD);
+    client.close();
+  });
+
+  it('has no token of a JQ master in its client', async () => {
+    const client = new JqClient({ master: 'http://127.0.0.1:1', token: PASSWORD });
+    expect(printed(client).join()).not.toContain(PASSWORD);
+    await client.close();
   });
 
   it('is of a running job its function, id and attempt, without its input', async () => {

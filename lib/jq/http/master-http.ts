@@ -46,7 +46,7 @@ export class MasterHttp {
   isReachable = true;
   private readonly path: string;
   private readonly pool: Pool;
-  private readonly common: Readonly<Record<string, string>>;
+  readonly #common: Readonly<Record<string, string>>;
 
   /** @throws ConfigurationError */
   constructor({ master, token, ca }: MasterAddress) {
@@ -57,7 +57,7 @@ export class MasterHttp {
       connections: CONNECTIONS,
       ...(ca === undefined ? {} : { connect: { ca: [ca].flat() as (string | Buffer)[] } }),
     });
-    this.common = {
+    this.#common = {
       accept: MESSAGE_PACK,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
@@ -77,7 +77,7 @@ export class MasterHttp {
       } = await exchange(this.pool, {
         method,
         path: this.path + path,
-        headers: { ...this.common, ...(body ? { 'content-type': MESSAGE_PACK } : {}), ...headers },
+        headers: { ...this.#common, ...(body ? { 'content-type': MESSAGE_PACK } : {}), ...headers },
         body: body ?? null,
         headersTimeout: timeout,
         bodyTimeout: timeout,
