@@ -83,11 +83,17 @@ function queueOf({ priority, scheduled }: RunOptions): Pick<Placement, 'queue' |
   return scheduled === undefined ? { queue } : { queue, score: scoreOf(scheduled) };
 }
 
+/** The year 5138: who passes more means milliseconds. */
+const MAX_SECONDS = 1e11;
+
 /** Never below 0: the protocol looks for scores from 0 to now. */
 function scoreOf(scheduled: Date | number): number {
   const seconds = scheduled instanceof Date ? scheduled.getTime() / 1000 : scheduled;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
     throw new InvalidOptionError('scheduled', scheduled, 'a valid Date or seconds since 1970');
+  }
+  if (typeof scheduled === 'number' && scheduled > MAX_SECONDS) {
+    throw new InvalidOptionError('scheduled', scheduled, 'seconds since 1970, not milliseconds, or a Date');
   }
   return Math.max(0, seconds);
 }

@@ -32,7 +32,7 @@ export type JobRetryOptions = RetryOptions & { backoff?: 'fixed' | 'exponential'
 const DEFAULT_DELAY = '1s';
 const DEFAULT_MAX = '1h';
 const DEFAULT_JITTER = 0.2;
-const MAX_ATTEMPTS = 1000;
+export const MAX_ATTEMPTS = 1000;
 
 /** `retry` itself, if it makes sense. @throws InvalidOptionError */
 export function checkRetry(retry: RetryOptions): RetryOptions {

@@ -142,8 +142,14 @@ export class MemoryFunction {
 
   /** Milliseconds until the next scheduled job is due or the next lease ends. */
   outlook(now: number): number {
-    const expiry = Math.min(...[...this.leases.values()].map(({ expires }) => expires));
-    return Math.max(0, Math.min(this.queues.nextDue, expiry) - now);
+    return Math.max(0, Math.min(this.queues.nextDue, this.nextExpiry) - now);
+  }
+
+  /** When the next lease ends, in ms since 1970. */
+  get nextExpiry(): number {
+    let next = Infinity;
+    for (const { expires } of this.leases.values()) next = Math.min(next, expires);
+    return next;
   }
 
   private take(id: string, queue: Queue, lease: number, now: number): Taken {

@@ -4,13 +4,14 @@ import { RedisSource } from '../gearmonkey/redis-source.js';
 import { RedisStore } from '../gearmonkey/redis-store.js';
 import type { JobStore } from '../gearmonkey/job-store.js';
 import { toMilliseconds } from '../job/duration.js';
-import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
+import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
 import { openConnections } from '../gearmonkey/redis-connections.js';
 import type { ConnectionSpec } from '../redis/connect.js';
+import { checkJobLimits } from '../worker/job-handler.js';
 import type { WorkerLog } from '../worker/job-worker.js';
 import type { GearMonkeyModuleOptions } from './gearmonkey.options.js';
 
@@ -59,6 +60,9 @@ function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLo
   const { connection, source, maxStalls = 0, waitReplicas = 1 } = options;
   checkCount('maxStalls', maxStalls, 0);
   checkCount('waitReplicas', waitReplicas, 1);
+  checkJobLimits(options.jobLimits ?? {});
+  if (!DETAILS.has(options.errorDetail))
+    throw new InvalidOptionError('errorDetail', options.errorDetail, "'message' or 'stack'");
   if ((connection === undefined) === (source === undefined)) {
     throw new ConfigurationError(
       `GearMonkeyModule "${name}" wants either \`connection\` or \`source\`. For a start without a server: forRoot({ connection: 'memory:' }).`,
@@ -70,9 +74,13 @@ function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLo
   return redisBackend(connection as ConnectionSpec, options, log);
 }
 
-function memoryBackend(url: string, { maxStalls }: GearMonkeyModuleOptions): Backend {
+function memoryBackend(url: string, { maxStalls, lease }: GearMonkeyModuleOptions): Backend {
   const server = memoryServer(url, maxStalls === undefined ? {} : { maxStalls });
-  return { store: new MemoryStore(server), source: new MemorySource(server), close: () => undefined };
+  const source = new MemorySource(
+    server,
+    lease === undefined ? {} : { lease: toMilliseconds('lease', lease) },
+  );
+  return { store: new MemoryStore(server), source, close: () => undefined };
 }
 
 function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
@@ -93,6 +101,8 @@ function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, lo
   });
   return { store, source, close };
 }
+
+const DETAILS: ReadonlySet<unknown> = new Set<ErrorDetail | undefined>(['message', 'stack', undefined]);
 
 /** Redis takes these as they are, in the middle of a script. */
 function checkCount(option: string, value: number, least: number): void {

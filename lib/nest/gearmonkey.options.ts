@@ -1,7 +1,9 @@
 import type { ClientOptions } from '../gearmonkey/client.js';
 import type { Duration } from '../job/duration.js';
+import type { ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import type { ConnectionSpec } from '../redis/connect.js';
+import type { JobLimits } from '../worker/job-handler.js';
 
 /** What `forRoot` takes. Either `connection` or `source` says where jobs come from. */
 export interface GearMonkeyModuleOptions extends ClientOptions {
@@ -35,6 +37,18 @@ export interface GearMonkeyModuleOptions extends ClientOptions {
 
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
+
+  /**
+   * How much of what a handler throws is stored, and sent to whoever reads the job: with `'message'` neither its
+   * stack nor those of its causes. Credentials of URLs are hidden in either. @default 'stack'
+   */
+  errorDetail?: ErrorDetail;
+
+  /**
+   * The most that a job's own `retry.attempts` and `jobTimeout` may say, which go before a handler's: for apps that
+   * don't trust all who enqueue. A handler's own `jobLimits` go before these. @default 1000 attempts, 24 days
+   */
+  jobLimits?: JobLimits;
 
   /** How long running jobs may go on when the app closes; then they go back to their queue. @default '10s' */
   shutdownTimeout?: Duration;

@@ -65,7 +65,9 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
     if (typeof ref !== 'string') instance.client.register(ref);
     const handle = this.contexts.handlerOf(binding, instance.options.globalEnhancers ?? false);
     try {
-      return bindHandler(typeof ref === 'string' ? { name: ref } : ref, options, handle);
+      const { jobLimits = instance.options.jobLimits, ...handler } = options;
+      const limits = jobLimits === undefined ? {} : { jobLimits };
+      return bindHandler(typeof ref === 'string' ? { name: ref } : ref, { ...handler, ...limits }, handle);
     } catch (error) {
       if (!(error instanceof InvalidOptionError)) throw error;
       throw new InvalidOptionError(`${error.option} of ${binding.label}`, error.value, error.expected);
@@ -73,10 +75,11 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
   }
 
   private async start(instance: GearMonkeyInstance, bindings: readonly HandlerBinding[]): Promise<void> {
-    const { codec, maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES } = instance.options;
+    const { codec, errorDetail = 'stack', maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES } = instance.options;
     const worker = new JobWorker(instance.source, bindings, {
       codec: codecOf(codec ?? instance.source.codec),
       maxPayloadBytes,
+      errorDetail,
       log: this.log,
     });
     this.workers.set(instance, worker);

@@ -35,12 +35,17 @@ export class JobExecution {
 
   /** Milliseconds this run may take. */
   get timeout(): number | undefined {
-    return this.claim.options.timeout ?? this.binding.limits.timeout;
+    const { timeout, jobLimits } = this.binding.limits;
+    const own = this.claim.options.timeout;
+    return own === undefined ? timeout : Math.min(own, jobLimits?.timeout ?? Infinity);
   }
 
   /** What happens when this run fails. */
   get retry(): RetryOptions | undefined {
-    return this.claim.options.retry ?? this.binding.limits.retry;
+    const { retry, jobLimits } = this.binding.limits;
+    const own = this.claim.options.retry;
+    if (own?.attempts === undefined || jobLimits === undefined) return own ?? retry;
+    return { ...own, attempts: Math.min(own.attempts, jobLimits.attempts) };
   }
 
   /** The number of this run, of those that count. */

@@ -1,20 +1,29 @@
 import type { Observable } from 'rxjs';
 import type { ProgressUpdate } from '../job/job.js';
 import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
-import { toMilliseconds } from '../job/duration.js';
+import { toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
-import { checkRetry, type RetryOptions } from '../job/retry.js';
+import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
 import type { RunningJob } from './running-job.js';
 
 /**
- * What a handler may return: the output, a Promise of it, an async generator that yields progress and
+ * What a handler may return: the output, a Promise of it, a generator, async or not, that yields progress and
  * returns it, or an Observable of progress whose last other value is the output.
  */
 export type HandlerResult<Output> =
   | Output
   | Promise<Output>
   | AsyncGenerator<ProgressUpdate, Output, unknown>
+  | Generator<ProgressUpdate, Output, unknown>
   | Observable<ProgressUpdate | Output>;
+
+/** The most that a job may say itself about running it: more is cut down to this. */
+export interface JobLimits {
+  /** Of `retry.attempts`. @default 1000 */
+  attempts?: number;
+  /** Of `jobTimeout`. @default 24 days */
+  timeout?: Duration;
+}
 
 /** Runs one job. */
 export type JobHandler = (input: unknown, job: RunningJob) => unknown;
@@ -22,6 +31,8 @@ export type JobHandler = (input: unknown, job: RunningJob) => unknown;
 export interface HandlerOptions extends RunLimits {
   /** How many jobs of this function run at the same time in this process. @default 1 */
   concurrency?: number;
+  /** What a single job may ask for, whose options go before these. @default the module's `jobLimits` */
+  jobLimits?: JobLimits;
 }
 
 /** How this handler's jobs are run, checked. */
@@ -30,6 +41,13 @@ export interface HandlerLimits {
   readonly retry?: RetryOptions;
   /** Milliseconds. */
   readonly timeout?: number;
+  readonly jobLimits?: CheckedJobLimits;
+}
+
+interface CheckedJobLimits {
+  readonly attempts: number;
+  /** Milliseconds. */
+  readonly timeout: number;
 }
 
 /** A function, what is known about it, and who runs its jobs. */
@@ -45,7 +63,7 @@ export function bindHandler(
   options: HandlerOptions,
   handle: JobHandler,
 ): HandlerBinding {
-  const { concurrency = 1, retry = definition.retry, timeout = definition.timeout } = options;
+  const { concurrency = 1, retry = definition.retry, timeout = definition.timeout, jobLimits } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new InvalidOptionError('concurrency', concurrency, 'a whole number above 0');
   }
@@ -56,6 +74,17 @@ export function bindHandler(
       concurrency,
       ...(retry === undefined ? {} : { retry: checkRetry(retry) }),
       ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
+      ...(jobLimits === undefined ? {} : { jobLimits: checkJobLimits(jobLimits) }),
     },
+  };
+}
+
+/** @throws InvalidOptionError */
+export function checkJobLimits({ attempts = MAX_ATTEMPTS, timeout }: JobLimits): CheckedJobLimits {
+  if (!Number.isInteger(attempts) || attempts < 1)
+    throw new InvalidOptionError('jobLimits.attempts', attempts, 'a whole number above 0');
+  return {
+    attempts,
+    timeout: timeout === undefined ? Infinity : toMilliseconds('jobLimits.timeout', timeout),
   };
 }

@@ -69,6 +69,7 @@ describe('GearMonkeyClient.run, before anything is written', () => {
     ['a time with another priority', { priority: 'high', scheduled: 1 }, 'absent with any other'],
     ['an invalid date', { scheduled: new Date('never') }, 'Expected `scheduled` to be a valid Date'],
     ['NaN as a time', { scheduled: Number.NaN }, 'got NaN'],
+    ['a time in milliseconds', { scheduled: Date.now() + 5000 }, 'seconds since 1970, not milliseconds'],
     ['a time that is text', { scheduled: '2027-01-01' as unknown as Date }, 'got "2027-01-01"'],
     ['a timeout of 0', { blocking: true, timeout: 0 }, 'Expected `timeout` to be more than 0'],
     ['a timeout of NaN', { blocking: true, timeout: Number.NaN }, 'got NaN'],

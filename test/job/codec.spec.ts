@@ -37,6 +37,7 @@ describe('write', () => {
     ['json', 'a symbol', () => Symbol('x'), 'a symbol has no JSON'],
     ['json', 'what throws', throwing, 'not today'],
     ['text', 'a number', () => 7, 'expected a string, got number'],
+    ['text', 'half a surrogate pair', () => 'a\ud800', 'half a surrogate pair'],
     ['text', 'undefined', () => undefined, 'expected a string, got undefined'],
     ['msgpack', 'a circle', () => circular, ''],
     ['msgpack', 'a function', () => () => 1, ''],
@@ -56,6 +57,21 @@ describe('write', () => {
     ['text', '"{', '"{'],
   ] as [CodecName, unknown, string][])('by %s writes %p', (name, value, payload) => {
     expect(write(codecOf(name), 'fn', 'output', value)).toBe(payload);
+  });
+});
+
+describe('write, with a codec of the caller', () => {
+  it.each([
+    ['a Promise', Promise.resolve('x'), 'an object'],
+    ['an ArrayBuffer', new ArrayBuffer(1), 'an object'],
+    ['wider elements than bytes', new Uint16Array(1), 'an object'],
+    ['a number', 7, '7'],
+    ['nothing', undefined, 'undefined'],
+  ])('refuses one that returns %s', (_, payload, shown) => {
+    const codec = { name: 'own', encode: () => payload as unknown as string, decode: () => 1 };
+    const writing = () => write(codec, 'fn', 'input', 'x');
+    expect(writing).toThrow(NotSerializableError);
+    expect(writing).toThrow(`the codec returned ${shown} where a string or a Uint8Array is expected`);
   });
 });
 

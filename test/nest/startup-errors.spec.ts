@@ -172,6 +172,10 @@ describe('an app does not start', () => {
     ['maxPayloadBytes', { maxPayloadBytes: Number.NaN }],
     ['maxStalls', { maxStalls: -1 }],
     ['maxStalls', { maxStalls: 0.5 }],
+    ['errorDetail', { errorDetail: 'all' }],
+    ['jobLimits.attempts', { jobLimits: { attempts: 0 } }],
+    ['jobLimits.timeout', { jobLimits: { timeout: 'never' } }],
+    ['lease', { connection: 'memory:', lease: 'soon' }],
     ['waitReplicas', { waitReplicas: 0 }],
     ['waitReplicas', { waitReplicas: '1' }],
   ])('with a bad %s: %j', async (option, options) => {

@@ -31,6 +31,11 @@ export class Accepted {
     return output;
   }
   @Worker(resize)
+  *syncGenerator(_value: Size): Generator<ProgressUpdate, string> {
+    yield progress(1, 2);
+    return output;
+  }
+  @Worker(resize)
   observable(_value: Size): Observable<ProgressUpdate | string> {
     throw new Error(output);
   }
@@ -98,6 +103,12 @@ export class Refused {
   // @ts-expect-error a generator of the wrong output
   @Worker(resize)
   async *generator(_value: Size): AsyncGenerator<ProgressUpdate, number> {
+    yield progress(1, 2);
+    return 1;
+  }
+  // @ts-expect-error a generator of the wrong output
+  @Worker(resize)
+  *syncGenerator(_value: Size): Generator<ProgressUpdate, number> {
     yield progress(1, 2);
     return 1;
   }

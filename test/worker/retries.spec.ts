@@ -186,6 +186,37 @@ describe('JobWorker, when a handler fails', () => {
     await expect(rig.client().get('fn', id)).resolves.toMatchObject({ attempts: 1 });
   });
 
+  it.each([
+    ['larger than the limit', 'x'.repeat(2000), 'PAYLOAD_TOO_LARGE'],
+    ['not serializable', 1n, 'NOT_SERIALIZABLE'],
+  ])('does not do again what made an output that is %s', async (_, output, code) => {
+    let runs = 0;
+    const handle = () => (runs++, output);
+    await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000, retry: { ...FAST, attempts: 5 } });
+    const job = await client.run('fn', 'x', { blocking: true, timeout: 10 });
+    await expect(job.get()).resolves.toMatchObject({ attempts: 1, error: { code } });
+    expect(runs).toBe(1);
+  });
+
+  it('stores no message beyond the limit of an output', async () => {
+    const handle = () => {
+      throw { name: 'Long', message: 'ä'.repeat(5000) };
+    };
+    await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000 });
+    const job = await client.run('fn', 'x', { blocking: true, timeout: 10 });
+    const { output = '' } = await rig.stored('fn', job.id);
+    expect(output).toContain('ä');
+    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(1000);
+  });
+
+  it("cuts a job's own timeout down to what the handler allows", async () => {
+    const jobLimits = { timeout: 30 };
+    await runWorker(rig.source(), 'fn', () => new Promise(() => undefined), { jobLimits });
+    await expect(client.call('fn', 'x', { jobTimeout: '20 days', timeout: 20 })).rejects.toMatchObject({
+      error: { code: 'JOB_TIMEOUT' },
+    });
+  });
+
   it('does not try again what the codec cannot read', async () => {
     await runWorker(rig.source(), 'fn', (input) => input, { retry: { ...FAST, attempts: 5 } });
     const id = await rig.submit('fn', Buffer.from([0xff, 0xfe]));

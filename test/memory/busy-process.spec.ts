@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { until } from '../support/until.js';
+import { memoryRig } from './memory-rig.js';
+
+const LEASE_MS = 200;
+
+/** As a long computation does: no timer and no outcome gets its turn meanwhile. */
+function holdEventLoop(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+describe('The embedded server in a process that is busy', () => {
+  stopWorkersAfterEach();
+
+  it('gives nobody the jobs of workers that could not renew their leases', async () => {
+    const rig = await memoryRig();
+    const client = rig.client();
+    const [begun, end] = [[] as unknown[], gate()];
+    const log = [];
+    const waits = async (input: unknown) => {
+      begun.push(input);
+      await end.passed;
+      return input;
+    };
+    // The one that waits, and two more who would take its job: on its own source, and on another.
+    const first = await runWorker(rig.source({ lease: LEASE_MS }), 'waits', waits, { concurrency: 2 });
+    const second = await runWorker(rig.source({ lease: LEASE_MS }), 'waits', waits, { concurrency: 2 });
+    const busy = await runWorker(rig.source({ lease: LEASE_MS }), 'busy', () => holdEventLoop(LEASE_MS * 3));
+    const jobs = await client.runMany('waits', ['a', 'b']);
+    await until(() => begun.length === 2);
+    for (let round = 0; round < 4; round++) await client.call('busy', round, { timeout: 20 });
+    end.open();
+    await expect(Promise.all(jobs.map((job) => job.result({ timeout: 20 })))).resolves.toEqual(['a', 'b']);
+    log.push(...first.said, ...second.said, ...busy.said);
+    expect([begun.sort(), log]).toEqual([['a', 'b'], []]);
+    await expect(jobs[0]?.get()).resolves.toMatchObject({ attempts: 1 });
+  });
+
+  it('takes the outcome of a handler that held it for longer than a lease', async () => {
+    const rig = await memoryRig();
+    let runs = 0;
+    const handle = () => {
+      holdEventLoop(LEASE_MS * 2);
+      return (runs += 1);
+    };
+    const { said } = await runWorker(rig.source({ lease: LEASE_MS }), 'fn', handle, { concurrency: 3 });
+    await expect(rig.client().call('fn', 'x', { timeout: 20 })).resolves.toBe(1);
+    expect([runs, said]).toEqual([1, []]);
+  });
+});

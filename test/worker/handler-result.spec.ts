@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { Observable, of } from 'rxjs';
+import { progress } from '../../lib/job/job.js';
+import { settleResult } from '../../lib/worker/handler-result.js';
+import { RunningJob } from '../../lib/worker/running-job.js';
+
+const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
+
+/** A running job, and what was reported of it. */
+function running() {
+  const reported: string[] = [];
+  const update = async (_: unknown, dividend: number, divisor: number) =>
+    reported.push(`${dividend}/${divisor}`) > 0;
+  return { reported, job: new RunningJob({ progress: update }, CLAIM, 'input', () => undefined) };
+}
+
+const refuse = (): never => {
+  throw new Error('out of order');
+};
+
+describe('settleResult', () => {
+  it.each([
+    ['an array', [1, 2]],
+    ['a Map', new Map([[1, 2]])],
+    ['an iterator of a Map', new Map([[1, 2]]).values()],
+    ['an object with a next', { next: () => 1 }],
+  ])('takes %s for the output', (_, value) => {
+    expect(settleResult(value, running().job)).toBe(value);
+  });
+
+  it('drives generators that are not async too', async () => {
+    const { job, reported } = running();
+    const generator = function* () {
+      yield progress(1, 2);
+      yield Promise.resolve(progress(2, 2));
+      return Promise.resolve('out');
+    };
+    await expect(settleResult(generator(), job)).resolves.toBe('out');
+    expect(reported).toEqual(['1/2', '2/2']);
+  });
+
+  it('closes a generator whose job may not go on, so that its finally runs', async () => {
+    const { job } = running();
+    let closed = false;
+    const generator = function* () {
+      try {
+        yield Promise.reject(new Error('first'));
+      } finally {
+        closed = true;
+      }
+    };
+    await expect(settleResult(generator(), job)).rejects.toThrow('first');
+    expect(closed).toBe(true);
+  });
+
+  it.each([
+    ['has no return', {}],
+    ['throws from its return', { return: refuse }],
+    ['rejects from its return', { return: () => Promise.reject(new Error('second')) }],
+  ])('tells the first error of an async iterator that %s', async (_, more) => {
+    const next = () => Promise.reject(new Error('first'));
+    const iterator = { [Symbol.asyncIterator]: refuse, next, ...more };
+    await expect(settleResult(iterator, running().job)).rejects.toThrow('first');
+  });
+
+  it('ends with an Observable whose teardown throws, and with its last value that is no progress', async () => {
+    const out = new Observable((observer) => {
+      observer.next('out');
+      observer.complete();
+      return refuse;
+    });
+    await expect(settleResult(out, running().job)).rejects.toThrow('out of order');
+    await expect(settleResult(of(progress(1, 1), 'out'), running().job)).resolves.toBe('out');
+  });
+});

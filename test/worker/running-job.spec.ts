@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { JobCancelledError, LeaseLostError } from '../../lib/job/abort-errors.js';
+import { InvalidOptionError } from '../../lib/job/errors.js';
+import { RunningJob } from '../../lib/worker/running-job.js';
+
+const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
+
+/** A job whose updates are answered so. */
+const jobOf = (progress: () => Promise<boolean>) =>
+  new RunningJob({ progress }, CLAIM, 'input', () => undefined);
+
+/** Node tells of a rejection that nobody handles after the microtasks of a tick; Jest fails the test for it. */
+const ticks = async () => {
+  for (let tick = 0; tick < 3; tick++) await new Promise(setImmediate);
+};
+
+describe('RunningJob.update', () => {
+  it.each([
+    ['the lease is lost', () => Promise.resolve(false), LeaseLostError],
+    ['the source is closed', () => Promise.reject(new Error('closed')), Error],
+  ])('rejects when %s, which nobody has to await', async (_, answer, error) => {
+    const job = jobOf(answer);
+    void job.update(1, 2);
+    await ticks();
+    await expect(job.update(1, 2)).rejects.toThrow(error);
+  });
+
+  it('of a job that was cancelled, or with numbers that are none, need not be awaited either', async () => {
+    const job = jobOf(() => Promise.resolve(true));
+    void job.update(Number.NaN, 2);
+    await expect(job.update(1, 0)).rejects.toThrow(InvalidOptionError);
+    job.abort(new JobCancelledError('fn', '1'));
+    void job.update(1, 2);
+    await ticks();
+    expect(job.signal.reason).toBeInstanceOf(JobCancelledError);
+  });
+});
