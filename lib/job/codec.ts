@@ -3,6 +3,7 @@ import { isUint8Array } from 'node:util/types';
 import { decode, encode } from '@msgpack/msgpack';
 import { InvalidOptionError, NotSerializableError, UnreadablePayloadError, messageOf } from './errors.js';
 import { describe } from './error-info.js';
+import { checkWhole } from './message-pack/skip.js';
 
 /** What a codec writes: text goes over the wire as UTF-8. */
 export type Payload = string | Uint8Array;
@@ -17,12 +18,15 @@ export interface Codec {
   decode(bytes: Uint8Array): unknown;
 }
 
+/** How deep what is decoded may be nested. */
+const MAX_DEPTH = 1000;
+
 export type CodecName = 'json' | 'text' | 'msgpack';
 
 const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
   ['json', { name: 'json', encode: encodeJson, decode: decodeJson }],
   ['text', { name: 'text', encode: encodeText, decode: decodeText }],
-  ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: (bytes) => decode(bytes) }],
+  ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: decodeMessagePack }],
 ]);
 
 /** @throws InvalidOptionError for a name there is no codec of */
@@ -87,6 +91,12 @@ function encodeText(value: unknown): string {
 function decodeText(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) throw new TypeError('it is not UTF-8');
   return asBuffer(bytes).toString('utf8');
+}
+
+/** Plain clients may send any bytes, and a few that claim to be very many values would end the process. */
+function decodeMessagePack(bytes: Uint8Array): unknown {
+  checkWhole(asBuffer(bytes), MAX_DEPTH);
+  return decode(bytes);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

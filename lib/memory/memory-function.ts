@@ -2,6 +2,7 @@ import type { Payload } from '../job/codec.js';
 import { isFinal, type JobEvent, type JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/protocol.js';
+import { bytes, text } from './fields.js';
 import { MemoryQueues } from './memory-queues.js';
 import type { Cancellation, JobListener, Placement, StoredJob } from '../gearmonkey/job-store.js';
 
@@ -243,12 +244,4 @@ export class MemoryFunction {
   private number(id: string, field: string): number {
     return Number(text(this.jobs.get(id)?.get(field)) || 0);
   }
-}
-
-function bytes(value: string): Uint8Array {
-  return Buffer.from(value);
-}
-
-function text(value: Uint8Array | undefined): string {
-  return value ? Buffer.from(value).toString() : '';
 }

@@ -3,6 +3,9 @@ import { codecOf, payloadBytes, read, write, type CodecName } from '../../lib/jo
 import { InvalidOptionError, NotSerializableError, UnreadablePayloadError } from '../../lib/job/errors.js';
 
 const bytes = (...values: number[]) => new Uint8Array(values);
+/** As of arrays, each the first element of the one before. */
+const nested = (levels: number, ...head: number[]) =>
+  bytes(...Array.from({ length: levels }, () => head).flat());
 const utf8 = (text: string) => new Uint8Array(Buffer.from(text));
 
 describe('codecOf', () => {
@@ -82,7 +85,10 @@ describe('read', () => {
     ['msgpack', bytes(), ''],
     ['msgpack', bytes(0xc1), ''],
     ['msgpack', bytes(1, 2), ''],
-    ['msgpack', bytes(0xdd, 0xff, 0xff, 0xff, 0xff), ''],
+    ['msgpack', bytes(0xdd, 0xff, 0xff, 0xff, 0xff), 'it is cut off'],
+    ['msgpack', nested(40, 0xdd, 0x01, 0xff, 0xff, 0xff), 'it is cut off'],
+    ['msgpack', nested(40, 0xdf, 0x00, 0xff, 0xff, 0xff, 0x01), 'it is cut off'],
+    ['msgpack', nested(5000, 0x91), 'it is nested more than 1000 levels deep'],
   ] as [CodecName, Uint8Array, string][])('by %s refuses %p', (name, payload, reason) => {
     const reading = () => read(codecOf(name), 'fn', 'output', payload);
     expect(reading).toThrow(UnreadablePayloadError);

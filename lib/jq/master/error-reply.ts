@@ -1,6 +1,6 @@
 import { HttpException, HttpStatus, Logger } from '@nestjs/common';
 import { EngineUnavailableError, KeyReusedError, QueueFullError } from '../engine/engine-errors.js';
-import { MalformedMessageError } from '../message-pack/message-pack-errors.js';
+import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { InvalidBatchError, type Verdict } from '../wire/batch.js';
 import { InvalidFieldError, InvalidParameterError } from '../wire/body-errors.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { decode, encode, ExtData } from '@msgpack/msgpack';
-import { MalformedMessageError } from './message-pack-errors.js';
+import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import type { Packable } from './pack.js';
 import { Raw } from './raw.js';
 

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { decode } from '@msgpack/msgpack';
-import { MalformedMessageError } from './message-pack-errors.js';
 import { Raw } from './raw.js';
-import { endOf, headAt, skip } from './skip.js';
+import { checkWhole, headAt, skip } from '../../job/message-pack/skip.js';
 
 /**
  * The one value that these bytes are.
@@ -10,10 +9,7 @@ import { endOf, headAt, skip } from './skip.js';
  * @throws MalformedMessageError
  */
 export function toRaw(bytes: Buffer, maxDepth: number): Raw {
-  const end = endOf(bytes, 0, maxDepth);
-  if (end !== bytes.length) {
-    throw new MalformedMessageError(`${bytes.length - end} bytes follow its value`, end);
-  }
+  checkWhole(bytes, maxDepth);
   return new Raw(bytes);
 }
 

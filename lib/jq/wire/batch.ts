@@ -1,8 +1,8 @@
 import { GearMonkeyError } from '../../job/errors.js';
-import { MalformedMessageError } from '../message-pack/message-pack-errors.js';
+import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { pack } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
-import { endOf, headAt, skip } from '../message-pack/skip.js';
+import { endOf, headAt, skip } from '../../job/message-pack/skip.js';
 import { elementsOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { Fields } from './fields.js';
 

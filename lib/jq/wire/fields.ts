@@ -1,4 +1,4 @@
-import { MalformedMessageError } from '../message-pack/message-pack-errors.js';
+import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { Raw } from '../message-pack/raw.js';
 import { booleanOf, elementsOf, entriesOf, integerOf, textOf } from '../message-pack/unpack.js';
 import { InvalidFieldError } from './body-errors.js';

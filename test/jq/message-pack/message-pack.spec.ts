@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { decode, encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { fromJson, toJson } from '../../../lib/jq/message-pack/json.js';
-import { MalformedMessageError } from '../../../lib/jq/message-pack/message-pack-errors.js';
+import { MalformedMessageError } from '../../../lib/job/message-pack/message-pack-errors.js';
 import { pack } from '../../../lib/jq/message-pack/pack.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import { elementsOf, entriesOf, integerOf, textOf, toRaw } from '../../../lib/jq/message-pack/unpack.js';

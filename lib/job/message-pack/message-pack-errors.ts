@@ -1,4 +1,4 @@
-import { GearMonkeyError } from '../../job/errors.js';
+import { GearMonkeyError } from '../errors.js';
 
 /** Bytes that are not exactly one MessagePack or JSON value within the limits. */
 export class MalformedMessageError extends GearMonkeyError {

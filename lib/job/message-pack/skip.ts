@@ -46,6 +46,18 @@ export interface Head {
 }
 
 /**
+ * That these bytes are exactly one value, before a decoder believes the lengths in it: one that takes a count
+ * for granted makes room for millions of elements that are not there.
+ *
+ * @throws MalformedMessageError
+ */
+export function checkWhole(bytes: Buffer, maxDepth: number): void {
+  const end = endOf(bytes, 0, maxDepth);
+  if (end !== bytes.length)
+    throw new MalformedMessageError(`${bytes.length - end} bytes follow its value`, end);
+}
+
+/**
  * Where the value at `start` ends: nothing is decoded, and no recursion follows its nesting.
  *
  * @throws MalformedMessageError when it is cut off, not MessagePack, or has more than `maxDepth` levels
