@@ -120,7 +120,7 @@ export class Enqueuer {
     const late = () =>
       call.created
         ? new NotDurableError(fn, call.created, 'no replica said in time that it has them')
-        : new EnqueueTimeoutError(fn, this.options.timeout);
+        : new EnqueueTimeoutError(fn, this.options.timeout, this.connection.trouble);
     return Object.assign(call, { ids: withDeadline(sent, this.options.timeout, late) });
   }
 
@@ -148,7 +148,8 @@ export class Enqueuer {
     let lastError: unknown;
     for (;;) {
       const left = until - performance.now();
-      if (left <= 0) throw new EnqueueTimeoutError(fn, this.options.timeout, lastError);
+      if (left <= 0)
+        throw new EnqueueTimeoutError(fn, this.options.timeout, lastError ?? this.connection.trouble);
       try {
         const redis = await this.clientFor(lane, left);
         call.created = await this.create(redis, lane, call);

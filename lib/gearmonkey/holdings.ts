@@ -118,7 +118,9 @@ export class Holdings {
   /** Takes this worker off the counts; when that can't be done, they correct themselves later. */
   async signOff(): Promise<void> {
     await this.stop();
-    await this.connections.commands.insist((redis) => this.sign(redis, [...this.functions], 0));
+    const { commands } = this.connections;
+    await commands.ready(Infinity, { patient: false });
+    await commands.insist((redis) => this.sign(redis, [...this.functions], 0));
   }
 
   /** Ends what runs by itself. */

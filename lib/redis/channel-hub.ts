@@ -27,7 +27,7 @@ const PING_MS = 1000;
 export class ChannelHub {
   private readonly channels = new Map<string, Channel>();
   private attached = false;
-  private pings?: NodeJS.Timeout;
+  #pings?: NodeJS.Timeout;
   private closed = false;
 
   /** @param log told of channels that an ACL denies */
@@ -53,7 +53,7 @@ export class ChannelHub {
 
   close(): void {
     this.closed = true;
-    clearInterval(this.pings);
+    clearInterval(this.#pings);
     for (const { refuse } of this.channels.values()) refuse(closedError());
     this.channels.clear();
     this.connection.close();
@@ -97,7 +97,7 @@ export class ChannelHub {
         if (again) this.resync();
       });
     });
-    this.pings = setInterval(() => void this.ping(), PING_MS).unref();
+    this.#pings = setInterval(() => void this.ping(), PING_MS).unref();
   }
 
   /** No reply within the connection's limit ends the socket, and a new one is opened. */

@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import { messageOf } from '../../job/errors.js';
 import { ownIdentity } from '../launcher/process-identity.js';
 import type { JobdLog } from '../log.js';
@@ -97,7 +98,7 @@ export class Membership {
     } catch (error) {
       await this.leave(false);
       const what = `'${this.options.name}' could not be entered in the database`;
-      throw new DatabaseSetupError(`${what}: ${messageOf(error)}`, { cause: error });
+      throw new DatabaseSetupError(`${what}: ${messageOf(error)}`, { cause: toCause(error) });
     }
   }
 

@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, Kysely, sql } from 'kysely';
 import { withDeadline } from '../../job/deadline.js';
@@ -78,7 +79,7 @@ export class Database {
       opened.cut();
       await queries.destroy().catch(() => undefined);
       throw new DatabaseSetupError(`The database can't be used: ${messageOf(error)}. Check its settings.`, {
-        cause: error,
+        cause: toCause(error),
       });
     }
   }

@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { MysqlDialect, PostgresDialect, type Dialect } from 'kysely';
@@ -108,7 +109,7 @@ function tlsOf({ tls, tlsCa }: ServerLocation): { rejectUnauthorized: true; ca?:
     return { rejectUnauthorized: true, ca: readFileSync(tlsCa) };
   } catch (error) {
     throw new DatabaseSetupError(`The file of \`tls_ca\` can't be read: ${messageOf(error)}.`, {
-      cause: error,
+      cause: toCause(error),
     });
   }
 }
@@ -125,7 +126,7 @@ async function load<T>(name: string, importing: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw new DatabaseSetupError(
       `The package '${name}' can't be loaded: ${messageOf(error)}. Install it: npm install ${name}`,
-      { cause: error },
+      { cause: toCause(error) },
     );
   }
 }

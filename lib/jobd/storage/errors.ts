@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import { GearMonkeyError, messageOf } from '../../job/errors.js';
 
 /** A database that can't be used as it is set up; raised at startup. */
@@ -11,7 +12,7 @@ export class DatabaseError extends GearMonkeyError {
 
   constructor(what: string, cause: unknown) {
     super(`${what}: ${messageOf(cause)}. Check that the database is up, reachable, and lets us in.`, {
-      cause,
+      cause: toCause(cause),
     });
   }
 }

@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import {
   SqliteDialect,
   SqliteDriver,
@@ -27,7 +28,7 @@ export function openSqlite(
   } catch (error) {
     throw new DatabaseSetupError(
       `The SQLite file '${path}' can't be opened: ${messageOf(error)}. Its folder must exist and be writable.`,
-      { cause: error },
+      { cause: toCause(error) },
     );
   }
 }

@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import { sql, type RawBuilder } from 'kysely';
 import { messageOf } from '../../job/errors.js';
 import type { Database } from './database.js';
@@ -93,7 +94,7 @@ async function create(database: Database, name: string, statements: readonly Sta
     throw new DatabaseSetupError(
       `The table '${name}' is missing and this user may not create it. Grant CREATE for once, or run --init as a user who may. ` +
         `The daemons then need SELECT, INSERT, UPDATE and DELETE on it.`,
-      { cause: error },
+      { cause: toCause(error) },
     );
   }
 }
@@ -131,7 +132,9 @@ function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
 }
 
 function failed(name: string, cause: unknown): DatabaseSetupError {
-  return new DatabaseSetupError(`The table '${name}' can't be used: ${messageOf(cause)}.`, { cause });
+  return new DatabaseSetupError(`The table '${name}' can't be used: ${messageOf(cause)}.`, {
+    cause: toCause(cause),
+  });
 }
 
 function jobsStatements(database: Database, { jobs }: TableNames): Statement[] {

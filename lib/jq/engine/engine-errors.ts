@@ -1,3 +1,4 @@
+import { toCause } from '../../job/cause.js';
 import { GearMonkeyError } from '../../job/errors.js';
 
 /** Redis did not answer, or refused: `cause` says how, and is not for strangers. What was asked may have been done. */
@@ -5,7 +6,7 @@ export class EngineUnavailableError extends GearMonkeyError {
   readonly code = 'UNAVAILABLE';
 
   constructor(cause: unknown) {
-    super("Redis can't be asked now. Try again soon.", { cause });
+    super("Redis can't be asked now. Try again soon.", { cause: toCause(cause) });
   }
 }
 

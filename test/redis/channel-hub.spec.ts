@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ChannelHub } from '../../lib/redis/channel-hub.js';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+
+/** A script of somebody else's that keeps the server busy until it is killed. */
+const BUSY_LOOP = 'while true do end';
+
+describe('ChannelHub', () => {
+  const server = useRedis();
+  let hub: ChannelHub;
+  let warnings: string[];
+  let heard: string[];
+
+  beforeEach(async () => {
+    [warnings, heard] = [[], []];
+    await server.redis.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>s3cret', '+@all', '&good*', '&late');
+    const { port } = server.server;
+    const connection = { host: '127.0.0.1', port, username: 'app', password: 's3cret' };
+    hub = new ChannelHub(new RedisConnection(connection, 'subscriber'), {
+      warn: (text) => warnings.push(text),
+    });
+  });
+  afterEach(() => hub.close());
+
+  const listen = (name: string) => hub.listen(name, { message: (text) => heard.push(text) });
+  const hears = async (name: string) => {
+    const text = `${name}: ${heard.length}`;
+    await until(async () => {
+      await server.redis.publish(name, text);
+      return heard.includes(text);
+    });
+  };
+  const cut = () => server.redis.client('KILL', 'TYPE', 'PUBSUB');
+
+  it('hears what the ACL allows after a reconnect, whatever else it denies', async () => {
+    await listen('good');
+    await expect(listen('bad')).rejects.toThrow('NOPERM');
+    await listen('good2');
+    await cut();
+    await hears('good');
+    await hears('good2');
+  });
+
+  it('says so when a channel is denied that was allowed before; the others go on', async () => {
+    await listen('late');
+    await listen('good');
+    await server.redis.call('ACL', 'SETUSER', 'app', 'resetchannels', '&good*');
+    await cut();
+    await hears('good');
+    await until(() => warnings.length > 0);
+    expect(warnings).toEqual([expect.stringContaining('Redis denies the channel "late"')]);
+  });
+
+  it('asks anew for a channel that was denied', async () => {
+    await expect(listen('bad')).rejects.toThrow('NOPERM');
+    await server.redis.call('ACL', 'SETUSER', 'app', '&bad');
+    await cut();
+    await listen('bad');
+    await hears('bad');
+  });
+
+  it('subscribes when a server that was busy is done', async () => {
+    await listen('good');
+    await server.redis.config('SET', 'busy-reply-threshold', '1');
+    const script = server.redis.duplicate();
+    const looping = script.eval(BUSY_LOOP, 0).catch(() => undefined);
+    await until(isBusy);
+    const listening = listen('good3');
+    await until(isBusy);
+    await server.redis.script('KILL');
+    await looping;
+    script.disconnect();
+    await listening;
+    await hears('good3');
+  });
+
+  async function isBusy(): Promise<boolean> {
+    return server.redis.get('x').then(
+      () => false,
+      (error: Error) => error.message.startsWith('BUSY'),
+    );
+  }
+
+  it('shows nothing of its connection', async () => {
+    await listen('good');
+    expect(JSON.stringify(hub)).not.toContain('s3cret');
+  });
+});

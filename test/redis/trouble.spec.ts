@@ -1,0 +1,217 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Injectable, Logger, type LoggerService } from '@nestjs/common';
+import { inspect } from 'node:util';
+import {
+  ConnectionError,
+  EnqueueTimeoutError,
+  GearMonkeyClient,
+  GearMonkeyHealth,
+  GearMonkeyModule,
+  RefusedError,
+  Worker,
+  type ConnectionSpec,
+} from '../../lib/index.js';
+import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { OutageLog } from '../../lib/redis/outage-log.js';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { freePort } from '../support/free-port.js';
+import { RedisServer } from '../support/redis-server.js';
+import { until } from '../support/until.js';
+import { useApps } from '../support/use-apps.js';
+import { useRedis } from '../support/use-redis.js';
+
+const SECRET = 's3cret-password';
+const server = useRedis();
+const apps = useApps();
+beforeAll(() => server.redis.config('SET', 'requirepass', 'right'));
+
+@Injectable()
+class Handlers {
+  @Worker('work')
+  work() {
+    return 'done';
+  }
+}
+
+const everything = { depth: 12, showHidden: true } as const;
+
+function metadata(connection: ConnectionSpec, works: boolean) {
+  const forRoot = GearMonkeyModule.forRoot({
+    connection,
+    enqueueTimeout: connection.toString().startsWith('rediss:') ? 2500 : 1000,
+  });
+  return { imports: [forRoot], providers: works ? [Handlers] : [] };
+}
+
+function start(connection: ConnectionSpec, { works = false } = {}) {
+  return apps.start(metadata(connection, works));
+}
+
+/** What Nest's logger is told by this package. */
+function listenToLog(): string[] {
+  const said: string[] = [];
+  const say = (level: string) => (message: unknown, context?: unknown) => {
+    if (context === 'GearMonkey') said.push(`${level}: ${String(message)}`);
+  };
+  Logger.overrideLogger({ log: say('log'), warn: say('warn'), error: say('error') } as LoggerService);
+  return said;
+}
+afterEach(() => Logger.overrideLogger(false));
+
+describe('an enqueue that is given up', () => {
+  const reasons: [string, () => ConnectionSpec | Promise<ConnectionSpec>, RegExp][] = [
+    ['a wrong password', () => server.url.replace('//', `//:${SECRET}@`), /WRONGPASS/],
+    ['no password', () => server.url, /NOAUTH/],
+    ['a server that is not there', async () => `redis://127.0.0.1:${await freePort()}`, /ECONNREFUSED/],
+    ['a name that nobody knows', () => 'redis://nobody.invalid', /ENOTFOUND|EAI_AGAIN/],
+    [
+      'TLS where there is none',
+      () => server.url.replace('redis:', 'rediss:'),
+      /the server closed|ETIMEDOUT|ECONNRESET|SSL|wrong version/i,
+    ],
+    [
+      'a database that is not there',
+      () => `${server.url.replace('//', '//:right@')}/99`,
+      /DB index is out of range/,
+    ],
+  ];
+  it.each(reasons)('says why: %s', async (_, connection, reason) => {
+    const app = await start(await connection());
+    const said = listenToLog();
+    const error: unknown = await app
+      .get(GearMonkeyClient)
+      .run('work', 'x')
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(EnqueueTimeoutError);
+    expect(String(error)).toMatch(reason);
+    expect(inspect(error, everything)).not.toContain(SECRET);
+    expect(said).toEqual([expect.stringMatching(reason)]);
+    expect(said[0]).toMatch(/^warn: Redis at [\w.]+:\d+ is not reachable/);
+    expect(said[0]).not.toContain(SECRET);
+  });
+
+  it('has written nothing to database 0 where there is no such database', async () => {
+    const app = await start(`${server.url.replace('//', '//:right@')}/99`);
+    await expect(app.get(GearMonkeyClient).run('elsewhere', 'x')).rejects.toThrow('DB index is out of range');
+    await expect(server.redis.keys('*elsewhere*')).resolves.toEqual([]);
+  });
+});
+
+describe('a worker that starts', () => {
+  const hopeless: [string, () => string, RegExp][] = [
+    ['a wrong password', () => server.url.replace('//', `//:${SECRET}@`), /WRONGPASS/],
+    ['a database that is not there', () => `${server.url.replace('//', '//:right@')}/99`, /DB index/],
+  ];
+  it.each(hopeless)('fails at once for %s, and names the address', async (_, url, reason) => {
+    const since = performance.now();
+    const failed = start(url(), { works: true });
+    await expect(failed).rejects.toThrow(ConnectionError);
+    await expect(failed).rejects.toThrow(reason);
+    await expect(failed).rejects.toThrow(/Redis at 127.0.0.1:\d+ is not reachable/);
+    expect(performance.now() - since).toBeLessThan(8000);
+    expect(inspect(await failed.catch((error: unknown) => error), everything)).not.toContain(SECRET);
+  });
+
+  it('waits for a server that comes up, and says so meanwhile', async () => {
+    const late = await RedisServer.start();
+    await late.kill();
+    const app = await apps.create(metadata(late.url, true));
+    const said = listenToLog();
+    const starting = app.init();
+    await until(() => said.length > 0);
+    expect(said).toEqual([expect.stringMatching(/^warn: Redis at .* is not reachable: .*ECONNREFUSED/)]);
+    await late.restart();
+    await starting;
+    await until(() => said.length > 1);
+    expect(said[1]).toMatch(/^log: Redis at .* is back after \d+\.\d s\.$/);
+    await app.close();
+    await late.stop();
+    expect(said).toHaveLength(2);
+  });
+});
+
+describe('GearMonkeyHealth.ping', () => {
+  it('finds an app healthy that has enqueued nothing yet', async () => {
+    const app = await start(server.url.replace('//', '//:right@'));
+    await expect(app.get(GearMonkeyHealth).ping('10s')).resolves.toEqual([
+      { name: 'default', connected: true },
+    ]);
+  });
+
+  it('says why an app is not', async () => {
+    const app = await start(server.url.replace('//', `//:${SECRET}@`));
+    await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([
+      { name: 'default', connected: false, problem: expect.stringContaining('WRONGPASS') },
+    ]);
+  });
+
+  it('finds an app in its own process healthy', async () => {
+    const app = await start('memory:');
+    await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([{ name: 'default', connected: true }]);
+  });
+});
+
+describe('what holds a connection', () => {
+  it('shows no password, used or unused', async () => {
+    const url = server.url.replace('//', `//:${SECRET}@`);
+    const { commands, hub, blocking, keeper } = openConnections(url);
+    for (const unused of [commands, hub, blocking, keeper]) {
+      expect(`${JSON.stringify(unused)} ${inspect(unused, everything)}`).not.toContain(SECRET);
+    }
+    await expect(commands.ready(5000, { patient: false })).rejects.toThrow('WRONGPASS');
+    expect(`${JSON.stringify(commands)} ${inspect(commands, { depth: 12 })}`).not.toContain(SECRET);
+    for (const connection of [commands, hub, blocking as RedisConnection]) connection.close();
+  });
+
+  it('gives a cause that holds no command, and no input of a job', async () => {
+    await server.redis.call(
+      'ACL',
+      'SETUSER',
+      'reader',
+      'on',
+      `>${SECRET}`,
+      '~*',
+      '&*',
+      '+@all',
+      '-eval',
+      '-evalsha',
+    );
+    const app = await start(server.url.replace('//', `//reader:${SECRET}@`));
+    const run = app.get(GearMonkeyClient).run('work', { card: '4111-1111' });
+    const error: unknown = await run.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(RefusedError);
+    const { cause } = error as Error;
+    expect(Object.keys(cause as object)).toEqual([]);
+    expect(cause).toMatchObject({ name: 'ReplyError', message: expect.stringContaining('NOPERM') });
+    expect(inspect(error, everything)).not.toMatch(/4111|s3cret/);
+  });
+});
+
+describe('OutageLog', () => {
+  it('says each outage once, and not more often than every ten seconds', () => {
+    let now = 0;
+    const said: string[] = [];
+    const log = new OutageLog(
+      { warn: (text) => said.push(`! ${text}`), log: (text) => said.push(text) },
+      () => now,
+    );
+    const outage = (seconds: number) => {
+      log.lost('h:1', new Error('why'));
+      log.lost('h:1', new Error('again'));
+      now += seconds * 1000;
+      log.back('h:1');
+      log.back('h:1');
+    };
+    outage(2.5);
+    outage(1);
+    outage(1);
+    now += 6000;
+    outage(27);
+    expect(said).toEqual([
+      '! Redis at h:1 is not reachable: why. It is tried until it is.',
+      'Redis at h:1 is back after 2.5 s.',
+      '! Redis at h:1 is not reachable: why. It is tried until it is. It was lost 2 times more since that was last said.',
+      'Redis at h:1 is back after 27.0 s.',
+    ]);
+  });
+});
