@@ -36,8 +36,10 @@ export interface HoldingsOptions {
 
 /** What a worker holds on a server, its presence and its claims, and how it learns that a claim is gone. */
 export class Holdings {
-  /** Claimed and not settled. */
-  private readonly claims = new Set<Claim>();
+  /** Claimed and not settled, by function and member. */
+  private readonly claims = new Map<string, Claim>();
+  /** Those whose cancellation was announced, while their leases are asked. */
+  private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
   private keeper?: LeaseKeeper;
   private keeperFailed = false;
@@ -80,26 +82,25 @@ export class Holdings {
 
   add(claims: readonly Claim[]): void {
     for (const claim of claims) {
-      this.claims.add(claim);
+      this.claims.set(keyOf(claim.fn, memberOf(claim)), claim);
       this.keeper?.hold(claim, claim.fn);
     }
   }
 
   /** Whether it is claimed and not settled, be it another object. */
   holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
-    for (const claim of this.claims)
-      if (claim.fn === fn && claim.id === id && claim.token === token) return true;
-    return false;
+    return this.claims.has(keyOf(fn, memberOf({ id, token })));
   }
 
   drop(claim: Claim): void {
-    this.claims.delete(claim);
+    const key = keyOf(claim.fn, memberOf(claim));
+    if (this.claims.get(key) === claim) this.claims.delete(key);
     this.keeper?.drop(claim);
   }
 
-  /** Keeps the lease until `deadline` only, in ms since 1970. */
-  limit(claim: Claim, deadline: number): void {
-    this.keeper?.limit(claim, deadline);
+  /** Keeps the lease for `duration` ms from now and no longer. */
+  limit(claim: Claim, duration: number): void {
+    this.keeper?.limit(claim, duration);
   }
 
   /** Extends leases from this thread; returns what is lost. */
@@ -203,21 +204,41 @@ export class Holdings {
 
   private async keepClaims(): Promise<void> {
     if (!(this.standIn.isActive || this.keeperFailed) || this.claims.size === 0) return;
-    for (const claim of await this.renew([...this.claims])) this.revoke(claim.fn, [memberOf(claim)], 'lost');
+    for (const claim of await this.renew([...this.claims.values()]))
+      this.revoke(claim.fn, [memberOf(claim)], 'lost');
   }
 
   private async hearCancellations(fn: string): Promise<void> {
-    const message = (member: string) => this.revoke(fn, [member], 'cancelled');
+    const message = (member: string) => void this.cancelled(fn, member);
     const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message });
     if (this.refused) stop();
     else this.unlisten.push(stop);
   }
 
+  /**
+   * Anybody may have said so, for a job of another database too: the lease tells whether it is true. If it
+   * can't be asked now, the next renewal tells.
+   */
+  private async cancelled(fn: string, member: string): Promise<void> {
+    const claim = this.claims.get(keyOf(fn, member));
+    if (!claim || this.asked.has(claim)) return;
+    this.asked.add(claim);
+    const lost = await this.renew([claim]).catch(() => []);
+    if (lost.length > 0) this.revoke(fn, [member], 'cancelled');
+    this.asked.delete(claim);
+  }
+
   private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
-    for (const claim of this.claims) {
-      if (claim.fn !== fn || !members.includes(memberOf(claim))) continue;
+    for (const member of members) {
+      const claim = this.claims.get(keyOf(fn, member));
+      if (!claim) continue;
       this.drop(claim);
-      this.options.onRevoked(claim, why);
+      this.options.onRevoked(claim, this.asked.has(claim) ? 'cancelled' : why);
     }
   }
+}
+
+/** Names of functions have no white space. */
+function keyOf(fn: string, member: string): string {
+  return `${fn} ${member}`;
 }

@@ -115,8 +115,8 @@ export class RedisSource implements JobSource {
     return this.holdings.renew(claims);
   }
 
-  limit(claim: Claim, deadline: number): void {
-    this.holdings.limit(claim, deadline);
+  limit(claim: Claim, duration: number): void {
+    this.holdings.limit(claim, duration);
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
@@ -187,7 +187,7 @@ export class RedisSource implements JobSource {
         ...this.options,
         connection: this.connections.commands,
         worker: this.worker,
-        slots: (name) => this.freeSlots(name),
+        slots: (name) => this.waiting?.slots.get(name) ?? 0,
         onTurn: (...turn) => this.onTurn(...turn),
         onPlain: (name) => this.watcher.saw(name),
         onProblem: (kind, message) => this.problems.report(kind, message),
@@ -207,10 +207,6 @@ export class RedisSource implements JobSource {
     const noted = await this.turnsOf(fn).lastBehind();
     const lost = noted.filter((claim) => !this.holdings.holds(claim));
     if (lost.length > 0) await this.giveBack(lost);
-  }
-
-  private freeSlots(fn: string): number {
-    return this.waiting?.slots.get(fn) ?? 0;
   }
 
   private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {

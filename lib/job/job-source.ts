@@ -82,8 +82,8 @@ export interface JobSource {
    */
   claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]>;
 
-  /** Lets the lease of a running claim end at `deadline` (ms since 1970), though its process be too busy to say so. */
-  limit?(claim: Claim, deadline: number): void;
+  /** Lets the lease of a running claim end after `duration` ms, though its process be too busy to say so; Infinity lifts that. */
+  limit?(claim: Claim, duration: number): void;
 
   /** Extends the leases of running jobs; returns the claims that another worker holds by now. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;

@@ -73,9 +73,9 @@ export class Locks {
     this.keeper?.drop(claim);
   }
 
-  /** Keeps the lock until `deadline` only, in ms since 1970. */
-  limit(claim: Claim, deadline: number): void {
-    this.keeper?.limit(claim, deadline);
+  /** Keeps the lock for `duration` ms from now and no longer. */
+  limit(claim: Claim, duration: number): void {
+    this.keeper?.limit(claim, duration);
   }
 
   holds(jid: string): boolean {

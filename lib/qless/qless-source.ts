@@ -96,8 +96,8 @@ export class QlessSource implements JobSource {
     return this.locks.renew(claims);
   }
 
-  limit(claim: Claim, deadline: number): void {
-    this.locks.limit(claim, deadline);
+  limit(claim: Claim, duration: number): void {
+    this.locks.limit(claim, duration);
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {

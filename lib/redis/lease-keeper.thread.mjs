@@ -50,6 +50,11 @@ parentPort.on('message', (message) => {
   }
 });
 
+/** As `sharedTime` of the main thread. */
+function sharedTime() {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
+}
+
 function namedOf(group) {
   if (!named.has(group)) named.set(group, new Map());
   return named.get(group);
@@ -58,7 +63,7 @@ function namedOf(group) {
 /** A round in which all was kept is noted, for the main thread to see that it needn't do it. */
 async function keep() {
   if (redis.status !== 'ready') return;
-  const began = Date.now();
+  const began = sharedTime();
   const held = heldByGroup();
   const kept = await Promise.all(groups.map((group, index) => keepGroup(group, held.get(index) ?? [])));
   if (kept.every(Boolean)) pulse[0] = Math.max(pulse[0], began);
@@ -90,7 +95,7 @@ async function renewLeases({ name, renew }, members) {
 }
 
 function heldByGroup() {
-  const now = Date.now();
+  const now = sharedTime();
   const held = new Map();
   const add = (group, member) => {
     if (!held.has(group)) held.set(group, []);

@@ -29,11 +29,16 @@ export interface KeeperOptions {
 export interface KeeperData {
   readonly connection: PlainSettings;
   readonly interval: number;
-  /** One number: when the last round began in which all leases were renewed, in ms since 1970. */
+  /** One number: when the last round began in which all leases were renewed, by `sharedTime`. */
   readonly pulse: Float64Array;
 }
 
 type Told = { readonly group: string; readonly lost: string[] } | { readonly trouble: string };
+
+/** Milliseconds on a clock that all threads share and nobody sets: leases are not lost when the system's time jumps. */
+function sharedTime(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
+}
 
 /** How a lease names its holder. */
 export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
@@ -47,10 +52,11 @@ export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
 export class LeaseKeeper {
   private readonly thread: Worker;
   private readonly table: LeaseTable;
-  private groups: readonly KeptGroup[] = [];
+  /** Where each group stands in the list of them, by its name. */
+  private places = new Map<string, number>();
   private readonly held = new Map<Claim, { group: number; row: LeaseRow | undefined }>();
   private closed?: Promise<void>;
-  private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(Date.now());
+  private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(sharedTime());
   private lastTrouble = 'it has no connection';
 
   constructor(
@@ -74,7 +80,7 @@ export class LeaseKeeper {
 
   /** Milliseconds since the thread last renewed all that is held. */
   get age(): number {
-    return Date.now() - (this.pulse[0] ?? 0);
+    return Math.round(sharedTime() - (this.pulse[0] ?? 0));
   }
 
   /** What last went wrong in the thread. */
@@ -84,21 +90,23 @@ export class LeaseKeeper {
 
   /** What is kept from now on. Groups that were there before stay where they were. */
   accept(groups: readonly KeptGroup[]): void {
-    this.groups = groups;
+    this.places = new Map(groups.map(({ name }, index) => [name, index]));
     this.post({ groups });
   }
 
   hold(claim: Claim, groupName: string): void {
-    const group = this.groups.findIndex(({ name }) => name === groupName);
+    const group = this.places.get(groupName);
+    if (group === undefined) throw new RangeError(`Nothing is kept for ${groupName}`);
     const row = this.table.hold(group, claim.id, claim.token);
     if (row === undefined) this.post({ hold: { group, member: memberOf(claim), deadline: Infinity } });
     this.held.set(claim, { group, row });
   }
 
-  /** Keeps the lease until `deadline` only, in ms since 1970. */
-  limit(claim: Claim, deadline: number): void {
+  /** Keeps the lease for `duration` ms from now and no longer. */
+  limit(claim: Claim, duration: number): void {
     const held = this.held.get(claim);
     if (!held) return;
+    const deadline = sharedTime() + duration;
     if (held.row !== undefined) this.table.limit(held.row, deadline);
     else this.post({ hold: { group: held.group, member: memberOf(claim), deadline } });
   }

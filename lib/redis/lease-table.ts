@@ -6,7 +6,7 @@ export interface LeaseSegment {
   /** Where the group stands in the list of groups. */
   readonly group: Int32Array;
   readonly id: Float64Array;
-  /** Milliseconds since 1970 until which the lease is kept; Infinity for as long as it is held. */
+  /** Until when the lease is kept, by the keeper's shared time; Infinity for as long as it is held. */
   readonly deadline: Float64Array;
   readonly token: Float64Array;
 }

@@ -119,7 +119,7 @@ export class JobWorker {
   }
 
   private wait(claim: Claim): void {
-    this.source.limit?.(claim, Date.now() + WAIT_LIMIT_MS);
+    this.source.limit?.(claim, WAIT_LIMIT_MS);
     this.waiting ??= setTimeout(() => this.giveBackStuck(), WAIT_MS).unref();
   }
 
@@ -172,7 +172,7 @@ export class JobWorker {
     const { timeout, claim } = execution;
     if (timeout === undefined) return;
     this.deadlines.set(execution, performance.now() + timeout);
-    this.source.limit?.(claim, Date.now() + timeout + TIMEOUT_GRACE_MS);
+    this.source.limit?.(claim, timeout + TIMEOUT_GRACE_MS);
   }
 
   /** A claim that waits without this function's slots is called again with them. */
@@ -194,8 +194,9 @@ export class JobWorker {
   }
 
   private async drain(timeout: number): Promise<void> {
-    const deadline = Date.now() + timeout;
-    while (this.running.size > 0 && Date.now() < deadline) await this.nextWakeUp(deadline - Date.now());
+    const deadline = performance.now() + timeout;
+    for (let left = timeout; this.running.size > 0 && left > 0; left = deadline - performance.now())
+      await this.nextWakeUp(left);
   }
 
   /** A job that has ended gave its lease up itself: the keeper may hear of that before this thread does. */
