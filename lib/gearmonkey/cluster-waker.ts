@@ -1,6 +1,6 @@
 import { slotOf } from '../redis/cluster-slots.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import type { KeysOf } from './protocol.js';
+import { ownListOf, type KeysOf } from './protocol.js';
 import { Waker, type WakerListener, type WorkSignal } from './waker.js';
 
 export interface ClusterWakerConnections {
@@ -21,7 +21,7 @@ export function openWaker(
 ): WorkSignal {
   return typeof blocking === 'function'
     ? new ClusterWaker({ commands, blocking }, worker, keysOf, listener)
-    : new Waker({ commands, blocking }, worker, `wake:${worker}`, keysOf, listener);
+    : new Waker({ commands, blocking }, worker, ownListOf(worker), keysOf, listener);
 }
 
 /**
@@ -74,7 +74,7 @@ export class ClusterWaker implements WorkSignal {
     if (!waker) {
       const { commands, blocking } = this.connections;
       const connections = { commands, blocking: blocking(wake) };
-      waker = new Waker(connections, this.worker, `${wake}:${this.worker}`, this.keysOf, this.listener);
+      waker = new Waker(connections, this.worker, ownListOf(this.worker, wake), this.keysOf, this.listener);
       this.wakers.set(slot, waker);
     }
     return waker;

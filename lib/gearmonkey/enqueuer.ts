@@ -10,6 +10,7 @@ import { isOutage, pauseAfter } from '../redis/retry.js';
 import { inParts, MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
 import type { Placement } from './job-store.js';
 import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from './protocol.js';
+import { explainToClient } from './rights.js';
 import * as scripts from './scripts.js';
 
 /** Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on. */
@@ -157,7 +158,7 @@ export class Enqueuer {
       } catch (error) {
         if (error instanceof NotDurableError || this.connection.isClosed) throw error;
         if (!isOutage(error) && !(error instanceof ConnectionError))
-          throw isReply(error) ? new RefusedError(`A job of "${fn}"`, error) : error;
+          throw isReply(error) ? await this.refusal(fn, error) : error;
         lastError = error;
         await this.connection.locate();
         await pauseAfter(error);
@@ -180,6 +181,11 @@ export class Enqueuer {
       [...inputs],
     );
     return inputs.map((_, index) => String(last - inputs.length + 1 + index));
+  }
+
+  private async refusal(fn: string, error: unknown): Promise<RefusedError> {
+    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn));
+    return new RefusedError(`A job of "${fn}"`, why);
   }
 
   /** WAIT is about what its own connection wrote, so nothing may be redirected then. */

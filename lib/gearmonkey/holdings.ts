@@ -103,6 +103,17 @@ export class Holdings {
     this.keeper?.limit(claim, duration);
   }
 
+  /** False when the lease is lost. Waits through an outage. */
+  async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    const { jobs, leases, progress } = this.options.keysOf(claim.fn);
+    const keys = [jobs + claim.id, leases, progress];
+    const held = await this.connections.commands.insist((redis) =>
+      scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
+    );
+    if (!held) this.drop(claim);
+    return held;
+  }
+
   /** Extends leases from this thread; returns what is lost. */
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     const { lease, keysOf } = this.options;

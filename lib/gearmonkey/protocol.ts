@@ -119,3 +119,8 @@ export interface JobKey {
   /** Unknown where only the id is; 0 of a plain client's job. */
   readonly mark?: number | undefined;
 }
+
+/** A worker's own list, which ends its blocking call. On a cluster it lies beside a marker of the slot that is waited on. */
+export function ownListOf(worker: string, marker = 'wake'): string {
+  return `${marker}:${worker}`;
+}

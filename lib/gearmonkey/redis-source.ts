@@ -5,11 +5,10 @@ import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
 import { byFunction } from './by-function.js';
 import { Holdings } from './holdings.js';
-import { memberOf } from '../redis/lease-keeper.js';
 import { openWaker } from './cluster-waker.js';
 import { healthOf, reach } from './redis-health.js';
 import { Problems } from './problems.js';
-import * as scripts from './scripts.js';
+import { requireWorkerRights } from './rights.js';
 import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 import { Turns } from './turns.js';
 import type { WorkSignal } from './waker.js';
@@ -85,7 +84,8 @@ export class RedisSource implements JobSource {
     this.onRevoked = onRevoked;
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
-    this.opening = this.holdings.open(added, OPEN_TIMEOUT_MS);
+    const rights = requireWorkerRights(this.connections, added, this.worker, this.options.keysOf);
+    this.opening = rights.then(() => this.holdings.open(added, OPEN_TIMEOUT_MS));
     await this.opening;
     for (const fn of added) this.opened.add(fn);
   }
@@ -119,14 +119,8 @@ export class RedisSource implements JobSource {
     this.holdings.limit(claim, duration);
   }
 
-  async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
-    const { jobs, leases, progress } = this.options.keysOf(claim.fn);
-    const keys = [jobs + claim.id, leases, progress];
-    const held = await this.connections.commands.insist((redis) =>
-      scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
-    );
-    if (!held) this.holdings.drop(claim);
-    return held;
+  progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    return this.holdings.progress(claim, dividend, divisor);
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {

@@ -4,7 +4,7 @@ import { withDeadline } from '../job/deadline.js';
 import type { Payload } from '../job/codec.js';
 import { GearMonkeyError, MalformedJobError } from '../job/errors.js';
 import { JobCancelledError } from '../job/abort-errors.js';
-import { ConnectionError } from '../job/server-errors.js';
+import { ConnectionError, RefusedError } from '../job/server-errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
@@ -17,6 +17,7 @@ import type {
   StoredJob,
 } from './job-store.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from './protocol.js';
+import { explainToClient } from './rights.js';
 import * as scripts from './scripts.js';
 
 /** The client's side of GearMonkey on a Redis server. */
@@ -47,12 +48,12 @@ export class RedisStore implements JobStore {
       Promise.all(
         ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
       );
-    return this.ask(`Reading jobs of "${fn}"`, readAll, wanted);
+    return this.ask(fn, 'Reading jobs', readAll, wanted);
   }
 
   readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]> {
     const { jobs } = this.keysOf(fn);
-    return this.ask(`Reading progress of "${fn}"`, (redis) =>
+    return this.ask(fn, 'Reading progress', (redis) =>
       Promise.all(
         ids.map(async (id) =>
           toProgress(await redis.hmget(jobs + id, 'status:dividend', 'status:divisor', 'mark')),
@@ -63,7 +64,7 @@ export class RedisStore implements JobStore {
 
   count(fn: string): Promise<string | undefined> {
     const { count } = this.keysOf(fn);
-    return this.ask(`The roll call of "${fn}"`, async (redis) => (await redis.get(count)) ?? undefined);
+    return this.ask(fn, 'The roll call', async (redis) => (await redis.get(count)) ?? undefined);
   }
 
   async cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {
@@ -71,14 +72,14 @@ export class RedisStore implements JobStore {
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    return this.ask(`Cancelling a job of "${fn}"`, (redis) =>
+    return this.ask(fn, 'Cancelling a job', (redis) =>
       scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
     );
   }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
     const { channel, progress, replies } = this.keysOf(fn);
-    const stops = await Promise.all([
+    const heard = Promise.all([
       this.hub.listen(channel, {
         message: (text) => {
           const event = parseEvent(text);
@@ -101,6 +102,9 @@ export class RedisStore implements JobStore {
         },
       }),
     ]);
+    const stops = await heard.catch(async (error: unknown) => {
+      throw await this.failure(fn, `Listening to "${fn}"`, error);
+    });
     return () => {
       for (const stop of stops) stop();
     };
@@ -115,10 +119,12 @@ export class RedisStore implements JobStore {
 
   /** Asks again after a broken connection: only for what may be asked twice. When the time is up, on while it is `wanted`. */
   private async ask<T>(
-    what: string,
+    fn: string,
+    verb: string,
     question: (redis: Redis | Cluster) => Promise<T>,
     wanted = (): boolean => false,
   ): Promise<T> {
+    const what = `${verb} of "${fn}"`;
     const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
     for (;;) {
       try {
@@ -126,9 +132,15 @@ export class RedisStore implements JobStore {
       } catch (error) {
         const mayPass = error instanceof ConnectionError && !this.commands.isClosed;
         if (mayPass && wanted()) continue;
-        throw error instanceof GearMonkeyError ? error : new ConnectionError(what, error);
+        throw await this.failure(fn, what, error);
       }
     }
+  }
+
+  private async failure(fn: string, what: string, error: unknown): Promise<GearMonkeyError> {
+    if (error instanceof GearMonkeyError) return error;
+    const why = await explainToClient(this.commands, error, fn, this.keysOf(fn));
+    return why === error ? new ConnectionError(what, error) : new RefusedError(what, why);
   }
 }
 

@@ -75,5 +75,5 @@ for i = first, #ARGV do
   if i > first then call('PUBLISH', channel, 'create:' .. id) end
 end
 
-if call('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end
+if pcall('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end
 return last

@@ -1,0 +1,63 @@
+import type { Cluster, Redis } from 'ioredis';
+import { ConfigurationError } from '../job/errors.js';
+import type { RedisConnection } from './redis-connection.js';
+import { scriptsIn } from './script.js';
+
+/** A command and its arguments, as far as a right depends on them. */
+export type Call = readonly [command: string, ...args: string[]];
+
+/** Of a command, and of one that a script calls, in the words of Redis 7 and of Valkey. */
+const NO_RIGHT = /^NOPERM|The user executing the script|ACL failure in script/;
+/** More are counted, not named. */
+const MAX_NAMED = 5;
+
+const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
+
+const refused = defineScript<[calls: (string | number)[]], number[]>('rights', (reply) => reply as number[]);
+
+/** Those that the user of the connection has no right to; none are made. A server before Redis 7 can't tell: none. */
+async function refusedCalls(redis: Redis | Cluster, calls: readonly Call[]): Promise<Call[]> {
+  const words = calls.flatMap((call) => [call.length, ...call]);
+  const numbers = await refused.run(redis, [], words);
+  return numbers.flatMap((number) => calls.slice(number - 1, number));
+}
+
+/**
+ * For the start, when nothing is lost yet.
+ *
+ * @param who what needs these rights, for the message
+ * @throws ConfigurationError that names what is missing
+ */
+export async function requireRights(
+  redis: Redis | Cluster,
+  calls: readonly Call[],
+  who: string,
+): Promise<void> {
+  const missing = await refusedCalls(redis, calls);
+  if (missing.length > 0) throw new ConfigurationError(`${describeMissing(missing, who)}.`);
+}
+
+/** Redis names no key or channel where it refuses a script for want of a right: whoever is refused may ask. */
+export async function explainRefusal(
+  connection: RedisConnection,
+  refusal: unknown,
+  calls: readonly Call[],
+  who: string,
+): Promise<unknown> {
+  if (!(refusal instanceof Error && NO_RIGHT.test(refusal.message))) return refusal;
+  const asked = connection.ready().then((redis) => refusedCalls(redis, calls));
+  const missing = await asked.catch(() => []);
+  return missing.length === 0 ? refusal : new Error(describeMissing(missing, who));
+}
+
+/** Names command and first key or channel of each. */
+function describeMissing(missing: readonly Call[], who: string): string {
+  const named = missing.slice(0, MAX_NAMED).map(([command, ...args]) => `${command} ${nameOf(args)}`.trim());
+  const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : '';
+  return `The Redis user has no right to what ${who} needs: ${named.join(', ')}${more}. Grant it: docs/security.md has the list`;
+}
+
+/** EVAL has its key behind the script and the number of keys. */
+function nameOf(args: readonly string[]): string {
+  return args.length > 2 && args[1] === '1' ? (args[2] ?? '') : (args[0] ?? '');
+}

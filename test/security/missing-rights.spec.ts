@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { GearMonkeyClient, GearMonkeyModule, Worker } from 'nestjs-gearmonkey';
+import { useApps } from '../support/use-apps.js';
+import { useRedis } from '../support/use-redis.js';
+import { documentedRights, grant, PASSWORD } from './rights.js';
+
+const documented = documentedRights();
+const rightsOf = (user: string) => documented.get(user) ?? [];
+/** Nothing fails without these. */
+const COMFORTS = ['+info', '+client|setname'];
+const needed = (user: string) => rightsOf(user).filter((right) => !COMFORTS.includes(right));
+
+/** Of a client: what it can do little without. */
+const ALWAYS = [
+  ...['+evalsha', '+get', '+set', '+incrby', '+hset', '+hmget', '+hgetall', '+lpush', '+zadd', '+publish'],
+  ...[
+    '~uid:mail',
+    '~sender:mail:*',
+    '~count:mail',
+    '~job:mail:*',
+    '~queue:mail:*',
+    '~wake:mail',
+    '~channel:mail',
+  ],
+  ...['~lease:mail', '~lock:mail:*', '~cancel:mail', '&channel:mail'],
+];
+
+/** How messages name it. */
+const nameOf = (right: string) => new RegExp(right.slice(1).replace(/\*$|:\?.*$/, ''), 'i');
+
+class Mailer {
+  @Worker('mail')
+  mail(input: string): string {
+    return input;
+  }
+}
+
+describe('a Redis user that lacks a right', () => {
+  const used = useRedis();
+  const apps = useApps();
+  beforeEach(() => used.redis.flushall());
+
+  const urlOf = async (rights: readonly string[]) => {
+    await grant(used.redis, 'lacking', rights);
+    return `redis://lacking:${PASSWORD}@127.0.0.1:${used.server.port}`;
+  };
+  const without = (user: string, right: string) => rightsOf(user).filter((other) => other !== right);
+  const start = async (rights: readonly string[], providers: (typeof Mailer)[] = []) =>
+    apps.start({
+      imports: [GearMonkeyModule.forRoot({ connection: await urlOf(rights), enqueueTimeout: '2s' })],
+      providers,
+    });
+
+  it.each(needed('worker'))('keeps a worker from starting, which names it: %s', async (right) => {
+    await expect(start(without('worker', right), [Mailer])).rejects.toThrow(nameOf(right));
+    expect(await used.redis.keys('*')).toEqual([]);
+  });
+
+  it('is told of with what is to be done, and whose it is', async () => {
+    await expect(start(without('worker', '&channel:mail'), [Mailer])).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message:
+        'The Redis user has no right to what a worker of "mail" needs: PUBLISH channel:mail, SUBSCRIBE channel:mail. ' +
+        'Grant it: docs/security.md has the list.',
+    });
+  });
+
+  it.each(ALWAYS)('is named by a client that is refused: %s', async (right) => {
+    const app = await start(without('client', right));
+    const client = app.get(GearMonkeyClient);
+    const outcomes = await Promise.allSettled([
+      client.runMany('mail', [1, 2]),
+      client.run('mail', 1, { scheduled: 1e9 }),
+      client.get('mail', 1),
+      client.rollCall('mail'),
+      client.cancel('mail', 1),
+    ]);
+    const messages = outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason));
+    expect(messages).toContainEqual(expect.stringMatching(nameOf(right)));
+  });
+
+  it('is told of by a client, which has written nothing', async () => {
+    const app = await start(without('client', '&channel:mail'));
+    const client = app.get(GearMonkeyClient);
+    await expect(client.runMany('mail', [1, 2])).rejects.toMatchObject({
+      code: 'REFUSED',
+      message: expect.stringContaining('PUBLISH channel:mail'),
+    });
+    expect(await used.redis.keys('job:*')).toEqual([]);
+  });
+
+  it.each(['+subscribe', '&progress:mail', '&reply:mail:*'])(
+    'is named by a client that can not listen: %s',
+    async (right) => {
+      const app = await start(without('client', right));
+      await expect(app.get(GearMonkeyClient).call('mail', 'ok')).rejects.toMatchObject({
+        code: 'REFUSED',
+        message: expect.stringMatching(nameOf(right)),
+      });
+    },
+  );
+});
