@@ -58,7 +58,7 @@ export interface JobStore {
   /** Ends a job that waits or that a worker of ours runs. */
   cancel(fn: string, job: JobKey): Promise<Cancellation>;
 
-  /** `count:{FN}` as it is stored. */
+  /** `count:{FN}`, less those of ours that died. */
   count(fn: string): Promise<string | undefined>;
 
   /** Listens once the promise has resolved, until the returned function is called. */

@@ -63,8 +63,10 @@ export class RedisStore implements JobStore {
   }
 
   count(fn: string): Promise<string | undefined> {
-    const { count } = this.keysOf(fn);
-    return this.ask(fn, 'The roll call', async (redis) => (await redis.get(count)) ?? undefined);
+    const { count, workers } = this.keysOf(fn);
+    return this.ask(fn, 'The roll call', async (redis) =>
+      String(await scripts.presence.run(redis, [count, workers], '', '', 0)),
+    );
   }
 
   async cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {

@@ -105,7 +105,7 @@ export const cancel = defineScript<
 /** Whether this worker watches now. `hold` 0 steps down. */
 export const watch = defineScript<[worker: string, hold: number], boolean>('watch', (reply) => reply === 1);
 
-/** The count of workers. `hold` 0 signs off. */
+/** The count of workers. `hold` 0 signs off; `worker` '' asks only. */
 export const presence = defineScript<[now: Now, worker: string, hold: number], number>(
   'presence',
   (reply) => reply as number,

@@ -62,7 +62,6 @@ export async function enqueueInVain(asClient: Redis, redis: Redis): Promise<void
 /** What comes up for a worker beside the jobs of our clients. */
 export async function bringEverything(redis: Redis): Promise<void> {
   await plainClients(redis);
-  await plainWorkers(redis);
   await deadWorkers(redis);
 }
 
@@ -71,14 +70,6 @@ async function plainClients(redis: Redis): Promise<void> {
   const first = await submit(redis, FN, Buffer.from('"ok"'));
   await until(async () => (await statusOf(first)) === 'success');
   await until(async () => (await redis.exists(`watch:${FN}`)) === 1);
-}
-
-/** They count themselves, so the count may not expire while they are there. */
-async function plainWorkers(redis: Redis): Promise<void> {
-  await redis.incr(`count:${FN}`);
-  await until(async () => (await redis.ttl(`count:${FN}`)) === -1);
-  await redis.decr(`count:${FN}`);
-  await until(async () => (await redis.ttl(`count:${FN}`)) > 0);
 }
 
 async function deadWorkers(redis: Redis): Promise<void> {

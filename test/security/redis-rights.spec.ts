@@ -31,7 +31,7 @@ describe('the rights of docs/security.md', () => {
   afterAll(() => trace.stop());
 
   it.each([
-    ['client', [scripts.enqueue, scripts.cancel]],
+    ['client', [scripts.enqueue, scripts.cancel, scripts.presence]],
     [
       'worker',
       [scripts.turn, scripts.progress, scripts.renew, scripts.look, scripts.watch, scripts.presence],

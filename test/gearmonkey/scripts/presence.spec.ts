@@ -10,6 +10,7 @@ describe('presence.lua', () => {
   const server = useRedis();
   const count = (fn: string) => server.redis.get(`count:${fn}`);
   const ttl = (fn: string) => server.redis.pttl(`count:${fn}`);
+  const rollCall = (fn: string, now: number) => presence(server.redis, fn, '', now, 0);
   const plain = {
     start: (fn: string) => server.redis.incr(`count:${fn}`),
     stop: (fn: string) => server.redis.decr(`count:${fn}`),
@@ -57,24 +58,44 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'a', OVER)).resolves.toBe(1);
   });
 
-  it('lets the count expire with the last presence while all that count are ours', async () => {
+  it('never expires, so that a plain worker is lost with none of ours, whatever dies when', async () => {
     const fn = server.fn();
-    await presence(server.redis, fn, 'a');
-    const left = await ttl(fn);
-    expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(PRESENCE_MS);
+    await presence(server.redis, fn, 'dies');
+    await plain.start(fn);
+    await expect(ttl(fn)).resolves.toBe(-1);
+    await expect(server.redis.pttl(`workers:${fn}`)).resolves.toBe(-1);
+    await expect(rollCall(fn, OVER)).resolves.toBe(1);
+    await plain.stop(fn);
+    await expect(rollCall(fn, OVER)).resolves.toBe(0);
+    await plain.start(fn);
+    await expect(count(fn)).resolves.toBe('1');
   });
 
-  it('lets a count that includes a plain worker never expire', async () => {
+  it('takes off who died when nobody was left, by a roll call', async () => {
     const fn = server.fn();
-    await presence(server.redis, fn, 'a');
-    await plain.start(fn);
-    await expect(presence(server.redis, fn, 'a')).resolves.toBe(2);
-    await expect(ttl(fn)).resolves.toBe(-1);
-    await plain.stop(fn);
-    await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
-    expect(await ttl(fn)).toBeGreaterThan(0);
+    await presence(server.redis, fn, 'dead');
+    await presence(server.redis, fn, 'dead too');
+    await expect(rollCall(fn, STILL)).resolves.toBe(2);
+    await expect(rollCall(fn, OVER)).resolves.toBe(0);
+    await expect(count(fn)).resolves.toBe('0');
   });
+
+  it('writes nothing for a roll call of a function that nobody serves', async () => {
+    const fn = server.fn();
+    await expect(rollCall(fn, NOW)).resolves.toBe(0);
+    await expect(server.redis.exists(`count:${fn}`, `workers:${fn}`)).resolves.toBe(0);
+  });
+
+  it.each(['abc', '', '1.5', '1e3', '-0x1', 'nan', 'inf', '9223372036854775807', ' 1'])(
+    'puts a count right that says %j',
+    async (nonsense) => {
+      const fn = server.fn();
+      await presence(server.redis, fn, 'a');
+      await server.redis.set(`count:${fn}`, nonsense);
+      await expect(presence(server.redis, fn, 'b')).resolves.toBe(2);
+      await expect(count(fn)).resolves.toBe('2');
+    },
+  );
 
   it('changes the count by differences only: plain workers count themselves', async () => {
     const fn = server.fn();
