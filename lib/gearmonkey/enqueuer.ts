@@ -73,7 +73,8 @@ export class Enqueuer {
 
   /** @throws as JobStore.enqueue */
   add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
-    return inParts(fn, inputs, LANES, (part) => this.addPart(fn, part, placement));
+    // Twice as many as lanes: no lane waits until the next part is known.
+    return inParts(fn, inputs, 2 * LANES, (part) => this.addPart(fn, part, placement));
   }
 
   private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
