@@ -79,6 +79,9 @@ function appOf(url: string) {
     Worker(fn)(Handlers.prototype, fn, method);
   }
   class App {}
-  Module({ imports: [GearMonkeyModule.forRoot({ connection: url, enqueueTimeout: '60s' })], providers: [Handlers] })(App);
+  Module({
+    imports: [GearMonkeyModule.forRoot({ connection: url, enqueueTimeout: '60s' })],
+    providers: [Handlers],
+  })(App);
   return App;
 }
