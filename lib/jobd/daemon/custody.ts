@@ -1,6 +1,7 @@
+import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
-import { isContention } from '../storage/errors.js';
+import { isContention, isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 
 /** What came of a fetch. */
@@ -25,10 +26,10 @@ export class Custody {
     private readonly onLost: (job: AcceptedJob) => void,
   ) {}
 
-  /** Accepts rows, and waits for the database until `signal` aborts. @throws DatabaseError */
+  /** Accepts rows, and waits for the database until `signal` aborts. @throws DatabaseError, and what refuses a row */
   accept<T extends Accepted>(fetch: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const attempt = () => this.alone(() => this.acceptOnce(fetch));
-    return this.table.database.insist(attempt, { signal });
+    return this.table.database.insist(attempt, { signal, isFinal: isRefusedRow });
   }
 
   /** Resolves when nothing is being accepted. */
@@ -61,7 +62,7 @@ export class Custody {
   async release(jobs: readonly AcceptedJob[], signal: AbortSignal): Promise<void> {
     const ours = jobs.filter((job) => this.holds(job));
     const release = () => this.table.release(ours.filter(this.table.isOurs).map(({ id }) => id));
-    await this.table.database.insist(release, { signal });
+    await this.table.database.insist(release, { signal, isFinal: isRefusedRow });
     for (const job of ours) this.forget(job);
   }
 
@@ -98,10 +99,21 @@ export class Custody {
     const strays = stored.filter((id) => !this.held.has(id));
     if (strays.length > 0) {
       this.log.warn(`${strays.length} rows were accepted while the connection broke; they are given back.`);
-      await this.table.release(strays);
+      await this.releaseEach(strays);
     }
     this.mayHaveStrays = false;
     return stored;
+  }
+
+  /** One that the table refuses holds up no others; it is tried again with the next beat. */
+  private async releaseEach(ids: readonly number[]): Promise<void> {
+    try {
+      await this.table.release(ids);
+    } catch (error) {
+      if (!isRefusedRow(error)) throw error;
+      if (ids.length > 1) for (const id of ids) await this.releaseEach([id]);
+      else this.log.error(`Row ${ids[0]} can't be given back, the table refuses it: ${messageOf(error)}`);
+    }
   }
 
   private alone<T>(action: () => Promise<T>): Promise<T> {

@@ -6,6 +6,7 @@ import { neverStarted, type LaunchedJob, type Launcher } from '../launcher/launc
 import type { JobdLog } from '../log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
+import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
 import type { TargetOptions } from './daemon-options.js';
@@ -17,7 +18,7 @@ export type RunEnd =
   /** It failed and may be tried again at `due`, in seconds since 1970. */
   | { readonly kind: 'retry'; readonly due: number }
   /** Not run, or not to an end: the row is to go back. */
-  | { readonly kind: 'returned' }
+  | { readonly kind: 'returned'; readonly isRefused?: boolean }
   /** The row was another daemon's by then. */
   | { readonly kind: 'lost' }
   /** It ran, and the table doesn't know how it ended. The row stays with this daemon: it must not run again. */
@@ -161,7 +162,7 @@ export class JobRunner {
 
   private failed({ id }: AcceptedJob, error: unknown, result?: JobResult): RunEnd {
     this.options.log.error(`The row of job ${id} could not be written: ${messageOf(error)}`);
-    return result ? { kind: 'unwritten', result } : { kind: 'returned' };
+    return result ? { kind: 'unwritten', result } : { kind: 'returned', isRefused: isRefusedRow(error) };
   }
 
   /** Milliseconds to the next attempt; undefined if there is none. */

@@ -5,7 +5,7 @@ import type { JobdLog } from '../log.js';
 import { DaemonRegistry, type OrphanPolicy } from '../storage/daemon-registry.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
-import { DatabaseSetupError } from '../storage/errors.js';
+import { DatabaseSetupError, isContention } from '../storage/errors.js';
 import { JobTable } from '../storage/job-table.js';
 import { RowWriter } from '../storage/row-writer.js';
 import { tableNames } from '../storage/schema.js';
@@ -65,6 +65,8 @@ export class Membership {
       const identity = { instance, name, ...ownIdentity() };
       const registry = new DaemonRegistry(database, names, identity, beating);
       const table = await JobTable.open(database, names, registry);
+      if (await database.insist(() => table.hasUnsafeIds(), { isFinal: (error) => !isContention(error) }))
+        log.error(`There are rows with ids above ${Number.MAX_SAFE_INTEGER}: they are not run.`);
       return new Membership(table, registry, opened, options);
     } catch (error) {
       await Promise.all(opened.map((one) => one.close()));

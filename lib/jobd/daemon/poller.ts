@@ -1,8 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
+import { isRefusedRow } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
+import { acceptSingly } from './accept-singly.js';
 import { Alarms } from './alarms.js';
 import type { Custody } from './custody.js';
 import type { Targets } from './targets.js';
@@ -57,6 +60,8 @@ export class Poller {
 
   private async fetchAll(): Promise<void> {
     for (let targets = this.ready(); targets.length > 0; targets = this.ready()) {
+      // However often there is something to fetch, others get their turn.
+      await setImmediate();
       // A poll that comes from here on is another one.
       for (const target of targets) this.pending.delete(target);
       try {
@@ -71,11 +76,21 @@ export class Poller {
     const { fetchLimit, signal, onAccepted } = this.options;
     // One time for both questions: what falls due between them would be missed by both.
     const now = nowInSeconds();
-    const fetch = () => this.table.acceptance.waiting(targets, fetchLimit, now);
-    const { accepted: jobs } = await this.custody.accept(fetch, signal);
+    const fetch = (limit: number, only?: number) =>
+      this.custody.accept(() => this.table.acceptance.waiting(targets, limit, now, only), signal);
+    const jobs = await fetch(fetchLimit)
+      .then(({ accepted }) => accepted)
+      .catch(async (error: unknown) => {
+        if (!isRefusedRow(error)) throw error;
+        const ask = () => this.table.acceptance.dueIds(targets, fetchLimit, now);
+        const ids = await this.table.database.insist(ask, { signal });
+        const fetched = await acceptSingly(ids, (id) => fetch(1, id), this.options.log);
+        return fetched.flatMap(({ accepted }) => accepted);
+      });
     if (fetchLimit > 0 && jobs.length >= fetchLimit) for (const target of targets) this.pending.add(target);
     onAccepted(jobs);
-    if (!this.pending.has(targets[0] ?? '')) await this.watchDue(targets, now);
+    const fetched = targets.filter((target) => !this.pending.has(target));
+    if (fetched.length > 0) await this.watchDue(fetched, now);
   }
 
   private async watchDue(targets: readonly string[], now: number): Promise<void> {

@@ -16,6 +16,7 @@ import type { Targets } from './targets.js';
 
 /** How long a stopping daemon waits for a database that is away, in milliseconds. */
 const LAST_WRITES_MS = 5000;
+const REFUSED_PAUSE_MS = 1000;
 const SHUTTING_DOWN = 'the daemon is shutting down';
 
 /** Rows on their way through the daemon: fetched, queued, run, written, or given back. */
@@ -154,6 +155,9 @@ export class Work {
   }
 
   private async ended(job: AcceptedJob, end: RunEnd): Promise<void> {
+    // A row that can't say that it runs would be fetched again at once.
+    if (end.kind === 'returned' && end.isRefused)
+      await delay(REFUSED_PAUSE_MS, undefined, { signal: this.polling.signal }).catch(() => undefined);
     if (end.kind === 'returned') return this.giveBack([job]);
     if (end.kind !== 'unwritten') this.custody.forget(job);
     if (end.kind === 'retry') this.poller.pollAt(end.due, [job.target]);

@@ -1,5 +1,6 @@
 import { messageOf } from '../../job/errors.js';
 import type { Claim, Outcome, Slots } from '../../job/job-source.js';
+import { acceptSingly } from '../daemon/accept-singly.js';
 import { Custody } from '../daemon/custody.js';
 import { RequestError } from '../errors.js';
 import { acceptManual } from '../daemon/manual-acceptance.js';
@@ -7,9 +8,9 @@ import { ManualRuns } from '../daemon/manual-runs.js';
 import { Membership, type MemberOptions } from '../daemon/membership.js';
 import type { ManualResults } from '../daemon/operations.js';
 import { Targets } from '../daemon/targets.js';
-import type { ManualRules } from '../storage/acceptance.js';
+import type { FetchedRows, ManualRules } from '../storage/acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
-import { DatabaseSetupError } from '../storage/errors.js';
+import { DatabaseSetupError, isRefusedRow } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import { ClaimedRows } from './claimed-rows.js';
 import { PolledTargets } from './polled-targets.js';
@@ -174,16 +175,34 @@ export class SourceWork {
     const ready = this.polled.take(slots);
     if (ready.size === 0) return [];
     const now = nowInSeconds();
-    const fetch = () => this.member.table.acceptance.begin(ready, now);
     try {
-      const { accepted, rows } = await this.custody.accept(fetch, signal);
+      const fetched = await this.begin(ready, now, signal);
+      const accepted = fetched.flatMap((some) => some.accepted);
       this.polled.lookFurther(ready, accepted, now);
       for (const job of accepted) this.targets.hold(job);
-      return accepted.map((job) => this.rows.add(job, rows.get(job.id) ?? {}));
+      return fetched.flatMap(({ accepted: jobs, rows }) =>
+        jobs.map((job) => this.rows.add(job, rows.get(job.id) ?? {})),
+      );
     } catch (error) {
       this.polled.add([...ready.keys()]);
       if (signal.aborted) return [];
       throw error;
+    }
+  }
+
+  private async begin(slots: Slots, now: number, signal: AbortSignal): Promise<readonly FetchedRows[]> {
+    const { acceptance, database } = this.member.table;
+    const begin = (some: Slots, only?: number) =>
+      this.custody.accept(() => acceptance.begin(some, now, only), signal);
+    try {
+      return [await begin(slots)];
+    } catch (error) {
+      if (!isRefusedRow(error)) throw error;
+      const singly = [...slots].map(async ([target, free]) => {
+        const ids = await database.insist(() => acceptance.dueIds([target], free, now), { signal });
+        return acceptSingly(ids, (id) => begin(new Map([[target, 1]]), id), this.options.log);
+      });
+      return (await Promise.all(singly)).flat();
     }
   }
 
@@ -231,8 +250,12 @@ export class SourceWork {
   private async nextWake(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await new Promise<void>((resolve) => {
-      this.onAlarm = resolve;
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      const wake = () => {
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.onAlarm = wake;
+      signal.addEventListener('abort', wake, { once: true });
     });
   }
 }

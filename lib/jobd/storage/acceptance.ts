@@ -41,10 +41,19 @@ export interface ManualRules {
   giveUp(): void;
 }
 
+/** Which of the rows that are due. */
+interface Due {
+  readonly limit: number;
+  readonly now: number;
+  readonly only?: number | undefined;
+}
+
 type Begins = (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
 type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
 type FindRows<T> = SelectQueryBuilder<JobdSchema, 'jobs', T>;
 
+/** Larger ones are not numbers of ours: another row would be written. */
+const SAFE_ID = sql<boolean>`id <= ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
 const LIMITS = ['attempts', 'max_attempts', 'timeout'] as const;
 
 /** How rows become this daemon's, each time in one transaction. Every method asks once; times are seconds since 1970. */
@@ -52,9 +61,9 @@ export class Acceptance {
   constructor(private readonly parts: AcceptanceParts) {}
 
   /** Accepts up to `limit` waiting rows of the targets, oldest first; 0 for all. */
-  waiting(targets: readonly string[], limit: number, now: number): Promise<Fetched> {
+  waiting(targets: readonly string[], limit: number, now: number, only?: number): Promise<Fetched> {
     return this.lookAndAccept(
-      (queries) => [this.due(this.find(queries), targets, limit, now)],
+      (queries) => [this.locked(this.due(this.find(queries), targets, { limit, now, only }))],
       (queries, found) => {
         const accepted = found.map((row) => this.job(row, 'waiting'));
         return { writes: this.accept(queries, accepted, now), value: { accepted } };
@@ -63,11 +72,13 @@ export class Acceptance {
   }
 
   /** Accepts and begins up to so many waiting rows of each target, oldest first. */
-  begin(slots: ReadonlyMap<string, number>, now: number): Promise<FetchedRows> {
+  begin(slots: ReadonlyMap<string, number>, now: number, only?: number): Promise<FetchedRows> {
     return this.lookAndAccept(
       (queries) => {
-        const all = queries.selectFrom(this.parts.names.jobs).selectAll().select(this.target);
-        return [...slots].map(([target, free]) => this.due(all, [target], free, now));
+        const all = queries.selectFrom(this.parts.names.jobs).selectAll();
+        return [...slots].map(([target, limit]) =>
+          this.locked(this.due(all, [target], { limit, now, only })),
+        );
       },
       (queries, found) => {
         const accepted = found.map((row) => this.job(row, 'waiting', () => true));
@@ -75,6 +86,15 @@ export class Acceptance {
         return { writes: this.accept(queries, accepted, now), value: { accepted, rows } };
       },
     );
+  }
+
+  /** Waiting rows of the targets, oldest first: to be accepted by themselves where the table refuses one of them. */
+  async dueIds(targets: readonly string[], limit: number, now: number): Promise<number[]> {
+    const { database, names } = this.parts;
+    const rows = await database.attempt((queries) =>
+      this.due(queries.selectFrom(names.jobs).select('id'), targets, { limit, now }).execute(),
+    );
+    return rows.map(idOf);
   }
 
   /** A row as the table has it. */
@@ -129,7 +149,7 @@ export class Acceptance {
     return this.lookAndAccept(
       (queries) => {
         const find = this.find(queries).orderBy('id');
-        return chunksOf(ids).map((some) => this.locking(find.where('id', 'in', some), false));
+        return chunksOf(ids).map((some) => this.free(find.where('id', 'in', some)));
       },
       (queries, found) => {
         const manual = found.filter(({ status }) => status === 'manual');
@@ -172,28 +192,34 @@ export class Acceptance {
   private find(queries: JobdDatabase): FindRows<FoundRow> {
     const { names, columns } = this.parts;
     const limits = LIMITS.filter((column) => columns.has(column));
-    return queries.selectFrom(names.jobs).select(['id', 'status', this.target, ...limits]);
+    return queries.selectFrom(names.jobs).select(['id', 'status', 'target', ...limits]);
   }
 
-  /** As it was written: PostgreSQL gives a CHAR with spaces to its full length. */
-  private get target() {
-    const isPadded = this.parts.database.dialect === 'postgres';
-    return sql.raw<string>(isPadded ? 'target::text' : 'target').as('target');
-  }
-
-  private due<T>(find: FindRows<T>, targets: readonly string[], limit: number, now: number): FindRows<T> {
+  private due<T>(find: FindRows<T>, targets: readonly string[], { limit, now, only }: Due): FindRows<T> {
     const { database, columns } = this.parts;
     let query = find.where('status', '=', 'waiting').where('target', 'in', targets);
-    if (database.dialect === 'mysql') query = query.where(sql.raw(EXACT_TARGET), 'in', targets);
-    if (columns.has('time_scheduled')) query = query.where('time_scheduled', '<=', now);
+    query = query.where(sql.raw(EXACT_TARGET[database.dialect]), 'in', targets).where(SAFE_ID);
+    if (columns.has('time_scheduled'))
+      query = query.where((row) =>
+        row.or([row('time_scheduled', '<=', now), row('time_scheduled', 'is', null)]),
+      );
+    if (only !== undefined) query = query.where('id', '=', only);
     if (limit > 0) query = query.limit(limit);
-    return this.locking(query.orderBy('id'), database.traits.skipLocked);
+    return query.orderBy('id');
   }
 
-  /** SQLite has locked the whole file by then. */
-  private locking<T>(query: FindRows<T>, skipLocked: boolean): FindRows<T> {
-    if (this.parts.database.dialect === 'sqlite') return query;
-    return skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
+  /** Without those that somebody holds, where the server can pass over them. SQLite has locked the whole file by then. */
+  private locked<T>(query: FindRows<T>): FindRows<T> {
+    const { dialect, traits } = this.parts.database;
+    if (dialect === 'sqlite') return query;
+    return traits.skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
+  }
+
+  /** Fails at once where somebody holds one of them: who waited would hold up all other fetches. */
+  private free<T>(query: FindRows<T>): FindRows<T> {
+    const { dialect, traits } = this.parts.database;
+    if (dialect === 'sqlite') return query;
+    return traits.skipLocked ? query.forUpdate().noWait() : query.forUpdate();
   }
 
   private accept(queries: JobdDatabase, jobs: readonly AcceptedJob[], now: number): CompiledQuery[] {
@@ -223,6 +249,7 @@ export class Acceptance {
   }
 }
 
+/** What a row says beyond any sense, such as a negative time, is as if it said nothing. */
 function acceptedJob(
   row: FoundRow,
   origin: AcceptedJob['origin'],
@@ -234,16 +261,11 @@ function acceptedJob(
     ...job,
     owner,
     origin,
-    attempts: row.attempts ?? 0,
-    ...(isPositive(row.max_attempts) && { maxAttempts: row.max_attempts }),
-    ...(isPositive(row.timeout) && { timeout: row.timeout }),
+    attempts: Number(row.attempts ?? 0),
+    ...(Number(row.max_attempts) > 0 && { maxAttempts: Number(row.max_attempts) }),
+    ...(Number(row.timeout) > 0 && { timeout: Number(row.timeout) }),
     hasBegun: begins(job),
   };
-}
-
-/** What a row says beyond any sense is as if it said nothing. */
-function isPositive(value: number | null | undefined): value is number {
-  return value !== null && value !== undefined && value > 0;
 }
 
 function whyNot({ id, status, target }: FoundRow): string {

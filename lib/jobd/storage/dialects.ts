@@ -46,6 +46,8 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
     connectionLimit: connections,
     // A transaction in two journeys instead of six. Values never become part of a statement's text unquoted.
     multipleStatements: true,
+    // Those that no number holds are given as text: rounded, they would be other ids.
+    supportBigNumbers: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
     ...(tls && { ssl: { ...tls, verifyIdentity: true } }),
@@ -69,8 +71,11 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
  * writes then, and keeps its own level.
  */
 const MYSQL_SESSION = [
-  // The driver quotes with backslashes; under this mode a job's output could end its quotes.
-  "SET SESSION sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
+  // The driver quotes with backslashes; under this mode a job's output could end its quotes. And what a column
+  // can't hold is to be refused, since we cut it better.
+  "SET SESSION sql_mode = CONCAT_WS(',', REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), 'STRICT_TRANS_TABLES')",
+  // What a single statement writes is to be there.
+  'SET SESSION autocommit = 1',
   'SET SESSION innodb_lock_wait_timeout = 3',
   "SET SESSION TRANSACTION_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@transaction_isolation, 'READ-COMMITTED')",
   "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
@@ -91,6 +96,9 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     lock_timeout: 3000,
     ssl: tlsOf(server) ?? false,
+    types: {
+      getTypeParser: (type, format) => POSTGRES_TYPES.get(type) ?? pg.types.getTypeParser(type, format),
+    },
     stream: () => tracked(sockets),
   });
   // A connection that breaks tells whoever waits for its answer; these events have nothing to add.
@@ -101,6 +109,15 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
   };
   return { dialect: new PostgresDialect({ pool }), cut };
 }
+
+/** Where the driver gives what JavaScript has otherwise: large integers as text, and CHAR with spaces to its full length. */
+const POSTGRES_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<
+  number,
+  (text: string) => unknown
+>([
+  [20, (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text)],
+  [1042, (text) => text.trimEnd()],
+]);
 
 /** The server's certificate is checked, and whether it is the host's. @throws DatabaseSetupError */
 function tlsOf({ tls, tlsCa }: ServerLocation): { rejectUnauthorized: true; ca?: Buffer } | undefined {

@@ -33,7 +33,7 @@ const CONTENTION = new Set([
 
 const HELD_BY_OTHERS = new Set(['ER_LOCK_WAIT_TIMEOUT', '55P03']);
 
-/** A value that the column won't take: it would be refused again and again. */
+/** Values that a column won't take. */
 const REFUSED_VALUES = new Set([
   'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
   'ER_TRUNCATED_WRONG_VALUE',
@@ -51,8 +51,10 @@ const REFUSED_VALUES = new Set([
   'SQLITE_TOOBIG',
   'SQLITE_MISMATCH',
 ]);
-/** PostgreSQL's classes of such errors: data exceptions, integrity violations, program limits. */
-const REFUSED_VALUE_STATES = /^(22|23|54)[0-9A-Z]{3}$/;
+/** Classes of such errors, PostgreSQL's and MySQL's: data exceptions, constraints, program limits, what triggers raise. */
+const REFUSED_STATES = /^(?:22|23|44|45|54|P0)[0-9A-Z]{3}$/;
+/** MySQL's checks that are named otherwise, or not at all by the driver: a trigger's SIGNAL in any class, CHECK of both servers. */
+const REFUSED_NUMBERS = new Set([1644, 3819, 4025]);
 
 const REFUSED_STATEMENTS = new Set(['ER_PARSE_ERROR', 'ER_NOT_SUPPORTED_YET']);
 
@@ -74,10 +76,14 @@ export function isHeldByOthers(error: unknown): boolean {
   return HELD_BY_OTHERS.has(codeOf(error));
 }
 
-/** Whether a column refused what it was to hold. */
-export function isRefusedValue(error: unknown): boolean {
+/** Whether the table refused a row as it was to be: by a column's type, a constraint, or a trigger. No repetition helps. */
+export function isRefusedRow(error: unknown): boolean {
   const code = codeOf(error);
-  return REFUSED_VALUES.has(code) || REFUSED_VALUE_STATES.test(code);
+  if (REFUSED_VALUES.has(code) || REFUSED_STATES.test(code) || code.startsWith('SQLITE_CONSTRAINT'))
+    return true;
+  if (!(error instanceof Error)) return false;
+  const { errno, sqlState } = error as Error & { readonly errno?: number; readonly sqlState?: string };
+  return REFUSED_NUMBERS.has(errno ?? 0) || REFUSED_STATES.test(sqlState ?? '');
 }
 
 /** Whether the server doesn't take such a statement at all. */

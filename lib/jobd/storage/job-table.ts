@@ -44,6 +44,16 @@ export class JobTable {
     return hasColumn(this.database, this.parts.names, name);
   }
 
+  /** Whether there are rows that nobody will run, since no number holds their ids. */
+  async hasUnsafeIds(): Promise<boolean> {
+    const unsafe = sql<boolean>`id > ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
+    const { jobs } = this.parts.names;
+    const rows = await this.database.attempt((queries) =>
+      queries.selectFrom(jobs).select(sql.lit(1).as('one')).where(unsafe).limit(1).execute(),
+    );
+    return rows.length > 0;
+  }
+
   /** When the next row of the targets falls due; undefined if none waits for its time. */
   async nextDue(targets: readonly string[], now: number): Promise<number | undefined> {
     if (!this.columns.has('time_scheduled')) return undefined;
@@ -117,6 +127,36 @@ export class JobTable {
       }
       await this.disown(queries, ids);
     });
+  }
+
+  /** Those that somebody would not have to wait for. For servers that can pass over what is locked. */
+  async freeIds(ids: readonly number[]): Promise<Set<number>> {
+    const { jobs, owners } = this.parts.names;
+    return this.database.transaction(async (queries) => {
+      const free = await inChunks(ids, (some) =>
+        queries.selectFrom(jobs).select('id').where('id', 'in', some).forUpdate().skipLocked().execute(),
+      );
+      const owned = await inChunks(ids, (some) =>
+        queries
+          .selectFrom(owners)
+          .select('job_id')
+          .where('job_id', 'in', some)
+          .forUpdate()
+          .skipLocked()
+          .execute(),
+      );
+      // A row that is nobody's any more is to be found out by writing it.
+      const known = await this.knownOwners(queries, ids);
+      const isFree = new Set(owned.map(({ job_id }) => Number(job_id)));
+      return new Set(free.map(idOf).filter((id) => isFree.has(id) || !known.has(id)));
+    });
+  }
+
+  private async knownOwners(queries: JobdDatabase, ids: readonly number[]): Promise<Set<number>> {
+    const rows = await inChunks(ids, (some) =>
+      queries.selectFrom(this.parts.names.owners).select('job_id').where('job_id', 'in', some).execute(),
+    );
+    return new Set(rows.map(({ job_id }) => Number(job_id)));
   }
 
   /** All rows that are this daemon's, as the database has it. */

@@ -81,8 +81,8 @@ export function beginManual(
   { id, targets, now, columns }: ManualBeginning,
 ): readonly CompiledQuery[] {
   const [jobs, owners, daemons] = [quoted(names.jobs), quoted(names.owners), quoted(names.daemons)];
-  const counted = columns.has('attempts') ? ', attempts = attempts + 1' : '';
-  const isServed = `${EXACT_TARGET} in (${places(targets)})`;
+  const counted = columns.has('attempts') ? ', attempts = coalesce(attempts, 0) + 1' : '';
+  const isServed = `${EXACT_TARGET.mysql} in (${places(targets)})`;
   const isEntered = `(select d.instance from ${daemons} as d where d.instance = ? lock in share mode) = ?`;
   return [
     CompiledQuery.raw(`select * from ${jobs} where id = ? for update nowait`, [id]),

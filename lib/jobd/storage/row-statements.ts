@@ -5,8 +5,12 @@ import { groupByAttempts } from './row-groups.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
-/** For MySQL, whose columns may compare without case and without spaces at the end: those rows are for others. */
-export const EXACT_TARGET = 'cast(convert(target using utf8mb4) as binary)';
+/** Columns may compare without case, or without spaces at the end: those rows are for others. */
+export const EXACT_TARGET = {
+  mysql: 'cast(convert(target using utf8mb4) as binary)',
+  postgres: 'target::text collate "C"',
+  sqlite: 'target collate binary',
+} as const;
 
 /** Writes the same to rows, however many. */
 export async function updateRows(

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../log.js';
-import { isHeldByOthers, isRefusedValue } from './errors.js';
+import { DatabaseError, isHeldByOthers, isRefusedRow } from './errors.js';
 import type { AcceptedJob, Ending } from './accepted-job.js';
 import type { JobTable, RowWrites } from './job-table.js';
 import { fitServer, plainerTexts } from './row-text.js';
@@ -20,6 +21,8 @@ interface Write {
 /** Longer texts are written by themselves: no short one waits for them. */
 const SMALL_TEXT = 16_384;
 const MAX_BATCH = 200;
+/** Between two looks whether rows are still held. */
+const HELD_PAUSE_MS = 250;
 /** What is quoted may take twice its size. */
 const QUOTED = 2;
 
@@ -70,10 +73,38 @@ export class RowWriter {
     try {
       await this.write(batch);
     } catch (error) {
-      // One row that is refused, or held by somebody, is no reason for the others to fail.
-      if (batch.length > 1) for (const one of batch) await this.writeEach([one]);
+      // One row that is held by somebody, or refused, is no reason for the others to wait or fail.
+      if (isHeldByOthers(error)) void this.waitFor(batch);
+      else if (batch.length > 1) for (const one of batch) await this.writeEach([one]);
       else batch[0]?.failed(error);
     }
+  }
+
+  /** Writes each when nobody holds it any more; there is no need to try before. */
+  private async waitFor(batch: readonly Write[]): Promise<void> {
+    let held = batch;
+    while (held.length > 0 && !this.signal.aborted) {
+      const { free, others } = await this.looked(held);
+      held = others;
+      if (free.length > 0) await this.writeEach(free);
+      if (held.length > 0)
+        await delay(HELD_PAUSE_MS, undefined, { signal: this.signal }).catch(() => undefined);
+    }
+    for (const { failed } of held) failed(new DatabaseError('The row was not written', 'somebody holds it'));
+  }
+
+  private async looked(
+    held: readonly Write[],
+  ): Promise<{ free: readonly Write[]; others: readonly Write[] }> {
+    const { table, signal } = this;
+    // Where the server can't pass over what is held, only trying shows it.
+    if (!table.database.traits.skipLocked) return { free: held.slice(0, 1), others: held.slice(1) };
+    const ask = () => table.freeIds(held.map(({ row }) => row.id));
+    const ids = await table.database.insist(ask, { signal }).catch(() => new Set<number>());
+    return {
+      free: held.filter(({ row }) => ids.has(row.id)),
+      others: held.filter(({ row }) => !ids.has(row.id)),
+    };
   }
 
   private async write(batch: readonly Write[]): Promise<void> {
@@ -87,8 +118,7 @@ export class RowWriter {
 
   private async writeAll(rows: RowWrites): Promise<ReadonlySet<number>> {
     let tries = 0;
-    const isOne = rows.begun.length + rows.ended.length === 1;
-    const isFinal = (error: unknown) => isRefusedValue(error) || (!isOne && isHeldByOthers(error));
+    const isFinal = (error: unknown) => isRefusedRow(error) || isHeldByOthers(error);
     const write = () => {
       tries++;
       return this.table.write(rows, nowInSeconds());
@@ -108,7 +138,7 @@ export class RowWriter {
         return await this.writeAll({ begun: [], ended: [{ id, owner, columns: texts }] });
       } catch (error) {
         reason = error;
-        if (!isRefusedValue(error)) break;
+        if (!isRefusedRow(error)) break;
         this.log.warn(`The table refused a text of job ${id}: ${messageOf(error)}. It is written plainer.`);
       }
     }

@@ -23,6 +23,8 @@ const NEEDED_COLUMNS = [
   'stderr',
 ] as const satisfies readonly (keyof JobsTable)[];
 
+/** How long others may be in the way. */
+const CONTENTION_MS = 10_000;
 const NO_SUCH_TABLE = new Set(['ER_NO_SUCH_TABLE', '42P01']);
 const DUPLICATE_INDEX = new Set(['ER_DUP_KEYNAME']);
 const NO_SUCH_COLUMN = new Set(['ER_BAD_FIELD_ERROR', '42703']);
@@ -102,7 +104,7 @@ async function create(database: Database, name: string, statements: readonly Sta
 async function hasTable(database: Database, name: string): Promise<boolean> {
   const probe = (queries: JobdDatabase) => sql`select 1 from ${sql.table(name)} limit 0`.execute(queries);
   try {
-    await database.attempt(probe);
+    await unlessInTheWay(database, probe);
     return true;
   } catch (error) {
     if (isMissing(error, NO_SUCH_TABLE, 'no such table')) return false;
@@ -115,12 +117,22 @@ export async function hasColumn(database: Database, { jobs }: TableNames, column
   const probe = (queries: JobdDatabase) =>
     sql`select t.${sql.id(column)} from ${sql.table(jobs)} as t limit 0`.execute(queries);
   try {
-    await database.attempt(probe);
+    await unlessInTheWay(database, probe);
     return true;
   } catch (error) {
     if (isMissing(error, NO_SUCH_COLUMN, 'no such column')) return false;
     throw failed(jobs, error);
   }
+}
+
+/** Others that start at the same time may have locked a file. */
+async function unlessInTheWay(
+  database: Database,
+  question: (queries: JobdDatabase) => Promise<unknown>,
+): Promise<void> {
+  const isFinal = (error: unknown) => !isContention(error);
+  const signal = AbortSignal.timeout(CONTENTION_MS);
+  await database.insist(() => database.attempt(question), { signal, isFinal });
 }
 
 function isMissing(error: unknown, codes: ReadonlySet<string>, text: string): boolean {

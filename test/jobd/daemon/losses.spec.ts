@@ -308,6 +308,16 @@ describe('what the original loses, the daemon does not', () => {
     expect((await rows.history()).sort((one, other) => one - other)).toEqual(ids);
   });
 
+  it('a row that falls due is begun though another of its poll was polled again meanwhile', async () => {
+    const rows = await jobs.table();
+    const soon = Math.floor(Date.now() / 1000) + 2;
+    const daemon = await jobs.daemon(rows.options({ a: 1, b: 1 }));
+    const id = await rows.add('', { target: 'b', time_scheduled: soon });
+    daemon.poll();
+    daemon.poll(['a']);
+    await rows.reach('done', [id]);
+  });
+
   it('pause, then a poll: nothing runs before continue', async () => {
     const rows = await jobs.table(seedTable);
     const first = await rows.add();

@@ -58,6 +58,14 @@ describe('A SQLite file that somebody else uses too', () => {
     expect(targets()).toEqual([{ target: 'good' }]);
   });
 
+  it('is opened by many at once though it is new', async () => {
+    const file = await sqliteFile();
+    endings.push(() => file.stop());
+    const open = () => initDatabase(file.url, 'jobs', SILENT);
+    const created = await Promise.all(Array.from({ length: 24 }, open));
+    expect(created).toContain(true);
+  });
+
   it('keeps what a connection writes after it was refused', async () => {
     const { file, stranger, targets } = await shared();
     const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
