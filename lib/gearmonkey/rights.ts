@@ -24,6 +24,7 @@ export async function requireWorkerRights(
   worker: string,
   keysOf: KeysOf,
 ): Promise<void> {
+  await commands.ready(TIMEOUT_MS, { patient: false });
   const onCluster = typeof blocking === 'function';
   const checks = [];
   for (let from = 0; from < functions.length; from += MAX_FUNCTIONS) {
