@@ -96,9 +96,10 @@ local function settle()
   local all_held = removed == #members
   for i = outcomes_from, #ARGV, 4 do
     local id, token = string.match(ARGV[i], '^(.*):(%d+)$')
-    local job = all_held or fields(id, 'status', 'token', 'settled')
-    local accepted = all_held or (job[1] == 'busy' and job[2] == token)
-    if accepted then accepted = accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) else accepted = job[3] == token end
+    local job = all_held or fields(id, 'status', 'token', 'settled', 'lost')
+    local known = not all_held and job[3] == token
+    local accepted = known or all_held or (job[1] == 'busy' and job[2] == token and job[4] ~= token)
+    if accepted and not known then accepted = accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
     if not accepted then refused[#refused + 1] = ARGV[i] end
   end
 end
@@ -111,7 +112,8 @@ local function recover(member)
   if job[1] ~= 'busy' or job[2] ~= token then return end
   local stalls = count(job[4]) + 1
   if stalls <= max_stalls then
-    if not requeue(keys, id, job[3], 'stalls', stalls) then keep(id, token) end
+    -- A plain worker takes it without a token of its own: this one is worth nothing then, either.
+    if not requeue(keys, id, job[3], 'stalls', stalls, 'lost', token) then keep(id, token) end
   else
     local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
     local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })

@@ -7,6 +7,38 @@ describe('turn.lua', () => {
   const server = useRedis();
   const ids = (claims: readonly { id: string }[]) => claims.map(({ id }) => id);
 
+  describe('beside a plain worker', () => {
+    /** It takes no token and no lease. */
+    const plainTake = async (fn: string) => {
+      const id = (await server.redis.rpop(`queue:${fn}:normal`)) ?? '';
+      await server.redis.hset(`job:${fn}:${id}`, 'status', 'busy');
+      return id;
+    };
+
+    it('refuses the late outcome of a job that it has taken since the lease ended', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      await turn(server.redis, fn, { now: NOW + LEASE_MS + 1, slots: 0 });
+      await expect(plainTake(fn)).resolves.toBe('1');
+      const late = await turn(server.redis, fn, { outcomes: ['1:1', 'success', 'late', ''] });
+      expect(late.refused).toEqual(['1:1']);
+      await expect(server.redis.hmget(`job:${fn}:1`, 'status', 'output')).resolves.toEqual(['busy', null]);
+    });
+
+    it('does not give a job back again, when the reply was lost, that it has taken since', async () => {
+      const fn = server.fn();
+      await enqueue(server.redis, fn, ['a']);
+      await turn(server.redis, fn);
+      const outcomes = ['1:1', 'released', '', ''] as const;
+      await turn(server.redis, fn, { slots: 0, outcomes });
+      await expect(plainTake(fn)).resolves.toBe('1');
+      await expect(turn(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({ refused: [] });
+      await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('busy');
+      await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(0);
+    });
+  });
+
   describe('claims', () => {
     it('nothing where nothing is', async () => {
       await expect(turn(server.redis, server.fn())).resolves.toEqual({
