@@ -30,7 +30,8 @@ export async function writtenJobs(directory: string): Promise<Map<string, Writte
 
 function account(accounts: Map<string, Account>, [verb, key = '', ...pairs]: readonly string[]): void {
   if (!/^hm?set$/i.test(verb ?? '')) return;
-  const [, fn, id] = /^job:(.*):([^:]*)$/s.exec(key) ?? [];
+  // What is no number a hostile client made up, and writes as it likes.
+  const [, fn, id] = /^job:(.*):(\d+)$/s.exec(key) ?? [];
   if (fn === undefined) return;
   const name = `${fn}#${id}`;
   const job = accounts.get(name) ?? { completions: 0, changes: [] };

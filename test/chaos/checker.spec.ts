@@ -30,6 +30,7 @@ function history(change: Partial<History> = {}, fields: Fields = ended): History
     ends: [{ ...start, ok: true }],
     cancels: [],
     results: [],
+    calls: [],
     finishes: [{ ...job, at: 5 }],
     firstReadings: readings,
     readings,
@@ -103,6 +104,13 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     history({ results: [{ ...job, code: 'WAIT_TIMEOUT', at: 60_000 }] }),
   ],
   'a waiter learns of no other job': [history({ results: [{ ...job, of: 'p/1', n: 'p/2', at: 6 }] })],
+  'a call gets its own output, or says why not': [
+    history({ calls: [{ n: 'p/1', got: 'p/2', took: 5, at: 6 }] }),
+    history({ calls: [{ n: 'p/1', code: 'WAIT_TIMEOUT', took: 60_000, at: 60_000 }] }),
+    history({ calls: [{ n: 'p/1', code: 'JOB_FAILED', took: 5, at: 6 }] }),
+    history({ calls: [{ n: 'p/1', code: 'ECONNRESET', took: 5, at: 6 }] }),
+    history({ calls: [{ n: 'p/1', got: 'p/1', took: 90_000, at: 90_000 }] }),
+  ],
   'an enqueue answers by its deadline': [
     history({ unsure: [{ fn: 'f', n: 'p/2', code: 'ENQUEUE_TIMEOUT', took: 11_000 }] }),
   ],

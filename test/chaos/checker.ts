@@ -1,12 +1,7 @@
 import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from './fields.js';
+import { callsAnswer } from './call-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
-
-/** Something that must never be. */
-export interface Violation {
-  readonly invariant: string;
-  readonly subject: string;
-  readonly detail: string;
-}
+import { found, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
 
@@ -23,6 +18,7 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'cancel tells the truth': cancelIsTrue,
   'a waiter learns the result': waitersLearn,
   'a waiter learns of no other job': waitersLearnOfTheirs,
+  'a call gets its own output, or says why not': callsAnswer,
   'an enqueue answers by its deadline': enqueuesAnswer,
   'counts converge': countsConverge,
   'nothing is left behind': nothingIsLeft,
@@ -37,12 +33,6 @@ export function check(history: History): Violation[] {
     [...find(history)].map((violation) => ({ ...violation, invariant })),
   );
 }
-
-const found = (subject: JobName | string, detail: string): Violation => ({
-  invariant: '',
-  subject: typeof subject === 'string' ? subject : keyOf(subject),
-  detail,
-});
 
 /** Plain workers may lose a job with the reply that brought it: that many are theirs. */
 function* everyJobEnds({ enqueued, readings, plain }: History): Iterable<Violation> {
@@ -133,6 +123,8 @@ function* outcomeOfItsClaim({ readings }: History): Iterable<Violation> {
 function* claimRunsOnce({ starts }: History): Iterable<Violation> {
   const seen = new Map<string, string>();
   for (const start of starts) {
+    // What is no number a hostile client made up, and makes again.
+    if (!/^\d+$/.test(start.id)) continue;
     const claim = `${keyOf(start)}:${start.token}`;
     const other = seen.get(claim);
     if (other !== undefined) yield found(claim, `run by ${other} and by ${start.process}`);
@@ -154,10 +146,16 @@ function* bounded({ readings, maxStalls, attempts }: History): Iterable<Violatio
   }
 }
 
+/** What only a timeout or a cancel may end as. */
+const ASKED_FOR = ['JOB_TIMEOUT', 'JOB_CANCELLED'];
+const padOf = (json?: string) => (parse(json) as { pad?: string } | undefined)?.pad ?? '';
+
 const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   failing: ({ output }) => output === 'failing as told',
   hanging: (fields) => codeOf(fields) === 'JOB_TIMEOUT',
   cancelled: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_CANCELLED',
+  hostile: (fields) => fields['status'] === 'error' && !ASKED_FOR.includes(codeOf(fields) ?? ''),
+  large: ({ status, input, output }) => status === 'success' && padOf(input) === padOf(output),
   shared: ({ status, input = '', output = '' }) =>
     status === 'success' && bare(output) === bare(input).toUpperCase(),
 };

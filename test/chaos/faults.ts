@@ -1,4 +1,6 @@
 import type { Redis } from 'ioredis';
+import type { Enqueued } from './history.js';
+import { writeNonsense } from './hostile-client.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisServer } from '../support/redis-server.js';
 import type { Member } from './processes.js';
@@ -12,6 +14,8 @@ export interface Ground {
   readonly redis: Redis;
   readonly workers: readonly Member[];
   readonly producers: readonly Member[];
+  /** Where jobs go that a fault enqueues. */
+  readonly plain: { readonly enqueued: Enqueued[] };
 }
 
 /** A fault as it happened. `process` is the one it hit, if it was one. Times in ms since 1970. */
@@ -30,6 +34,23 @@ const INJECT: Readonly<Record<FaultKind, Inject>> = {
   'kill-worker': ({ workers }, fault) => endAndStart(memberOf(workers, fault), 'SIGKILL', fault.lasts),
   'restart-worker': ({ workers }, fault) => endAndStart(memberOf(workers, fault), 'SIGTERM', fault.lasts),
   'kill-producer': ({ producers }, fault) => endAndStart(memberOf(producers, fault), 'SIGKILL', fault.lasts),
+  'restart-starting-worker': async ({ workers }, fault) => {
+    const member = memberOf(workers, fault);
+    await member.end('SIGTERM');
+    member.start();
+    return endAndStart(member, 'SIGTERM', 0, fault.lasts);
+  },
+  'kill-closing-worker': async ({ workers }, fault) => {
+    const member = memberOf(workers, fault);
+    await member.end('SIGTERM', fault.lasts / 4);
+    member.start();
+  },
+  'failing-start': async ({ workers }, fault) => {
+    const member = memberOf(workers, fault);
+    await member.end('SIGTERM');
+    member.start({ failing: true });
+    await member.endsByItself();
+  },
   'stop-worker': ({ workers }, fault) => holdStill(memberOf(workers, fault), fault.lasts),
   'kill-redis': async ({ server }, { lasts }) => {
     await server.kill('SIGKILL');
@@ -49,6 +70,8 @@ const INJECT: Readonly<Record<FaultKind, Inject>> = {
       (proxy) => proxy.throttle({ latency: LATENCY_MS[fault.target % LATENCY_MS.length] as number }),
       (proxy) => proxy.throttle(),
     ),
+  'hostile-client': async ({ redis, plain }, { target, lasts }) =>
+    void plain.enqueued.push(await writeNonsense(redis, target, lasts)),
   cut: (ground, fault) => onTheWay(ground, fault, (proxy) => proxy.cut()),
   'partition-held': (ground, fault) =>
     onTheWay(
@@ -96,8 +119,14 @@ function memberOf(members: readonly Member[], { target }: Fault): Member {
   return members[target % members.length] as Member;
 }
 
-async function endAndStart(member: Member, signal: NodeJS.Signals, lasts: number): Promise<string> {
+async function endAndStart(
+  member: Member,
+  signal: NodeJS.Signals,
+  lasts: number,
+  before = 0,
+): Promise<string> {
   const process = member.current;
+  await sleep(before);
   await member.end(signal);
   await sleep(lasts);
   member.start();

@@ -1,5 +1,6 @@
 import {
   readLines,
+  type Call,
   type Cancel,
   type End,
   type Enqueued,
@@ -16,6 +17,7 @@ export interface Recorded {
   readonly ends: End[];
   readonly cancels: Cancel[];
   readonly results: Result[];
+  readonly calls: Call[];
 }
 
 const LIST_OF = {
@@ -25,11 +27,15 @@ const LIST_OF = {
   end: 'ends',
   cancel: 'cancels',
   result: 'results',
+  call: 'calls',
 } as const satisfies Record<string, keyof Recorded>;
 
 /** The history files of all lives, sorted by what they tell. */
 export function gather(files: readonly { readonly process: string; readonly path: string }[]): Recorded {
-  const recorded: Recorded = { enqueued: [], unsure: [], starts: [], ends: [], cancels: [], results: [] };
+  const recorded: Recorded = {
+    ...{ enqueued: [], unsure: [], starts: [] },
+    ...{ ends: [], cancels: [], results: [], calls: [] },
+  };
   for (const { process, path } of files) {
     for (const line of readLines(path)) {
       const list = LIST_OF[line['e'] as keyof typeof LIST_OF];

@@ -53,6 +53,15 @@ export interface Result extends JobName {
   readonly at: number;
 }
 
+/** What a call answered: the `n` of the output, or the code of an error. */
+export interface Call {
+  readonly n: string;
+  readonly got?: string;
+  readonly code?: string;
+  readonly took: number;
+  readonly at: number;
+}
+
 export interface Finish extends JobName {
   readonly at: number;
 }
@@ -101,6 +110,7 @@ export interface History {
   readonly ends: readonly End[];
   readonly cancels: readonly Cancel[];
   readonly results: readonly Result[];
+  readonly calls: readonly Call[];
   readonly finishes: readonly Finish[];
   readonly firstReadings: ReadonlyMap<string, Reading>;
   readonly readings: ReadonlyMap<string, Reading>;

@@ -3,9 +3,12 @@ export declare const SLOW: string;
 export declare const BLOCK: string;
 /** Run by workers of ours and by a plain one. */
 export declare const SHARED: string;
+/** What a hostile client writes. */
+export declare const ODD: string;
 /** Created and run by plain actors only. */
 export declare const PLAIN: string;
 /** Functions our workers run, and how many jobs of each at a time. */
 export declare const HANDLED: Readonly<Record<string, number>>;
+export declare function hashOf(text: string): string;
 /** Tries that a job of this kind has. */
 export declare const ATTEMPTS: Readonly<Record<string, number>>;

@@ -1,4 +1,5 @@
 // What the suite's jobs are and do: for its workers, its producers and, as types, its checker.
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export const FAST = 'chaos:fast';
@@ -6,17 +7,19 @@ export const SLOW = 'chaos:slow';
 export const BLOCK = 'chaos:block';
 /** Run by workers of ours and by a plain one. */
 export const SHARED = 'chaos:shared';
+/** What a hostile client writes. */
+export const ODD = 'chaos:odd';
 /** Created and run by plain actors only. */
 export const PLAIN = 'chaos:plain';
 
 /** Functions our workers run, and how many jobs of each at a time. */
-export const HANDLED = { [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2 };
+export const HANDLED = { [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2 };
 
 /** Tries that a job of this kind has. */
 export const ATTEMPTS = { flaky: 4, failing: 3, hanging: 2 };
 
-/** One handler for all kinds: the input says what to do. */
-export async function perform(input, job) {
+/** One handler for all kinds: the input says what to do. `hostile` is what can be thrown. */
+export async function perform(input, job, hostile = []) {
   if (typeof input === 'string') return input.toUpperCase();
   if (input.kind === 'blocking') block(input.ms);
   else if (input.kind === 'cancelled' || (input.kind === 'hanging' && input.obeys))
@@ -24,7 +27,13 @@ export async function perform(input, job) {
   else if (input.ms > 0) await sleep(input.ms);
   if (input.kind === 'failing' || (input.kind === 'flaky' && job.attempts <= input.failures))
     throw new Error(`${input.kind} as told`);
-  return { n: input.n, token: job.claim.token };
+  if (input.kind === 'hostile') throw hostile[input.which % hostile.length]?.[1]();
+  const { n, pad } = input;
+  return { n, token: job.claim.token, ...(pad === undefined ? {} : { pad, hash: hashOf(pad) }) };
+}
+
+export function hashOf(text) {
+  return createHash('sha256').update(text).digest('base64');
 }
 
 function block(ms) {
@@ -33,12 +42,17 @@ function block(ms) {
 }
 
 /** A job by chance: the function, the input, and the options of `run`. */
-export function makeJob(random, n, { lease, blocking }) {
+export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
   const chance = random.next();
   const input = (kind, more) => ({ n, kind, ...more });
   const retry = (kind, delay) => ({ retry: { attempts: ATTEMPTS[kind], backoff: 'fixed', delay } });
   if (chance < blocking)
     return { fn: BLOCK, input: input('blocking', { ms: Math.round(lease * 1.25) }), options: {} };
+  const rare = random.next();
+  if (large && rare < large.part)
+    return { fn: SLOW, input: input('large', { pad: text(random, large.bytes) }), options: {} };
+  if (rare > 1 - hostile)
+    return { fn: SLOW, input: input('hostile', { which: random.int(0, 1000) }), options: {} };
   if (chance < 0.06)
     return { fn: SLOW, input: input('slow', { ms: random.int(50, 300) }), options: placed(random) };
   if (chance < 0.09)
@@ -57,6 +71,12 @@ export function makeJob(random, n, { lease, blocking }) {
   if (chance < 0.115) return { fn: SLOW, input: input('cancelled', { ms: 2000 }), options: placed(random) };
   if (chance < 0.135) return { fn: SHARED, input: `shared ${n}`, options: {} };
   return { fn: FAST, input: input('fast', { ms: random.int(0, 5) }), options: placed(random) };
+}
+
+/** No two alike, for whoever mixes up parts of them. */
+function text(random, bytes) {
+  const word = Math.floor(random.next() * 2 ** 32).toString(36);
+  return word.repeat(Math.ceil(bytes / word.length)).slice(0, bytes);
 }
 
 function placed(random) {

@@ -19,6 +19,9 @@ const MAX_MINUTES = 240;
 const MIN_JOBS = 20_000;
 const JOBS_A_SECOND = 150;
 const CALM_MS = 6000;
+const CALLS = { burst: 3000, every: 20_000 };
+/** The limit of the package is 1 MiB, with what is around the text. */
+const LARGEST = 1024 * 1024 - 1000;
 
 const { values: asked } = parseArgs({
   options: {
@@ -37,7 +40,7 @@ function optionsOf(): RunOptions {
   const duration = minutes * 60_000;
   const jobs = Math.max(MIN_JOBS, Math.round((JOBS_A_SECOND * duration) / 1000));
   return {
-    ...(asked.short ? SHORT_RUN : { duration, jobs, calm: CALM_MS }),
+    ...(asked.short ? SHORT_RUN : { duration, jobs, calm: CALM_MS, calls: CALLS, largest: LARGEST }),
     ...(asked.lease === undefined ? {} : { lease: numberOf('lease', asked.lease) }),
     ...(asked.only === undefined ? {} : { kinds: asked.only.split(',').map(kindOf) }),
     seed: numberOf('seed', asked.seed),

@@ -49,7 +49,8 @@ export class Observer {
 
   private hear(channel: string, message: string): void {
     const [event, id = ''] = message.split(':');
-    if (event !== 'finish') return;
+    // What a hostile client says of jobs that are none.
+    if (event !== 'finish' || !/^\d+$/.test(id)) return;
     const name = { fn: channel.slice('channel:'.length), id };
     this.finishes.push({ ...name, at: Date.now() });
     this.unread.push(name);

@@ -46,10 +46,12 @@ export class Member<W extends Way = SlowLine> {
     private readonly settings: (life: number) => Settings,
   ) {}
 
-  start(): void {
+  /** @param more for this life alone */
+  start(more: Settings = {}): void {
     const name = `${this.name}.${this.histories.length}`;
     const history = join(this.folder, `${name}.history`);
-    const settings = { ...this.settings(this.histories.length), url: this.proxy.url, history, name };
+    const own = { ...this.settings(this.histories.length), ...more };
+    const settings = { ...own, url: this.proxy.url, history, name };
     const script = fileURLToPath(new URL(`./${this.role}.mjs`, import.meta.url));
     const child = spawn(process.execPath, [script, JSON.stringify(settings)], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,20 +86,34 @@ export class Member<W extends Way = SlowLine> {
     this.life?.child.kill(signal);
   }
 
-  /** Resolves when it has ended. Nobody starts it again but the caller. */
-  async end(signal: NodeJS.Signals): Promise<void> {
+  /** Resolves when it has ended by itself. Its supervisor starts it again. */
+  async endsByItself(): Promise<void> {
+    const { life } = this;
+    if (!life || !isRunning(life.child)) return;
+    const timer = setTimeout(() => {
+      this.crashes.push(`${life.name} did not end by itself within ${EXIT_TIMEOUT_MS} ms`);
+      life.child.kill('SIGKILL');
+    }, EXIT_TIMEOUT_MS);
+    await life.ended;
+    clearTimeout(timer);
+  }
+
+  /**
+   * Resolves when it has ended. Nobody starts it again but the caller.
+   * @param patience milliseconds until it is killed; within the default it has to end
+   */
+  async end(signal: NodeJS.Signals, patience?: number): Promise<void> {
     clearTimeout(this.restarting);
     const { life } = this;
     if (!life || !isRunning(life.child)) return;
     life.expected = true;
     life.child.kill(signal);
-    const timer = setTimeout(
-      () => {
-        this.crashes.push(`${life.name} did not end within ${EXIT_TIMEOUT_MS} ms of its ${signal}`);
-        life.child.kill('SIGKILL');
-      },
-      EXIT_TIMEOUT_MS * (this.role === 'producer' ? 4 : 1),
-    );
+    const limit = EXIT_TIMEOUT_MS * (this.role === 'producer' ? 4 : 1);
+    const timer = setTimeout(() => {
+      if (patience === undefined)
+        this.crashes.push(`${life.name} did not end within ${limit} ms of its ${signal}`);
+      life.child.kill('SIGKILL');
+    }, patience ?? limit);
     await life.ended;
     clearTimeout(timer);
   }

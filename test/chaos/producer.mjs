@@ -1,19 +1,22 @@
-// A producer process of the suite: `producer.mjs '{ "url", "history", "seed", "name", "rate", "lease", "blocking", "module"? }'`.
+// A producer process of the suite:
+// `producer.mjs '{ "url", "history", "seed", "name", "rate", "lease", "blocking", "connection"?, "calls"?, "module"?, … }'`.
 // Creates `rate` jobs a second with our client until SIGTERM, and then waits for what it has begun.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GearMonkeyClient, GearMonkeyModule } from '../../dist/index.js';
+import { awaitResult, callMany, watchToEnd } from './calls.mjs';
 import { FAST, makeJob } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 import { Random } from './random.mjs';
 
 const TICK_MS = 50;
 const MAX_OPEN = 3000;
-const RESULT_SECONDS = 60;
 
-const { url, history, seed, name, rate, lease, blocking, module = {} } = JSON.parse(process.argv[2]);
+const settings = JSON.parse(process.argv[2]);
+const { url, connection = url, history, seed, name, rate, calls, module = {} } = settings;
+if (connection.tls) connection.tls.checkServerIdentity = () => undefined;
 const note = notesTo(history);
 const random = new Random(seed);
 const open = new Set();
@@ -21,18 +24,29 @@ let stopping = false;
 let created = 0;
 
 class App {}
-Module({ imports: [GearMonkeyModule.forRoot({ connection: url, ...module })] })(App);
+Module({ imports: [GearMonkeyModule.forRoot({ connection, ...module })] })(App);
 const app = await NestFactory.createApplicationContext(App, { logger: ['warn', 'error'] });
 const client = app.get(GearMonkeyClient);
 process.on('SIGTERM', () => (stopping = true));
 note({ e: 'ready' });
 
 const began = performance.now();
+let called = 0;
+let nextCalls = began + (calls?.every ?? Infinity) / 2;
 while (!stopping) {
   const due = Math.min(((performance.now() - began) / 1000) * rate - created, rate);
-  if (open.size < MAX_OPEN)
-    submit(Array.from({ length: due }, () => makeJob(random, next(), { lease, blocking })));
+  if (open.size < MAX_OPEN) submit(Array.from({ length: due }, () => makeJob(random, next(), settings)));
   else created = Math.floor(((performance.now() - began) / 1000) * rate);
+  if (performance.now() >= nextCalls) {
+    nextCalls = performance.now() + calls.every;
+    keep(
+      callMany(
+        client,
+        note,
+        Array.from({ length: calls.burst }, () => `${name}/call${++called}`),
+      ),
+    );
+  }
   await sleep(TICK_MS);
 }
 await Promise.all(open);
@@ -62,7 +76,10 @@ async function create(job) {
   const handle = await acknowledged([job], () => client.run(fn, input, options));
   if (!handle) return;
   if (input.kind === 'cancelled') await cancel(handle, input.n);
-  if (input.kind === 'fast' && random.next() < 0.02) await awaitResult(handle, input.n);
+  if (input.kind !== 'fast') return;
+  const chance = random.next();
+  if (chance < 0.02) await awaitResult(handle, note, input.n);
+  else if (chance < 0.03) await watchToEnd(client, handle, note, input.n);
 }
 
 async function createMany(jobs) {
@@ -96,13 +113,4 @@ async function cancel(handle, of) {
   await sleep(random.int(0, 1500));
   const told = await handle.cancel().catch((error) => error.code ?? String(error));
   note({ e: 'cancel', fn, id, of, told });
-}
-
-async function awaitResult(handle, of) {
-  const { fn, id } = handle;
-  const told = await handle.result({ timeout: RESULT_SECONDS }).then(
-    ({ n }) => ({ n }),
-    (error) => ({ code: error.code ?? String(error) }),
-  );
-  note({ e: 'result', fn, id, of, ...told });
 }

@@ -49,6 +49,7 @@ function outcomesOf({
   starts,
   finishes,
   cancels,
+  calls,
   plain,
 }: History): Record<string, number> {
   const jobs = [...readings.values()].map(({ fields }) => fields);
@@ -71,6 +72,8 @@ function outcomesOf({
     'of these when a later claim had begun': lateStarts(starts),
     'jobs that lost a worker': jobs.filter((job) => Number(job['stalls'] ?? 0) > 0).length,
     'finishes heard': finishes.length,
+    'calls that waited for their output': calls.length,
+    'of these without it: not enqueued, or given up': calls.filter(({ got }) => got === undefined).length,
     'calls of cancel': cancels.length,
     'takes of plain workers in doubt': [...plain.takes.values()].reduce((sum, takes) => sum + takes, 0),
   };

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.js';
 import { writtenJobs } from './append-only-file.js';
-import { check, type Violation } from './checker.js';
+import { check } from './checker.js';
+import type { Violation } from './violation.js';
 import { injectAll, type Injected } from './faults.js';
 import { gather, type Recorded } from './gather.js';
 import type { CountSeen, History } from './history.js';
@@ -20,6 +21,10 @@ export interface RunOptions {
   readonly lease?: number;
   /** Milliseconds between faults at most. */
   readonly calm: number;
+  /** Calls at once of each producer, time and again. */
+  readonly calls: { readonly burst: number; readonly every: number };
+  /** Bytes of a large payload: it has to pass the slowest line within a lease. */
+  readonly largest: number;
   readonly kinds?: readonly FaultKind[];
   /** Keep histories and logs also where nothing was violated. @default false */
   readonly keep?: boolean;
@@ -48,6 +53,12 @@ const RATE_SURPLUS = 1.2;
 const BLOCKED_PART = 0.08;
 /** Within this time after the last fault `count:{FN}` tells the truth. */
 const COUNT_MS = 15_000;
+/** How long a worker that is told to end lets jobs go on: by its life, as none is the worst for all. */
+const SHUTDOWN_TIMEOUTS = ['3s', '50ms', 1] as const;
+/** The part of the jobs that throw what nobody expects. */
+const HOSTILE_PART = 0.005;
+/** So many jobs with large payloads at most: the server keeps all of them. */
+const LARGE_JOBS = 60;
 const DRAIN_MS = 120_000;
 const PROGRESS_MS = 10_000;
 const FUNCTIONS = [...Object.keys(HANDLED), PLAIN];
@@ -58,7 +69,9 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const injected: Injected[] = [];
   const stage = await openStage(options);
   let violations: Violation[] | undefined;
-  const progress = setInterval(() => void report(stage, injected, options), PROGRESS_MS);
+  // What a hostile client has spoilt can't be counted for a moment.
+  const tell = () => void report(stage, injected, options).catch(() => undefined);
+  const progress = setInterval(tell, PROGRESS_MS);
   try {
     await stage.start();
     const ground = { ...stage, redis: stage.observer.redis };
@@ -79,7 +92,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   }
 }
 
-function openStage({ seed, duration, jobs, lease }: RunOptions): Promise<Stage> {
+function openStage({ seed, duration, jobs, lease, calls, largest }: RunOptions): Promise<Stage> {
   const ms = lease ?? DEFAULT_LEASE_MS;
   const blocking = (BLOCKED_PART * WORKERS * duration) / (1.25 * ms * jobs);
   const rate = (RATE_SURPLUS * jobs * 1000) / duration / PRODUCERS;
@@ -87,7 +100,12 @@ function openStage({ seed, duration, jobs, lease }: RunOptions): Promise<Stage> 
     workers: WORKERS,
     producers: PRODUCERS,
     settings: (role, index, life) =>
-      role === 'worker' ? { lease } : { seed: seed * 1000 + index * 100 + life, rate, lease: ms, blocking },
+      role === 'worker'
+        ? { lease, shutdownTimeout: SHUTDOWN_TIMEOUTS[life % SHUTDOWN_TIMEOUTS.length] }
+        : {
+            ...{ seed: seed * 1000 + index * 100 + life, rate, lease: ms, blocking, calls },
+            ...{ large: { part: LARGE_JOBS / jobs, bytes: largest }, hostile: HOSTILE_PART },
+          },
   });
 }
 
@@ -95,10 +113,9 @@ function openStage({ seed, duration, jobs, lease }: RunOptions): Promise<Stage> 
 async function bringToEnd(stage: Stage, { jobs, lease = DEFAULT_LEASE_MS }: RunOptions): Promise<History> {
   const { redis } = stage.observer;
   await stage.everybodyReady();
-  const calm = sleep(COUNT_MS);
+  const calm = performance.now() + COUNT_MS;
   await until(async () => (await created(stage)) >= jobs, { timeout: DRAIN_MS, message: 'Too few jobs' });
-  await calm;
-  const counts = await countsSeen(stage, `${COUNT_MS} ms after the last fault`);
+  const counts = await countsByThen(stage, calm);
   await stage.stopLoad();
   const drained = { timeout: DRAIN_MS, message: 'Jobs are left in queues or leases' };
   await until(async () => (await unfinished(redis, FUNCTIONS)) === 0, drained).catch(() => undefined);
@@ -140,6 +157,16 @@ function withPlainReadings(
 ): History['firstReadings'] {
   const plain = seen.map((reading) => [`${reading.fn}#${reading.id}`, reading] as const);
   return new Map([...own, ...plain]);
+}
+
+/** As soon as they are right, or when they have to be. */
+async function countsByThen(stage: Stage, deadline: number): Promise<CountSeen[]> {
+  for (;;) {
+    const counts = await countsSeen(stage, `${COUNT_MS} ms after the last fault`);
+    if (performance.now() >= deadline || counts.every(({ expected, seen }) => expected === seen))
+      return counts;
+    await sleep(100);
+  }
 }
 
 async function countsSeen({ observer, plain }: Stage, when: string): Promise<CountSeen[]> {

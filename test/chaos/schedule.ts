@@ -1,7 +1,15 @@
 import { Random } from './random.mjs';
 
 /** What happens to a process. */
-export const PROCESS_FAULTS = ['kill-worker', 'stop-worker', 'restart-worker', 'kill-producer'] as const;
+export const PROCESS_FAULTS = [
+  'kill-worker',
+  'stop-worker',
+  'restart-worker',
+  'restart-starting-worker',
+  'kill-closing-worker',
+  'failing-start',
+  'kill-producer',
+] as const;
 /** What happens to the server, and to the way there. */
 export const SERVER_FAULTS = [
   'kill-redis',
@@ -13,6 +21,7 @@ export const SERVER_FAULTS = [
   'partition-held',
   'partition-swallowed',
   'half-open',
+  'hostile-client',
 ] as const;
 
 export type FaultKind = (typeof PROCESS_FAULTS)[number] | (typeof SERVER_FAULTS)[number];
@@ -74,6 +83,9 @@ function lengthOf(kind: FaultKind, random: Random, lease: number): number {
     case 'partition-swallowed':
     case 'half-open':
       return random.int(1000, Math.max(2500, Math.round(lease * 1.5)));
+    case 'restart-starting-worker':
+    case 'kill-closing-worker':
+      return random.int(0, 2000);
     case 'client-pause':
       return random.int(200, 2500);
     case 'latency':

@@ -1,15 +1,19 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { transformFile } from '@swc/core';
 import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 import { Observer } from './observer.js';
 import { PlainActors } from './plain-actors.js';
 import { Member, type Role, type Settings } from './processes.js';
-import { SlowLine } from '../support/slow-line.js';
+import { Ways } from './ways.js';
 
 /** Every write is on disk before it is answered, and the whole log of them is kept. */
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--auto-aof-rewrite-percentage', '0'];
+
+const HOSTILE_VALUES = fileURLToPath(new URL('../support/hostile-values.ts', import.meta.url));
 
 export interface StageOptions {
   readonly workers: number;
@@ -28,16 +32,23 @@ export class Stage {
     readonly producers: readonly Member[],
     readonly plain: PlainActors,
     readonly observer: Observer,
+    private readonly ways: Ways,
   ) {}
 
   static async open({ workers, producers, settings }: StageOptions): Promise<Stage> {
-    const server = await RedisServer.start(DURABLE);
+    const ways = await Ways.open();
+    const server = await RedisServer.start([...DURABLE, ...ways.server.args], { tls: ways.server.tls });
     const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-chaos-'));
+    const hostile = await compiled(HOSTILE_VALUES, folder);
     const members = (role: Role, count: number) =>
       Promise.all(
         Array.from({ length: count }, async (_, i) => {
-          const proxy = await SlowLine.start(server.port);
-          return new Member(role, `${role}${i}`, proxy, folder, (life) => settings(role, i, life));
+          const { line, connection } = await ways.lineOf(role, i, server);
+          const more = { connection, hostile };
+          return new Member(role, `${role}${i}`, line, folder, (life) => ({
+            ...settings(role, i, life),
+            ...more,
+          }));
         }),
       );
     return new Stage(
@@ -47,6 +58,7 @@ export class Stage {
       await members('producer', producers),
       new PlainActors(),
       new Observer(server.url),
+      ways,
     );
   }
 
@@ -85,6 +97,15 @@ export class Stage {
     await Promise.all(this.members.map(({ proxy }) => proxy.stop()));
     if (keepFolder) await cp(this.server.directory, join(this.folder, 'server'), { recursive: true });
     await this.server.stop();
+    await this.ways.close();
     if (!keepFolder) await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Members run without a loader, which would make each start slower. */
+async function compiled(path: string, folder: string): Promise<string> {
+  const { code } = await transformFile(path, { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } });
+  const file = join(folder, 'hostile-values.mjs');
+  await writeFile(file, code);
+  return file;
 }

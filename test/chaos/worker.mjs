@@ -1,5 +1,7 @@
-// A worker process of the suite: `worker.mjs '{ "url", "history", "lease", "module"? }'`, a Nest app from dist/.
-// `module` are more of the module's options.
+// A worker process of the suite, a Nest app from dist/:
+// `worker.mjs '{ "url", "history", "lease", "connection"?, "hostile"?, "failing"?, "shutdownTimeout"?, "module"? }'`.
+// `connection` takes the place of the URL, `hostile` is a module with HOSTILE_VALUES, one that is `failing` ends half-way
+// through its start, and `module` are more of the module's options.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -7,7 +9,18 @@ import { GearMonkeyModule, Worker } from '../../dist/index.js';
 import { HANDLED, perform } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 
-const { url, history, lease, module = {} } = JSON.parse(process.argv[2]);
+const settings = JSON.parse(process.argv[2]);
+const {
+  url,
+  connection = url,
+  history,
+  lease,
+  failing = false,
+  shutdownTimeout = '3s',
+  module = {},
+} = settings;
+if (connection.tls) connection.tls.checkServerIdentity = () => undefined;
+const { HOSTILE_VALUES: hostile } = settings.hostile ? await import(settings.hostile) : {};
 const note = notesTo(history);
 
 class Handlers {
@@ -15,7 +28,7 @@ class Handlers {
     const { fn, id, token, stalls } = job.claim;
     note({ e: 'start', fn, id, token, attempts: job.attempts, stalls });
     try {
-      const output = await perform(input, job);
+      const output = await perform(input, job, hostile);
       note({ e: 'end', fn, id, token, ok: true });
       return output;
     } catch (error) {
@@ -34,9 +47,16 @@ Object.entries(HANDLED).forEach(([fn, concurrency], index) => {
   Worker(fn, { concurrency })(Handlers.prototype, method, descriptor);
 });
 
-class App {}
+/** The root's hook comes last: workers have begun by then. */
+class App {
+  async onApplicationBootstrap() {
+    if (!failing) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    throw new Error('half-way, as told');
+  }
+}
 Module({
-  imports: [GearMonkeyModule.forRoot({ connection: url, lease, shutdownTimeout: '3s', ...module })],
+  imports: [GearMonkeyModule.forRoot({ connection, lease, shutdownTimeout, ...module })],
   providers: [Handlers],
 })(App);
 

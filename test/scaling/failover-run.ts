@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writtenJobs } from '../chaos/append-only-file.js';
-import { check, type Violation } from '../chaos/checker.js';
+import { check } from '../chaos/checker.js';
+import type { Violation } from '../chaos/violation.js';
 import { nameOf } from '../chaos/fields.js';
 import { gather } from '../chaos/gather.js';
 import {

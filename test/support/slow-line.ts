@@ -25,8 +25,8 @@ export interface LineQuality {
 /** A line between a process and its server, on a port of its own: slow, cut, silent or leading elsewhere when told to. */
 export class SlowLine {
   private readonly pairs = new Set<Pair>();
-  private bandwidth = Infinity;
-  private latency = 0;
+  private bandwidth: number;
+  private latency: number;
   /** When either direction has carried what it was given, by `performance.now()`. */
   private readonly busyUntil = { near: 0, far: 0 };
   private partition: 'held' | 'swallowed' | undefined;
@@ -34,7 +34,9 @@ export class SlowLine {
   private constructor(
     private readonly server: Server,
     private targetPort: number,
+    private readonly usual: LineQuality,
   ) {
+    ({ bandwidth: this.bandwidth = Infinity, latency: this.latency = 0 } = usual);
     server.on('connection', (near) => this.accept(near));
   }
 
@@ -42,9 +44,7 @@ export class SlowLine {
     const server = createServer({ allowHalfOpen: false });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const line = new SlowLine(server, targetPort);
-    line.throttle(quality);
-    return line;
+    return new SlowLine(server, targetPort, quality);
   }
 
   get port(): number {
@@ -55,8 +55,8 @@ export class SlowLine {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** From now on; what is not named is as good as it gets. */
-  throttle({ bandwidth = Infinity, latency = 0 }: LineQuality = {}): void {
+  /** From now on; what is not named is as good as it gets. Without a quality it is as it was at first. */
+  throttle({ bandwidth = Infinity, latency = 0 }: LineQuality = this.usual): void {
     this.bandwidth = bandwidth;
     this.latency = latency;
   }

@@ -30,7 +30,7 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await turn(server.redis, fn);
-      const outcomes = ['1:1', 'released', '', ''] as const;
+      const outcomes = ['1:1', 'released', '', ''];
       await turn(server.redis, fn, { slots: 0, outcomes });
       await expect(plainTake(fn)).resolves.toBe('1');
       await expect(turn(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({ refused: [] });

@@ -1,0 +1,38 @@
+// What a producer waits for: calls by the thousand, results and watches.
+import { lastValueFrom, timeout } from 'rxjs';
+import { FAST } from './jobs.mjs';
+
+/** Seconds: far more than anything takes, so that giving up means that a finish was missed. */
+const PATIENCE_SECONDS = 60;
+
+const codeOf = (error) => ({ code: error.code ?? error.name ?? String(error) });
+
+/** So many calls at once; each says whose output it got. */
+export function callMany(client, note, names) {
+  return Promise.all(
+    names.map(async (n) => {
+      const began = performance.now();
+      const told = await client
+        .call(FAST, { n, kind: 'fast', ms: 1 }, { timeout: PATIENCE_SECONDS })
+        .then((output) => ({ got: output?.n ?? JSON.stringify(output) }), codeOf);
+      note({ e: 'call', n, ...told, took: Math.round(performance.now() - began) });
+    }),
+  );
+}
+
+export async function awaitResult(handle, note, of) {
+  const { fn, id } = handle;
+  const told = await handle.result({ timeout: PATIENCE_SECONDS }).then(({ n }) => ({ n }), codeOf);
+  note({ e: 'result', fn, id, of, ...told });
+}
+
+/** The last that a watcher sees is the job's end. */
+export async function watchToEnd(client, handle, note, of) {
+  const { fn, id } = handle;
+  const watched = client.watch(fn, id).pipe(timeout(PATIENCE_SECONDS * 1000));
+  const told = await lastValueFrom(watched).then(
+    ({ status, output }) => (status === 'success' ? { n: output.n } : { code: status }),
+    (error) => (error.name === 'TimeoutError' ? { code: 'WAIT_TIMEOUT' } : codeOf(error)),
+  );
+  note({ e: 'result', fn, id, of, ...told });
+}
