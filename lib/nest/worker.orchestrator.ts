@@ -1,4 +1,10 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../gearmonkey/known-functions.js';
 import { codecOf } from '../job/codec.js';
@@ -18,10 +24,13 @@ import {
 
 /** Owns the lifetime of everything that runs: starts workers and observers when the app is ready, and stops them in order. */
 @Injectable()
-export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestroy {
+export class WorkerOrchestrator
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
+{
   private readonly log = new Logger('GearMonkey');
   private readonly workers = new Map<GearMonkeyInstance, JobWorker>();
   private subscriptions: Subscription[] = [];
+  private closed = false;
 
   constructor(
     private readonly registry: InstanceRegistry,
@@ -29,19 +38,50 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
     private readonly contexts: HandlerContext,
   ) {}
 
+  /** Nest may have called the hooks of a `close()` before, where an app is closed as it begins to start. */
   async onApplicationBootstrap(): Promise<void> {
+    if (this.closed) return;
+    try {
+      await this.startAll();
+    } catch (error) {
+      await this.withdraw();
+      throw error;
+    }
+  }
+
+  /** Running jobs may still use other providers and clients: no other hook of the app has been called yet. */
+  async onModuleDestroy(): Promise<void> {
+    this.closed = true;
+    await this.stopAll(({ shutdownTimeout }) => shutdownTimeout);
+  }
+
+  /** Ends streams of events, for whose connections Nest waits next. Clients go on. */
+  beforeApplicationShutdown(): void {
+    for (const { client } of this.registry.all()) client.endObservers();
+  }
+
+  private async startAll(): Promise<void> {
     const handlers = this.handlersByInstance(this.explorer.workers());
     const observers = this.explorer
       .observers()
       .map((binding) => ({ binding, messages: this.messagesFor(binding) }));
     this.subscriptions = observers.map(({ binding, messages }) => this.observe(binding, messages));
-    for (const [instance, bindings] of handlers) await this.start(instance, bindings);
+    const starts = [...handlers].map(([instance, bindings]) => this.start(instance, bindings));
+    const failed = (await Promise.allSettled(starts)).find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
   }
 
-  /** Running jobs may still use other providers and clients: no other hook of the app has been called yet. */
-  async onModuleDestroy(): Promise<void> {
-    await Promise.all([...this.workers].map(([{ shutdownTimeout }, worker]) => worker.stop(shutdownTimeout)));
+  /** The app does not start, so nobody may have anything to close: what runs goes back, and no connection stays. */
+  private async withdraw(): Promise<void> {
+    const failed = (error: unknown) => this.log.error(`Withdrawing failed: ${messageOf(error)}`);
+    await this.stopAll(() => 0).catch(failed);
+    for (const instance of this.registry.all()) await instance.onApplicationShutdown().catch(failed);
+  }
+
+  private async stopAll(timeoutOf: (instance: GearMonkeyInstance) => number): Promise<void> {
+    const workers = [...this.workers];
     this.workers.clear();
+    await Promise.all(workers.map(([instance, worker]) => worker.stop(timeoutOf(instance))));
     for (const subscription of this.subscriptions.splice(0)) subscription.unsubscribe();
   }
 
@@ -62,6 +102,7 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
 
   private toHandler(instance: GearMonkeyInstance, binding: WorkerBinding): HandlerBinding {
     const { ref, options } = binding.annotation;
+    refuseTransient(binding);
     if (typeof ref !== 'string') instance.client.register(ref);
     const handle = this.contexts.handlerOf(binding, instance.options.globalEnhancers ?? false);
     try {
@@ -86,7 +127,9 @@ export class WorkerOrchestrator implements OnApplicationBootstrap, OnModuleDestr
     await worker.start();
   }
 
-  private messagesFor({ annotation, observed, label, wrapper }: ObserverBinding): Observable<unknown> {
+  private messagesFor(binding: ObserverBinding): Observable<unknown> {
+    const { annotation, observed, label, wrapper } = binding;
+    refuseTransient(binding);
     if (!wrapper.isDependencyTreeStatic()) {
       throw new ConfigurationError(
         `${label} observes jobs, but its class is request-scoped. Make it a singleton.`,
@@ -114,5 +157,13 @@ function duplicate(fn: string, one: string, other: string): ConfigurationError {
   const who = one === other ? `${one}, whose class is provided by two modules,` : `${one} and ${other}`;
   return new ConfigurationError(
     `${who} both handle "${fn}". One method handles a function: remove one, or give it another instance.`,
+  );
+}
+
+/** Nest makes one for each class that injects it, and none for who calls its methods. */
+function refuseTransient({ wrapper, label }: MethodBinding): void {
+  if (!wrapper.isTransient) return;
+  throw new ConfigurationError(
+    `${label} has no instance to run on, because its class is transient-scoped. Make it a singleton or request-scoped.`,
   );
 }

@@ -122,6 +122,23 @@ describe('an app does not start', () => {
     await expect(withProviders(Implied)).rejects.toThrow('Implied.finished observes jobs, but its class is');
   });
 
+  it('with a handler or an observer on a transient-scoped class', async () => {
+    @Injectable({ scope: Scope.TRANSIENT })
+    class Handlers {
+      @Worker('fn')
+      run() {}
+    }
+    @Injectable({ scope: Scope.TRANSIENT })
+    class Observers {
+      @OnFinish('fn')
+      finished() {}
+    }
+    await expect(withProviders(Handlers)).rejects.toThrow(
+      'Handlers.run has no instance to run on, because its class is transient-scoped',
+    );
+    await expect(withProviders(Observers)).rejects.toThrow(ConfigurationError);
+  });
+
   it.each([0, -1, 1.5, Number.NaN, Infinity, '3'])('with concurrency %p', async (concurrency) => {
     @Injectable()
     class Handlers {
