@@ -12,6 +12,7 @@ import { observeAllProgress, observeEvents } from './observables.js';
 import type { JobKey } from './protocol.js';
 import {
   placementOf,
+  placementOfMany,
   waitOf,
   type CallOptions,
   type RunManyOptions,
@@ -46,7 +47,7 @@ export class GearMonkeyClient {
   /**
    * Enqueues a job (the protocol's Client.run).
    *
-   * @throws InvalidOptionError, InvalidFunctionNameError, ValidationError, NotSerializableError,
+   * @throws ConfigurationError, InvalidOptionError, InvalidFunctionNameError, ValidationError, NotSerializableError,
    * PayloadTooLargeError before anything is written · NoWorkersError with `rollCall` · EnqueueTimeoutError ·
    * WaitTimeoutError with `blocking`
    */
@@ -88,7 +89,7 @@ export class GearMonkeyClient {
     inputs: readonly InputOf<F>[],
     options: RunManyOptions = {},
   ): Promise<JobHandle<F>[]> {
-    const placement = placementOf(options);
+    const placement = placementOfMany(options);
     const payloads: Payload[] = [];
     for (const input of inputs) {
       const payload = this.#functions.encode(ref, input);

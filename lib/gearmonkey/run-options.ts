@@ -1,7 +1,8 @@
 import { toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
 import type { JobOptions } from '../job/job-source.js';
-import { checkRetry, type JobRetryOptions } from '../job/retry.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
+import { checkRetry, checkRetryValues, type JobRetryOptions } from '../job/retry.js';
 import type { Placement } from './job-store.js';
 
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
@@ -29,8 +30,24 @@ export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
 
-/** `reply` is who wants the output at once. @throws InvalidOptionError */
+const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
+  priority: true,
+  scheduled: true,
+  rollCall: true,
+  retry: true,
+  jobTimeout: true,
+};
+const RUN_MANY = optionNames<RunManyOptions>(MANY);
+const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
+
+/** @throws ConfigurationError, InvalidOptionError */
+export function placementOfMany(options: RunManyOptions): Placement {
+  return placementOf(checkOptions('runMany', options, RUN_MANY));
+}
+
+/** `reply` is who wants the output at once. @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: RunOptions, reply?: string): Placement {
+  checkOptions('run', options, RUN);
   const own = jobOptionsOf(options, reply);
   return { ...queueOf(options), ...(own === undefined ? {} : { options: own }) };
 }
@@ -59,7 +76,7 @@ export function readJobOptions(json: string): JobOptions {
   try {
     const { retry, timeout, reply } = JSON.parse(json) as JobOptions;
     return {
-      ...(retry === undefined ? {} : { retry: checkRetry(retry) as JobRetryOptions }),
+      ...(retry === undefined ? {} : { retry: checkRetryValues(retry) as JobRetryOptions }),
       ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
       ...(typeof reply === 'string' && REPLY.test(reply) ? { reply } : {}),
     };

@@ -199,7 +199,7 @@ export class MalformedJobError extends GearMonkeyError {
   }
 }
 
-/** A module that was set up wrongly; raised at startup. */
+/** Something that was set up wrongly, at startup, or an option that is not known. */
 export class ConfigurationError extends GearMonkeyError {
   readonly code = 'CONFIGURATION';
 }

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { codecOf, type Codec, type CodecName } from './codec.js';
 import { toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
+import { checkOptions, optionNames } from './known-options.js';
 import { checkRetry, type RetryOptions } from './retry.js';
 
 /** How a function's jobs are run. A handler's options go before the definition's, a job's own before both. */
@@ -52,11 +53,19 @@ export interface SchemaOptions<
   output?: O;
 }
 
+const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchemaV1>>>({
+  input: true,
+  output: true,
+  codec: true,
+  retry: true,
+  timeout: true,
+});
+
 /**
  * Says what a job is, typed: by type arguments, or by schemas of any Standard Schema library
  * (zod, valibot …), which are then also checked at both ends.
  *
- * @throws InvalidFunctionNameError, InvalidOptionError
+ * @throws InvalidFunctionNameError, ConfigurationError, InvalidOptionError
  */
 export function defineJob<
   I extends StandardSchemaV1,
@@ -78,7 +87,7 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output, retry, timeout } = options;
+  const { codec, input, output, retry, timeout } = checkOptions('defineJob', options, KNOWN);
   return Object.freeze({
     name: checkFunctionName(name),
     ...(codec === undefined ? {} : { codec: codecOf(codec) }),

@@ -8,6 +8,7 @@ import {
   ValidationError,
 } from './errors.js';
 import { isInstance } from './error-info.js';
+import { checkOptions, optionNames } from './known-options.js';
 
 /** How long to wait before the next attempt, by its number: a rule, or a function that returns milliseconds. */
 export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => number);
@@ -34,8 +35,21 @@ const DEFAULT_MAX = '1h';
 const DEFAULT_JITTER = 0.2;
 export const MAX_ATTEMPTS = 1000;
 
-/** `retry` itself, if it makes sense. @throws InvalidOptionError */
+const KNOWN = optionNames<Required<RetryOptions>>({
+  attempts: true,
+  backoff: true,
+  delay: true,
+  max: true,
+  jitter: true,
+});
+
+/** `retry` itself, if it makes sense. @throws ConfigurationError, InvalidOptionError */
 export function checkRetry(retry: RetryOptions): RetryOptions {
+  return checkRetryValues(checkOptions('retry', retry, KNOWN));
+}
+
+/** The same for what travelled: a later version may know more options. @throws InvalidOptionError */
+export function checkRetryValues(retry: RetryOptions): RetryOptions {
   const {
     attempts = 1,
     backoff = 'exponential',

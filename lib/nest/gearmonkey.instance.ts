@@ -6,6 +6,7 @@ import type { JobStore } from '../gearmonkey/job-store.js';
 import { toMilliseconds } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
+import { checkOptions } from '../job/known-options.js';
 import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
@@ -13,7 +14,7 @@ import { openConnections } from '../gearmonkey/redis-connections.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import { checkJobLimits } from '../worker/job-handler.js';
 import type { WorkerLog } from '../worker/job-worker.js';
-import type { GearMonkeyModuleOptions } from './gearmonkey.options.js';
+import { MODULE_OPTIONS, type GearMonkeyModuleOptions } from './gearmonkey.options.js';
 
 /**
  * What one `forRoot` stands for: a client, a source for handlers, and the connections of both. Provided by
@@ -57,6 +58,7 @@ export function createInstance(
 }
 
 function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
+  checkOptions('GearMonkeyModule.forRoot', options, MODULE_OPTIONS);
   const { connection, source, maxStalls = 0, waitReplicas = 1 } = options;
   checkCount('maxStalls', maxStalls, 0);
   checkCount('waitReplicas', waitReplicas, 1);

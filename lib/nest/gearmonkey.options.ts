@@ -2,6 +2,7 @@ import type { ClientOptions } from '../gearmonkey/client.js';
 import type { Duration } from '../job/duration.js';
 import type { ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
+import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import type { JobLimits } from '../worker/job-handler.js';
 
@@ -56,6 +57,24 @@ export interface GearMonkeyModuleOptions extends ClientOptions {
   /** Whether guards, pipes, interceptors and filters that are global in the app also hold for handlers. @default false */
   globalEnhancers?: boolean;
 }
+
+/** Every option by its name. */
+export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions>({
+  connection: true,
+  hashTag: true,
+  source: true,
+  codec: true,
+  maxPayloadBytes: true,
+  enqueueTimeout: true,
+  durability: true,
+  waitReplicas: true,
+  lease: true,
+  maxStalls: true,
+  shutdownTimeout: true,
+  globalEnhancers: true,
+  errorDetail: true,
+  jobLimits: true,
+});
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */
 export interface GearMonkeyOptionsFactory {

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { JobEvent, JobProgress } from '../job/job.js';
 import { functionName, type FunctionRef } from '../job/job-definition.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { annotate } from './metadata.js';
 
@@ -8,6 +9,8 @@ export interface ObserverDecoratorOptions {
   /** The module instance whose jobs are observed. @default the instance without a name */
   instance?: string;
 }
+
+const KNOWN = optionNames<ObserverDecoratorOptions>({ instance: true });
 
 export type Observed = JobEvent['type'] | 'progress';
 
@@ -28,11 +31,9 @@ type ObserverDecorator<T> = <M extends (message: T) => unknown>(
 ) => void;
 
 function observer<T>(decorator: string, observed: Observed) {
-  return (
-      ref: FunctionRef,
-      { instance = DEFAULT_INSTANCE }: ObserverDecoratorOptions = {},
-    ): ObserverDecorator<T> =>
+  return (ref: FunctionRef, options: ObserverDecoratorOptions = {}): ObserverDecorator<T> =>
     (target, method) => {
+      const { instance = DEFAULT_INSTANCE } = checkOptions(`@${decorator}`, options, KNOWN);
       functionName(ref);
       annotate(observerMetadata(observed), decorator, target, method, {
         ref,

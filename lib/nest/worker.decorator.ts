@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { FunctionRef, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
 import { functionName } from '../job/job-definition.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
@@ -20,6 +21,14 @@ export interface WorkerAnnotation {
   /** Where the method is given the running job: where progress is reported from. */
   readonly jobIndex: number;
 }
+
+const KNOWN = optionNames<WorkerDecoratorOptions>({
+  concurrency: true,
+  retry: true,
+  timeout: true,
+  jobLimits: true,
+  instance: true,
+});
 
 export const WORKER_METADATA = 'gearmonkey:worker';
 
@@ -64,7 +73,7 @@ export function Worker<F extends FunctionRef>(ref: F, options: WorkerDecoratorOp
     method: string | symbol,
     _descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,
   ): void {
-    const { instance = DEFAULT_INSTANCE, ...handler } = options;
+    const { instance = DEFAULT_INSTANCE, ...handler } = checkOptions('@Worker', options, KNOWN);
     functionName(ref);
     const jobIndex = offerJob(target, method);
     annotate(WORKER_METADATA, 'Worker', target, method, {

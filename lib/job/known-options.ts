@@ -1,0 +1,46 @@
+import { ConfigurationError } from './errors.js';
+
+/** Names of the options of a type: a list that lacks one, or has one too many, does not compile. */
+export function optionNames<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
+  return new Set(Object.keys(names));
+}
+
+/**
+ * `options` itself. A mistyped option would be ignored without a word.
+ *
+ * @throws ConfigurationError that names `user`, the option, and what may have been meant
+ */
+export function checkOptions<T extends object>(user: string, options: T, known: ReadonlySet<string>): T {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new ConfigurationError(
+      `The options of ${user} are no object. Write them as { ${[...known][0]}: … }.`,
+    );
+  }
+  for (const name of Object.keys(options)) {
+    if (!known.has(name)) throw unknownOption(user, name, known);
+  }
+  return options;
+}
+
+function unknownOption(user: string, name: string, known: ReadonlySet<string>): ConfigurationError {
+  const [nearest] = [...known]
+    .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((one, other) => one.distance - other.distance);
+  const meant = nearest && nearest.distance <= Math.min(3, name.length / 2) ? nearest.candidate : undefined;
+  const hint = meant ? `Did you mean \`${meant}\`?` : `It takes ${[...known].join(', ')}.`;
+  return new ConfigurationError(`${user} has no option \`${name.slice(0, 80)}\`. ${hint}`);
+}
+
+/** How many characters must be put in, left out or replaced to make one of the other. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [i, char] of [...one].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < other.length; j++) {
+      const replaced = (row[j] ?? 0) + (char === other[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
