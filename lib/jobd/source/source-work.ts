@@ -1,6 +1,5 @@
 import { messageOf } from '../../job/errors.js';
 import type { Claim, Outcome, Slots } from '../../job/job-source.js';
-import { acceptSingly } from '../daemon/accept-singly.js';
 import { Custody } from '../daemon/custody.js';
 import { RequestError } from '../errors.js';
 import { acceptManual } from '../daemon/manual-acceptance.js';
@@ -8,10 +7,11 @@ import { ManualRuns } from '../daemon/manual-runs.js';
 import { Membership, type MemberOptions } from '../daemon/membership.js';
 import type { ManualResults } from '../daemon/operations.js';
 import { Targets } from '../daemon/targets.js';
-import type { FetchedRows, ManualRules } from '../storage/acceptance.js';
+import type { ManualRules } from '../storage/acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
-import { DatabaseSetupError, isRefusedRow } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
+import { beginRows } from './begin-rows.js';
+import { checkInput } from './row-input-column.js';
 import { ClaimedRows } from './claimed-rows.js';
 import { PolledTargets } from './polled-targets.js';
 
@@ -176,7 +176,8 @@ export class SourceWork {
     if (ready.size === 0) return [];
     const now = nowInSeconds();
     try {
-      const fetched = await this.begin(ready, now, signal);
+      const { table } = this.member;
+      const fetched = await beginRows(table, this.custody, ready, { now, signal, log: this.options.log });
       const accepted = fetched.flatMap((some) => some.accepted);
       this.polled.lookFurther(ready, accepted, now);
       for (const job of accepted) this.targets.hold(job);
@@ -187,22 +188,6 @@ export class SourceWork {
       this.polled.add([...ready.keys()]);
       if (signal.aborted) return [];
       throw error;
-    }
-  }
-
-  private async begin(slots: Slots, now: number, signal: AbortSignal): Promise<readonly FetchedRows[]> {
-    const { acceptance, database } = this.member.table;
-    const begin = (some: Slots, only?: number) =>
-      this.custody.accept(() => acceptance.begin(some, now, only), signal);
-    try {
-      return [await begin(slots)];
-    } catch (error) {
-      if (!isRefusedRow(error)) throw error;
-      const singly = [...slots].map(async ([target, free]) => {
-        const ids = await database.insist(() => acceptance.dueIds([target], free, now), { signal });
-        return acceptSingly(ids, (id) => begin(new Map([[target, 1]]), id), this.options.log);
-      });
-      return (await Promise.all(singly)).flat();
     }
   }
 
@@ -258,13 +243,4 @@ export class SourceWork {
       signal.addEventListener('abort', wake, { once: true });
     });
   }
-}
-
-/** @throws DatabaseSetupError */
-async function checkInput(member: Membership, input: string | undefined): Promise<void> {
-  if (input === undefined || (await member.table.hasColumn(input))) return;
-  await member.leave(false);
-  throw new DatabaseSetupError(
-    `The table has no column '${input}', which \`input\` of jobd() names. Add it, or name another.`,
-  );
 }

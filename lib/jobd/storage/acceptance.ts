@@ -1,13 +1,14 @@
-import { sql, type CompiledQuery, type SelectQueryBuilder } from 'kysely';
+import { sql, type CompiledQuery } from 'kysely';
 import type { AcceptedJob } from './accepted-job.js';
 import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import type { Database } from './database.js';
+import { dueRows, ifFree, passingOver, type FindRows } from './due-rows.js';
 import { isContention } from './errors.js';
 import { writtenRows, type Decision } from './look-then-write.js';
 import { beginManual } from './owned-updates.js';
-import { begunUpdates, EXACT_TARGET, idOf, rowUpdates } from './row-statements.js';
-import type { JobdDatabase, JobdSchema, JobsTable, TableNames } from './schema.js';
+import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
+import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
 export interface Fetched {
@@ -41,19 +42,9 @@ export interface ManualRules {
   giveUp(): void;
 }
 
-/** Which of the rows that are due. */
-interface Due {
-  readonly limit: number;
-  readonly now: number;
-  readonly only?: number | undefined;
-}
-
 type Begins = (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
 type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
-type FindRows<T> = SelectQueryBuilder<JobdSchema, 'jobs', T>;
 
-/** Larger ones are not numbers of ours: another row would be written. */
-const SAFE_ID = sql<boolean>`id <= ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
 const LIMITS = ['attempts', 'max_attempts', 'timeout'] as const;
 
 /** How rows become this daemon's, each time in one transaction. Every method asks once; times are seconds since 1970. */
@@ -63,7 +54,12 @@ export class Acceptance {
   /** Accepts up to `limit` waiting rows of the targets, oldest first; 0 for all. */
   waiting(targets: readonly string[], limit: number, now: number, only?: number): Promise<Fetched> {
     return this.lookAndAccept(
-      (queries) => [this.locked(this.due(this.find(queries), targets, { limit, now, only }))],
+      (queries) => [
+        passingOver(
+          this.parts.database,
+          dueRows(this.parts, this.find(queries), targets, { limit, now, only }),
+        ),
+      ],
       (queries, found) => {
         const accepted = found.map((row) => this.job(row, 'waiting'));
         return { writes: this.accept(queries, accepted, now), value: { accepted } };
@@ -77,7 +73,7 @@ export class Acceptance {
       (queries) => {
         const all = queries.selectFrom(this.parts.names.jobs).selectAll();
         return [...slots].map(([target, limit]) =>
-          this.locked(this.due(all, [target], { limit, now, only })),
+          passingOver(this.parts.database, dueRows(this.parts, all, [target], { limit, now, only })),
         );
       },
       (queries, found) => {
@@ -92,7 +88,7 @@ export class Acceptance {
   async dueIds(targets: readonly string[], limit: number, now: number): Promise<number[]> {
     const { database, names } = this.parts;
     const rows = await database.attempt((queries) =>
-      this.due(queries.selectFrom(names.jobs).select('id'), targets, { limit, now }).execute(),
+      dueRows(this.parts, queries.selectFrom(names.jobs).select('id'), targets, { limit, now }).execute(),
     );
     return rows.map(idOf);
   }
@@ -149,7 +145,7 @@ export class Acceptance {
     return this.lookAndAccept(
       (queries) => {
         const find = this.find(queries).orderBy('id');
-        return chunksOf(ids).map((some) => this.free(find.where('id', 'in', some)));
+        return chunksOf(ids).map((some) => ifFree(this.parts.database, find.where('id', 'in', some)));
       },
       (queries, found) => {
         const manual = found.filter(({ status }) => status === 'manual');
@@ -193,33 +189,6 @@ export class Acceptance {
     const { names, columns } = this.parts;
     const limits = LIMITS.filter((column) => columns.has(column));
     return queries.selectFrom(names.jobs).select(['id', 'status', 'target', ...limits]);
-  }
-
-  private due<T>(find: FindRows<T>, targets: readonly string[], { limit, now, only }: Due): FindRows<T> {
-    const { database, columns } = this.parts;
-    let query = find.where('status', '=', 'waiting').where('target', 'in', targets);
-    query = query.where(sql.raw(EXACT_TARGET[database.dialect]), 'in', targets).where(SAFE_ID);
-    if (columns.has('time_scheduled'))
-      query = query.where((row) =>
-        row.or([row('time_scheduled', '<=', now), row('time_scheduled', 'is', null)]),
-      );
-    if (only !== undefined) query = query.where('id', '=', only);
-    if (limit > 0) query = query.limit(limit);
-    return query.orderBy('id');
-  }
-
-  /** Without those that somebody holds, where the server can pass over them. SQLite has locked the whole file by then. */
-  private locked<T>(query: FindRows<T>): FindRows<T> {
-    const { dialect, traits } = this.parts.database;
-    if (dialect === 'sqlite') return query;
-    return traits.skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
-  }
-
-  /** Fails at once where somebody holds one of them: who waited would hold up all other fetches. */
-  private free<T>(query: FindRows<T>): FindRows<T> {
-    const { dialect, traits } = this.parts.database;
-    if (dialect === 'sqlite') return query;
-    return traits.skipLocked ? query.forUpdate().noWait() : query.forUpdate();
   }
 
   private accept(queries: JobdDatabase, jobs: readonly AcceptedJob[], now: number): CompiledQuery[] {

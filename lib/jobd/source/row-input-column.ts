@@ -1,0 +1,11 @@
+import type { Membership } from '../daemon/membership.js';
+import { DatabaseSetupError } from '../storage/errors.js';
+
+/** Whether the table has the column that handlers are given. @throws DatabaseSetupError, and the member has left then */
+export async function checkInput(member: Membership, input: string | undefined): Promise<void> {
+  if (input === undefined || (await member.table.hasColumn(input))) return;
+  await member.leave(false);
+  throw new DatabaseSetupError(
+    `The table has no column '${input}', which \`input\` of jobd() names. Add it, or name another.`,
+  );
+}
