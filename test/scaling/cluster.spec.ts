@@ -90,9 +90,9 @@ describe('on a cluster', () => {
   it("the settings of a Cluster are given to the keeper's thread, but for functions that say where nodes are", () => {
     const given = (options: object) => {
       const client = new Cluster(cluster.nodes, { lazyConnect: true, ...options });
-      const plain = toPlainConnection(client, 'keeper');
+      const { keeper } = toPlainConnection(client, 'keeper');
       client.disconnect();
-      return plain;
+      return keeper?.reveal();
     };
     expect(given({ redisOptions: { password: 'x' } })).toMatchObject({
       nodes: cluster.nodes,
