@@ -66,8 +66,6 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['ZCARD', k.workers],
     ['ZREMRANGEBYSCORE', k.workers, '0', '1'],
     ['INCRBY', k.count, '1'],
-    ['PERSIST', k.count],
-    ['PEXPIRE', k.count, '1'],
     ['GET', k.watcher],
     ['DEL', k.lookout],
     ['SET', k.claims + worker, X],
