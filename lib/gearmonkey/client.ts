@@ -47,9 +47,9 @@ export class GearMonkeyClient {
   /**
    * Enqueues a job (the protocol's Client.run).
    *
-   * @throws ConfigurationError, InvalidOptionError, InvalidFunctionNameError, ValidationError, NotSerializableError,
-   * PayloadTooLargeError before anything is written · NoWorkersError with `rollCall` · EnqueueTimeoutError ·
-   * WaitTimeoutError with `blocking`
+   * @throws ConfigurationError, InvalidOptionError, InvalidFunctionNameError, ValidationError, ChangedByCodecError,
+   * NotSerializableError, PayloadTooLargeError before anything is written · NoWorkersError with `rollCall` ·
+   * EnqueueTimeoutError · WaitTimeoutError with `blocking`
    */
   async run<F extends FunctionRef>(
     ref: F,

@@ -1,12 +1,24 @@
-import { codecOf, payloadBytes, write, type Codec, type CodecName, type Payload } from '../job/codec.js';
 import {
+  bytesOf,
+  codecOf,
+  payloadBytes,
+  read,
+  write,
+  type Codec,
+  type CodecName,
+  type Payload,
+} from '../job/codec.js';
+import {
+  ChangedByCodecError,
   ConfigurationError,
   InvalidOptionError,
   PayloadTooLargeError,
   UnknownFunctionError,
+  ValidationError,
 } from '../job/errors.js';
 import { functionName, type AnyJobDefinition, type FunctionRef } from '../job/job-definition.js';
 import { validate } from '../job/standard-schema.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 /** How payloads are written. */
 export interface ClientOptions {
@@ -63,14 +75,27 @@ export class KnownFunctions {
   /**
    * An input as it is sent; without a schema, at once.
    *
-   * @throws ValidationError, NotSerializableError, PayloadTooLargeError
+   * @throws ValidationError, ChangedByCodecError, NotSerializableError, PayloadTooLargeError
    */
   encode(ref: FunctionRef, input: unknown): Payload | Promise<Payload> {
     const fn = this.nameOf(ref);
     const schema = this.definitionOf(ref)?.input;
-    // The input itself is sent: what the schema makes of it, it makes again before the handler.
-    if (schema) return validate(schema, fn, 'input', input).then(() => this.write(ref, fn, input));
-    return this.write(ref, fn, input);
+    return schema ? this.encodeChecked(schema, ref, input) : this.write(ref, fn, input);
+  }
+
+  /** What the handler's side will read is checked: a codec may change an input, as JSON makes text of a Date. */
+  private async encodeChecked(schema: StandardSchemaV1, ref: FunctionRef, input: unknown): Promise<Payload> {
+    const fn = this.nameOf(ref);
+    const codec = this.codecOf(ref);
+    try {
+      // The input itself is sent: what the schema makes of it, it makes again before the handler.
+      const payload = this.write(ref, fn, input);
+      await validate(schema, fn, 'input', read(codec, fn, 'input', bytesOf(payload)));
+      return payload;
+    } catch (error) {
+      await validate(schema, fn, 'input', input);
+      throw error instanceof ValidationError ? new ChangedByCodecError(fn, codec.name, error) : error;
+    }
   }
 
   private write(ref: FunctionRef, fn: string, input: unknown): Payload {

@@ -60,6 +60,11 @@ export function read(codec: Codec, fn: string, what: 'input' | 'output', bytes: 
   }
 }
 
+/** As whoever reads it gets it. */
+export function bytesOf(payload: Payload): Uint8Array {
+  return typeof payload === 'string' ? Buffer.from(payload) : payload;
+}
+
 export function payloadBytes(payload: Payload): number {
   return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
 }

@@ -119,8 +119,29 @@ export class ValidationError extends GearMonkeyError {
     readonly what: 'input' | 'output',
     readonly issues: readonly ValidationIssue[],
   ) {
-    const list = issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
-    super(`The ${what} of "${fn}" doesn't match its schema: ${list}.`);
+    super(`The ${what} of "${fn}" doesn't match its schema: ${listOf(issues)}.`);
+  }
+}
+
+function listOf(issues: readonly ValidationIssue[]): string {
+  return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
+}
+
+/** An input that its schema takes, but not as the codec brings it to the handler. Nothing was written. */
+export class ChangedByCodecError extends GearMonkeyError {
+  readonly code = 'CHANGED_BY_CODEC';
+  readonly issues: readonly ValidationIssue[];
+
+  constructor(
+    readonly fn: string,
+    codec: string,
+    cause: ValidationError,
+  ) {
+    super(
+      `The input of "${fn}" matches its schema, but not what ${codec} makes of it on the way: ${listOf(cause.issues)}. ` +
+        "Choose a codec that keeps it, such as 'msgpack', or a schema that takes what arrives, such as z.coerce.date().",
+    );
+    this.issues = cause.issues;
   }
 }
 

@@ -3,6 +3,7 @@ import { codecOf, type Codec, type CodecName } from './codec.js';
 import { toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
+import type { CodecFor } from './json-types.js';
 import { checkRetry, type RetryOptions } from './retry.js';
 
 /** How a function's jobs are run. A handler's options go before the definition's, a job's own before both. */
@@ -61,28 +62,37 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   timeout: true,
 });
 
+/** Last of the arguments: where JSON would make something else of the types, options that name a codec. */
+type OptionsFor<Input, Output> =
+  unknown extends CodecFor<Input, Output>
+    ? [options?: PlainOptions]
+    : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions & CodecFor<Input, Output>];
+
+type PlainOptions = DefinitionOptions & { input?: never; output?: never };
+
 /**
  * Says what a job is, typed: by type arguments, or by schemas of any Standard Schema library
- * (zod, valibot …), which are then also checked at both ends.
+ * (zod, valibot …), which are then also checked at both ends. Types that JSON makes something else of, as it
+ * makes text of a Date, want a codec that keeps them: `{ codec: 'msgpack' }`, or a `Codec`.
  *
  * @throws InvalidFunctionNameError, ConfigurationError, InvalidOptionError
  */
+export function defineJob<Input = unknown, Output = unknown>(
+  name: string,
+  ...options: OptionsFor<Input, Output>
+): JobDefinition<Input, Output>;
 export function defineJob<
   I extends StandardSchemaV1,
   O extends StandardSchemaV1 = StandardSchemaV1<unknown, unknown>,
 >(
   name: string,
-  options: SchemaOptions<I, O>,
+  options: SchemaOptions<I, O> & CodecFor<StandardSchemaV1.InferInput<I>, StandardSchemaV1.InferOutput<O>>,
 ): JobDefinition<
   StandardSchemaV1.InferInput<I>,
   StandardSchemaV1.InferOutput<O>,
   StandardSchemaV1.InferOutput<I>,
   StandardSchemaV1.InferInput<O>
 >;
-export function defineJob<Input = unknown, Output = unknown>(
-  name: string,
-  options?: DefinitionOptions,
-): JobDefinition<Input, Output>;
 export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},

@@ -19,10 +19,12 @@ interface ParameterOptions {
 /**
  * The job's input, or one property of it: `@Input()`, `@Input('width')`, `@Input('width', ParseIntPipe)`.
  * It is to a job what `@Body` is to a request, so it takes what that takes: pipes and, with Nest 12,
- * `{ schema }`; and pipes such as ValidationPipe treat it as they treat a body.
+ * `{ schema }`; and pipes such as ValidationPipe treat it as they treat a body. With the input's type, as in
+ * `@Input<Size>('width')`, the compiler knows the properties there are.
  */
-export const Input = (...dataOrPipes: (string | ParameterOptions | Pipe)[]): ParameterDecorator =>
-  (Body as (...args: typeof dataOrPipes) => ParameterDecorator)(...dataOrPipes);
+export const Input = <T extends object = Record<string, unknown>>(
+  ...dataOrPipes: ((keyof T & string) | ParameterOptions | Pipe)[]
+): ParameterDecorator => (Body as (...args: typeof dataOrPipes) => ParameterDecorator)(...dataOrPipes);
 
 /** What `@Input(property)` takes of the input. */
 export function inputOf(input: unknown, property: string | undefined): unknown {

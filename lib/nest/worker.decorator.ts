@@ -3,7 +3,8 @@ import type { FunctionRef, ReceivedOf, ReturnedOf } from '../job/job-definition.
 import { functionName } from '../job/job-definition.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
-import type { RunningJob } from '../worker/running-job.js';
+import { ConfigurationError } from '../job/errors.js';
+import { RunningJob } from '../worker/running-job.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { CurrentJob } from './input.decorator.js';
 import { annotate } from './metadata.js';
@@ -38,14 +39,17 @@ export const PARAMETERS_METADATA = '__routeArguments__';
 type AnyMethod = (...args: never[]) => unknown;
 type First<M extends AnyMethod> = Parameters<M> extends [infer P, ...unknown[]] ? P : unknown;
 
-/** `M` where a value of type `T`, or one of its properties, may be passed as `P`. */
-type PropertyFits<T, P, M> = T extends readonly unknown[]
-  ? never
+/** Whether a property of a `T` may be passed as `P`. */
+type PropertyFits<T, P> = T extends readonly unknown[]
+  ? false
   : T extends object
     ? true extends { [K in keyof T]-?: [T[K]] extends [P] ? true : false }[keyof T]
-      ? M
-      : never
-    : never;
+      ? true
+      : false
+    : false;
+
+/** What the compiler names where a method does not fit. */
+type Expected<F> = (input: ReceivedOf<F>, job: RunningJob<ReceivedOf<F>>) => HandlerResult<ReturnedOf<F>>;
 
 /** `M` where its first parameter takes what is offered: the input, a property of it, or the running job. */
 type Accepts<F, M extends AnyMethod> =
@@ -55,7 +59,9 @@ type Accepts<F, M extends AnyMethod> =
       ? M
       : [RunningJob<ReceivedOf<F>>] extends [First<M>]
         ? M
-        : PropertyFits<ReceivedOf<F>, First<M>, M>;
+        : true extends PropertyFits<ReceivedOf<F>, First<M>>
+          ? M
+          : Expected<F>;
 
 /**
  * The method runs the jobs of a function: `@Worker(resize)` or `@Worker('resize')`. It is called with the
@@ -92,8 +98,22 @@ export function Worker<F extends FunctionRef>(ref: F, options: WorkerDecoratorOp
 function offerJob(target: object, method: string | symbol): number {
   const parameters = Reflect.getMetadata(PARAMETERS_METADATA, target.constructor, method) as
     Record<string, { index: number }> | undefined;
-  if (!parameters) return 1;
+  if (!parameters) {
+    refuseSwapped(target, method);
+    return 1;
+  }
   const jobIndex = Math.max(...Object.values(parameters).map(({ index }) => index)) + 1;
   CurrentJob()(target, method, jobIndex);
   return jobIndex;
+}
+
+/** Other libraries pass the job first. The compiler can't tell, as `@CurrentJob()` may well be there. */
+function refuseSwapped(target: object, method: string | symbol): void {
+  const types = Reflect.getMetadata('design:paramtypes', target, method) as unknown[] | undefined;
+  if (types?.[0] !== RunningJob) return;
+  const label = `${target.constructor.name}.${String(method)}`;
+  throw new ConfigurationError(
+    `${label} takes the RunningJob first, but a handler is called with the input and then the job. ` +
+      'Swap them, or say what they are: @CurrentJob() job, @Input() input.',
+  );
 }

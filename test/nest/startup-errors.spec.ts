@@ -3,10 +3,13 @@ import { Inject, Injectable, Module, Scope, type ModuleMetadata, type Type } fro
 import { REQUEST } from '@nestjs/core';
 import {
   ConfigurationError,
+  CurrentJob,
   GearMonkeyModule,
+  Input,
   InvalidFunctionNameError,
   InvalidOptionError,
   OnFinish,
+  RunningJob,
   Worker,
   type GearMonkeyModuleOptions,
 } from 'nestjs-gearmonkey';
@@ -83,6 +86,29 @@ describe('an app does not start', () => {
     await expect(starting({ imports: [memory(), Other], providers: [Thumbnails] })).rejects.toThrow(
       'Thumbnails.small, whose class is provided by two modules',
     );
+  });
+
+  it('with a handler that takes the running job first, and does not say so by decorators', () => {
+    const define = () => {
+      class Thumbnails {
+        @Worker('resize')
+        small(job: RunningJob, input: string) {
+          return [job, input];
+        }
+      }
+      return Thumbnails;
+    };
+    expect(define).toThrow(ConfigurationError);
+    expect(define).toThrow(
+      'Thumbnails.small takes the RunningJob first, but a handler is called with the input',
+    );
+    class Accepted {
+      @Worker('resize')
+      small(@CurrentJob() job: RunningJob, @Input() input: string) {
+        return [job, input];
+      }
+    }
+    expect(Accepted.name).toBe('Accepted');
   });
 
   it('with a handler or an observer whose instance is not there', async () => {

@@ -59,6 +59,10 @@ export class Accepted {
   property(@Input('width') _width: number, @Input('height') _height: number): string {
     return output;
   }
+  @Worker(resize)
+  typedProperty(@Input<Size>('width') _width: number, @Input<Size>() _input: Size): string {
+    return output;
+  }
   @Worker(measure)
   parsed(input: { text: number }): number {
     return input.text;
@@ -125,6 +129,9 @@ export class Refused {
   // @ts-expect-error a property that the definition does not have
   @Worker(mail)
   property(_value: number) {}
+  @Worker('anything')
+  // @ts-expect-error a property that a Size does not have
+  misspelt(@Input<Size>('widht') _width: number) {}
   // @ts-expect-error no such option
   @Worker(resize, { concurency: 2 })
   option(_value: Size): string {

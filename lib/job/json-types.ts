@@ -1,0 +1,44 @@
+import type { Codec } from './codec.js';
+
+type AnyFunction = (...args: never[]) => unknown;
+
+/** How many levels of a type are looked into: recursive types have no end. */
+type Levels = readonly [1, 2, 3, 4, 5, 6];
+
+/**
+ * The parts of a type that JSON doesn't bring back as they were: bigint, symbols, functions, and what has methods,
+ * such as Date, Map, bytes and instances of classes. `never` for plain data, interfaces of it included.
+ */
+export type NotJson<T, Left extends readonly unknown[] = Levels> = unknown extends T
+  ? never
+  : T extends string | number | boolean | null | undefined
+    ? never
+    : T extends bigint | symbol | AnyFunction
+      ? T
+      : Left extends readonly [unknown, ...infer Less]
+        ? T extends readonly unknown[]
+          ? NotJson<T[number], Less>
+          : T extends object
+            ? true extends HasMethod<T>
+              ? T
+              : { [K in keyof T]-?: NotJson<T[K], Less> }[keyof T]
+            : never
+        : never;
+
+type HasMethod<T extends object> = {
+  [K in keyof T]-?: unknown extends T[K]
+    ? false
+    : [Extract<T[K], AnyFunction>] extends [never]
+      ? false
+      : true;
+}[keyof T];
+
+/** The same of a job's input and output. */
+type Lost<Input, Output> = NotJson<Input> | NotJson<Output>;
+
+/** Options that name a codec which keeps values of these types, where JSON does not. */
+export type CodecFor<Input, Output> = [Lost<Input, Output>] extends [never]
+  ? unknown
+  : [Exclude<Lost<Input, Output>, Date | Uint8Array>] extends [never]
+    ? { codec: 'msgpack' | Codec }
+    : { codec: Codec };

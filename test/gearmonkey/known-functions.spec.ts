@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { KnownFunctions } from '../../lib/gearmonkey/known-functions.js';
+import { codecOf } from '../../lib/job/codec.js';
+import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';
+import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
+
+/** JSON, though the types don't like it. */
+const json = codecOf('json');
+const at = new Date(0);
+
+describe('an input with a schema', () => {
+  const encode = async (job: AnyJobDefinition, input: unknown) =>
+    new KnownFunctions({ maxPayloadBytes: 100 }, false).encode(job, input);
+
+  it.each([
+    [
+      'what JSON makes of a Date is no Date',
+      z.object({ at: z.date() }),
+      { at },
+      'at: Invalid input: expected date',
+    ],
+    ['JSON makes null of undefined', z.undefined(), undefined, 'expected undefined'],
+    ['JSON makes null of NaN', z.nan(), Number.NaN, 'expected NaN, received null'],
+  ])('is refused by the sender when only the handler would see that %s', async (_, input, value, reason) => {
+    const job = defineJob('fn', { input, codec: json });
+    const refused = encode(job, value);
+    await expect(refused).rejects.toThrow(ChangedByCodecError);
+    await expect(refused).rejects.toThrow(reason);
+  });
+
+  it('says which codec changed it, and what helps', async () => {
+    const job = defineJob('fn', { input: z.object({ at: z.date() }), codec: json });
+    await expect(encode(job, { at })).rejects.toMatchObject({
+      code: 'CHANGED_BY_CODEC',
+      message: expect.stringContaining('The input of "fn" matches its schema, but not what json makes of it'),
+      issues: [{ path: 'at' }],
+    });
+  });
+
+  it('is sent as it is where the codec keeps it, or the schema takes what the codec makes of it', async () => {
+    const kept = defineJob('fn', { input: z.object({ at: z.date() }), codec: 'msgpack' });
+    await expect(encode(kept, { at })).resolves.toBeInstanceOf(Uint8Array);
+    const coerced = defineJob('fn', { input: z.object({ at: z.coerce.date() }) });
+    await expect(encode(coerced, { at })).resolves.toBe('{"at":"1970-01-01T00:00:00.000Z"}');
+    const parsed = defineJob('fn', {
+      input: z.object({ text: z.string().transform((text) => text.length) }),
+    });
+    await expect(encode(parsed, { text: 'four' })).resolves.toBe('{"text":"four"}');
+  });
+
+  it('is checked once, unless it is refused', async () => {
+    let checks = 0;
+    const input = z.string().refine(() => (checks += 1) > 0);
+    await encode(defineJob('fn', { input }), 'x');
+    expect(checks).toBe(1);
+  });
+
+  it.each([
+    ['does not match, whether it can be written or not', { n: 1n }, ValidationError],
+    ['matches and cannot be written', { n: 1, more: 1n }, NotSerializableError],
+    ['is too large', { n: 1, more: 'x'.repeat(200) }, /has 217 bytes, more than the limit of 100/],
+  ])('that %s is refused as such', async (_, value, error) => {
+    const job = defineJob('fn', { input: z.looseObject({ n: z.number() }) });
+    await expect(encode(job, value)).rejects.toThrow(error);
+  });
+});
