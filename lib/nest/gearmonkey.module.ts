@@ -1,6 +1,7 @@
 import { ConfigurableModuleBuilder, Logger, Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import type { AnyJobDefinition } from '../job/job-definition.js';
+import { inLines } from '../worker/worker-log.js';
 import { createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
 import { GearMonkeyHealth } from './gearmonkey.health.js';
 import { DEFAULT_INSTANCE, type GearMonkeyModuleOptions } from './gearmonkey.options.js';
@@ -80,7 +81,7 @@ function instanceProviders(name: string): Provider[] {
       provide: getInstanceToken(name),
       inject: [MODULE_OPTIONS_TOKEN, InstanceRegistry],
       useFactory: (options: GearMonkeyModuleOptions, registry: InstanceRegistry) =>
-        registry.add(createInstance(name, options, new Logger('GearMonkey'))),
+        registry.add(createInstance(name, options, inLines(new Logger('GearMonkey')))),
     },
     {
       provide: getClientToken(name),

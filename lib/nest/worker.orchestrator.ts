@@ -12,6 +12,7 @@ import { ConfigurationError, InvalidOptionError, messageOf } from '../job/errors
 import { functionName } from '../job/job-definition.js';
 import { bindHandler, type HandlerBinding } from '../worker/job-handler.js';
 import { JobWorker } from '../worker/job-worker.js';
+import { inLines } from '../worker/worker-log.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
@@ -27,7 +28,7 @@ import {
 export class WorkerOrchestrator
   implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
 {
-  private readonly log = new Logger('GearMonkey');
+  private readonly log = inLines(new Logger('GearMonkey'));
   private readonly workers = new Map<GearMonkeyInstance, JobWorker>();
   private subscriptions: Subscription[] = [];
   private closed = false;

@@ -4,7 +4,6 @@ import { AppModule } from './app.module.js';
 
 const app = await NestFactory.create(AppModule, {
   logger: ['log', 'warn', 'error'],
-  forceCloseConnections: true,
 });
 app.enableShutdownHooks();
 await app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1');
