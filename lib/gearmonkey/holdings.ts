@@ -205,12 +205,9 @@ export class Holdings {
   private isWanted(): boolean {
     const { commands } = this.connections;
     if (!this.keeper) return true;
-    return commands.uptime(this.anyKey) > this.interval && this.standIn.isNeeded(this.keeper);
-  }
-
-  private get anyKey(): string {
-    const [fn = ''] = this.functions;
-    return this.options.keysOf(fn).leases;
+    const [anyFunction = ''] = this.functions;
+    const { leases } = this.options.keysOf(anyFunction);
+    return commands.uptime(leases) > this.interval && this.standIn.isNeeded(this.keeper);
   }
 
   private async keepClaims(): Promise<void> {
@@ -234,14 +231,12 @@ export class Holdings {
     const claim = this.claims.get(keyOf(fn, member));
     if (!claim || this.asked.has(claim)) return;
     this.asked.add(claim);
-    const lost = await this.renew([claim]).catch(() => []);
-    if (lost.length > 0) this.revoke(fn, [member], 'cancelled');
+    if ((await this.renew([claim]).catch(() => [])).length > 0) this.revoke(fn, [member], 'cancelled');
     this.asked.delete(claim);
   }
 
   private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
-    for (const member of members) {
-      const claim = this.claims.get(keyOf(fn, member));
+    for (const claim of members.map((member) => this.claims.get(keyOf(fn, member)))) {
       if (!claim) continue;
       this.drop(claim);
       this.options.onRevoked(claim, this.asked.has(claim) ? 'cancelled' : why);

@@ -170,6 +170,8 @@ export class RedisSource implements JobSource {
       },
       hasSlots: (fn) => (this.slots.get(fn) ?? 0) > 0,
       claimBehind: (fn, ...call) => this.turnsOf(fn).claimBehind(...call),
+      onRefused: (error) =>
+        this.problems.report('wait', `Waiting for work is tried again: ${messageOf(error)}`),
       recall: (fn) => this.recall(fn),
     });
   }

@@ -67,6 +67,7 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['ZREMRANGEBYSCORE', k.workers, '0', '1'],
     ['INCRBY', k.count, '1'],
     ['GET', k.watcher],
+    ['PTTL', k.lookout],
     ['DEL', k.lookout],
     ['SET', k.claims + worker, X],
   ];
@@ -93,6 +94,8 @@ function clientCalls(k: FunctionKeys): Call[] {
     ['DECRBY', k.ids, '1'],
     ['SET', k.senders + X, X],
     ['GET', k.count],
+    ['ZCARD', k.workers],
+    ['ZREMRANGEBYSCORE', k.workers, '0', '1'],
   ];
 }
 

@@ -3,7 +3,6 @@ import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
-import { isReply } from '../redis/redis-errors.js';
 import { isOutage, pauseAfter } from '../redis/retry.js';
 import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { memberOf } from '../redis/lease-keeper.js';
@@ -99,9 +98,6 @@ export class Turns {
       const keys = [...this.keys, this.noted];
       this.handle(await this.send({ redis, keys, batch: [], slots, blocked }), [], slots);
       return true;
-    } catch (error) {
-      if (isReply(error)) this.complain(error);
-      throw error;
     } finally {
       this.asked -= slots;
     }

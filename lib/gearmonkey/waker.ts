@@ -35,6 +35,8 @@ export interface WakerListener {
   hasSlots(fn: string): boolean;
   /** Takes a turn of `fn` right behind a blocking call of up to `blocked` ms; false if there was no slot for one. */
   claimBehind(fn: string, redis: Redis | Cluster, blocked: number): Promise<boolean>;
+  /** The server refuses to let it wait. */
+  onRefused(error: unknown): void;
   /** Gives back what such a turn claimed if its reply never came. */
   recall(fn: string): Promise<void>;
 }
@@ -135,6 +137,7 @@ export class Waker implements WorkSignal {
         if (functions.length > FEW) await this.collect(functions.length);
       } catch (error) {
         unsure = true;
+        if (isReply(error)) this.listener.onRefused(error);
         await delay(isReply(error) ? RETRY_MS : YIELD_MS);
         if (!isReply(error)) await this.reconnected();
       }

@@ -62,6 +62,7 @@ export async function enqueueInVain(asClient: Redis, redis: Redis): Promise<void
 /** What comes up for a worker beside the jobs of our clients. */
 export async function bringEverything(redis: Redis): Promise<void> {
   await plainClients(redis);
+  await otherWorkers(redis);
   await deadWorkers(redis);
 }
 
@@ -70,6 +71,12 @@ async function plainClients(redis: Redis): Promise<void> {
   const first = await submit(redis, FN, Buffer.from('"ok"'));
   await until(async () => (await statusOf(first)) === 'success');
   await until(async () => (await redis.exists(`watch:${FN}`)) === 1);
+}
+
+/** Another looks for work for a while, and dies. */
+async function otherWorkers(redis: Redis): Promise<void> {
+  await redis.set(`lookout:${FN}`, 'another', 'PX', 1500);
+  await until(async () => ![null, 'another'].includes(await redis.get(`lookout:${FN}`)));
 }
 
 async function deadWorkers(redis: Redis): Promise<void> {

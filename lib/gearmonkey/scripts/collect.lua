@@ -6,6 +6,6 @@
 ]]
 local set = {}
 for i = 1, #KEYS do
-  if redis.call('LPOP', KEYS[i]) then set[#set + 1] = i end
+  if type(redis.pcall('LPOP', KEYS[i])) == 'string' then set[#set + 1] = i end
 end
 return set

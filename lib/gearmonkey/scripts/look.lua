@@ -11,6 +11,7 @@
   again until whoever the first had woken has come. Without a worker it is looked in any case.
 ]]
 -- include clock
+-- include elected
 -- include queues
 
 local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
@@ -21,33 +22,23 @@ local function first(key)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
 end
 
---- Whether this worker is the lookout from now on.
-local function looks_out(key)
-  if worker == '' then return false end
-  local lookout = redis.pcall('GET', key)
-  if lookout and lookout ~= worker then return false end
-  if hold > 0 then
-    redis.call('SET', key, worker, 'PX', hold)
-  elseif lookout then
-    redis.call('DEL', key)
-  end
-  return hold > 0
-end
-
 -- A write that takes no memory: Redis then allows the others though its memory be full.
-redis.call('LTRIM', KEYS[6], 0, 0)
+redis.pcall('LTRIM', KEYS[6], 0, 0)
 
 --- Sets the marker if there is work; returns ms until the next scheduled job is due, or -1.
 local function look(leases, scheduled, high, normal, low, wake)
   local expiry, wait = first(leases), next_due(scheduled, now)
   local work = wait == 0 or (expiry and expiry <= now) or is_waiting(high) or is_waiting(normal) or is_waiting(low)
-  if work and redis.call('EXISTS', wake) == 0 then redis.call('LPUSH', wake, '1') end
+  local set = redis.pcall('LLEN', wake)
+  -- Of another type it would keep all from waiting for any of their functions.
+  if type(set) ~= 'number' then set = redis.call('DEL', wake) - 1 end
+  if work and set == 0 then redis.call('LPUSH', wake, '1') end
   return wait
 end
 
 local outlook = {}
 for i = 1, #KEYS, 7 do
-  local lookout = looks_out(KEYS[i + 6])
+  local lookout = worker ~= '' and elected(KEYS[i + 6], worker, hold)
   outlook[#outlook + 1] = (lookout or worker == '') and look(unpack(KEYS, i, i + 5)) or -1
   outlook[#outlook + 1] = lookout and 1 or 0
 end

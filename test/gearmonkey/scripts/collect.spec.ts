@@ -5,9 +5,10 @@ import { useRedis } from '../../support/use-redis.js';
 const server = useRedis();
 
 describe('collect.lua', () => {
-  it('refuses keys of the wrong type', async () => {
+  it('passes over keys of another type', async () => {
     await server.redis.set('wake:string', 'x');
-    await expect(collect.run(server.redis, ['wake:string'])).rejects.toThrow('WRONGTYPE');
+    await server.redis.lpush('wake:list', '1');
+    await expect(collect.run(server.redis, ['wake:string', 'wake:list'])).resolves.toEqual([1]);
   });
 
   it('takes the markers that are set, and says which', async () => {
