@@ -6,7 +6,7 @@ import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '
 import { byFunction } from './by-function.js';
 import { Holdings } from './holdings.js';
 import { openWaker } from './cluster-waker.js';
-import { healthOf, reach } from './redis-health.js';
+import { healthOf } from '../redis/connection-health.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from './rights.js';
 import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
@@ -77,7 +77,7 @@ export class RedisSource implements JobSource {
   }
 
   reach(timeout: number): Promise<void> {
-    return reach(this.connections.commands, timeout);
+    return this.connections.commands.reach(timeout);
   }
 
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {

@@ -2,6 +2,7 @@ import { ConfigurationError } from '../job/errors.js';
 import { ChannelHub } from '../redis/channel-hub.js';
 import { isCluster, type ConnectionSpec } from '../redis/connect.js';
 import { nodeConnection } from '../redis/node-connection.js';
+import type { ConnectionLog } from '../redis/outage-log.js';
 import { toPlainConnection, type PlainConnection } from '../redis/plain-connection.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 
@@ -32,8 +33,8 @@ export interface QlessConnections {
 }
 
 /** @throws ConfigurationError */
-export function openConnections({ connection, prefix }: QlessServer): QlessConnections {
-  const commands = new RedisConnection(connection, 'qless');
+export function openConnections({ connection, prefix }: QlessServer, log?: ConnectionLog): QlessConnections {
+  const commands = new RedisConnection(connection, 'qless', log);
   const onCluster = isCluster(connection);
   return {
     prefix: checkPrefix(prefix ?? (onCluster ? '{ql}:' : 'ql:'), onCluster),

@@ -4,6 +4,7 @@ import { messageOf } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
+import { healthOf } from '../redis/connection-health.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../redis/redis-errors.js';
 import { orphan, toClaim } from './claims.js';
@@ -67,10 +68,12 @@ export class QlessSource implements JobSource {
   }
 
   health(): SourceHealth {
-    const { commands } = this.connections;
-    commands.open();
-    const connected = commands.isReady && !this.blocking.isDown && !this.hub.isDown;
-    return { connected, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
+    const known = healthOf({ commands: this.connections.commands, hub: this.hub }, this.blocking);
+    return { ...known, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
+  }
+
+  reach(timeout: number): Promise<void> {
+    return this.connections.commands.reach(timeout);
   }
 
   open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
@@ -133,6 +136,7 @@ export class QlessSource implements JobSource {
 
   private async start(): Promise<void> {
     const { commands, prefix } = this.connections;
+    await commands.ready(OPEN_TIMEOUT_MS, { patient: false });
     const config = await commands.insist((redis) => readConfig.run(redis, [prefix], ''), OPEN_TIMEOUT_MS);
     const interval = renewInterval(config, this.options);
     if (!this.connections.keeper) this.renewInterval = interval;

@@ -36,7 +36,7 @@ export function qless({ queues, popping = 'ordered', worker, lock, ...server }: 
   }
   if (worker !== undefined && isNoName(worker)) throw new InvalidOptionError('worker', worker, 'a name');
   const log = new Logger('qless');
-  return new QlessSource(openConnections(server), {
+  return new QlessSource(openConnections(server, log), {
     queues: [...new Set(queues)],
     popping,
     worker: worker ?? workerName(),

@@ -141,6 +141,12 @@ export class RedisConnection {
     return retryWhileUnreachable(async (left) => question(await this.ready(left)), { timeout });
   }
 
+  /** Connects if nothing has yet, and asks. @throws ConnectionError in time, or at once where no waiting helps */
+  async reach(timeout: number): Promise<void> {
+    await this.ready(timeout, { patient: false });
+    await this.insist((redis) => redis.ping(), timeout);
+  }
+
   close(): void {
     this.#closed = true;
     this.#client?.disconnect();

@@ -12,6 +12,8 @@ import {
   type ConnectionSpec,
 } from '../../lib/index.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { JqEngine } from '../../lib/jq/engine/engine.js';
+import { QlessClient, qless } from '../../lib/qless/index.js';
 import { OutageLog } from '../../lib/redis/outage-log.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { freePort } from '../support/free-port.js';
@@ -161,6 +163,15 @@ describe('what holds a connection', () => {
     await expect(commands.ready(5000, { patient: false })).rejects.toThrow('WRONGPASS');
     expect(`${JSON.stringify(commands)} ${inspect(commands, { depth: 12 })}`).not.toContain(SECRET);
     for (const connection of [commands, hub, blocking as RedisConnection]) connection.close();
+  });
+
+  it('shows none in qless or JQ either', () => {
+    const connection = server.url.replace('//', `//:${SECRET}@`);
+    const client = new QlessClient({ connection });
+    const source = qless({ connection, queues: ['q'] });
+    const engine = new JqEngine({ connection });
+    for (const holder of [client, source, engine])
+      expect(`${JSON.stringify(holder)} ${inspect(holder, { depth: 12 })}`).not.toContain(SECRET);
   });
 
   it('gives a cause that holds no command, and no input of a job', async () => {

@@ -49,13 +49,17 @@ export class JqEngine {
   private timer?: NodeJS.Timeout;
   private sweepAt = Infinity;
   private stopped = false;
+  /** Its connection may hold a password. */
+  readonly #options: JqEngineOptions;
   private closed = false;
 
   /** @throws InvalidOptionError, ConfigurationError */
-  constructor(private readonly options: JqEngineOptions) {
+  constructor(options: JqEngineOptions) {
+    this.#options = options;
     this.settings = engineSettings(options);
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
-    this.connection = new RedisConnection(options.connection, 'jq');
+    const { onProblem } = options;
+    this.connection = new RedisConnection(options.connection, 'jq', onProblem && { warn: onProblem });
     const subscriber = new RedisConnection(options.connection, 'jq-subscriber');
     this.connection.onDemoted(() => subscriber.renew());
     this.hub = new ChannelHub(subscriber);
@@ -86,7 +90,7 @@ export class JqEngine {
       }),
       this.constraints.load({ force: true, insist: true }),
     ]);
-    this.pushing = this.options.onHanded !== undefined;
+    this.pushing = this.#options.onHanded !== undefined;
     this.sweep();
   }
 
@@ -199,8 +203,8 @@ export class JqEngine {
   }
 
   private onTurn({ handed, stale, wait, tally }: TurnReply): void {
-    this.options.onTally?.(tally);
-    if (handed.length > 0) this.options.onHanded?.(handed);
+    this.#options.onTally?.(tally);
+    if (handed.length > 0) this.#options.onHanded?.(handed);
     if (stale.length > 0) this.relaning ??= this.relane(stale);
     if (wait >= 0) this.sweepWithin(wait);
   }
@@ -218,7 +222,7 @@ export class JqEngine {
     try {
       await this.constraints.relane(jobs);
     } catch (error) {
-      this.options.onProblem?.(`Jobs could not be matched with the constraints: ${messageOf(error)}`);
+      this.#options.onProblem?.(`Jobs could not be matched with the constraints: ${messageOf(error)}`);
     } finally {
       delete this.relaning;
       this.turns.want();

@@ -1,0 +1,21 @@
+import { messageOf } from '../job/errors.js';
+import type { SourceHealth } from '../job/job-source.js';
+import type { ChannelHub } from './channel-hub.js';
+import type { RedisConnection } from './redis-connection.js';
+
+interface Connections {
+  readonly commands: RedisConnection;
+  readonly hub: ChannelHub;
+}
+
+/** What is known from the connections, which are opened if nothing has yet. */
+export function healthOf(
+  { commands, hub }: Connections,
+  blocking: { readonly isDown: boolean },
+): SourceHealth {
+  // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
+  commands.open();
+  const { trouble, isReady } = commands;
+  const connected = isReady && !blocking.isDown && !hub.isDown;
+  return { connected, ...(trouble === undefined ? {} : { problem: messageOf(trouble) }) };
+}
