@@ -18,6 +18,19 @@ export function documentedRights(): ReadonlyMap<string, Rights> {
   return new Map(lists.map(([, name = '', rules = '']) => [name, rules.trim().split(/\s+/)]));
 }
 
+/** Nothing fails without these. */
+const COMFORTS: Rights = ['+info', '+client|setname'];
+
+export function needed(rights: Rights): Rights {
+  return rights.filter((right) => !COMFORTS.includes(right));
+}
+
+/** How messages name a right. */
+export function nameOf(right: string): RegExp {
+  const name = right.slice(1).replace(/\*$|:\?.*$/, '');
+  return new RegExp(name.replaceAll(/[{}]/g, '\\$&'), 'i');
+}
+
 /** Makes a user who may do this and nothing else. */
 export async function grant(redis: Redis, user: string, rights: Rights): Promise<void> {
   await redis.acl('SETUSER', user, 'reset', 'on', `>${PASSWORD}`, ...rights);

@@ -10,6 +10,7 @@ import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
 import { LongPolls } from './long-polls.js';
 import * as operations from './operations.js';
 import type { HandedJob, JobView, PushOutcome, Reported, StaleJob } from './operations.js';
+import { requireMasterRights } from './rights.js';
 import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
 import type { Tally, TurnReply } from './turn.js';
 import { Turns } from './turns.js';
@@ -76,8 +77,9 @@ export class JqEngine {
     this.administration = new Administration(this.turns);
   }
 
-  /** Waits for Redis, then begins to hand out jobs. */
+  /** Waits for Redis, then begins to hand out jobs. @throws ConfigurationError where its user lacks a right */
   async start(): Promise<void> {
+    await requireMasterRights(this.connection, this.prefix);
     await Promise.all([
       this.hub.listen(`${this.prefix}ended`, {
         message: (id) => this.polls.wakeEnd(id),

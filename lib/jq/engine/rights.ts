@@ -1,0 +1,17 @@
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { requireRights, type Call } from '../../redis/rights.js';
+import { turn } from './turn.js';
+
+/** What the script calls, by its own text. */
+const COMMANDS = new Set([...turn.text.matchAll(/\bcall\('([A-Z]+)'/g)].map(([, command = '']) => command));
+
+/** Waits for Redis. @throws ConfigurationError that names what is missing */
+export function requireMasterRights(connection: RedisConnection, prefix: string): Promise<void> {
+  const name = `${prefix}x`;
+  const calls: Call[] = [...COMMANDS].map((command): Call => {
+    if (command === 'TIME') return [command];
+    return command === 'ZUNIONSTORE' ? [command, name, '1', name] : [command, name];
+  });
+  calls.push(['EVALSHA', 'x', '1', prefix], ['SUBSCRIBE', name], ['PING']);
+  return connection.insist((redis) => requireRights(redis, calls, 'a master of JQ'));
+}

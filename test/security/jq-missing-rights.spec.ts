@@ -1,0 +1,26 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { JqEngine } from '../../lib/jq/engine/engine.js';
+import { useRedis } from '../support/use-redis.js';
+import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
+
+const rights = documentedRights().get('jq') ?? [];
+
+describe('a master of JQ', () => {
+  const used = useRedis();
+  beforeEach(() => used.redis.script('FLUSH'));
+
+  const start = async (granted: readonly string[]) => {
+    await grant(used.redis, 'master', granted);
+    const connection = `redis://master:${PASSWORD}@127.0.0.1:${used.server.port}`;
+    const engine = new JqEngine({ connection });
+    await engine.start().finally(() => engine.close());
+  };
+
+  it('starts with the rights of docs/security.md', async () => {
+    await expect(start(rights)).resolves.toBeUndefined();
+  });
+
+  it.each(needed(rights))('does not hand out jobs without %s, and names it', async (right) => {
+    await expect(start(rights.filter((other) => other !== right))).rejects.toThrow(nameOf(right));
+  });
+});
