@@ -157,7 +157,8 @@ export class Enqueuer {
         call.created = await this.create(redis, lane, call);
         return await this.durable(redis, call, call.created);
       } catch (error) {
-        if (error instanceof NotDurableError || this.connection.isClosed) throw error;
+        if (error instanceof NotDurableError) throw error;
+        if (this.connection.isClosed) throw ConnectionError.closed();
         if (!isOutage(error) && !(error instanceof ConnectionError))
           throw isReply(error) ? await this.refusal(fn, error) : error;
         lastError = error;

@@ -83,7 +83,7 @@ export class JobFeed {
   close(): void {
     this.closed = true;
     this.endObservers();
-    for (const follower of this.allFollowers()) follower.fail?.(closedError());
+    for (const follower of this.allFollowers()) follower.fail?.(ConnectionError.closed());
     clearTimeout(this.linger);
     this.end();
   }
@@ -111,7 +111,7 @@ export class JobFeed {
     const followers = this.followers.get(id) ?? new Set();
     this.followers.set(id, followers.add(follower));
     if (follower.progress) this.poller.watch(id);
-    if (this.closed) follower.fail?.(closedError());
+    if (this.closed) follower.fail?.(ConnectionError.closed());
     return () => {
       if (!followers.delete(follower) || followers.size > 0) return;
       this.followers.delete(id);
@@ -166,8 +166,4 @@ export class JobFeed {
   private allFollowers(): JobFollower[] {
     return [...this.followers.values()].flatMap((followers) => [...followers]);
   }
-}
-
-function closedError(): ConnectionError {
-  return new ConnectionError('The connection is closed', 'the module was shut down');
 }

@@ -12,7 +12,7 @@ export class JobFeeds {
 
   /** For who waits for a job. @throws ConnectionError after `close` */
   of(fn: string): JobFeed {
-    if (this.closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
+    if (this.closed) throw ConnectionError.closed();
     let feed = this.feeds.get(fn);
     if (!feed) {
       feed = new JobFeed(this.store, fn, () => this.feeds.delete(fn));

@@ -41,6 +41,11 @@ export class PartlyEnqueuedError extends GearMonkeyError {
 export class ConnectionError extends GearMonkeyError {
   readonly code = 'CONNECTION';
 
+  /** Of whoever asks or waits when it is too late. @internal */
+  static closed(what = 'The connection is closed'): ConnectionError {
+    return new ConnectionError(what, 'the module was shut down');
+  }
+
   constructor(what: string, cause: unknown) {
     super(`${what}: ${messageOf(cause)}. Check that the server is up and \`connection\` is right.`, {
       cause: toCause(cause),

@@ -55,7 +55,7 @@ export class MemoryStore implements JobStore {
 
   /** @throws ConnectionError after `close` */
   private function(fn: string): MemoryFunction {
-    if (this.closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
+    if (this.closed) throw ConnectionError.closed();
     return this.server.function(fn);
   }
 }

@@ -166,5 +166,5 @@ function isDenied(error: unknown): boolean {
 }
 
 function closedError(): ConnectionError {
-  return new ConnectionError('No more messages', 'the module was shut down');
+  return ConnectionError.closed('No more messages');
 }

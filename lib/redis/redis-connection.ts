@@ -155,7 +155,7 @@ export class RedisConnection {
   }
 
   #opened(): Redis | Cluster {
-    if (this.#closed) throw new ConnectionError('The connection is closed', 'the module was shut down');
+    if (this.#closed) throw ConnectionError.closed();
     if (!this.#client) {
       const client = this.#make();
       this.#client = client;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -93,6 +94,19 @@ describe('An enqueue whose reply is lost', () => {
     await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(2501);
     const stored = await Promise.all([jobs[0], jobs[1234], jobs[2499]].map((job) => job?.get()));
     expect(stored.map((job) => job?.input)).toEqual([0, 1234, 2499]);
+  });
+
+  it('rejects with ConnectionError when its client is closed meanwhile', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    await client.run(fn, 'before');
+    proxy.lose = Infinity;
+    const inputs = Array<string>(2500).fill('x');
+    const running = [client.run(fn, 'x'), client.call(fn, 'x'), client.runMany(fn, inputs)];
+    await until(() => proxy.lost > 0);
+    await client.close();
+    const outcomes = await Promise.allSettled(running);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'CONNECTION' } });
   });
 
   it('creates nothing any more when it arrives late, after its deadline and a later call', async () => {
