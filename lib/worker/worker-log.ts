@@ -26,13 +26,19 @@ export function logFailure(log: WorkerLog, outcome: Outcome, attempt: number, at
   if (outcome.status !== 'error' && outcome.status !== 'retry') return;
   const { claim, error, status } = outcome;
   if (status === 'retry' && error.code === 'RETRY_LATER') return;
-  const count = attempts === Infinity ? `attempt ${attempt}` : `attempt ${attempt} of ${attempts}`;
-  const next = status === 'retry' ? `, next in ${Math.round(outcome.delay)} ms` : '';
-  const line = `${claim.fn} ${claim.id} failed (${count}${next}): ${error.name}: ${shorten(error.message)}`;
+  const tried = attemptOf(attempt, attempts, status === 'retry' ? outcome.delay : undefined);
+  const line = `${claim.fn} ${claim.id} failed (${tried}): ${error.name}: ${shorten(error.message)}`;
   if (status === 'retry') log.warn(line);
   else log.error(line);
 }
 
 function shorten(message: string): string {
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+}
+
+/** Without a limit it is the server that counts, and that says when the next attempt is, if any. */
+function attemptOf(attempt: number, attempts: number, delay: number | undefined): string {
+  if (attempts === Infinity) return `attempt ${attempt}`;
+  const next = delay === undefined ? '' : `, next in ${Math.round(delay)} ms`;
+  return `attempt ${attempt} of ${attempts}${next}`;
 }

@@ -58,6 +58,9 @@ describe('logFailure', () => {
     expect(lines({ status: 'error', error }, 2, Infinity)).toEqual([
       'ERROR mail 17 failed (attempt 2): TypeError: no\\nway',
     ]);
+    expect(lines({ status: 'retry', error, delay: 5 }, 2, Infinity)).toEqual([
+      'WARN mail 17 failed (attempt 2): TypeError: no\\nway',
+    ]);
   });
 
   it('keeps a line short', () => {
