@@ -1,6 +1,7 @@
 import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError, RefusedError } from '../job/server-errors.js';
 import { isReply } from '../redis/redis-errors.js';
+import { isOutage } from '../redis/retry.js';
 
 /** What the core of qless refused. Nothing was written. */
 export abstract class QlessError extends GearMonkeyError {
@@ -66,10 +67,11 @@ const KINDS: readonly (readonly [reason: RegExp, kind: Refusal, remedy: string])
 const PLACE = /^(?:ERR )?(?:Error running script.*?: )?(?:@?user_script:\d+: )+/;
 const TAIL = / script: [0-9a-f]{40}, on @user_script:\d+\.$/;
 
-/** An error of Redis or of ioredis as one of ours. */
-export function toQlessError(what: string, error: unknown): GearMonkeyError {
+/** An error of Redis or of ioredis as one of ours; one of the program, as a TypeError, stays what it is. */
+export function toQlessError(what: string, error: unknown): Error {
   if (error instanceof GearMonkeyError) return error;
-  if (!isReply(error) || !(error instanceof Error)) return new ConnectionError(what, error);
+  if (!(error instanceof Error) || isOutage(error)) return new ConnectionError(what, error);
+  if (!isReply(error)) return error;
   const text = error.message.replace(PLACE, '').replace(TAIL, '');
   const odd = text.startsWith('Odd number of additional args');
   if (odd) return new QlessArgumentError(what, text, 'Look at what was passed.');

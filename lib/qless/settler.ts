@@ -4,7 +4,8 @@ import type { Payload } from '../job/codec.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { Outcome } from '../job/job-source.js';
-import { isReply, isTransientReply } from '../redis/redis-errors.js';
+import { isReply } from '../redis/redis-errors.js';
+import { isOutage } from '../redis/retry.js';
 import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
 import * as scripts from './source-scripts.js';
 
@@ -75,7 +76,7 @@ export class Settler {
       } catch (error) {
         if (this.closed || this.commands.isClosed)
           throw new ConnectionError('The outcome was not taken', error);
-        if (isReply(error) && !mayPass(error)) throw error;
+        if (!mayPass(error)) throw error;
         await delay(isReply(error) ? RETRY_MS : YIELD_MS);
       }
     }
@@ -84,7 +85,7 @@ export class Settler {
 
 /** Also a server that is full, or can't write to its disk, may recover. */
 function mayPass(error: unknown): boolean {
-  return isTransientReply(error) || (error instanceof Error && /^(OOM|MISCONF)\b/.test(error.message));
+  return isOutage(error) || (error instanceof Error && /^(OOM|MISCONF)\b/.test(error.message));
 }
 
 /** Six values each. */

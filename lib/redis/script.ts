@@ -98,6 +98,8 @@ function isUnknown(error: unknown): boolean {
 
 /** ioredis writes Buffers as they are, and anything else as its text. */
 function toWritable(arg: Argument): string | number | Buffer {
+  if (arg === undefined || arg === null)
+    throw new TypeError(`An argument of a script must be text, a number or bytes, got ${String(arg)}.`);
   if (typeof arg !== 'object' || Buffer.isBuffer(arg)) return arg;
   return Buffer.from(arg.buffer, arg.byteOffset, arg.byteLength);
 }

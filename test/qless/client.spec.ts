@@ -76,6 +76,14 @@ describe('what the core refuses', () => {
     await expect(queue.pop({ wait: Number.NaN })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 
+  it.each(['delay', 'priority'])('is no outage where %s is null, and is told at once', async (option) => {
+    const since = performance.now();
+    await expect(queue.put('K', {}, { [option]: null as never })).rejects.not.toThrow(
+      'Check that the server is up',
+    );
+    expect(performance.now() - since).toBeLessThan(4000);
+  });
+
   it('is an outage, within the deadline', async () => {
     const lost = new QlessClient({ connection: 'redis://127.0.0.1:1', timeout: 100 });
     await expect(lost.queues()).rejects.toMatchObject({ code: 'CONNECTION' });
