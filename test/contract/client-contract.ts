@@ -7,6 +7,7 @@ import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
 import { closeContract } from './close-contract.js';
 import { codecContract } from './codec-contract.js';
+import { hostileClientContract } from './hostile-client-contract.js';
 import { observableContract } from './observable-contract.js';
 import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
@@ -239,6 +240,10 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     });
 
     retryContract(
+      () => rig,
+      () => client,
+    );
+    hostileClientContract(
       () => rig,
       () => client,
     );

@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { encodeOutcome } from '../../lib/gearmonkey/turn-values.js';
+import type { Outcome } from '../../lib/job/job-source.js';
+
+const claim = { fn: 'fn', id: '7', token: 3, input: new Uint8Array(), attempts: 1, stalls: 0, options: {} };
+const circle: Record<string, unknown> = { name: 'Round', message: 'round' };
+circle['cause'] = circle;
+
+describe('encodeOutcome', () => {
+  it.each([
+    [
+      'an output that is no payload',
+      { claim, status: 'success', output: Promise.resolve('x') },
+      'the codec returned an object',
+    ],
+    ['no output', { claim, status: 'success' }, 'the codec returned undefined'],
+    [
+      'an error that has no JSON',
+      { claim, status: 'error', error: { name: 'N', message: 'm', id: 1n } },
+      'BigInt',
+    ],
+    ['an error in a circle', { claim, status: 'retry', delay: 1, error: circle }, 'circular'],
+  ])("makes %s that job's error", (_, outcome, reason) => {
+    const [member, status, message, error] = encodeOutcome(outcome as unknown as Outcome, 'reply:fn:');
+    expect([member, status, message]).toEqual(['7:3', 'error', expect.stringContaining(reason)]);
+    expect(JSON.parse(String(error))).toMatchObject({ name: 'TypeError' });
+  });
+});
