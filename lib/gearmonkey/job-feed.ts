@@ -136,6 +136,7 @@ export class JobFeed {
     },
     resync: () => {
       this.finished.addGap();
+      this.poller.resync();
       for (const follower of this.allFollowers()) follower.resync();
     },
   };

@@ -22,6 +22,13 @@ export interface MarkedProgress extends Progress {
   readonly mark?: number;
 }
 
+/** What a poll finds of a job. */
+export interface ReadProgress {
+  readonly progress?: MarkedProgress | undefined;
+  /** Finished, or gone: there will be no more. */
+  readonly isOver: boolean;
+}
+
 /** What a function's channels say. */
 export interface JobListener {
   event(event: JobEvent): void;
@@ -53,7 +60,7 @@ export interface JobStore {
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]>;
 
   /** The progress the jobs' hashes hold. */
-  readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]>;
+  readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]>;
 
   /** Ends a job that waits or that a worker of ours runs. */
   cancel(fn: string, job: JobKey): Promise<Cancellation>;

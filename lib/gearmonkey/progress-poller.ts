@@ -44,16 +44,25 @@ export class ProgressPoller {
 
   unwatchAll(observer: object): void {
     this.observers.delete(observer);
-    if (this.observers.size === 0) this.running.clear();
+    if (this.observers.size === 0) for (const id of this.running) this.finished(id);
   }
 
+  /** Of too many the one that was read longest ago makes room. */
   started(id: string): void {
-    if (this.observers.size > 0 && this.running.size < MAX_REMEMBERED) this.running.add(id);
+    if (this.observers.size === 0) return;
+    if (this.running.size >= MAX_REMEMBERED)
+      for (const oldest of first(this.running, 1)) this.finished(oldest);
+    this.running.add(id);
   }
 
   finished(id: string): void {
     this.running.delete(id);
-    this.forget(id);
+    if (!this.watched.has(id)) this.forget(id);
+  }
+
+  /** Messages may have been missed: each is read again, and who publishes says so again. */
+  resync(): void {
+    this.publishing.clear();
   }
 
   /** This job's worker publishes its progress: nothing is to be read. */
@@ -84,9 +93,10 @@ export class ProgressPoller {
     this.polling = true;
     try {
       const found = await this.store.readProgress(this.fn, ids);
-      found.forEach((progress, index) => {
-        const id = ids[index];
-        if (progress && id !== undefined) this.changed(id, progress);
+      found.forEach(({ progress, isOver }, index) => {
+        const id = ids[index] as string;
+        if (progress) this.changed(id, progress);
+        if (isOver) this.finished(id);
       });
     } catch {
       return;

@@ -8,14 +8,7 @@ import { ConnectionError, RefusedError } from '../job/server-errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
-import type {
-  Cancellation,
-  JobListener,
-  JobStore,
-  MarkedProgress,
-  Placement,
-  StoredJob,
-} from './job-store.js';
+import type { Cancellation, JobListener, JobStore, ReadProgress, Placement, StoredJob } from './job-store.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from './protocol.js';
 import { explainToClient } from './rights.js';
 import * as scripts from './scripts.js';
@@ -51,12 +44,12 @@ export class RedisStore implements JobStore {
     return this.ask(fn, 'Reading jobs', readAll, wanted);
   }
 
-  readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]> {
+  readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     const { jobs } = this.keysOf(fn);
     return this.ask(fn, 'Reading progress', (redis) =>
       Promise.all(
         ids.map(async (id) =>
-          toProgress(await redis.hmget(jobs + id, 'status:dividend', 'status:divisor', 'mark')),
+          toProgress(await redis.hmget(jobs + id, 'status', 'status:dividend', 'status:divisor', 'mark')),
         ),
       ),
     );
@@ -151,10 +144,11 @@ function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
   return fields.length === 0 ? undefined : new Map(fields);
 }
 
-function toProgress([dividend, divisor, mark]: (string | null | undefined)[]): MarkedProgress | undefined {
+function toProgress([status, dividend, divisor, mark]: (string | null | undefined)[]): ReadProgress {
   const [parts, all] = [Number(dividend ?? Number.NaN), Number(divisor ?? Number.NaN)];
   const progress = { dividend: parts, divisor: all, mark: Number(mark ?? 0) };
-  return Number.isNaN(progress.dividend) || Number.isNaN(progress.divisor) ? undefined : progress;
+  const isOver = status === null || status === 'success' || status === 'error';
+  return { isOver, progress: Number.isNaN(parts) || Number.isNaN(all) ? undefined : progress };
 }
 
 function wrongType(fn: string, id: string) {

@@ -5,7 +5,7 @@ import type {
   Cancellation,
   JobListener,
   JobStore,
-  MarkedProgress,
+  ReadProgress,
   Placement,
   StoredJob,
 } from '../gearmonkey/job-store.js';
@@ -29,8 +29,11 @@ export class MemoryStore implements JobStore {
     return ids.map((id) => this.function(fn).read(id, Date.now()));
   }
 
-  async readProgress(fn: string, ids: readonly string[]): Promise<(MarkedProgress | undefined)[]> {
-    return (await this.read(fn, ids)).map((stored) => stored && progressOf(stored));
+  async readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
+    return (await this.read(fn, ids)).map((stored) => ({
+      progress: stored && progressOf(stored),
+      isOver: !stored || stored.has('finished'),
+    }));
   }
 
   async cancel(fn: string, { id }: JobKey): Promise<Cancellation> {
