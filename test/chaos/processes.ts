@@ -60,6 +60,10 @@ export class Member<W extends Way = SlowLine> {
     const log = createWriteStream(join(this.folder, `${name}.log`));
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
+    // None outlives the suite, however that ends.
+    const orphan = () => child.kill('SIGKILL');
+    process.on('exit', orphan);
+    child.once('exit', () => process.off('exit', orphan));
     const life: Life = { name, child, history, ended: once(child, 'exit'), expected: false };
     this.histories.push({ process: name, path: history });
     this.life = life;

@@ -13,6 +13,8 @@ import { Ways } from './ways.js';
 /** Every write is on disk before it is answered, and the whole log of them is kept. */
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--auto-aof-rewrite-percentage', '0'];
 
+/** Whoever reaches no server in its time ends and is started again, on a busy machine more than once. */
+const START_MS = 120_000;
 const HOSTILE_VALUES = fileURLToPath(new URL('../support/hostile-values.ts', import.meta.url));
 
 export interface StageOptions {
@@ -74,8 +76,12 @@ export class Stage {
   }
 
   async everybodyReady(): Promise<void> {
-    const message = 'Not all processes have started';
-    await until(() => this.members.every((member) => member.isReady), { timeout: 30_000, message });
+    const missing = () => this.members.flatMap((member) => (member.isReady ? [] : [member.current]));
+    await until(() => missing().length === 0, {
+      timeout: START_MS,
+      message: `Not all processes have started, see their logs in ${this.folder}`,
+      seen: missing,
+    });
   }
 
   async stopLoad(): Promise<void> {
