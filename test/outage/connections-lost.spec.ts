@@ -28,7 +28,7 @@ describe('connections that the server kills', () => {
 
   it('are made again within a moment, the blocking one and the keeper too', async () => {
     const worker = await outage.actor();
-    await worker.client.call(work, 'before', { timeout: 5 });
+    await worker.client.call(work, 'before', { timeout: 30 });
     await until(() => areAllThere(outage.redis));
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');

@@ -51,9 +51,9 @@ describe('a failover', () => {
     proxy.retarget(replica.port);
 
     figure('failover: worker resumes on the new master', await timeToRun(promoted));
-    await expect(held.result({ timeout: 10 })).resolves.toBe('held, done');
+    await expect(held.result({ timeout: 30 })).resolves.toBe('held, done');
     const during = await enqueued;
-    await expect(during.result({ timeout: 10 })).resolves.toBe('during, done');
+    await expect(during.result({ timeout: 30 })).resolves.toBe('during, done');
     await expect(statuses(promoted)).resolves.toEqual({ success: 3 });
     expect(worker.repeated).toEqual([]);
     await until(() => worker.health.connected);
