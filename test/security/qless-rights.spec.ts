@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { GearMonkeyModule, Worker, type RunningJob } from 'nestjs-gearmonkey';
+import { QlessClient, QlessModule, qless } from 'nestjs-gearmonkey/qless';
+import { until } from '../support/until.js';
+import { useApps } from '../support/use-apps.js';
+import { useRedis } from '../support/use-redis.js';
+import { documentedRights, grant, PASSWORD, takeRefusals } from './rights.js';
+
+const rights = documentedRights().get('qless') ?? [];
+const SCRIPTS = fileURLToPath(new URL('../../lib/qless/scripts/', import.meta.url));
+/** Beside the scripts: connecting, listening, and a worker's wait. */
+const CONNECTION = ['client|setname', 'info', 'ping', 'subscribe', 'unsubscribe', 'eval', 'evalsha', 'blpop'];
+
+class Mails {
+  @Worker('SendMail', { retry: { attempts: 2, delay: 1, backoff: 'fixed' } })
+  async send(input: { to: string }, job: RunningJob): Promise<string> {
+    await job.update(1, 2);
+    if (input.to === 'nobody') throw new TypeError('Nobody to write to');
+    return input.to;
+  }
+}
+
+describe('the rights of qless in docs/security.md', () => {
+  const used = useRedis();
+  const apps = useApps();
+  beforeAll(() => grant(used.redis, 'qless', rights));
+
+  it('suffice for an app that puts jobs and runs them', async () => {
+    const connection = `redis://qless:${PASSWORD}@127.0.0.1:${used.server.port}`;
+    const app = await apps.start({
+      imports: [
+        GearMonkeyModule.forRoot({ source: qless({ connection, queues: ['mail'] }) }),
+        QlessModule.forRoot({ connection }),
+      ],
+      providers: [Mails],
+    });
+    const client = app.get(QlessClient);
+    const mail = client.queue('mail');
+    await mail.put('SendMail', { to: 'ada' });
+    const failing = await mail.put('SendMail', { to: 'nobody' });
+    await until(async () => (await client.jobs.complete()).length === 1);
+    await until(async () => (await client.jobs.get(failing))?.record.state === 'failed');
+    await app.close();
+    expect(await takeRefusals(used.redis)).toEqual([]);
+  });
+
+  it('are the commands of its scripts, and what its connections need', () => {
+    const files = readdirSync(SCRIPTS, { recursive: true, encoding: 'utf8' });
+    const texts = files
+      .filter((file) => file.endsWith('.lua'))
+      .map((file) => readFileSync(join(SCRIPTS, file), 'utf8'));
+    const commands = texts
+      .flatMap((text) => [...text.matchAll(/\bcall\('([A-Z]+)'/g)])
+      .map(([, name = '']) => name.toLowerCase());
+    const all = new Set([...commands, ...CONNECTION].map((command) => `+${command}`));
+    expect(rights.toSorted()).toEqual([...all, '~ql:*', '&ql:*'].toSorted());
+  });
+});
