@@ -97,6 +97,9 @@ export interface JobSource {
    */
   settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]>;
 
+  /** No claims will be asked for any more, though what runs may go on for a while: what would bring more is refused. */
+  takeNoMore?(): void;
+
   /** What the source has seen of its server. */
   health?(): SourceHealth;
 

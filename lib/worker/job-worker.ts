@@ -74,6 +74,7 @@ export class JobWorker {
    */
   async stop(timeout: number): Promise<void> {
     this.stopping = true;
+    this.source.takeNoMore?.();
     this.claiming.abort();
     this.wakeUp();
     await this.loop;

@@ -20,7 +20,7 @@ function toConcurrency(target: string, value: unknown): number {
   const concurrency = typeof value === 'string' && value !== '' ? Number(value) : Number.NaN;
   if (Number.isNaN(concurrency)) throw new ConfigError(`value of target '${target}' must be a number`);
   if (!Number.isSafeInteger(concurrency) || concurrency <= 0) {
-    throw new ConfigError(`target '${target}' has invalid value`);
+    throw new ConfigError(`target '${target}' has invalid value: it must be a whole number, 1 or more`);
   }
   return concurrency;
 }

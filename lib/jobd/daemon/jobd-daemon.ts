@@ -7,6 +7,7 @@ import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from './op
 import { Membership } from './membership.js';
 import { Targets } from './targets.js';
 import { Work } from './work.js';
+import { Opaque } from '../opaque.js';
 
 interface Started {
   readonly member: Membership;
@@ -17,7 +18,7 @@ interface Started {
  * Runs the jobs of a table, for one or more targets. Any number of daemons may share a table; what one of
  * them leaves when it dies, the others take over.
  */
-export class JobdDaemon implements DaemonOperations {
+export class JobdDaemon extends Opaque implements DaemonOperations {
   private readonly options: CheckedOptions;
   private readonly served: Targets;
   private readonly instance = randomUUID();
@@ -31,6 +32,7 @@ export class JobdDaemon implements DaemonOperations {
 
   /** @throws InvalidOptionError */
   constructor(options: DaemonOptions) {
+    super();
     this.options = checkDaemonOptions(options);
     this.served = new Targets(options.targets);
     this.launcher = new Launcher(options, this.instance);

@@ -3,6 +3,9 @@ import type { TargetOptions } from './daemon-options.js';
 import { RequestError } from '../errors.js';
 import type { TargetStatus } from './operations.js';
 
+/** As in a configuration. */
+const MAX_CONCURRENCY = 1_000_000;
+
 /** A target's queue, first in first out, and what of it runs. */
 class Target {
   readonly queue: AcceptedJob[] = [];
@@ -149,6 +152,6 @@ export class Targets {
 }
 
 function checkConcurrency(concurrency: number): void {
-  if (!Number.isInteger(concurrency) || concurrency <= 0)
+  if (!Number.isInteger(concurrency) || concurrency <= 0 || concurrency > MAX_CONCURRENCY)
     throw new RequestError('Invalid concurrency value.');
 }

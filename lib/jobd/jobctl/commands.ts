@@ -1,3 +1,5 @@
+import { withDeadline } from '../../job/deadline.js';
+import { PeerLostError } from '../errors.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import { toAddress, toConcurrency, toId, toSignal } from './job-arguments.js';
 import * as reports from './reports.js';
@@ -22,9 +24,15 @@ export interface Command {
   readonly master?: Run;
 }
 
+/** Longer than a master of ours waits for its workers. */
+const MASTER_MS = 10_000;
+
 const memoryUsage = report('status', reports.memoryReport);
 const pause = act('pause', targets);
 const goOn = act('continue', targets);
+const ofMaster = 'An original master answers neither pause nor continue: it has passed them on.';
+const pauseAll = within(MASTER_MS, ofMaster, pause);
+const goOnAll = within(MASTER_MS, ofMaster, goOn);
 const setConcurrency = act('set-target-concurrency', targetAndConcurrency);
 const addTarget = act('add-target', targetAndConcurrency);
 const removeTarget = act('remove-target', ([target]) => ({ target }));
@@ -45,9 +53,9 @@ export const COMMANDS: readonly Command[] = [
     summary: 'start no more jobs',
     takesAll: true,
     worker: pause,
-    master: pause,
+    master: pauseAll,
   },
-  { usage: 'continue [targets...]', summary: 'end a pause', takesAll: true, worker: goOn, master: goOn },
+  { usage: 'continue [targets...]', summary: 'end a pause', takesAll: true, worker: goOn, master: goOnAll },
   {
     usage: 'set-target-concurrency <target> <n>',
     summary: 'how many jobs run at once',
@@ -68,6 +76,12 @@ export const COMMANDS: readonly Command[] = [
     master: signal((number, jobs) => ({ jobs: jobs.map((job) => ({ ...toAddress(job), signal: number })) })),
   },
 ];
+
+/** For what may never be answered. @throws PeerLostError when it wasn't in time */
+function within(ms: number, remedy: string, run: Run): Run {
+  const late = () => new PeerLostError(`no reply within ${ms / 1000} s. ${remedy}`);
+  return (ask, args) => withDeadline(run(ask, args), ms, late);
+}
 
 /** What a reply of `ok` is enough for. */
 function act(type: string, dataOf: (args: Arguments) => object | undefined): Run {

@@ -33,7 +33,8 @@ export function workersReport({ workers = [] }: StatusReply): Report {
 function workerCells({ name, remoteAddr, targets, workerStatus, workerStatusError }: ListedWorker): string[] {
   const title = `${name}\n(${remoteAddr})`;
   const known = (workerStatus as DaemonStatus | undefined)?.targets;
-  if (!known) return [title, targets.join('\n'), workerStatusError ?? 'unknown', '', ''];
+  if (!known || workerStatusError !== undefined)
+    return [title, targets.join('\n'), workerStatusError ?? 'unknown', '', ''];
   const cells = Object.values(known).map(cellsOf);
   return [
     title,

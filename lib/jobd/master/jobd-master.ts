@@ -11,6 +11,7 @@ import { PokeThrottle } from './poke-throttle.js';
 import { Poker } from './poker.js';
 import { RegisteredWorker } from './registered-worker.js';
 import { WorkerRegistry } from './worker-registry.js';
+import { Opaque } from '../opaque.js';
 
 export interface JobdMasterOptions {
   readonly host: string;
@@ -28,7 +29,7 @@ export interface JobdMasterOptions {
 }
 
 /** Knows which workers serve which targets, and passes on what clients ask of them. */
-export class JobdMaster {
+export class JobdMaster extends Opaque {
   private readonly server: JobdServer;
   private readonly registry = new WorkerRegistry();
   private readonly poker: Poker;
@@ -36,6 +37,7 @@ export class JobdMaster {
 
   /** @throws ConfigError for a host that others reach, without a password */
   constructor(private readonly options: JobdMasterOptions) {
+    super();
     checkExposure(options);
     const { host, port, auth, tls, log, onRequest, pollAllWorkers = false } = options;
     this.poker = new Poker(this.registry, { pollAll: pollAllWorkers, log });

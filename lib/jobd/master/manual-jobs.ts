@@ -2,6 +2,7 @@ import { messageOf } from '../../job/errors.js';
 import { RequestError } from '../errors.js';
 import type { JobResult } from '../launcher/job-result.js';
 import { checkFields, type FieldRule } from '../protocol/fields.js';
+import { MAX_LISTED } from '../protocol/target-lists.js';
 import { toManualReply, type ManualReply } from '../protocol/job-results.js';
 import type { RequestArguments } from '../protocol/request-handlers.js';
 import type { RegisteredWorker } from './registered-worker.js';
@@ -24,6 +25,7 @@ export function readJobs<T extends JobAddress>(
   more: readonly FieldRule[] = [],
 ): T[] {
   if (!Array.isArray(jobs)) throw new RequestError('jobs must be array');
+  if (jobs.length > MAX_LISTED) throw new RequestError(`more than ${MAX_LISTED} jobs`);
   return (jobs as readonly unknown[]).map((job) => checkFields(job, [...ADDRESS, ...more]) as unknown as T);
 }
 

@@ -43,11 +43,13 @@ export class Poker {
 
   /** `refused`: who was asked already, and can't. */
   private pollAny(targets: readonly string[], refused?: ReadonlySet<Peer>): void {
+    const unserved: string[] = [];
     const pairs = targets.flatMap((target) => {
       const workers = this.pollersOf(target, refused);
-      if (workers.length === 0) this.remember(target);
+      if (workers.length === 0) unserved.push(target);
       return workers.map((worker) => [worker, target] as const);
     });
+    if (unserved.length > 0) this.remember(unserved);
     for (const [worker, served] of byWorker(pairs)) void this.poll(worker, served, refused);
   }
 
@@ -70,13 +72,15 @@ export class Poker {
     }
   }
 
-  private remember(target: string): void {
-    if (this.remembered.size >= MAX_REMEMBERED) {
-      const [oldest = ''] = this.remembered;
-      this.remembered.delete(oldest);
-      this.options.log.warn(`too many targets without a worker: '${oldest}' is forgotten`);
-    }
-    this.remembered.add(target);
-    this.options.log.debug(`no worker serves '${target}': remembered`);
+  /** A line a request, whatever it names. */
+  private remember(targets: readonly string[]): void {
+    for (const target of targets) this.remembered.add(target);
+    const excess = [...this.remembered].slice(0, Math.max(0, this.remembered.size - MAX_REMEMBERED));
+    for (const oldest of excess) this.remembered.delete(oldest);
+    const { log } = this.options;
+    const [first = '', ...more] = targets;
+    log.debug(`no worker serves '${first}'${more.length > 0 ? ` and ${more.length} more` : ''}: remembered`);
+    if (excess.length > 0)
+      log.warn(`too many targets without a worker: ${excess.length} are forgotten, '${excess[0]}' for one`);
   }
 }

@@ -8,9 +8,9 @@ export interface ListedWorker {
   readonly remotePort?: number;
   readonly targets: readonly string[];
   readonly name: string;
-  /** What the worker answered, where it was asked … */
+  /** What the worker answered where it was asked, without targets where it didn't … */
   readonly workerStatus?: unknown;
-  /** … or why it didn't. */
+  /** … and why. */
   readonly workerStatusError?: string;
 }
 
@@ -25,7 +25,8 @@ export function listWorkers(registry: WorkerRegistry, ask: boolean): Promise<Lis
     try {
       return { ...listed, workerStatus: await worker.request('status', undefined, ANSWER_TIMEOUT_MS) };
     } catch (error) {
-      return { ...listed, workerStatusError: messageOf(error) };
+      // The original's jobctl reads the targets of each, and prints nothing of the others where one has none.
+      return { ...listed, workerStatus: { targets: {} }, workerStatusError: messageOf(error) };
     }
   });
   return Promise.all(list);

@@ -8,6 +8,7 @@ import { localPolls } from '../source/local-polls.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
+import { Opaque } from '../opaque.js';
 
 /** A row with the columns of every table of jobs, and whatever more its table has. */
 export type JobRow = JobsTable & TableRow;
@@ -20,13 +21,15 @@ const MIN_INTERVAL_MS = 50;
 const AFTER_FAILURE_MS = 1000;
 
 /** Adds rows to a table of jobs, has them run, and watches them. */
-export class JobdClient {
+export class JobdClient extends Opaque {
   /** @internal */
   constructor(
     private readonly table: ClientTable,
     private readonly route: RequestRoute,
     private readonly key: string,
-  ) {}
+  ) {
+    super();
+  }
 
   /**
    * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll. Others

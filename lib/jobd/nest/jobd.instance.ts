@@ -5,18 +5,20 @@ import { localPolls, tableKey } from '../source/local-polls.js';
 import { initDatabase } from '../storage/init-database.js';
 import { JobdWorker, linkOptions } from '../worker/jobd-worker.js';
 import { MasterLink } from '../worker/master-link.js';
+import { unlessDraining } from '../worker/unless-draining.js';
 import { workerRequests } from '../worker/worker-requests.js';
 import { ClientTable } from './client-table.js';
 import { JobdClient } from './jobd.client.js';
 import type { JobdModuleOptions, WorkerModuleOptions } from './jobd.options.js';
 import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } from './request-routes.js';
+import { Opaque } from '../opaque.js';
 
 const LOCALHOST = '127.0.0.1';
 const PING_SECONDS = 30;
 const POKE_THROTTLE_SECONDS = 0.5;
 
 /** What one `forRoot` stands for. Parts are made at once, and reach outside when they are started. */
-export class JobdInstance {
+export class JobdInstance extends Opaque {
   readonly client: JobdClient;
   readonly daemon: JobdDaemon | undefined;
   readonly master: JobdMaster | undefined;
@@ -24,6 +26,7 @@ export class JobdInstance {
   private readonly key: string;
   private readonly worker: JobdWorker | undefined;
   private readonly link: MasterLink | undefined;
+  private isDraining = false;
   private ports: { master?: number; worker?: number } = {};
 
   /** @throws InvalidOptionError, DatabaseSetupError */
@@ -31,13 +34,18 @@ export class JobdInstance {
     private readonly options: JobdModuleOptions,
     private readonly log: JobdLog,
   ) {
+    super();
     const { database, table = 'jobs', worker } = options;
     this.table = new ClientTable(database, table, log);
     this.key = tableKey(database, table);
     this.master = createMaster(options.master, log);
     this.daemon = worker && createDaemon(worker, { database, table }, log);
     this.worker = this.daemon && worker && createWorker(this.daemon, worker, log);
-    this.link = this.daemon && worker && !this.worker ? createLink(this.daemon, worker, log) : undefined;
+    const isDraining = () => this.isDraining;
+    this.link =
+      this.daemon && worker && !this.worker
+        ? createLink(this.daemon, worker, { log, isDraining })
+        : undefined;
     this.client = new JobdClient(this.table, this.route(), this.key);
   }
 
@@ -67,6 +75,7 @@ export class JobdInstance {
   /** Running jobs may end until the drain timeout. @param timeout in milliseconds */
   async stopWork(timeout?: number): Promise<void> {
     localPolls.off(this.key, this.onLocalPoll);
+    this.isDraining = true;
     this.worker?.drain();
     await this.daemon?.stop(timeout === undefined ? {} : { timeout });
     await this.worker?.stop();
@@ -134,10 +143,11 @@ function createWorker(
 function createLink(
   daemon: JobdDaemon,
   { master, name = 'app' }: WorkerModuleOptions,
-  log: JobdLog,
+  { log, isDraining }: { readonly log: JobdLog; readonly isDraining: () => boolean },
 ): MasterLink | undefined {
   if (!master) return undefined;
-  const link = new MasterLink(linkOptions(daemon, { master, name, log, handlers: workerRequests(daemon) }));
+  const handlers = unlessDraining(workerRequests(daemon), isDraining);
+  const link = new MasterLink(linkOptions(daemon, { master, name, log, handlers }));
   daemon.onTargetsChanged(() => link.update());
   return link;
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ConfigError } from '../errors.js';
+import { GuessQueue } from './guess-queue.js';
 
 /** Who may send requests. Without any password everyone may. */
 export interface AuthOptions {
@@ -17,6 +18,8 @@ export interface AuthOptions {
 export type Authenticate = (
   password: string | undefined,
   remoteAddress: string | undefined,
+  /** Whether it matters any more. @default it does */
+  isGone?: () => boolean,
 ) => boolean | Promise<boolean>;
 
 const LOCALHOST = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
@@ -35,12 +38,17 @@ export function authenticator({
   }
   const verify = passwordHash ? hashVerifier(passwordHash) : password ? plainVerifier(password) : undefined;
   if (!verify) return undefined;
-  return (given, address) =>
+  return (given, address, isGone = () => false) =>
     (allowLocalhost === true && address !== undefined && LOCALHOST.has(address)) ||
-    (given !== undefined && verify(given));
+    (given !== undefined &&
+      Buffer.byteLength(given) <= MAX_PASSWORD_BYTES &&
+      verify(given, address ?? '', isGone));
 }
 
-type Verifier = (given: string) => boolean | Promise<boolean>;
+/** Longer ones cost more than they are worth. */
+const MAX_PASSWORD_BYTES = 1024;
+
+type Verifier = (given: string, address: string, isGone: () => boolean) => boolean | Promise<boolean>;
 
 /** Digests have one length, so that the comparison tells nothing of the password's. */
 function plainVerifier(password: string): Verifier {
@@ -73,13 +81,8 @@ function hashVerifier(hash: string): Verifier {
   }
   const salt = Buffer.from(match[4] ?? '', 'base64url');
   const key = Buffer.from(match[5] ?? '', 'base64url');
-  // One at a time: guesses must not take all of the machine's threads and memory.
-  let last: Promise<unknown> = Promise.resolve();
-  return (given) => {
-    const verdict = last.then(async () =>
-      timingSafeEqual(await derive(given, salt, key.length, { N, r, p, maxmem: MAX_MEMORY }), key),
-    );
-    last = verdict.catch(() => undefined);
-    return verdict;
-  };
+  const guesses = new GuessQueue();
+  const look = async (given: string) =>
+    timingSafeEqual(await derive(given, salt, key.length, { N, r, p, maxmem: MAX_MEMORY }), key);
+  return (given, address, isGone) => guesses.ask(address, () => look(given), isGone);
 }

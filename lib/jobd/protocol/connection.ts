@@ -15,8 +15,14 @@ export interface ConnectionOptions extends IncomingOptions {
 
 const MEBIBYTE = 1024 * 1024;
 /** Bytes of the largest message taken: from who has shown no password yet, from clients, from daemons. */
-export const MESSAGE_LIMIT = { stranger: MEBIBYTE, client: 16 * MEBIBYTE, daemon: 256 * MEBIBYTE } as const;
+export const MESSAGE_LIMIT = {
+  stranger: MEBIBYTE / 16,
+  client: 16 * MEBIBYTE,
+  daemon: 256 * MEBIBYTE,
+} as const;
 
+/** What a stranger may take to end a message that it has begun. */
+const STRANGER_MS = 10_000;
 /** What a peer is given to read our last reply and to close its side. */
 const LINGER_MS = 5000;
 const KEEP_ALIVE_MS = 30_000;
@@ -32,6 +38,8 @@ export class JobdConnection implements Peer {
   private readonly pending = new PendingRequests();
   private readonly numbers = new RequestNumbers();
   private held: readonly Frame[] = [];
+  private heldBytes = 0;
+  private hurry: NodeJS.Timeout | undefined;
   private deciding = false;
   private ended = false;
   private isDaemon = false;
@@ -58,6 +66,20 @@ export class JobdConnection implements Peer {
 
   get address(): string {
     return `${this.remoteAddress ?? 'unknown'}:${this.remotePort ?? 0}`;
+  }
+
+  get hasEnded(): boolean {
+    return this.ended || this.socket.destroyed;
+  }
+
+  /** Whether it may ask; it is a stranger otherwise. */
+  get isAuthorized(): boolean {
+    return this.incoming.isAuthorized;
+  }
+
+  /** Whether the peer waits for answers. */
+  get isServing(): boolean {
+    return this.incoming.isServing;
   }
 
   get heardAt(): number {
@@ -113,8 +135,28 @@ export class JobdConnection implements Peer {
     this.heard = performance.now();
     if (this.ended) return;
     const frames = this.frames.read(chunk);
-    if (this.deciding) this.held = [...this.held, ...frames];
+    if (this.deciding) this.keep(frames, chunk.length);
     else this.process(frames);
+    if (!this.isAuthorized || this.hurry) this.hurryStranger();
+  }
+
+  /** While it is being decided: reading on is how its leaving is noticed, and there is a limit to it. */
+  private keep(frames: readonly Frame[], bytes: number): void {
+    this.held = [...this.held, ...frames];
+    this.heldBytes += bytes;
+    if (this.heldBytes > MESSAGE_LIMIT.stranger) this.socket.pause();
+  }
+
+  /** Memory is lent to nobody for long who has shown no password yet. */
+  private hurryStranger(): void {
+    if (!this.isAuthorized && this.frames.isMidway) {
+      const late = () =>
+        this.destroy(`no end of a message within ${STRANGER_MS / 1000} s, before any password`);
+      this.hurry ??= setTimeout(late, STRANGER_MS).unref();
+    } else {
+      clearTimeout(this.hurry);
+      this.hurry = undefined;
+    }
   }
 
   private process(frames: readonly Frame[]): void {
@@ -152,7 +194,7 @@ export class JobdConnection implements Peer {
   private holdUntil(decision: Promise<void>, frames: readonly Frame[]): void {
     this.deciding = true;
     this.held = frames;
-    this.socket.pause();
+    this.heldBytes = 0;
     void decision.then(() => {
       const { held } = this;
       this.deciding = false;
@@ -182,6 +224,7 @@ export class JobdConnection implements Peer {
 
   private lose(): string {
     this.ended = true;
+    clearTimeout(this.hurry);
     this.held = [];
     this.pending.failAll(this.reason);
     return this.reason;

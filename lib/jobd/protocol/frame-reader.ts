@@ -20,6 +20,11 @@ export class FrameReader {
   /** `limit` in bytes; it may be changed between two reads. */
   constructor(public limit: number) {}
 
+  /** Whether a message has begun that is yet to end. */
+  get isMidway(): boolean {
+    return this.skipping || this.length > 0;
+  }
+
   /** What `chunk` completes. A message too large is told as soon as that is seen, not at its end. */
   read(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];

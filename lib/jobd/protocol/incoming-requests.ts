@@ -20,6 +20,7 @@ export interface IncomingOptions {
 /** The peer's requests on one connection: whether they may pass, and what they are answered. */
 export class IncomingRequests {
   private authorized: boolean;
+  private serving = 0;
 
   constructor(
     private readonly connection: Peer,
@@ -32,11 +33,17 @@ export class IncomingRequests {
     return this.authorized;
   }
 
+  /** Whether it is owed answers. */
+  get isServing(): boolean {
+    return this.serving > 0;
+  }
+
   /** A promise while it is still being decided whether the peer may ask anything: nothing may be taken meanwhile. */
   take(message: RequestMessage): void | Promise<void> {
     const { authenticate } = this.options;
     if (this.authorized || !authenticate) return this.serve(message);
-    const verdict = authenticate(message.password, this.connection.remoteAddress);
+    const isGone = () => this.connection.hasEnded;
+    const verdict = authenticate(message.password, this.connection.remoteAddress, isGone);
     if (typeof verdict === 'boolean') return this.decide(message, verdict);
     return verdict.catch(() => false).then((allowed) => this.decide(message, allowed));
   }
@@ -59,9 +66,11 @@ export class IncomingRequests {
     try {
       const answer = handler(toArguments(data), this.connection);
       if (!isPromise(answer)) return this.connection.write(replyFrame(no, answer));
+      this.serving++;
       void (answer as Promise<unknown>)
         .then((value: unknown) => this.connection.write(replyFrame(no, value)))
-        .catch(fail);
+        .catch(fail)
+        .finally(() => this.serving--);
     } catch (error) {
       fail(error);
     }

@@ -45,7 +45,7 @@ const REQUEST_FIELDS: readonly FieldRule[] = [
 
 const RESPONSE_FIELDS: readonly FieldRule[] = [
   { name: 'no', types: ['integer'], required: true },
-  { name: 'data' },
+  { name: 'data', types: ['string', 'number', 'object', 'array'] },
   { name: 'error', types: ['string'] },
 ];
 

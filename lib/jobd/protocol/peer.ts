@@ -6,6 +6,8 @@ export interface Peer {
   readonly remotePort: number | undefined;
   /** Its address, for logs. */
   readonly address: string;
+  /** Nothing that is sent reaches it any more. */
+  readonly hasEnded: boolean;
   /** When it was last heard of, in milliseconds of `performance.now()`. */
   readonly heardAt: number;
 

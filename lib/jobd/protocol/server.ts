@@ -21,11 +21,14 @@ export interface ServerOptions extends Omit<ConnectionOptions, 'password'> {
 }
 
 const MAX_CONNECTIONS = 10_000;
+/** Of those that are asked for a password and have shown none yet; then the oldest has to go. */
+const MAX_STRANGERS = 1000;
 
 /** Accepts connections and answers their requests. It never sends what nobody asked for. */
 export class JobdServer {
   private readonly server: Server;
   private readonly open = new Set<JobdConnection>();
+  private readonly strangers = new Set<JobdConnection>();
 
   constructor(private readonly options: ServerOptions) {
     this.server = options.tls ? createTlsServer(options.tls) : createServer();
@@ -33,9 +36,11 @@ export class JobdServer {
     this.server.on(options.tls ? 'secureConnection' : 'connection', (socket) => {
       const connection = new JobdConnection(socket, options);
       this.open.add(connection);
+      if (!connection.isAuthorized) this.admit(connection);
       options.log.debug(`${connection.address} connected`);
       void connection.closed.then((reason) => {
         this.open.delete(connection);
+        this.strangers.delete(connection);
         options.log.debug(`${connection.address} left: ${reason}`);
       });
     });
@@ -43,6 +48,15 @@ export class JobdServer {
       options.log.warn(`no TLS connection: ${error.message}`),
     );
     this.server.on('drop', () => options.log.warn('too many connections: one was refused'));
+  }
+
+  private admit(stranger: JobdConnection): void {
+    this.strangers.add(stranger);
+    for (const one of this.strangers) {
+      if (this.strangers.size <= MAX_STRANGERS) return;
+      this.strangers.delete(one);
+      if (!one.isAuthorized) one.destroy('too many connections without a password');
+    }
   }
 
   /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */

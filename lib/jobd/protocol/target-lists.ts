@@ -4,10 +4,14 @@ import type { RequestArguments } from './request-handlers.js';
 /** More than any table's column holds; names are kept in memory. */
 export const MAX_TARGET_LENGTH = 255;
 
+/** Of targets or jobs in one request. */
+export const MAX_LISTED = 10_000;
+
 /** @throws RequestError for anything but a list of one name or more */
 export function readTargets(targets: unknown): readonly string[] {
   if (!Array.isArray(targets)) throw new RequestError('targets must be array');
   if (targets.length === 0) throw new RequestError('targets are empty');
+  if (targets.length > MAX_LISTED) throw new RequestError(`more than ${MAX_LISTED} targets`);
   return [...new Set((targets as readonly unknown[]).map(checkTarget))];
 }
 

@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { ConfigurationError } from '../../job/errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
 import { MasterLink } from '../worker/master-link.js';
+import { unlessDraining } from '../worker/unless-draining.js';
 import { workerRequests } from '../worker/worker-requests.js';
 import { linkOptions } from '../worker/jobd-worker.js';
 import { SourceWork } from './source-work.js';
 import { SourceOperations } from './source-operations.js';
 import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
 import { localPolls, tableKey } from './local-polls.js';
+import { Opaque } from '../opaque.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
-export class JobdSource implements JobSource {
+export class JobdSource extends Opaque implements JobSource {
   private readonly options: CheckedSourceOptions;
   private readonly key: string;
   private readonly instance = randomUUID();
@@ -18,12 +20,14 @@ export class JobdSource implements JobSource {
   private opening: Promise<SourceWork> | undefined;
   private link: MasterLink | undefined;
   private periodic: NodeJS.Timeout | undefined;
+  private isResting = false;
   private lastTurn?: Date;
   private onRevoked: OnRevoked = () => undefined;
   private readonly onLocalPoll = (targets?: readonly string[]) => this.poll(targets);
 
   /** @throws InvalidOptionError */
   constructor(options: JobdSourceOptions) {
+    super();
     this.options = checkSourceOptions(options);
     this.key = tableKey(this.options.database, this.options.table);
   }
@@ -31,6 +35,7 @@ export class JobdSource implements JobSource {
   /** @throws ConfigurationError for a function that isn't among the targets, DatabaseSetupError */
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
+    this.isResting = false;
     for (const fn of functions) this.checkTarget(fn);
     this.opening ??= this.start();
     const work = await this.opening;
@@ -70,7 +75,14 @@ export class JobdSource implements JobSource {
     this.work?.poll(targets);
   }
 
+  takeNoMore(): void {
+    this.isResting = true;
+  }
+
   async close(): Promise<void> {
+    this.isResting = true;
+    // What is being opened is closed with the rest.
+    await this.opening?.catch(() => undefined);
     clearInterval(this.periodic);
     localPolls.off(this.key, this.onLocalPoll);
     const [work, link] = [this.work, this.link];
@@ -94,7 +106,7 @@ export class JobdSource implements JobSource {
     const { master, name, log } = this.options;
     if (!master) return;
     const operations = new SourceOperations(work);
-    const handlers = workerRequests(operations);
+    const handlers = unlessDraining(workerRequests(operations), () => this.isResting);
     this.link = new MasterLink(linkOptions(operations, { master, name, log, handlers }));
     this.link.start();
   }

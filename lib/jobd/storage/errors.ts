@@ -4,6 +4,10 @@ import { GearMonkeyError, messageOf } from '../../job/errors.js';
 /** A database that can't be used as it is set up; raised at startup. */
 export class DatabaseSetupError extends GearMonkeyError {
   readonly code = 'JOBD_DATABASE_SETUP';
+
+  constructor(message: string, { cause }: ErrorOptions = {}) {
+    super(message, cause === undefined ? {} : { cause: toCause(cause) });
+  }
 }
 
 /** The database didn't answer, or refused. What was asked may be asked again. */

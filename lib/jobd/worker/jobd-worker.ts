@@ -1,13 +1,13 @@
-import { RequestError } from '../errors.js';
 import type { DaemonOperations } from '../daemon/operations.js';
 import type { JobdLog } from '../log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import type { ClientTls } from '../protocol/connect.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
-import { toHandlers, type RequestHandlers } from '../protocol/request-handlers.js';
 import { JobdServer, type ServerTls } from '../protocol/server.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
+import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
+import { Opaque } from '../opaque.js';
 
 /** Where a worker's master is. */
 export interface MasterAddress {
@@ -37,9 +37,6 @@ export interface JobdWorkerOptions {
 
 const RECONNECT_SECONDS = 10;
 const PING_SECONDS = 30;
-/** What begins work: refused while draining, so that the master turns to others. */
-const BEGINS_WORK = ['poll', 'run-manual', 'continue', 'add-target'];
-
 /** How a daemon, or what does as one, is registered with a master: its defaults. */
 export function linkOptions(
   daemon: DaemonOperations,
@@ -56,7 +53,7 @@ export function linkOptions(
 }
 
 /** A daemon on the network: its own port, and the link to its master. */
-export class JobdWorker {
+export class JobdWorker extends Opaque {
   private readonly server: JobdServer;
   private readonly link?: MasterLink;
   private draining = false;
@@ -66,9 +63,10 @@ export class JobdWorker {
     daemon: DaemonOperations,
     private readonly options: JobdWorkerOptions,
   ) {
+    super();
     const { host, port, auth, tls, log, onRequest, name, master } = options;
     checkExposure(options);
-    const handlers = this.unlessDraining(workerRequests(daemon));
+    const handlers = unlessDraining(workerRequests(daemon), () => this.draining);
     const authenticate = authenticator(auth);
     this.server = new JobdServer({ host, port, tls, log, onRequest, handlers, authenticate });
     if (!master) return;
@@ -99,17 +97,5 @@ export class JobdWorker {
 
   async stop(): Promise<void> {
     await Promise.all([this.server.close(), this.link?.stop()]);
-  }
-
-  private unlessDraining(handlers: RequestHandlers): RequestHandlers {
-    const guarded = [...handlers].map(([type, handler]): [string, typeof handler] => [
-      type,
-      BEGINS_WORK.includes(type) ? (args, from) => (this.refuseIfDraining(), handler(args, from)) : handler,
-    ]);
-    return toHandlers(Object.fromEntries(guarded));
-  }
-
-  private refuseIfDraining(): void {
-    if (this.draining) throw new RequestError('this worker is shutting down');
   }
 }

@@ -38,6 +38,7 @@ export class MasterLink {
   private registered = false;
   private isRegistering = false;
   private isUpToDate = false;
+  private isRenewing = false;
 
   constructor(private readonly options: MasterLinkOptions) {}
 
@@ -55,7 +56,14 @@ export class MasterLink {
     this.isUpToDate = false;
     if (!connection) this.wake();
     else if (this.options.targets().length === 0) connection.end();
+    else if (!connection.isServing && this.registered) this.renew(connection);
     else if (!this.isRegistering) void this.announce(connection).catch(() => undefined);
+  }
+
+  /** On a link of its own: an original master takes a second registration on the same one for another worker. */
+  private renew(connection: JobdConnection): void {
+    this.isRenewing = true;
+    connection.end();
   }
 
   async stop(): Promise<void> {
@@ -80,6 +88,10 @@ export class MasterLink {
       this.connection = undefined;
       this.registered = false;
       if (this.isStopping) return;
+      if (this.isRenewing) {
+        this.isRenewing = false;
+        continue;
+      }
       log.warn(`no link to the master ${host}:${port}: ${reason}; trying again in ${reconnectTimeout} s`);
       await this.pause(reconnectTimeout * 1000);
     }

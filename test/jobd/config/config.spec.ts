@@ -58,9 +58,12 @@ describe('the configuration of jobd', () => {
     [`${MINIMAL}[targets]\nlow = many`, "value of target 'low' must be a number"],
     [`${MINIMAL}[targets]\nlow`, "value of target 'low' must be a number"],
     [`${MINIMAL}[targets]\nlow =`, "value of target 'low' must be a number"],
-    [`${MINIMAL}[targets]\nlow = 0`, "target 'low' has invalid value"],
-    [`${MINIMAL}[targets]\nlow = -1`, "target 'low' has invalid value"],
-    [`${MINIMAL}[targets]\nlow = 1.5`, "target 'low' has invalid value"],
+    [`${MINIMAL}[targets]\nlow = 0`, "target 'low' has invalid value: it must be a whole number, 1 or more"],
+    [`${MINIMAL}[targets]\nlow = -1`, "target 'low' has invalid value: it must be a whole number, 1 or more"],
+    [
+      `${MINIMAL}[targets]\nlow = 1.5`,
+      "target 'low' has invalid value: it must be a whole number, 1 or more",
+    ],
     [`${MINIMAL}[targets]\nnull = 1`, "word 'null' is reserved, please don't use it as a target name"],
   ])('%j is refused: %s', async (text, error) => {
     await expect(daemon(text)).rejects.toMatchObject({ code: 'CONFIG', message: error });

@@ -14,6 +14,7 @@ import {
 } from 'nestjs-gearmonkey/jobd';
 import { seedTable, sqliteFile, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
+import { gate } from '../../support/gate.js';
 import { useApps } from '../../support/use-apps.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { until } from '../../support/until.js';
@@ -195,6 +196,47 @@ describe('JobdModule', () => {
 describe('an app and a master', () => {
   const jobs = useJobTables(() => MariaDbServer.start());
   const apps = useApps();
+
+  it.each(['processes', 'handlers'])('whose app drains, with %s: its polls go to another', async (kind) => {
+    const rows = await jobs.table();
+    const table = { database: rows.url, table: rows.table };
+    const master = await apps.start({ imports: [JobdModule.forRoot({ ...table, master: { port: 0 } })] });
+    const { master: port = 0 } = master.get(JobdInstance).listening;
+    const address = { host: HOST, port };
+    const held = gate();
+    @Injectable()
+    class Held {
+      @Worker('low', { concurrency: 3 })
+      run(): Promise<void> {
+        return held.passed;
+      }
+    }
+    const handlers = () => jobd({ ...table, targets: ['low'], master: address });
+    const worker = { ...rows.options(), targets: { low: 3 }, master: address, drainTimeout: 60_000 };
+    const draining = await apps.start(
+      kind === 'handlers'
+        ? { imports: [GearMonkeyModule.forRoot({ source: handlers() })], providers: [Held] }
+        : { imports: [JobdModule.forRoot({ ...table, worker })] },
+    );
+    const first = await rows.add('until [ -e "$dir/go" ]; do sleep 0.05; done');
+    const client = master.get(JobdClient);
+    await until(() => master.get(JobdMaster).workers === 1);
+    await client.poke('low');
+    await rows.reach('running', [first]);
+    const closing = draining.close();
+    await until(async () => (await rows.execute('SELECT 1')).length > 0);
+    await apps.start({ imports: [JobdModule.forRoot({ ...table, worker: { ...worker, name: 'other' } })] });
+    await until(() => master.get(JobdMaster).workers === 2);
+    for (let turn = 0; turn < 10; turn++) {
+      const id = await rows.add();
+      await client.poke('low');
+      await rows.reach('done', [id]);
+    }
+    held.open();
+    await rows.put('go');
+    await closing;
+    await rows.reach('done', [first]);
+  });
 
   it('run what is poked and what is manual by handlers, on the table of the original', async () => {
     const rows = await jobs.table(seedTable);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Claim } from '../../../lib/job/job-source.js';
 import { jobd, type JobdSource } from '../../../lib/jobd/source/jobd-source.js';
 import { claimOne, success } from '../../contract/claiming.js';
@@ -57,6 +57,36 @@ describe('rows of an app that is gone', () => {
     await expect(other.settle([success(again, 'new')])).resolves.toEqual([]);
     expect(await rows.row(id)).toMatchObject({ status: 'done', stdout: 'new' });
     await Promise.all([slow.close(), other.close()]);
+  });
+
+  it('that closes while it opens: it is gone then', async () => {
+    const rows = await jobs.table(seedTable);
+    const source = jobd({ ...optionsOf(rows, 'fail'), log: SILENT });
+    const opening = source.open(['low']);
+    await source.close();
+    await opening.catch(() => undefined);
+    expect(await rows.execute(`SELECT name FROM ${rows.table}_daemons`)).toEqual([]);
+    expect(source.health()).toEqual({ connected: false });
+  });
+
+  it('that has nothing to do: it keeps nothing of what it has waited for', async () => {
+    const rows = await jobs.table(seedTable);
+    const source = await opened(rows, 'fail');
+    const ending = new AbortController();
+    const added = jest.spyOn(AbortSignal.prototype, 'addEventListener');
+    const removed = jest.spyOn(AbortSignal.prototype, 'removeEventListener');
+    const claiming = source.claim(new Map([['low', 1]]), ending.signal);
+    for (let turn = 0; turn < 50; turn++) {
+      const waits = added.mock.calls.length;
+      source.poll();
+      await until(() => added.mock.calls.length > waits);
+    }
+    // The one that waits now, and the few that the database's own waits have.
+    expect(added.mock.calls.length - removed.mock.calls.length).toBeLessThan(10);
+    ending.abort();
+    await claiming;
+    jest.restoreAllMocks();
+    await source.close();
   });
 
   it('during an outage: outcomes wait, and what was added meanwhile is claimed when it is over', async () => {

@@ -1,5 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { authenticator, hashPassword } from '../../../lib/jobd/protocol/authentication.js';
+import { SILENT } from '../../../lib/jobd/logging.js';
+import { JobdConnection } from '../../../lib/jobd/protocol/connection.js';
+import { until } from '../../support/until.js';
 import { RawClient } from './raw-client.js';
 import { useWorker } from './use-worker.js';
 
@@ -48,7 +53,7 @@ describe('a worker with a password', () => {
     const client = await worker.client();
     const large = JSON.stringify([0, { no: 2, type: 'poll', data: 'x'.repeat(2 << 20) }]);
     await expect(client.answers(large)).resolves.toEqual([
-      '[1,{"no":0,"error":"message is too large, more than 1048576 bytes"}]',
+      '[1,{"no":0,"error":"message is too large, more than 65536 bytes"}]',
     ]);
     await expect(client.answers(poll(1, PASSWORD), large)).resolves.toEqual([ok(1), ok(2)]);
   });
@@ -128,5 +133,70 @@ describe('always_allow_localhost', () => {
     const client = await RawClient.connect(worker.port);
     await expect(client.answers(poll(1), poll(2, 'wrong'))).resolves.toEqual([ok(1), ok(2)]);
     client.close();
+  });
+});
+
+describe('guesses at a hashed password', () => {
+  const authenticate = authenticator({ passwordHash: HASH_OF_SECRET });
+
+  it('of one address keep nobody of another out, and there is an end to how many wait', async () => {
+    let looked = 0;
+    const guesses = Array.from({ length: 1000 }, async () => {
+      const verdict = await authenticate?.('wrong', '10.0.0.1');
+      looked++;
+      return verdict;
+    });
+    const refusedUnseen = 950;
+    await until(() => looked >= refusedUnseen - 1);
+    await expect(authenticate?.('secret', '10.0.0.2')).resolves.toBe(true);
+    expect(looked).toBeLessThan(refusedUnseen + 10);
+    expect(new Set(await Promise.all(guesses))).toEqual(new Set([false]));
+  });
+
+  it('are not looked at when their sender has left, or when they are longer than any password', async () => {
+    expect(authenticate?.('x'.repeat(1025), '10.0.0.1')).toBe(false);
+    const gone = Array.from({ length: 20 }, () => authenticate?.('secret', '10.0.0.1', () => true));
+    await expect(Promise.all(gone)).resolves.toEqual(gone.map(() => false));
+  });
+});
+
+describe('strangers', () => {
+  const worker = useWorker({ options: { auth: { password: PASSWORD } } });
+
+  it('are limited in number: the oldest go, and whoever has shown the password stays', async () => {
+    const known = await worker.client();
+    await expect(known.answers(poll(1, PASSWORD))).resolves.toEqual([ok(1)]);
+    const first = await worker.client();
+    for (let batch = 0; batch < 10; batch++)
+      await Promise.all(Array.from({ length: 101 }, () => worker.client()));
+    await until(() => first.hasEnded);
+    await expect(known.answers(poll(2))).resolves.toEqual([ok(2)]);
+    const last = await worker.client();
+    await expect(last.answers(poll(3, PASSWORD))).resolves.toEqual([ok(3)]);
+  });
+});
+
+describe('a stranger that begins a message and does not end it', () => {
+  it('is closed, and one that sends nothing is not', async () => {
+    const [near, far] = [new PassThrough(), [] as string[]];
+    const socket = Object.assign(near, {
+      setNoDelay: () => near,
+      setKeepAlive: () => near,
+    }) as unknown as Socket;
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+    try {
+      const handlers = new Map();
+      const connection = new JobdConnection(socket, { log: SILENT, handlers, authenticate: () => false });
+      void connection.closed.then((reason) => far.push(reason));
+      jest.advanceTimersByTime(3_600_000);
+      expect(connection.hasEnded).toBe(false);
+      near.emit('data', Buffer.from('[0,{'));
+      jest.advanceTimersByTime(10_000);
+      expect(connection.hasEnded).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+    await until(() => far.length > 0);
+    expect(far).toEqual(['no end of a message within 10 s, before any password']);
   });
 });

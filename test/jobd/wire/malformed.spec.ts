@@ -35,6 +35,11 @@ const CONVERSATIONS: readonly (readonly [sent: string, error: string | undefined
   ['[1]', 'malformed RESPONSE message: data is not an object'],
   ['[1,{}]', 'malformed RESPONSE message: missing required field no'],
   ['[1,{"no":1,"error":5}]', "malformed RESPONSE message: 'error' must be string"],
+  [
+    '[1,{"no":1,"data":true}]',
+    "malformed RESPONSE message: 'data' must be any of: string, number, object, array",
+  ],
+  ['[1,{"no":1,"data":null}]', undefined],
   ['[1,{"no":1,"data":"ok"}]', undefined],
   ['[3]', undefined],
 ];
@@ -82,7 +87,7 @@ describe('a message without an end', () => {
       if (sent % 16 === 0) await expect(other.answers()).resolves.toEqual([]);
     }
     await expect(client.take()).resolves.toEqual([
-      '[1,{"no":0,"error":"message is too large, more than 1048576 bytes"}]',
+      '[1,{"no":0,"error":"message is too large, more than 65536 bytes"}]',
     ]);
     client.write('\x04');
     await expect(client.answers()).resolves.toEqual([]);

@@ -33,6 +33,8 @@ const REFUSED: readonly (readonly [type: string, data: unknown, error: string])[
   ['run-manual', { jobs: [5] }, 'data is not an object'],
   ['run-manual', { jobs: [null] }, 'data is not an object'],
   ['run-manual', { jobs: [{ id: 1 }] }, 'missing required field target'],
+  ['run-manual', { jobs: Array.from({ length: 10_001 }, () => 1) }, 'more than 10000 jobs'],
+  ['poke', { targets: Array.from({ length: 10_001 }, () => 'a') }, 'more than 10000 targets'],
   ['run-manual', { jobs: [{ target: 'a' }] }, 'missing required field id'],
   ['run-manual', { jobs: [{ id: '1', target: 'a' }] }, "'id' must be integer"],
   ['run-manual', { jobs: [{ id: 1, target: 5 }] }, "'target' must be string"],
@@ -67,7 +69,9 @@ describe('requests to a master', () => {
     expect(plain).toMatch(/"targets":\["constructor"\],"name":"two"\}\],"memoryUsage":\{"rss":\d+,.*\}\}\]$/);
     const [polled = ''] = await client.ask(request('status', { poll_workers: true }));
     expect(polled).toContain(`"name":"one","workerStatus":${JSON.stringify(status)}}`);
-    expect(polled).toContain('"name":"two","workerStatusError":"no such thing"}');
+    expect(polled).toContain(
+      '"name":"two","workerStatus":{"targets":{}},"workerStatusError":"no such thing"}',
+    );
   });
 
   it('pause and continue reach those who serve the targets, or all, and are answered ok then', async () => {

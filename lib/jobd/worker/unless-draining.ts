@@ -1,0 +1,17 @@
+import { RequestError } from '../errors.js';
+import { toHandlers, type RequestHandlers } from '../protocol/request-handlers.js';
+
+/** What begins work: refused while draining, so that the master turns to others. */
+const BEGINS_WORK = ['poll', 'run-manual', 'continue', 'add-target'];
+
+/** The same handlers, but for what begins work once `isDraining`. */
+export function unlessDraining(handlers: RequestHandlers, isDraining: () => boolean): RequestHandlers {
+  const refuse = () => {
+    if (isDraining()) throw new RequestError('this worker is shutting down');
+  };
+  const guarded = [...handlers].map(([type, handler]): [string, typeof handler] => [
+    type,
+    BEGINS_WORK.includes(type) ? (args, from) => (refuse(), handler(args, from)) : handler,
+  ]);
+  return toHandlers(Object.fromEntries(guarded));
+}
