@@ -51,6 +51,11 @@ export class ChannelHub {
     return this.connection.isDown;
   }
 
+  /** Why it is down. */
+  get trouble(): unknown {
+    return this.connection.trouble;
+  }
+
   close(): void {
     this.closed = true;
     clearInterval(this.#pings);

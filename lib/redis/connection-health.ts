@@ -15,7 +15,7 @@ export function healthOf(
 ): SourceHealth {
   // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
   commands.open();
-  const { trouble, isReady } = commands;
-  const connected = isReady && !blocking.isDown && !hub.isDown;
+  const trouble = commands.trouble ?? hub.trouble;
+  const connected = commands.isReady && !blocking.isDown && !hub.isDown;
   return { connected, ...(trouble === undefined ? {} : { problem: messageOf(trouble) }) };
 }

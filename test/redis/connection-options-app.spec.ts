@@ -156,8 +156,22 @@ describe('an app whose connection has the option', () => {
 describe('TLS', () => {
   const secure = (): RedisOptions => ({ host: '127.0.0.1', port: used.server.tlsPort, tls: { ca: tls.ca } });
 
+  /** The roles of our connections, with those that came in by the other port. */
+  async function roles(): Promise<{ secure: string[]; plain: string[] }> {
+    const lines = ((await used.redis.client('LIST')) as string).split('\n');
+    const found = lines.map((line) => / laddr=\S+:(\d+) .*name=nestjs-gearmonkey:(\w+)/.exec(line));
+    const on = (port: number) =>
+      found.flatMap((match) => (match && Number(match[1]) === port ? [match[2] ?? ''] : [])).toSorted();
+    return { secure: on(used.server.tlsPort), plain: on(used.server.port) };
+  }
+
   it('works for client, worker, subscriber and keeper, a handler that blocks included', async () => {
     await exercise(secure());
+    await until(async () => (await roles()).secure.includes('keeper'));
+    await expect(roles()).resolves.toEqual({
+      secure: ['blocking', 'commands', 'keeper', 'subscriber'],
+      plain: [],
+    });
     const { client, fn, begun } = await appOf(secure());
     await expect(client.call(fn, 'block')).resolves.toBe('block, done');
     expect(begun).toHaveLength(1);
@@ -175,6 +189,7 @@ describe('TLS', () => {
     };
     await exercise(options);
     expect(checked.length).toBeGreaterThanOrEqual(3);
+    await expect(roles()).resolves.toEqual({ secure: ['blocking', 'commands', 'subscriber'], plain: [] });
     const { health } = await appOf(options);
     expect(health.check()[0]).toMatchObject({ leasesKeptBy: 'main thread' });
   });
