@@ -45,7 +45,8 @@ export function hostileContract(rigOf: () => SourceRig): void {
         rigOf().source(),
         fn,
         (input, job) => (input === GOOD ? GOOD : HOSTILE_HANDLERS[Number(input)]?.[1](input, job)),
-        { concurrency: CONCURRENCY },
+        // Where senders ask for retries, once is enough.
+        { concurrency: CONCURRENCY, jobLimits: { attempts: 1 } },
       );
       const ids = await Promise.all(inputs.map((input) => rigOf().submit(fn, input)));
       const ends = await endsOf(fn, ids);
