@@ -3,6 +3,9 @@ import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
 import type { WorkerLog } from './worker-log.js';
 
+/** Jobs that one line names. */
+const MAX_NAMED = 10;
+
 /** Hands outcomes to the source: those of one tick in one call. */
 export class Settler {
   private outcomes: Outcome[] = [];
@@ -40,8 +43,9 @@ export class Settler {
       for (const { fn, id } of await this.source.settle(outcomes))
         this.log.warn(`The outcome of ${fn} ${id} was refused: its lease had gone.`);
     } catch (error) {
-      const jobs = outcomes.map(({ claim: { fn, id } }) => `${fn} ${id}`).join(', ');
-      this.log.error(`The outcome of ${jobs} is lost: ${messageOf(error)}`);
+      const jobs = outcomes.slice(0, MAX_NAMED).map(({ claim: { fn, id } }) => `${fn} ${id}`);
+      if (outcomes.length > MAX_NAMED) jobs.push(`${outcomes.length - MAX_NAMED} more`);
+      this.log.error(`The outcome of ${jobs.join(', ')} is lost: ${messageOf(error)}`);
     }
   }
 }
