@@ -103,8 +103,32 @@ export function toText(result: RunResult): string {
     ...Object.entries(recovery).map(([fn, times]) => `  ${fn.padEnd(14)}${spread(times)}`),
     `server back → next job starts: ${spread(resume)}`,
     ...table('invariant violated', violations),
+    'The row of docs/reliability.md:',
+    documentRow(result),
+    '',
     ...details(result),
   ].join('\n');
+}
+
+/** Run, faults, jobs, calls, success, error, timed out and cancelled, lost a worker, violations. */
+function documentRow(result: RunResult): string {
+  const { seed, duration, injected, violations } = result;
+  const { outcomes } = summarize(result);
+  const figure = (...names: string[]) =>
+    names.map((name) => (outcomes[name] ?? 0).toLocaleString('en')).join(', ');
+  const length = duration < 60_000 ? 'short' : `${Math.round(duration / 60_000)} min`;
+  const cells = [
+    `${length}, seed ${seed}`,
+    injected.length.toLocaleString('en'),
+    figure('jobs stored'),
+    figure('calls that waited for their output'),
+    figure('ended as success'),
+    figure('ended as error'),
+    figure('of these timed out', 'of these cancelled'),
+    figure('jobs that lost a worker'),
+    violations.length.toLocaleString('en'),
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
 function table(title: string, rows: Readonly<Record<string, number>>): string[] {

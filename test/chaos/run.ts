@@ -34,6 +34,8 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly seed: number;
+  /** Milliseconds in which faults began. */
+  readonly duration: number;
   readonly faults: readonly Fault[];
   readonly injected: readonly Injected[];
   readonly history: History;
@@ -79,7 +81,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     const history = await bringToEnd(stage, options);
     violations = check(history);
     const kept = options.keep || violations.length > 0 ? { folder: stage.folder } : {};
-    return { seed: options.seed, faults, injected, history, violations, ...kept };
+    return { seed: options.seed, duration: options.duration, faults, injected, history, violations, ...kept };
   } catch (error) {
     const lines = [
       `The run of seed ${options.seed} did not come to its end; see ${stage.folder}`,
