@@ -104,11 +104,11 @@ class OwnConnector extends AbstractConnector {
 describe('an app whose connection has the option', () => {
   const host = '127.0.0.1';
   const passing: [string, RedisOptions][] = [
-    ['db', { db: 3 }],
-    ['protocol', { protocol: 2 }],
-    ['enableReadyCheck', { enableReadyCheck: false }],
-    ['keepAlive and noDelay', { keepAlive: 1000, noDelay: false }],
-    ['family and showFriendlyErrorStack', { family: 4, showFriendlyErrorStack: true }],
+    ['db and protocol', { db: 3, protocol: 2 }],
+    [
+      'enableReadyCheck, keepAlive, noDelay, family and showFriendlyErrorStack',
+      { enableReadyCheck: false, keepAlive: 1000, noDelay: false, family: 4, showFriendlyErrorStack: true },
+    ],
     ['Connector', { Connector: OwnConnector as unknown as NonNullable<RedisOptions['Connector']> }],
   ];
   it.each(passing)('%s works', async (_, options) => {
@@ -124,26 +124,23 @@ describe('an app whose connection has the option', () => {
     await exercise({ host, port: used.server.port, username: 'app', password: 's3cret' });
   });
 
-  const ours: [string, RedisOptions][] = [
-    ['commandTimeout', { commandTimeout: 300 }],
-    ['stringNumbers', { stringNumbers: true }],
-    ['enableAutoPipelining', { enableAutoPipelining: true }],
-    [
-      'replyMapping, autoResubscribe, offline queue and retries',
-      {
-        replyMapping: 'resp3',
-        autoResubscribe: true,
-        autoResendUnfulfilledCommands: true,
-        enableOfflineQueue: true,
-        maxRetriesPerRequest: null,
-        blockingTimeout: 100,
-        monitor: true,
-        lazyConnect: false,
-      },
-    ],
-  ];
-  it.each(ours)('%s works, since it is ours', async (_, options) => {
-    await exercise({ host, port: used.server.port, ...options });
+  it('commandTimeout, stringNumbers, enableAutoPipelining … works, since those are ours', async () => {
+    const { port } = used.server;
+    await exercise({
+      host,
+      port,
+      commandTimeout: 300,
+      stringNumbers: true,
+      enableAutoPipelining: true,
+      replyMapping: 'resp3',
+      autoResubscribe: true,
+      autoResendUnfulfilledCommands: true,
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      blockingTimeout: 100,
+      monitor: true,
+      lazyConnect: false,
+    });
   });
 
   it('is that of a client of another ioredis', async () => {
