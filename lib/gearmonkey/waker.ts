@@ -125,7 +125,8 @@ export class Waker implements WorkSignal {
 
   private async run(): Promise<void> {
     let unsure = false;
-    while (!this.closed && this.idle.size > 0) {
+    const { blocking } = this.connections;
+    while (!this.closed && !blocking.isClosed && this.idle.size > 0) {
       await nextTick();
       const functions = this.withSlots();
       if (functions.length === 0) break;
