@@ -17,7 +17,7 @@ new Command('jobd-master')
   .action(({ config: path }: { config: string }) =>
     runDaemon(async () => {
       const config = readMasterConfig(path);
-      return startMaster(config, openLog('jobd-master', config));
+      return startMaster(config, openLog('jobd-master', config, path));
     }),
   )
   .parse();

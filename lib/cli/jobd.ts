@@ -29,7 +29,7 @@ new Command('jobd')
     return runDaemon(async () => {
       const config = readDaemonConfig(path);
       const { startDaemon } = await withKysely(() => import('../jobd/program/daemon-program.js'));
-      return startDaemon(config, openLog('jobd', config));
+      return startDaemon(config, openLog('jobd', config, path));
     });
   })
   .parse();
@@ -43,7 +43,7 @@ async function runInit(path: string): Promise<void> {
   const config = readDaemonConfig(path);
   const { initDatabase } = await withKysely(() => import('../jobd/storage/init-database.js'));
   const { database, table = 'jobs' } = config.daemon;
-  const isCreated = await initDatabase(database, table, openLog('jobd', config));
+  const isCreated = await initDatabase(database, table, openLog('jobd', config, path));
   print(`The table '${table}' is ${isCreated ? 'created' : 'there already'}.`);
 }
 

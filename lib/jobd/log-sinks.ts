@@ -1,4 +1,4 @@
-import { openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { messageOf } from '../job/errors.js';
 import type { LogConfig } from './config/server-config.js';
 import { ConfigError } from './errors.js';
@@ -7,7 +7,7 @@ import type { LogLevel, LogSink } from './logging.js';
 /** The console's is stdout. The file stays open as long as the program runs. @throws ConfigError where it can't be written */
 export function openSinks({ file, fileLevel, consoleLevel }: LogConfig): LogSink[] {
   const console: LogSink = { level: consoleLevel, write: (line) => process.stdout.write(line) };
-  return file ? [console, fileSink(openFile(file), fileLevel)] : [console];
+  return file ? [console, fileSink(file, fileLevel)] : [console];
 }
 
 function openFile(path: string): number {
@@ -18,19 +18,28 @@ function openFile(path: string): number {
   }
 }
 
-/** Line by line and at once: what led to an end must be in the file. A full disk ends no daemon. */
-function fileSink(descriptor: number, level: LogLevel): LogSink {
+/**
+ * Line by line and at once: what led to an end must be in the file. A full disk ends no daemon. On SIGHUP the
+ * file is opened anew: it may have been moved away.
+ */
+function fileSink(path: string, level: LogLevel): LogSink {
+  let descriptor = openFile(path);
   let failed = false;
-  return {
-    level,
-    write: (line) => {
-      try {
-        writeSync(descriptor, line);
-        failed = false;
-      } catch (error) {
-        if (!failed) process.stderr.write(`The log file can't be written: ${messageOf(error)}\n`);
-        failed = true;
-      }
-    },
+  const attempt = (action: () => void) => {
+    try {
+      action();
+      failed = false;
+    } catch (error) {
+      if (!failed) process.stderr.write(`The log file can't be written: ${messageOf(error)}\n`);
+      failed = true;
+    }
   };
+  process.on('SIGHUP', () =>
+    attempt(() => {
+      const old = descriptor;
+      descriptor = openFile(path);
+      closeSync(old);
+    }),
+  );
+  return { level, write: (line) => attempt(() => writeSync(descriptor, line)) };
 }

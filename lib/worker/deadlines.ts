@@ -1,3 +1,6 @@
+/** What is later is looked for again then. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Calls back for each entry whose time has come, with one timer for all of them. */
 export class Deadlines<T> {
   private readonly entries = new Map<T, number>();
@@ -26,7 +29,10 @@ export class Deadlines<T> {
   private arm(at: number): void {
     clearTimeout(this.timer);
     this.armedFor = at;
-    this.timer = setTimeout(() => this.fire(), Math.max(0, Math.ceil(at - performance.now())));
+    this.timer = setTimeout(
+      () => this.fire(),
+      Math.min(MAX_TIMER_MS, Math.max(0, Math.ceil(at - performance.now()))),
+    );
     this.timer.unref();
   }
 

@@ -33,6 +33,16 @@ describe('Deadlines', () => {
     expect(after(1)).toEqual(['past']);
   });
 
+  it('wait for a time that is further away than a timer reaches', () => {
+    const month = 31 * 24 * 3_600_000;
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    inMs('next month', month);
+    expect(after(1000)).toEqual([]);
+    expect(timers).toHaveBeenCalledTimes(1);
+    expect(after(month)).toEqual(['next month']);
+    timers.mockRestore();
+  });
+
   it('forget what is deleted, and keep the others', () => {
     inMs('gone', 10);
     inMs('kept', 20);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isNativeError } from 'node:util/types';
 import { messageOf } from '../../job/errors.js';
 import { ConfigError } from '../errors.js';
@@ -7,6 +7,11 @@ import { parseIni, type IniFile } from './ini.js';
 /** @throws ConfigError */
 export function readConfigFile(path: string): IniFile {
   return parseIni(readNamedFile(path).toString('utf8'));
+}
+
+/** Whether others than its user and group may read it. False where that can't be told. */
+export function isReadableByAll(path: string): boolean {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0;
 }
 
 /** A file that a configuration names. @throws ConfigError */

@@ -161,7 +161,9 @@ export class Work {
     if (end.kind === 'returned') return this.giveBack([job]);
     if (end.kind !== 'unwritten') this.custody.forget(job);
     if (end.kind === 'retry') this.poller.pollAt(end.due, [job.target]);
-    this.manual.end(job.id, 'result' in end ? end.result : 'another daemon has taken this job over');
+    // What a run comes to that has lost its row is not what the row says.
+    const isTheRows = end.kind === 'unwritten' || (end.kind === 'done' && !end.isLost);
+    this.manual.end(job.id, isTheRows ? end.result : 'another daemon has taken this job over');
   }
 
   private async abandon(jobs: readonly AcceptedJob[], places: ManualPlaces): Promise<void> {

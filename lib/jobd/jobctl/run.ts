@@ -1,10 +1,12 @@
 import type { JobctlConfig } from '../config/jobctl-config.js';
 import { createLog } from '../logging.js';
 import { connect } from '../protocol/connect.js';
+import { Heartbeat } from '../protocol/heartbeat.js';
 import type { Command } from './commands.js';
 import type { Report } from './reports.js';
 import { UsageError } from './usage-error.js';
 
+const PING_MS = 30_000;
 const DEFAULT_HOST = 'localhost';
 const DEFAULT_PORT = { worker: 7080, master: 7081 } as const;
 
@@ -30,6 +32,8 @@ export async function runCommand(
     tls: config.tls,
     log: createLog('jobctl', [sink]),
   });
+  // One that is gone without a word would be waited for for ever.
+  new Heartbeat(connection, PING_MS);
   try {
     return await run((type, data) => connection.request(type, data), args);
   } finally {

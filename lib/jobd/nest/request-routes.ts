@@ -6,7 +6,10 @@ import type { JobAddress } from '../master/manual-jobs.js';
 import { connect } from '../protocol/connect.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import { SILENT } from '../logging.js';
+import { Heartbeat } from '../protocol/heartbeat.js';
 import type { ServerAddress } from './jobd.options.js';
+
+const PING_MS = 30_000;
 
 /** Where a client's requests go. */
 export interface RequestRoute {
@@ -17,9 +20,14 @@ export interface RequestRoute {
 }
 
 /** A worker or master elsewhere. Each request has a connection of its own. */
-export function remoteRoute({ kind, host = '127.0.0.1', port, password, tls }: ServerAddress): RequestRoute {
+export function remoteRoute(
+  { kind, host = '127.0.0.1', port, password, tls }: ServerAddress,
+  pingInterval = PING_MS,
+): RequestRoute {
   const ask = async (type: string, data: object): Promise<unknown> => {
     const connection = await connect({ host, port, password, tls, log: SILENT });
+    // A server that is gone without a word would be waited for for ever.
+    new Heartbeat(connection, pingInterval);
     try {
       return await connection.request(type, data);
     } finally {

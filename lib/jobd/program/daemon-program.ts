@@ -7,6 +7,7 @@ import { startMonitor, type Program } from './program.js';
 
 /** Starts what jobd is. @throws what keeps it from its database or from listening */
 export async function startDaemon(config: DaemonConfig, log: JobdLog): Promise<Program> {
+  process.title = `jobd ${config.name}`;
   const requests = new RequestCounter();
   const daemon = new JobdDaemon({ ...config.daemon, log });
   const worker = new JobdWorker(daemon, { ...config, log, onRequest: requests.count });

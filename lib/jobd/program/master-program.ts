@@ -6,6 +6,7 @@ import { startMonitor, type Program } from './program.js';
 
 /** Starts what jobd-master is. @throws what keeps it from listening */
 export async function startMaster(config: MasterConfig, log: JobdLog): Promise<Program> {
+  process.title = 'jobd-master';
   const requests = new RequestCounter();
   const master = new JobdMaster({ ...config, log, onRequest: requests.count });
   const port = await master.start();

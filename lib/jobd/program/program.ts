@@ -1,3 +1,4 @@
+import { isReadableByAll } from '../config/config-file.js';
 import type { ServerConfig } from '../config/server-config.js';
 import type { JobdLog } from '../log.js';
 import { openSinks } from '../log-sinks.js';
@@ -13,13 +14,16 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** The log a configuration asks for. @throws ConfigError where its file can't be written */
+/** The log a configuration, which `path` holds, asks for. @throws ConfigError where its file can't be written */
 export function openLog(
   name: string,
   config: ServerConfig & { readonly unknown: readonly string[] },
+  path: string,
 ): JobdLog {
   const log = createLog(name, openSinks(config.log));
   for (const option of config.unknown) log.warn(`the option '${option}' is unknown, and ignored`);
+  if (config.auth.password !== undefined && isReadableByAll(path))
+    log.warn(`${path} holds a password, and everybody may read it: chmod o= ${path}`);
   return log;
 }
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import { DEFAULT_PORTS, parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 
 /** Tells those of this process who take rows that some were added: by table, the targets or nothing for all. */
 export const localPolls = new EventEmitter().setMaxListeners(0);
@@ -8,6 +8,6 @@ export const localPolls = new EventEmitter().setMaxListeners(0);
 export function tableKey(database: string | DatabaseLocation, table: string): string {
   const location = typeof database === 'string' ? parseDatabaseUrl(database) : database;
   if (location.dialect === 'sqlite') return JSON.stringify(['sqlite', location.path, table]);
-  const { dialect, host, port, database: name } = location;
+  const { dialect, host, port = DEFAULT_PORTS[dialect], database: name } = location;
   return JSON.stringify([dialect, host, port, name, table]);
 }

@@ -23,6 +23,8 @@ export interface FileLocation {
 
 export type DatabaseLocation = ServerLocation | FileLocation;
 
+export const DEFAULT_PORTS = { mysql: 3306, postgres: 5432 } as const;
+
 const DIALECTS: Readonly<Record<string, 'mysql' | 'postgres'>> = {
   'mysql:': 'mysql',
   'mariadb:': 'mysql',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { MysqlDialect, PostgresDialect, type Dialect } from 'kysely';
 import { messageOf } from '../../job/errors.js';
-import type { DatabaseLocation, ServerLocation } from './database-location.js';
+import { DEFAULT_PORTS, type DatabaseLocation, type ServerLocation } from './database-location.js';
 import { DatabaseSetupError } from './errors.js';
 import { openSqlite } from './sqlite-dialect.js';
 
@@ -38,7 +38,7 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
   const tls = tlsOf(server);
   const pool = mysql.createPool({
     host: server.host,
-    port: server.port ?? 3306,
+    port: server.port ?? DEFAULT_PORTS.mysql,
     user: server.user,
     password: server.password,
     database: server.database,
@@ -86,7 +86,7 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
     host: server.host,
-    port: server.port ?? 5432,
+    port: server.port ?? DEFAULT_PORTS.postgres,
     user: server.user,
     password: server.password,
     database: server.database,
@@ -94,7 +94,6 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    lock_timeout: 3000,
     ssl: tlsOf(server) ?? false,
     types: {
       getTypeParser: (type, format) => POSTGRES_TYPES.get(type) ?? pg.types.getTypeParser(type, format),
@@ -103,7 +102,11 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
   });
   // A connection that breaks tells whoever waits for its answer; these events have nothing to add.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    // Not as a parameter of the connection's start, which poolers between refuse.
+    client.query('set lock_timeout = 3000').catch(() => undefined);
+  });
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };

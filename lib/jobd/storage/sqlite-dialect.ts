@@ -1,4 +1,5 @@
 import { toCause } from '../../job/cause.js';
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import {
   SqliteDialect,
   SqliteDriver,
@@ -22,6 +23,7 @@ export function openSqlite(
   { default: Database }: { default: typeof Libsql },
 ): Dialect {
   try {
+    keepPrivate(path);
     const database = new Database(path, { timeout: BUSY_MS });
     database.pragma('journal_mode = WAL');
     return new ImmediateDialect(database);
@@ -30,6 +32,16 @@ export function openSqlite(
       `The SQLite file '${path}' can't be opened: ${messageOf(error)}. Its folder must exist and be writable.`,
       { cause: toCause(error) },
     );
+  }
+}
+
+/** A new one is not for everybody to read: it will hold what jobs print. */
+function keepPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o660));
+    chmodSync(path, statSync(path).mode & 0o660);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

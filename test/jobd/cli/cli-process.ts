@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../support/free-port.js';
-import { TestProcess, type Ended } from '../../support/test-process.js';
+import { runProgram, TestProcess, type Ended } from '../../support/test-process.js';
 import { RawClient } from '../wire/raw-client.js';
 
 const dist = fileURLToPath(new URL('../../../dist/cli/', import.meta.url));
@@ -16,6 +16,17 @@ export class CliProcess extends TestProcess {
   constructor(name: ProgramName, args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
     const env = { ...process.env, NODE_OPTIONS: '', HOME: '/nonexistent', ...environment };
     super(process.execPath, [join(dist, `${name}.js`), ...args], { env });
+  }
+
+  /** Nobody reads any more what it says. */
+  leave(): void {
+    this.child.stdout.destroy();
+    this.child.stderr.destroy();
+  }
+
+  /** Limits what it may have, as `prlimit` names it; it may be lifted again. */
+  async limit(resource: string, soft: number | 'unlimited'): Promise<void> {
+    await runProgram('prlimit', [`--pid=${this.pid}`, `--${resource}=${soft}:`]);
   }
 }
 

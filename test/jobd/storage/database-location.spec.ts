@@ -1,3 +1,4 @@
+import { tableKey } from '../../../lib/jobd/source/local-polls.js';
 import { describe, expect, it } from '@jest/globals';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
 import { canSkipLocked } from '../../../lib/jobd/storage/database.js';
@@ -53,6 +54,14 @@ describe('parseDatabaseUrl', () => {
     });
     expect(parseDatabaseUrl('sqlite:///a%20b.db')).toEqual({ dialect: 'sqlite', path: '/a b.db' });
     expect(parseDatabaseUrl('sqlite:jobs.db')).toEqual({ dialect: 'sqlite', path: 'jobs.db' });
+  });
+});
+
+describe('tableKey', () => {
+  it('is the same for the same table, whether its port is named or not', () => {
+    expect(tableKey('mysql://me@db/app', 'jobs')).toBe(tableKey('mysql://other:pw@db:3306/app', 'jobs'));
+    expect(tableKey('postgres://db/app', 'jobs')).toBe(tableKey('postgres://db:5432/app', 'jobs'));
+    expect(tableKey('mysql://db:3307/app', 'jobs')).not.toBe(tableKey('mysql://db/app', 'jobs'));
   });
 });
 

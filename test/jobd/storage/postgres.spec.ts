@@ -42,6 +42,14 @@ describe('PostgreSQL', () => {
     expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(['out\n', 'by hand\n']);
   });
 
+  it('waits for a lock for three seconds, whatever stands between', async () => {
+    const database = await Database.open(parseDatabaseUrl(jobs.server.url), SILENT);
+    const ask = sql<{ lock_timeout: string }>`show lock_timeout`;
+    const { rows } = await database.attempt((queries) => ask.execute(queries));
+    expect(rows).toEqual([{ lock_timeout: '3s' }]);
+    await database.close();
+  });
+
   it('encrypts where it is told to, and only for a server whose certificate it trusts', async () => {
     const { url } = jobs.server;
     const isEncrypted = async (parameters: string) => {
