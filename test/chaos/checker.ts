@@ -212,8 +212,9 @@ function* waitersLearn({ results, readings, lease }: History): Iterable<Violatio
 }
 
 function* enqueuesAnswer({ enqueued, unsure, enqueueTimeout }: History): Iterable<Violation> {
-  for (const { fn, n = '', took } of [...enqueued, ...unsure]) {
-    if (took > 2 * enqueueTimeout) yield found(`${fn} ${n}`, `it took ${took} ms`);
+  for (const { fn, n = '', took, starved = 0 } of [...enqueued, ...unsure]) {
+    if (took - starved > 2 * enqueueTimeout)
+      yield found(`${fn} ${n}`, `it took ${took} ms, ${starved} of them without a processor`);
   }
 }
 

@@ -13,8 +13,9 @@ export interface Enqueued extends JobName {
   /** What tells one job from all others: it is in its input. Plain clients' jobs have none. */
   readonly n?: string;
   readonly kind: string;
-  /** Milliseconds until the answer. */
+  /** Milliseconds until the answer, and for how many of them the machine had no processor for the client. */
   readonly took: number;
+  readonly starved?: number;
   /** When it was told, in ms since 1970. */
   readonly at?: number;
 }
@@ -25,6 +26,7 @@ export interface Unsure {
   readonly n: string;
   readonly code: string;
   readonly took: number;
+  readonly starved?: number;
 }
 
 /** A handler was called, or ended. */

@@ -10,6 +10,7 @@ import { awaitResult, callMany, watchToEnd } from './calls.mjs';
 import { FAST, makeJob } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 import { Random } from './random.mjs';
+import { Starvation } from './starvation.mjs';
 
 const TICK_MS = 50;
 const MAX_OPEN = 3000;
@@ -19,6 +20,7 @@ const { url, connection = url, history, seed, name, rate, calls, module = {} } =
 if (connection.tls) connection.tls.checkServerIdentity = () => undefined;
 const note = notesTo(history);
 const random = new Random(seed);
+const starvation = new Starvation();
 const open = new Set();
 let stopping = false;
 let created = 0;
@@ -94,16 +96,17 @@ async function createMany(jobs) {
 /** What `send` answers, with a line for each job that it did or may have created. */
 async function acknowledged(jobs, send) {
   const start = performance.now();
-  const took = () => Math.round(performance.now() - start);
+  const before = starvation.ms;
+  const took = () => ({ took: Math.round(performance.now() - start), starved: starvation.ms - before });
   const about = ({ fn, input }) => ({ fn, n: input.n ?? input, kind: input.kind ?? 'shared' });
   try {
     const answer = await send();
     const handles = [answer].flat();
-    jobs.forEach((job, i) => note({ e: 'enqueued', ...about(job), id: handles[i].id, took: took() }));
+    jobs.forEach((job, i) => note({ e: 'enqueued', ...about(job), id: handles[i].id, ...took() }));
     return answer;
   } catch (error) {
     for (const job of jobs)
-      note({ e: 'unsure', ...about(job), code: error.code ?? String(error), took: took() });
+      note({ e: 'unsure', ...about(job), code: error.code ?? String(error), ...took() });
     return undefined;
   }
 }

@@ -5,7 +5,8 @@ import { recoveriesOf, resumeTimes, spreadOf, type Recovery, type Spread } from 
 import type { RunResult } from './run.js';
 import { FAULT_KINDS, toLine } from './schedule.js';
 
-const MAX_SHOWN = 30;
+/** Of each invariant. */
+const MAX_SHOWN = 6;
 
 /** The figures of a run. */
 export interface Summary {
@@ -144,9 +145,9 @@ function details({ violations, faults, seed, folder }: RunResult): string[] {
     return [`No violation.${folder ? ` Histories and logs are in ${folder}` : ''}`];
   return [
     `${violations.length} violations; --seed ${seed} repeats the schedule; histories and logs are in ${folder}`,
-    ...violations
-      .slice(0, MAX_SHOWN)
-      .map(({ invariant, subject, detail }) => `  ${invariant}: ${subject}: ${detail}`),
+    ...INVARIANT_NAMES.flatMap((name) =>
+      violations.filter(({ invariant }) => invariant === name).slice(0, MAX_SHOWN),
+    ).map(({ invariant, subject, detail }) => `  ${invariant}: ${subject}: ${detail}`),
     'Schedule:',
     ...faults.map(toLine),
   ];

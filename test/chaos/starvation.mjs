@@ -1,0 +1,29 @@
+const TICK_MS = 100;
+
+/**
+ * How long this process had work to do and was given no processor, by and by: what is late for that reason is the
+ * machine's doing, and what is late because the process itself was busy is not.
+ */
+export class Starvation {
+  #ms = 0;
+  #last = performance.now();
+  #cpu = process.cpuUsage();
+
+  constructor() {
+    setInterval(() => this.#look(), TICK_MS).unref();
+  }
+
+  /** Milliseconds since it was made. */
+  get ms() {
+    this.#look();
+    return Math.round(this.#ms);
+  }
+
+  #look() {
+    const now = performance.now();
+    const { user, system } = process.cpuUsage(this.#cpu);
+    this.#ms += Math.max(0, now - this.#last - TICK_MS - (user + system) / 1000);
+    this.#last = now;
+    this.#cpu = process.cpuUsage();
+  }
+}
