@@ -175,6 +175,8 @@ export class RedisConnection {
     client.on('ready', () => this.#since.set(client, performance.now()));
     if (client instanceof Cluster) return;
     allowUploads(client);
+    // ioredis hears one error of each socket: a second one would end the process.
+    client.on('connect', () => client.stream.on('error', () => undefined));
     const { reconnectOnError } = client.options;
     client.options.reconnectOnError = (error) => {
       const moves = reconnectOnError?.(error) ?? false;

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { SlowLine } from '../support/slow-line.js';
 
@@ -21,5 +22,18 @@ describe('A connection whose socket the server has ended', () => {
     await expect(connection.insist((redis) => redis.ping())).resolves.toBe('PONG');
     connection.close();
     await proxy.stop();
+  });
+
+  it('ends no process when it has a second error: ioredis hears one of each socket', async () => {
+    const connection = new RedisConnection(used.url, 'test');
+    toClose.push(connection);
+    const client = (await connection.ready()) as Redis;
+    const { stream } = client;
+    stream.emit('error', new Error('the first'));
+    const closed = new Promise((resolve) => stream.once('close', resolve));
+    stream.destroy(new Error('the second'));
+    await closed;
+    await until(() => connection.isReady && client.stream !== stream);
+    await expect(client.ping()).resolves.toBe('PONG');
   });
 });
