@@ -17,6 +17,8 @@ function complain(message: unknown): void {
 }
 
 async function main(): Promise<void> {
+  // Whoever read what it says may leave; that ends no master.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const master = await startJqMaster(optionsFromFlags(), LOGGER);
   process.stdout.write(`listening on ${master.url}\n`);
   const stop = () => {

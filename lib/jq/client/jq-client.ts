@@ -80,6 +80,7 @@ export class JqClient {
     argument: InputOf<F>,
     { signal, ...options }: JqEnqueueOptions & { signal?: AbortSignal } = {},
   ): Promise<OutputOf<F>> {
+    signal?.throwIfAborted();
     const { id } = await this.enqueue(ref, argument, { keepResult: true, ...options });
     return (await this.untilEnded(id, ref, signal)) as OutputOf<F>;
   }
@@ -119,6 +120,8 @@ export class JqClient {
    */
   async cancel(id: string): Promise<void> {
     const reply = await this.calls.ask('DELETE', pathOf(id));
+    // The reply to the first request may have been lost.
+    if (reply.status === 404 && reply.isRepeated) return;
     if (reply.status === 404) throw new JqJobNotFoundError(id);
     if (reply.status === 409) throw new JqNotCancellableError(id);
     if (reply.status !== 204) throw refused(`Job ${id}`, reply);

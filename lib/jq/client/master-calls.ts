@@ -23,12 +23,16 @@ export class MasterCalls {
   ) {}
 
   /**
-   * The master's own answer.
+   * The master's own answer, and whether it was asked before without one: then it may have done it already.
    *
    * @throws JqUnreachableError, JqRefusedError when all it said until the deadline was "later", and the signal's reason
    */
-  async ask(method: Dispatcher.HttpMethod, path: string, call: Call = {}): Promise<MasterReply> {
-    const { wait = 0, signal, ...request } = call;
+  async ask(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    call: Call = {},
+  ): Promise<MasterReply & { readonly isRepeated: boolean }> {
+    const { wait = 0, signal, ...parts } = call;
     if (this.closed) throw closed();
     signal?.throwIfAborted();
     const abort = new AbortController();
@@ -37,9 +41,15 @@ export class MasterCalls {
     signal?.addEventListener('abort', stop);
     this.underWay.add(abort);
     try {
-      const all = { ...request, signal: abort.signal, timeout: this.timeout + wait };
+      const all = { ...parts, signal: abort.signal, timeout: this.timeout + wait, waits: wait > 0 };
       const called = { url: this.http.url, what: `${method} ${path}` };
-      return await insist(() => this.http.request(method, path, all), abort.signal, called);
+      let requests = 0;
+      const request = () => {
+        requests += 1;
+        return this.http.request(method, path, all);
+      };
+      const reply = await insist(request, abort.signal, called);
+      return { ...reply, isRepeated: requests > 1 };
     } catch (error) {
       signal?.throwIfAborted();
       throw this.closed ? closed() : error;

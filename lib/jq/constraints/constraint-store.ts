@@ -50,10 +50,24 @@ export class ConstraintStore {
     return this.turns.run(operations.removeConstraint(id));
   }
 
-  /** Finds the limits of jobs anew that were enqueued under others. */
-  async relane(jobs: readonly StaleJob[]): Promise<void> {
+  /**
+   * Finds the limits of jobs anew that were enqueued under others. A job that can't be read falls under none: it
+   * holds up no other.
+   */
+  async relane(
+    jobs: readonly StaleJob[],
+    onUnreadable: (job: StaleJob, error: unknown) => void = () => undefined,
+  ): Promise<void> {
     const set = await this.load({ insist: true });
-    await Promise.all(jobs.map((job) => this.turns.run(operations.relane(job, set.limitsOf(job)))));
+    const limitsOf = (job: StaleJob) => {
+      try {
+        return set.limitsOf(job);
+      } catch (error) {
+        onUnreadable(job, error);
+        return { version: set.version, limits: [] };
+      }
+    };
+    await Promise.all(jobs.map((job) => this.turns.run(operations.relane(job, limitsOf(job)))));
   }
 }
 

@@ -1,6 +1,6 @@
 import { decode } from '@msgpack/msgpack';
 import type { Raw } from '../message-pack/raw.js';
-import { elementsOf, entriesOf } from '../message-pack/unpack.js';
+import { booleanOf, elementsOf, entriesOf, integerOf, textOf } from '../message-pack/unpack.js';
 
 /** What conditions compare. Bigints are integers that a number would not hold exactly. */
 export type Scalar = string | number | bigint | boolean | null;
@@ -20,11 +20,12 @@ function indexOf(step: string): number {
   return /^\d{1,9}$/.test(step) ? Number(step) : -1;
 }
 
-/** `undefined` for maps, arrays, bytes, extensions and text that is no UTF-8. */
+const FLOATS = new Set([0xca, 0xcb]);
+
+/** `undefined` for maps, arrays, bytes, extensions and text that is no UTF-8: whatever is in them is not looked at. */
 export function scalarOf(raw: Raw): Scalar | undefined {
-  if (raw.isMap || raw.isArray) return undefined;
-  const value: unknown = decode(raw.bytes, { useBigInt64: true });
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  const isScalar = value === null || ['string', 'number', 'boolean'].includes(typeof value);
-  return isScalar ? (value as Scalar) : undefined;
+  if (raw.isText) return textOf(raw);
+  if (raw.isNil) return null;
+  if (FLOATS.has(raw.bytes[0] ?? 0)) return decode(raw.bytes) as number;
+  return booleanOf(raw) ?? integerOf(raw);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import { ChannelHub } from '../../redis/channel-hub.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
@@ -22,6 +23,9 @@ export const DEFAULT_PREFIX = '{jq}:';
 const LONGEST_SLEEP_MS = 1000;
 /** Constraints that change faster than jobs can be enqueued are not waited for. */
 const MAX_STALE = 20;
+/** Before jobs are matched again that could not be. */
+const RELANE_PAUSE_MS = 1000;
+
 export interface JqEngineOptions extends EngineOptions {
   readonly connection: ConnectionSpec;
   /** What all keys and channels begin with. @default '{jq}:' */
@@ -221,10 +225,13 @@ export class JqEngine {
 
   /** Nothing is handed out in the meantime: what is in front may be what has to be looked at. */
   private async relane(jobs: readonly StaleJob[]): Promise<void> {
+    const problem = (what: string, error: unknown) =>
+      this.#options.onProblem?.(`${what} could not be matched with the constraints: ${messageOf(error)}`);
     try {
-      await this.constraints.relane(jobs);
+      await this.constraints.relane(jobs, ({ id }, error) => problem(`Job ${id}`, error));
     } catch (error) {
-      this.#options.onProblem?.(`Jobs could not be matched with the constraints: ${messageOf(error)}`);
+      problem('Jobs', error);
+      if (!this.closed) await delay(RELANE_PAUSE_MS);
     } finally {
       delete this.relaning;
       this.turns.want();

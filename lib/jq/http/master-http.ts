@@ -22,6 +22,8 @@ export interface MasterRequest {
   readonly signal?: AbortSignal;
   /** Milliseconds until an answer must have begun. @default 10 s */
   readonly timeout?: number;
+  /** Whether the master holds the answer back: such requests take no connection from others. */
+  readonly waits?: boolean;
 }
 
 export interface MasterReply {
@@ -31,7 +33,7 @@ export interface MasterReply {
   readonly rest: number;
 }
 
-/** Connections to a master at most; a request more waits for one of them. */
+/** Connections to a master at most, besides those of requests that wait; a request more waits for one of them. */
 const CONNECTIONS = 128;
 const TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
@@ -46,6 +48,8 @@ export class MasterHttp {
   isReachable = true;
   private readonly path: string;
   private readonly pool: Pool;
+  /** As many as there are requests that wait. */
+  private readonly waiting: Pool;
   readonly #common: Readonly<Record<string, string>>;
 
   /** @throws ConfigurationError */
@@ -53,10 +57,9 @@ export class MasterHttp {
     const url = urlOf(master);
     this.url = url.origin + url.pathname.replace(/\/+$/, '');
     this.path = url.pathname.replace(/\/+$/, '');
-    this.pool = new Pool(url.origin, {
-      connections: CONNECTIONS,
-      ...(ca === undefined ? {} : { connect: { ca: [ca].flat() as (string | Buffer)[] } }),
-    });
+    const tls = ca === undefined ? {} : { connect: { ca: [ca].flat() as (string | Buffer)[] } };
+    this.pool = new Pool(url.origin, { connections: CONNECTIONS, ...tls });
+    this.waiting = new Pool(url.origin, tls);
     this.#common = {
       accept: MESSAGE_PACK,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -67,14 +70,14 @@ export class MasterHttp {
   async request(
     method: Dispatcher.HttpMethod,
     path: string,
-    { body, headers, signal, timeout = TIMEOUT_MS }: MasterRequest,
+    { body, headers, signal, timeout = TIMEOUT_MS, waits = false }: MasterRequest,
   ): Promise<MasterReply> {
     try {
       const {
         status,
         headers: replied,
         body: bytes,
-      } = await exchange(this.pool, {
+      } = await exchange(waits ? this.waiting : this.pool, {
         method,
         path: this.path + path,
         headers: { ...this.#common, ...(body ? { 'content-type': MESSAGE_PACK } : {}), ...headers },
@@ -94,8 +97,8 @@ export class MasterHttp {
     }
   }
 
-  close(): Promise<void> {
-    return this.pool.destroy();
+  async close(): Promise<void> {
+    await Promise.all([this.pool.destroy(), this.waiting.destroy()]);
   }
 }
 

@@ -65,6 +65,7 @@ export class Puller {
       headers: { 'worker-id': id },
       signal,
       timeout: POLL_SECONDS * 1000 + MARGIN_MS,
+      waits: true,
     });
     if (reply.status === 204) return undefined;
     if (reply.status === 200) return readWorkerJob(Fields.of(toRaw(reply.body, MAX_DEPTH)));

@@ -9,6 +9,7 @@ import { Fields } from '../wire/fields.js';
 import { messageOf } from '../../job/errors.js';
 
 const MAX_REPLY_DEPTH = 2;
+const MAX_NAME_BYTES = 255;
 
 export interface RegistrationOptions {
   readonly fn: string;
@@ -109,7 +110,7 @@ export class Registration {
 
   private async register(): Promise<string> {
     const { fn, maxJobs, name, url, batch, signal, onProblem } = this.options;
-    const body = pack({ name: `${name} ${fn}`, max_jobs: maxJobs, url, names: [fn], batch });
+    const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url, names: [fn], batch });
     const backoff = new Backoff();
     for (;;) {
       let rest = 0;
@@ -143,4 +144,11 @@ function batchOf(fields: Fields): number {
   const raw = fields.raw('batch');
   const most = raw && integerOf(raw);
   return typeof most === 'number' && most > 1 ? Math.min(most, MAX_BATCH) : 1;
+}
+
+/** What people see, as far as the contract has room: the function is known by `names` besides. */
+function nameOf(name: string, fn: string): string {
+  const bytes = Buffer.from(`${name} ${fn}`);
+  if (bytes.length <= MAX_NAME_BYTES) return bytes.toString();
+  return new TextDecoder().decode(bytes.subarray(0, MAX_NAME_BYTES), { stream: true });
 }

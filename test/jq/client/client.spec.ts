@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -140,6 +141,19 @@ describe('JqClient', () => {
       expect(keys[4]).toBe('order-7');
     });
 
+    it('has a connection though more polls wait than there are connections', async () => {
+      const client = open();
+      const { id } = await client.enqueue(mail, { to: 'slow' });
+      const abort = new AbortController();
+      setMaxListeners(0, abort.signal);
+      const polls = Array.from({ length: 140 }, () =>
+        client.poll(id, { timeout: '1m', signal: abort.signal }).catch(() => undefined),
+      );
+      await expect(client.enqueue(mail, { to: 'other' })).resolves.toMatchObject({ id: expect.any(String) });
+      abort.abort();
+      await Promise.all(polls);
+    });
+
     it('rejects when nobody answers in time, and names the master', async () => {
       const url = `http://127.0.0.1:${await freePort()}`;
       const lost = open({ master: url, timeout: 200 }).enqueue(mail, { to: 'a' });
@@ -202,6 +216,28 @@ describe('JqClient', () => {
       await master.pull(await master.register());
       await expect(client.cancel(running.id)).rejects.toThrow(JqNotCancellableError);
     });
+  });
+
+  it('cancel whose reply was lost has cancelled', async () => {
+    let requests = 0;
+    const flaky = createServer((request, response) => {
+      requests += 1;
+      if (requests === 1) request.socket.destroy();
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => flaky.listen(0, '127.0.0.1', resolve));
+    const client = open({ master: `http://127.0.0.1:${(flaky.address() as AddressInfo).port}` });
+    await client.cancel(NO_JOB).finally(() => {
+      flaky.closeAllConnections();
+      flaky.close();
+    });
+    expect(requests).toBe(2);
+  });
+
+  it('call with a signal that has aborted enqueues nothing', async () => {
+    const signal = AbortSignal.abort(new Error('too late'));
+    await expect(open().call(mail, { to: 'a' }, { signal })).rejects.toThrow('too late');
+    await expect(master.redis.redis.exists('{jq}:heads')).resolves.toBe(0);
   });
 
   describe('result', () => {

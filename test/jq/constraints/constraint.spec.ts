@@ -4,6 +4,7 @@ import { limitOf, matches, type Condition } from '../../../lib/jq/constraints/co
 import { ConstraintSet } from '../../../lib/jq/constraints/constraint-set.js';
 import { matchesGlob } from '../../../lib/jq/constraints/glob.js';
 import { readConstraint } from '../../../lib/jq/constraints/read-constraint.js';
+import { scalarOf } from '../../../lib/jq/constraints/scalar.js';
 import { pack, type Packable } from '../../../lib/jq/message-pack/pack.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import { Fields } from '../../../lib/jq/wire/fields.js';
@@ -53,6 +54,19 @@ describe('readConstraint', () => {
       concurrency: 3,
     };
     expect(read(constraint)).toEqual(constraint);
+  });
+});
+
+describe('scalarOf', () => {
+  it.each([
+    ['a timestamp of 3 bytes', 'c703ff000000'],
+    ['an extension of nobody', 'd42a00'],
+    ['bytes', 'c40161'],
+    ['text that is no UTF-8', 'a2c328'],
+    ['a map', '80'],
+    ['an array', '90'],
+  ])('finds nothing to compare in %s', (_, hex) => {
+    expect(scalarOf(new Raw(Buffer.from(hex, 'hex')))).toBeUndefined();
   });
 });
 
