@@ -5,6 +5,8 @@ import type { Outcome } from '../job/job-source.js';
 export interface WorkerLog {
   warn(message: string): void;
   error(message: string): void;
+  /** What is well again. @default `warn` */
+  log?(message: string): void;
 }
 
 /** More of a message than this is for `job.errors`. */
@@ -15,6 +17,7 @@ export function inLines(log: WorkerLog): WorkerLog {
   return {
     warn: (message) => log.warn(printable(message)),
     error: (message) => log.error(printable(message)),
+    log: (message) => (log.log ? log.log(printable(message)) : log.warn(printable(message))),
   };
 }
 
