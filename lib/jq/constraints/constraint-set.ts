@@ -1,5 +1,7 @@
 import type { Limits } from '../engine/operations.js';
+import type { Paths } from '../message-pack/pick.js';
 import { limitOf, matches, type Constraint, type MatchedJob } from './constraint.js';
+import { JobFields, pathsOf } from './job-fields.js';
 
 interface Entry {
   readonly id: string;
@@ -10,20 +12,23 @@ interface Entry {
 export class ConstraintSet {
   private readonly byName = new Map<string, Entry[]>();
   private readonly others: Entry[] = [];
+  private readonly paths: Paths;
 
   constructor(
     readonly version: string,
     readonly byId: ReadonlyMap<string, Constraint>,
   ) {
     for (const [id, constraint] of byId) this.add({ id, constraint });
+    this.paths = pathsOf(byId.values());
   }
 
   /** The limits that a job falls under. */
   limitsOf(job: MatchedJob): Limits {
     if (this.byId.size === 0) return { version: this.version, limits: [] };
+    const fields = new JobFields(job, this.paths);
     const limits = [...(this.byName.get(job.name) ?? []), ...this.others]
-      .filter(({ constraint }) => matches(constraint.match, job))
-      .map(({ id, constraint }) => limitOf(id, constraint, job));
+      .filter(({ constraint }) => matches(constraint.match, fields))
+      .map(({ id, constraint }) => limitOf(id, constraint, fields));
     return { version: this.version, limits: limits.sort() };
   }
 

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Raw } from '../message-pack/raw.js';
 import { matchesGlob } from './glob.js';
-import { scalarOf, valueAt, type Scalar } from './scalar.js';
+import type { JobFields } from './job-fields.js';
+import type { Scalar } from './scalar.js';
 
 /** One condition on a job. All tests that it names must hold. */
 export interface Condition {
@@ -9,7 +9,7 @@ export interface Condition {
   readonly field: string;
   readonly equal?: StorableScalar;
   readonly in?: readonly StorableScalar[];
-  /** For text: `*` stands for any characters, `?` for one. */
+  /** For text of at most 1024 characters: `*` stands for any, `?` for one. */
   readonly glob?: string;
   /** The least number, itself included. */
   readonly min?: number;
@@ -43,28 +43,15 @@ export interface MatchedJob {
   readonly argument: Raw;
 }
 
-export function matches(conditions: readonly Condition[], job: MatchedJob): boolean {
+export function matches(conditions: readonly Condition[], job: JobFields): boolean {
   return conditions.every((condition) => holds(condition, job));
 }
 
-function holds({ field, exists, ...tests }: Condition, job: MatchedJob): boolean {
-  const value = fieldOf(job, field);
+function holds({ field, exists, ...tests }: Condition, job: JobFields): boolean {
+  const value = job.at(field);
   if (exists !== undefined && (value !== undefined) !== exists) return false;
   const wantsValue = Object.keys(tests).length > 0;
   return !wantsValue || (value !== undefined && passes(tests, value.scalar));
-}
-
-interface Found {
-  /** Absent for what can't be compared. */
-  readonly scalar?: Scalar;
-}
-
-function fieldOf({ name, argument }: MatchedJob, field: string): Found | undefined {
-  if (field === 'name') return { scalar: name };
-  const raw = valueAt(argument, field.split('.').slice(1));
-  if (!raw) return undefined;
-  const scalar = scalarOf(raw);
-  return scalar === undefined ? {} : { scalar };
 }
 
 function passes(tests: Omit<Condition, 'field' | 'exists'>, value: Scalar | undefined): boolean {
@@ -80,12 +67,7 @@ function isNumber(value: unknown): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-const DIGEST_CHARACTERS = 20;
-
 /** What a limit is called in Redis: jobs that count together share it. Those without the value do, too. */
-export function limitOf(id: string, { per }: Constraint, job: MatchedJob): string {
-  if (per === undefined) return id;
-  const found = fieldOf(job, per);
-  const value = found === undefined ? 'none' : `${typeof found.scalar}:${String(found.scalar)}`;
-  return `${id}=${createHash('sha1').update(value).digest('hex').slice(0, DIGEST_CHARACTERS)}`;
+export function limitOf(id: string, { per }: Constraint, job: JobFields): string {
+  return per === undefined ? id : `${id}=${job.digestAt(per)}`;
 }

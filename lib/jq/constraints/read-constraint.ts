@@ -1,4 +1,4 @@
-import { Fields, MAX_INT32 } from '../wire/fields.js';
+import { Fields, MAX_INT32, type FieldName } from '../wire/fields.js';
 import type { Raw } from '../message-pack/raw.js';
 import { scalarOf } from './scalar.js';
 import type { Condition, Constraint, RateLimit, StorableScalar } from './constraint.js';
@@ -12,8 +12,9 @@ const MAX_RATE = 100_000;
 const MAX_PERIOD_SECONDS = 7 * 24 * 60 * 60;
 const POSITIVE = { min: 1, max: MAX_INT32 };
 
-const KNOWN = new Set(['id', 'match', 'per', 'rate', 'concurrency']);
-const TESTS = new Set(['field', 'equal', 'in', 'glob', 'min', 'max', 'exists']);
+/** A misspelt one would select more jobs than was meant: others are refused. */
+const KNOWN = ['id', 'match', 'per', 'rate', 'concurrency'] as const;
+const TESTS = ['field', 'equal', 'in', 'glob', 'min', 'max', 'exists'] as const;
 
 /**
  * A constraint as it comes over HTTP.
@@ -21,7 +22,7 @@ const TESTS = new Set(['field', 'equal', 'in', 'glob', 'min', 'max', 'exists']);
  * @throws InvalidFieldError
  */
 export function readConstraint(fields: Fields): Constraint {
-  refuseUnknown(fields, KNOWN);
+  fields.only(KNOWN);
   const rate = readRate(fields);
   const concurrency = fields.has('concurrency') ? fields.integer('concurrency', POSITIVE) : undefined;
   if (!rate && concurrency === undefined)
@@ -35,12 +36,6 @@ export function readConstraint(fields: Fields): Constraint {
   };
 }
 
-/** A misspelt test would select more jobs than was meant. */
-function refuseUnknown(fields: Fields, known: ReadonlySet<string>): void {
-  const unknown = fields.names.find((name) => !known.has(name));
-  if (unknown !== undefined) fields.fail(unknown.slice(0, 80), `one of ${[...known].join(', ')}`);
-}
-
 function readRate(fields: Fields): RateLimit | undefined {
   const rate = fields.optionalFields('rate');
   return (
@@ -52,17 +47,14 @@ function readRate(fields: Fields): RateLimit | undefined {
 }
 
 function readMatch(fields: Fields): Condition[] {
-  const list = fields.optionalList('match') ?? [];
-  if (list.length > MAX_CONDITIONS) fields.fail('match', `at most ${MAX_CONDITIONS} conditions`);
+  const list = fields.optionalList('match', MAX_CONDITIONS, 'conditions') ?? [];
   return list.map((raw) =>
     raw.isMap ? readCondition(Fields.of(raw)) : fields.fail('match', 'maps in an array'),
   );
 }
 
 function readCondition(fields: Fields): Condition {
-  refuseUnknown(fields, TESTS);
-  const { names } = fields;
-  if (names.length < 2) fields.fail('match', 'conditions with one test at least');
+  if (fields.only(TESTS) < 2) fields.fail('match', 'conditions with one test at least');
   return {
     field: readField(fields, 'field'),
     ...(fields.has('equal') ? { equal: readScalar(fields, 'equal', fields.raw('equal')) } : {}),
@@ -74,20 +66,19 @@ function readCondition(fields: Fields): Condition {
   };
 }
 
-function readField(fields: Fields, name: string): string {
+function readField(fields: Fields, name: FieldName): string {
   const field = readText(fields, name, MAX_FIELD_BYTES);
   if (field === 'name' || /^argument(\.[^.]+)+$/.test(field)) return field;
   return fields.fail(name, '"name", or "argument" with a path like "argument.tenant.id"');
 }
 
-function readText(fields: Fields, name: string, maxBytes: number): string {
+function readText(fields: Fields, name: FieldName, maxBytes: number): string {
   const text = fields.text(name);
   return Buffer.byteLength(text) <= maxBytes ? text : fields.fail(name, `at most ${maxBytes} bytes`);
 }
 
 function readValues(fields: Fields): StorableScalar[] {
-  const values = fields.optionalList('in') ?? [];
-  if (values.length > MAX_VALUES) fields.fail('in', `at most ${MAX_VALUES} values`);
+  const values = fields.optionalList('in', MAX_VALUES, 'values') ?? [];
   return values.map((raw) => readScalar(fields, 'in', raw));
 }
 
@@ -101,7 +92,7 @@ function readScalar(fields: Fields, name: string, raw: Raw | undefined): Storabl
   return value;
 }
 
-function readNumber(fields: Fields, name: string): number {
+function readNumber(fields: Fields, name: FieldName): number {
   const value = readScalar(fields, name, fields.raw(name));
   return typeof value === 'number' ? value : fields.fail(name, 'a number');
 }

@@ -1,7 +1,8 @@
 import { Pool, type Dispatcher } from 'undici';
 import { ConfigurationError } from '../../job/errors.js';
 import { MESSAGE_PACK } from '../master/media-type.js';
-import { toRaw, textOf, entriesOf } from '../message-pack/unpack.js';
+import { textOf, toRaw } from '../message-pack/unpack.js';
+import { Fields, type FieldName } from '../wire/fields.js';
 import { restOf } from '../wire/retry-after.js';
 import { exchange } from './exchange.js';
 import { JqRefusedError } from './master-errors.js';
@@ -110,9 +111,9 @@ export function isTemporary({ status }: Pick<MasterReply, 'status'>): boolean {
 /** The master's own word for what was wrong. */
 export function reasonOf({ body }: MasterReply): { code?: string; message?: string } {
   try {
-    const entries = entriesOf(toRaw(body, MAX_ERROR_DEPTH));
-    const word = (key: string) => {
-      const raw = entries.get(key);
+    const fields = Fields.of(toRaw(body, MAX_ERROR_DEPTH));
+    const word = (key: FieldName) => {
+      const raw = fields.raw(key);
       return raw && textOf(raw);
     };
     const [code, message] = [word('code'), word('message')];

@@ -13,23 +13,9 @@ export function toRaw(bytes: Buffer, maxDepth: number): Raw {
   return new Raw(bytes);
 }
 
-/**
- * The entries of a map by those of its keys that are text; of equal keys the last counts. The bytes must
- * have passed `toRaw`.
- */
-export function entriesOf(map: Raw): Map<string, Raw> {
-  const { bytes } = map;
-  const entries = new Map<string, Raw>();
-  const head = headAt(bytes, 0);
-  let offset = head.end;
-  for (let i = 0; i < head.children; i += 2) {
-    const valueAt = skip(bytes, offset);
-    const end = skip(bytes, valueAt);
-    const key = textOf(new Raw(bytes.subarray(offset, valueAt)));
-    if (key !== undefined) entries.set(key, new Raw(bytes.subarray(valueAt, end)));
-    offset = end;
-  }
-  return entries;
+/** How many elements an array has, by its head alone. */
+export function lengthOf(array: Raw): number {
+  return headAt(array.bytes, 0).children;
 }
 
 /** The elements of an array whose bytes have passed `toRaw`. */
@@ -49,9 +35,14 @@ export function elementsOf(array: Raw): Raw[] {
 /** `undefined` for what is no `str`, or not well-formed UTF-8. */
 export function textOf(raw: Raw): string | undefined {
   if (!raw.isText) return undefined;
-  const first = raw.bytes[0] ?? 0;
-  const text = raw.bytes.subarray(first <= 0xbf ? 1 : 1 + 2 ** (first - 0xd9));
+  const text = raw.bytes.subarray(textHead(raw.bytes[0] ?? 0));
   return isUtf8(text) ? text.toString('utf8') : undefined;
+}
+
+/** How many bytes stand before the text itself, by its first one; 0 for what is no `str`. */
+export function textHead(first: number): number {
+  if (first >= 0xa0 && first <= 0xbf) return 1;
+  return first >= 0xd9 && first <= 0xdb ? 1 + 2 ** (first - 0xd9) : 0;
 }
 
 /** A number, or a bigint for what a number would not hold exactly; `undefined` for what is no integer. */

@@ -3,7 +3,7 @@ import { MalformedMessageError } from '../../job/message-pack/message-pack-error
 import { pack } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
 import { endOf, headAt, skip } from '../../job/message-pack/skip.js';
-import { elementsOf, textOf, toRaw } from '../message-pack/unpack.js';
+import { elementsOf, lengthOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { Fields } from './fields.js';
 
 /** How many messages one request holds at most. */
@@ -42,7 +42,7 @@ export function readBatch<T>(
 ): readonly Element<T>[] {
   const { end, children } = headAt(bytes, 0);
   const elements: Element<T>[] = [];
-  const length = lengthOf(children);
+  const length = batchLength(children);
   let offset = end;
   for (let i = 0; i < length; i++) {
     const [element, next] = elementAt(bytes, offset, maxDepth, read);
@@ -53,7 +53,7 @@ export function readBatch<T>(
   throw new MalformedMessageError(`${bytes.length - offset} bytes follow its value`, offset);
 }
 
-function lengthOf(children: number): number {
+function batchLength(children: number): number {
   if (children >= 1 && children <= MAX_BATCH) return children;
   throw new InvalidBatchError(children);
 }
@@ -111,8 +111,7 @@ export type Verdict = {
 export function readVerdicts(body: Buffer, count: number): readonly Verdict[] | undefined {
   try {
     const array = toRaw(body, VERDICT_DEPTH);
-    const verdicts = array.isArray ? elementsOf(array).map(readVerdict) : [];
-    return verdicts.length === count ? verdicts : undefined;
+    return array.isArray && lengthOf(array) === count ? elementsOf(array).map(readVerdict) : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
-import { Raw } from '../message-pack/raw.js';
-import { booleanOf, elementsOf, entriesOf, integerOf, textOf } from '../message-pack/unpack.js';
+import { otherKey, Paths, pick, type Picked } from '../message-pack/pick.js';
+import type { Raw } from '../message-pack/raw.js';
+import { booleanOf, elementsOf, integerOf, lengthOf, textOf } from '../message-pack/unpack.js';
 import { InvalidFieldError } from './body-errors.js';
 
 export const MAX_INT32 = 2 ** 31 - 1;
@@ -12,69 +13,87 @@ export interface IntegerRule {
   readonly max: number;
 }
 
+/** What the fields of all our messages are called. Nothing is made of others, however many a body has. */
+const NAMES = [
+  ...['name', 'argument', 'priority', 'max_retry', 'keep_result', 'timeout', 'id', 'job_id', 'retry_count'],
+  ...['max_jobs', 'url', 'names', 'batch', 'worker_id', 'attempt', 'finished_at', 'type', 'status', 'result'],
+  ...['reason', 'should_retry', 'message', 'error', 'code', 'retry_after'],
+  ...['match', 'per', 'rate', 'concurrency', 'count', 'period'],
+  ...['field', 'equal', 'in', 'glob', 'min', 'max', 'exists'],
+] as const;
+const KNOWN = new Paths(NAMES.map((name) => [name]));
+
+const LONGEST_NAME_SHOWN = 80;
+
+export type FieldName = (typeof NAMES)[number];
+
 /** The fields of a map, read by name. Each reader throws `InvalidFieldError` for what is not as it says. */
 export class Fields {
   private constructor(
-    private readonly entries: ReadonlyMap<string, Raw>,
+    private readonly picked: Picked,
     private readonly path: string,
   ) {}
 
   /** @throws MalformedMessageError when the body is no map */
   static of(body: Raw): Fields {
     if (!body.isMap) throw new MalformedMessageError('its value is not a map', 0);
-    return new Fields(entriesOf(body), '');
+    return new Fields(pick(body, KNOWN), '');
   }
 
-  get names(): string[] {
-    return [...this.entries.keys()];
+  /** How many of these there are. @throws InvalidFieldError for the first that is another */
+  only(names: readonly FieldName[]): number {
+    const other = otherKey(this.picked.raw, new Set<string>(names));
+    if (other !== undefined) this.fail(other.slice(0, LONGEST_NAME_SHOWN), `one of ${names.join(', ')}`);
+    return this.picked.below.size;
   }
 
-  has(name: string): boolean {
-    return this.entries.has(name);
+  has(name: FieldName): boolean {
+    return this.picked.below.has(name);
   }
 
   /** The bytes themselves, if the field is there. */
-  raw(name: string): Raw | undefined {
-    return this.entries.get(name);
+  raw(name: FieldName): Raw | undefined {
+    return this.picked.below.get(name)?.raw;
   }
 
-  text(name: string): string {
+  text(name: FieldName): string {
     return this.optionalText(name) ?? this.fail(name, 'there, as text');
   }
 
-  optionalText(name: string): string | undefined {
-    const raw = this.entries.get(name);
+  optionalText(name: FieldName): string | undefined {
+    const raw = this.raw(name);
     return raw && (textOf(raw) ?? this.fail(name, 'text in UTF-8'));
   }
 
-  integer(name: string, { default: absent, min, max }: IntegerRule): number {
-    const raw = this.entries.get(name);
+  integer(name: FieldName, { default: absent, min, max }: IntegerRule): number {
+    const raw = this.raw(name);
     const value = raw ? integerOf(raw) : absent;
     const expected = `an integer from ${min} to ${max}`;
     if (value === undefined) return this.fail(name, raw ? expected : `there, as ${expected}`);
     return typeof value === 'bigint' || value < min || value > max ? this.fail(name, expected) : value;
   }
 
-  boolean(name: string, absent?: boolean): boolean {
-    const raw = this.entries.get(name);
+  boolean(name: FieldName, absent?: boolean): boolean {
+    const raw = this.raw(name);
     return (raw ? booleanOf(raw) : absent) ?? this.fail(name, raw ? 'true or false' : 'there, true or false');
   }
 
-  map(name: string): Raw {
-    const raw = this.entries.get(name);
+  map(name: FieldName): Raw {
+    const raw = this.raw(name);
     return raw?.isMap ? raw : this.fail(name, 'a map');
   }
 
   /** Of the field's own fields, which are named after it in errors. */
-  optionalFields(name: string): Fields | undefined {
-    if (!this.entries.has(name)) return undefined;
-    return new Fields(entriesOf(this.map(name)), `${this.path}${name}.`);
+  optionalFields(name: FieldName): Fields | undefined {
+    return this.has(name) ? new Fields(pick(this.map(name), KNOWN), `${this.path}${name}.`) : undefined;
   }
 
-  optionalList(name: string): Raw[] | undefined {
-    const raw = this.entries.get(name);
+  /** Longer ones are refused before anything is made of their elements, which are called `what`. */
+  optionalList(name: FieldName, most: number, what: string): Raw[] | undefined {
+    const raw = this.raw(name);
     if (!raw) return undefined;
-    return raw.isArray ? elementsOf(raw) : this.fail(name, 'an array');
+    if (!raw.isArray) return this.fail(name, 'an array');
+    return lengthOf(raw) <= most ? elementsOf(raw) : this.fail(name, `at most ${most} ${what}`);
   }
 
   /** @throws InvalidFieldError always */

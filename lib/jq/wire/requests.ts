@@ -1,6 +1,6 @@
 import { Raw } from '../message-pack/raw.js';
 import { textOf } from '../message-pack/unpack.js';
-import { MAX_INT32, MIN_INT32, type Fields } from './fields.js';
+import { MAX_INT32, MIN_INT32, type FieldName, type Fields } from './fields.js';
 
 /** A name's longest form in bytes: it is part of keys. */
 export const MAX_NAME_BYTES = 255;
@@ -48,11 +48,10 @@ export interface RegisterRequest {
 /** @throws InvalidFieldError */
 export function readRegister(fields: Fields): RegisterRequest {
   const url = readUrl(fields);
-  const names = fields.optionalList('names')?.map((raw) => {
+  const names = fields.optionalList('names', MAX_NAMES, 'names')?.map((raw) => {
     const name = textOf(raw);
     return name && isName(name) ? name : fields.fail('names', `names of 1 to ${MAX_NAME_BYTES} bytes`);
   });
-  if (names && names.length > MAX_NAMES) fields.fail('names', `at most ${MAX_NAMES} names`);
   return {
     name: readName(fields, 'name'),
     maxJobs: fields.integer('max_jobs', POSITIVE),
@@ -115,7 +114,7 @@ export function readRelease(fields: Fields): ReleaseRequest {
   return { jobId: fields.text('job_id'), attempt: fields.integer('attempt', POSITIVE) };
 }
 
-function readName(fields: Fields, field: string): string {
+function readName(fields: Fields, field: FieldName): string {
   const name = fields.text(field);
   return isName(name) ? name : fields.fail(field, `text of 1 to ${MAX_NAME_BYTES} bytes`);
 }
@@ -138,7 +137,7 @@ function readUrl(fields: Fields): string | undefined {
 const ISO_8601 =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d{1,9})?)?(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$/i;
 
-function readTime(fields: Fields, field: string): string | undefined {
+function readTime(fields: Fields, field: FieldName): string | undefined {
   const text = fields.optionalText(field);
   if (text === undefined || ISO_8601.test(text)) return text;
   return fields.fail(field, 'a time of ISO 8601');

@@ -5,7 +5,8 @@ import { fromJson, toJson } from '../../../lib/jq/message-pack/json.js';
 import { MalformedMessageError } from '../../../lib/job/message-pack/message-pack-errors.js';
 import { pack } from '../../../lib/jq/message-pack/pack.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
-import { elementsOf, entriesOf, integerOf, textOf, toRaw } from '../../../lib/jq/message-pack/unpack.js';
+import { otherKey, Paths, pick } from '../../../lib/jq/message-pack/pick.js';
+import { elementsOf, integerOf, textOf, toRaw } from '../../../lib/jq/message-pack/unpack.js';
 import { FRAGILE, VECTORS, vector, type VectorName } from './vectors.js';
 
 const DEPTH = 64;
@@ -67,10 +68,15 @@ describe('toRaw', () => {
   });
 });
 
-describe('entriesOf', () => {
+describe('pick', () => {
+  const found = (value: Raw, ...paths: string[]) => {
+    const { below } = pick(value, new Paths(paths.map((path) => path.split('.'))));
+    return [...below].map(([key, { raw }]) => [key, raw.bytes.toString('hex')]);
+  };
+
   it('gives values as the bytes they came as', () => {
-    const entries = entriesOf(toRaw(vector('POST /job all'), DEPTH));
-    expect([...entries].map(([key, { bytes }]) => [key, bytes.toString('hex')])).toEqual([
+    const all = ['name', 'argument', 'priority', 'max_retry', 'keep_result', 'timeout', 'nothing'];
+    expect(found(toRaw(vector('POST /job all'), DEPTH), ...all)).toEqual([
       ['name', 'a46d61696c'],
       ['argument', '81a2746fa3614062'],
       ['priority', 'fb'],
@@ -80,9 +86,31 @@ describe('entriesOf', () => {
     ]);
   });
 
-  it('lets the last of equal keys count, and keys that are no text go', () => {
-    const entries = entriesOf(new Raw(hex('84a16101a1610201a162c0a163')));
-    expect([...entries].map(([key, { bytes }]) => [key, bytes.toString('hex')])).toEqual([['a', '02']]);
+  it('lets the last of equal keys count, with all that is in it, and keys that are no UTF-8 text go', () => {
+    expect(found(new Raw(hex('84a16101a1610201a162c0a163')), 'a', 'c')).toEqual([['a', '02']]);
+    const twice = pick(new Raw(hex('82a16181a16201a16181a16302')), new Paths([['a', 'b']]));
+    expect([...(twice.below.get('a')?.below.keys() ?? [])]).toEqual([]);
+    expect(found(new Raw(hex('82a1ff01a3efbfbd02')), '\ufffd')).toEqual([['\ufffd', '02']]);
+  });
+
+  it('goes into arrays by index, and into nothing that is a value', () => {
+    expect(found(new Raw(hex('93c001a0')), '1', '3', '-1', '01', 'a')).toEqual([['1', '01']]);
+    expect(found(new Raw(hex('a131')), '0')).toEqual([]);
+    expect(found(new Raw(hex('80')), 'a')).toEqual([]);
+  });
+
+  it('finds a value and what is below it', () => {
+    const { below } = pick(new Raw(hex('81a161920102')), new Paths([['a'], ['a', '1']]));
+    expect(below.get('a')?.raw.bytes.toString('hex')).toBe('920102');
+    expect(below.get('a')?.below.get('1')?.raw.bytes.toString('hex')).toBe('02');
+  });
+});
+
+describe('otherKey', () => {
+  it('is the first that is text and not known', () => {
+    const map = new Raw(hex('84a16101 01a162 a1ff00 a162c0'.replaceAll(' ', '')));
+    expect(otherKey(map, new Set(['a']))).toBe('b');
+    expect(otherKey(map, new Set(['a', 'b']))).toBeUndefined();
   });
 });
 

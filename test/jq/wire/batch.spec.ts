@@ -15,14 +15,14 @@ const packed = (value: unknown) => Buffer.from(encode(value));
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 describe('readBatch', () => {
-  const read = (value: unknown) => readBatch(packed(value), DEPTH, (fields) => fields.text('a'));
+  const read = (value: unknown) => readBatch(packed(value), DEPTH, (fields) => fields.text('id'));
 
   it.each([0, MAX_BATCH + 1])('refuses %d elements', (length) => {
-    expect(() => read(Array.from({ length }, () => ({ a: 'x' })))).toThrow(new InvalidBatchError(length));
+    expect(() => read(Array.from({ length }, () => ({ id: 'x' })))).toThrow(new InvalidBatchError(length));
   });
 
   it('refuses what is cut off, and what follows', () => {
-    const whole = packed([{ a: 'x' }, { a: [1, { b: 'y' }] }]);
+    const whole = packed([{ id: 'x' }, { id: [1, { b: 'y' }] }]);
     for (const bytes of [
       ...Array.from(whole, (_, length) => whole.subarray(0, length)),
       Buffer.concat([whole, whole]),
@@ -34,7 +34,7 @@ describe('readBatch', () => {
   });
 
   it('reads each by itself: what is wrong with one harms no other', () => {
-    const elements = read([{ a: 'x' }, { a: 1 }, 'text', { a: 'x', b: nested(DEPTH) }, {}, { a: 'y' }]);
+    const elements = read([{ id: 'x' }, { id: 1 }, 'text', { id: 'x', b: nested(DEPTH) }, {}, { id: 'y' }]);
     expect(elements).toEqual([
       { value: 'x' },
       { error: expect.objectContaining({ code: 'INVALID_FIELD' }) },
@@ -53,12 +53,12 @@ describe('readBatch', () => {
   it('bounds the depth of each as if it were alone, however deep the others are', () => {
     const bytes = Buffer.concat([
       Buffer.of(0x93),
-      packed({ a: 'x', b: nested(DEPTH - 1) }),
+      packed({ id: 'x', b: nested(DEPTH - 1) }),
       Buffer.alloc(1_000_000, 0x91),
       packed(1),
-      packed({ a: 'y' }),
+      packed({ id: 'y' }),
     ]);
-    const elements = readBatch(bytes, DEPTH, (fields) => fields.text('a'));
+    const elements = readBatch(bytes, DEPTH, (fields) => fields.text('id'));
     expect(elements.map((element) => 'value' in element)).toEqual([true, false, true]);
   });
 });

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { pick, Paths, type Picked } from '../message-pack/pick.js';
+import type { Constraint, MatchedJob } from './constraint.js';
+import { scalarOf, type Scalar } from './scalar.js';
+
+/** What is at a field of a job. */
+export interface Found {
+  /** Absent for what can't be compared. */
+  readonly scalar?: Scalar;
+}
+
+const DIGEST_CHARACTERS = 20;
+
+/** The paths below a job's argument that constraints look at. */
+export function pathsOf(constraints: Iterable<Pick<Constraint, 'match' | 'per'>>): Paths {
+  const fields = new Set<string>();
+  for (const { match, per } of constraints) {
+    for (const { field } of match) fields.add(field);
+    if (per !== undefined) fields.add(per);
+  }
+  fields.delete('name');
+  return new Paths([...fields].map(stepsOf));
+}
+
+/** What constraints see of one job. However many there are, its argument is walked once and each value decoded once. */
+export class JobFields {
+  private picked?: Picked;
+  private readonly known = new Map<string, Found | undefined>();
+  private readonly digests = new Map<string, string>();
+
+  /** @param paths all that will be asked for */
+  constructor(
+    private readonly job: MatchedJob,
+    private readonly paths: Paths,
+  ) {}
+
+  /** `undefined` where there is nothing. */
+  at(field: string): Found | undefined {
+    if (field === 'name') return { scalar: this.job.name };
+    if (!this.known.has(field)) this.known.set(field, this.find(stepsOf(field)));
+    return this.known.get(field);
+  }
+
+  /** The same for equal values, and for all jobs without the field. */
+  digestAt(field: string): string {
+    const known = this.digests.get(field);
+    if (known !== undefined) return known;
+    const found = this.at(field);
+    const value = found === undefined ? 'none' : `${typeof found.scalar}:${String(found.scalar)}`;
+    const digest = createHash('sha1').update(value).digest('hex').slice(0, DIGEST_CHARACTERS);
+    this.digests.set(field, digest);
+    return digest;
+  }
+
+  private find(steps: readonly string[]): Found | undefined {
+    let picked: Picked | undefined = (this.picked ??= pick(this.job.argument, this.paths));
+    for (const step of steps) picked = picked?.below.get(step);
+    if (!picked) return undefined;
+    const scalar = scalarOf(picked.raw);
+    return scalar === undefined ? {} : { scalar };
+  }
+}
+
+/** `argument.a.b` from the argument on. */
+function stepsOf(field: string): readonly string[] {
+  return field.split('.').slice(1);
+}
