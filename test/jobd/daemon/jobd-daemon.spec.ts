@@ -64,7 +64,7 @@ describe('JobdDaemon', () => {
     expect(() => daemon.pause(['low', 'zzz'])).toThrow(refused("invalid target 'zzz'"));
     expect(daemon.status().targets['low']?.paused).toBe(false);
     expect(() => daemon.addTarget('low', 1)).toThrow(refused("target 'low' already added"));
-    for (const bad of [0, -1, 1.5, Number.NaN]) {
+    for (const bad of [0, -1, 1.5, Number.NaN, 1e15]) {
       expect(() => daemon.addTarget('new', bad)).toThrow(refused('Invalid concurrency value.'));
       expect(() => daemon.setTargetConcurrency('low', bad)).toThrow(refused('Invalid concurrency value.'));
     }
