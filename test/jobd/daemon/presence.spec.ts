@@ -43,10 +43,9 @@ describe('daemons that share a table', () => {
   it('live through a lock on the table of jobs for longer than their lease', async () => {
     const rows = await jobs.table(seedTable);
     const [one, two] = [logged(), logged()];
+    const [id = 0] = await rows.addMany(1, HOLD);
     const first = await jobs.daemon({ ...rows.options(), name: 'one', log: one });
     await jobs.daemon({ ...rows.options({ other: 1 }), name: 'two', log: two });
-    const [id = 0] = await rows.addMany(1, HOLD);
-    first.poll();
     await rows.reach('running', [id]);
     const rival = await jobs.server.connect();
     await rival.query(`LOCK TABLES ${rows.table} WRITE`);
@@ -71,9 +70,8 @@ describe('daemons that share a table', () => {
         const log = logged();
         const database = rows.url.replace(`:${jobs.server.port}/`, `:${line.port}/`);
         const options: DaemonOptions = { ...rows.options({ low: 1 }), orphans, lease: 1500 };
-        const daemon = await jobs.daemon({ ...options, database, name: 'cut off', log });
         const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
-        daemon.poll();
+        const daemon = await jobs.daemon({ ...options, database, name: 'cut off', log });
         await until(async () => (await rows.history()).length === 1);
         if (place === 'elsewhere')
           await rows.execute(`UPDATE ${rows.table}_daemons SET machine = 'elsewhere' WHERE name = 'cut off'`);
@@ -172,9 +170,8 @@ describe('daemons that share a table', () => {
 
   it('go on when somebody has removed their entry, and see to what they held', async () => {
     const rows = await jobs.table(seedTable);
-    const daemon = await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
     const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
-    daemon.poll();
+    const daemon = await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
     await until(async () => (await rows.history()).length === 1);
     await leasesPass(rows, await nameOf(rows), 0.5);
     await rows.execute(`DELETE FROM ${rows.table}_daemons`);
