@@ -13,7 +13,10 @@ import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from './
 import { explainToClient } from './rights.js';
 import * as scripts from './scripts.js';
 
-/** Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on. */
+/**
+ * Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on.
+ * A call that has to wait for earlier ones takes as many as any: of a burst the last must be in time.
+ */
 const MAX_JOINED = 50;
 /** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
 const LANES = 4;
@@ -39,6 +42,8 @@ interface Call {
   /** Of all its jobs. */
   readonly mark: number;
   readonly inputs: Payload[];
+  /** How many jobs that are enqueued one by one it takes. */
+  readonly most: number;
   size: number;
   /** When it is given up, by `performance.now()`. */
   readonly until: number;
@@ -54,6 +59,8 @@ interface Batch extends Call {
 interface Lane {
   readonly key: string;
   calls: number;
+  /** Calls that have not ended. */
+  open: number;
   last: Promise<unknown>;
 }
 
@@ -102,23 +109,24 @@ export class Enqueuer {
 
   /** Collects until the tick is over and a lane is free. */
   private open(key: string, fn: string, placement: Placement): Batch {
+    const lane = this.laneOf(fn);
     const call: Call = {
       fn,
       placement,
       mark: newMark(),
       inputs: [],
+      most: lane.open === 0 ? MAX_JOINED : MAX_BATCH,
       size: 0,
       until: performance.now() + this.options.timeout,
     };
-    const lane = this.laneOf(fn);
     // Calls that the server reads at once it answers at once, and nobody would work meanwhile.
     const later = this.batches.has(key) ? setImmediate : process.nextTick;
     const sent = Promise.all([lane.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
       if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
       return this.send(lane, call);
     });
-    const last = sent.catch(() => undefined);
-    lane.last = last;
+    lane.open += 1;
+    lane.last = sent.catch(() => undefined).then(() => (lane.open -= 1));
     const late = () =>
       call.created
         ? new NotDurableError(fn, call.created, 'no replica said in time that it has them')
@@ -134,6 +142,7 @@ export class Enqueuer {
       lanes = Array.from({ length: LANES }, (_, lane) => ({
         key: key(lane),
         calls: 0,
+        open: 0,
         last: Promise.resolve(),
       }));
       this.lanes.set(fn, lanes);
@@ -213,8 +222,8 @@ export class Enqueuer {
   }
 }
 
-function isFull({ inputs, size }: Call, more: readonly Payload[]): boolean {
-  const most = more.length === 1 ? MAX_JOINED : MAX_BATCH;
+function isFull({ inputs, size, most: joined }: Call, more: readonly Payload[]): boolean {
+  const most = more.length === 1 ? joined : MAX_BATCH;
   return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
 }
 

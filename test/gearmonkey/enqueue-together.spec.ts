@@ -39,6 +39,16 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     expect(waiting.map(Number).reverse()).toEqual(jobs.map(({ id }) => Number(id)));
   });
 
+  it('go in larger calls where they have to wait for earlier ones, so that a burst over a late line is in time', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    await trace.take();
+    await Promise.all(Array.from({ length: 1700 }, (_, number) => client.run(fn, number)));
+    const calls = (await trace.take()).filter(({ name }) => name === 'enqueue');
+    const lengths = calls.map(({ args }) => args.length - BEFORE_INPUTS);
+    expect(lengths).toEqual([50, 50, 50, 50, 250, 250, 250, 250, 250, 250]);
+  });
+
   it('do not hold up those of another function', async () => {
     const [many, one] = [server.fn(), server.fn()];
     const client = actors.client();
