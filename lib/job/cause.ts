@@ -1,13 +1,19 @@
 import { isNativeError } from 'node:util/types';
 import { GearMonkeyError, messageOf } from './errors.js';
+import { excerpt } from './secrets.js';
+
+/** Characters of a stack. */
+const MAX_STACK = 8192;
 
 /**
- * An error as the `cause` of one of ours: its name, message, code and stack, and nothing else that it carries. A
- * driver's errors hold the command they failed at, and with it passwords and the inputs of jobs.
+ * An error as the `cause` of one of ours: its name, message, code and stack, without credentials of URLs, and nothing
+ * else that it carries. A driver's errors hold the command they failed at, and with it passwords and the inputs of jobs.
  */
 export function toCause(error: unknown): unknown {
-  if (!(error instanceof Error || isNativeError(error)) || error instanceof GearMonkeyError) return error;
-  const { name, stack } = error;
+  if (!(error instanceof Error || isNativeError(error)) || error instanceof GearMonkeyError)
+    return typeof error === 'string' ? messageOf(error) : error;
+  const { name } = error;
+  const stack = error.stack === undefined ? undefined : excerpt(error.stack, MAX_STACK);
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
   const cause = Object.assign(new Error(messageOf(error)), code);
   for (const [key, value] of Object.entries({ name, stack }))

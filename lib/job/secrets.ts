@@ -22,10 +22,15 @@ export function withoutSecrets(text: string): string {
 /** Looked at beyond what is kept, so that a URL at the end is seen whole. */
 const MARGIN = 1024;
 
+/** Looks behind the last space only: searched for everywhere, it would take the square of the length. */
+function withoutUnfinished(text: string): string {
+  const begin = Math.max(...[' ', '\n', '\t', '\r'].map((space) => text.lastIndexOf(space))) + 1;
+  return text.slice(0, begin) + text.slice(begin).replace(UNFINISHED, '$1');
+}
+
 /** At most `limit` characters of a text and an ellipsis, well-formed and without secrets. */
 export function excerpt(text: string, limit: number): string {
-  const window =
-    text.length > limit + MARGIN ? text.slice(0, limit + MARGIN).replace(UNFINISHED, '$1') : text;
+  const window = text.length > limit + MARGIN ? withoutUnfinished(text.slice(0, limit + MARGIN)) : text;
   const safe = withoutSecrets(window).toWellFormed();
   if (safe.length <= limit) return window === text ? safe : `${safe}…`;
   return `${safe.slice(0, limit).toWellFormed()}…`;

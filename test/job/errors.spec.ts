@@ -40,8 +40,10 @@ describe('GearMonkeyError', () => {
     expect(error.message).toContain(message);
   });
 
-  it('keeps the cause', () => {
-    expect(new errors.ConnectionError('x', cause).cause).toBe(cause);
+  it('keeps what the cause says', () => {
+    const kept = new errors.ConnectionError('x', cause).cause as Error;
+    expect(kept).toMatchObject({ name: 'Error', message: 'ECONNREFUSED' });
+    expect(kept.stack).toBe(cause.stack);
   });
 
   it('shows no more than the beginning of a long value', () => {

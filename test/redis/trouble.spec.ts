@@ -175,6 +175,15 @@ describe('what holds a connection', () => {
       expect(`${JSON.stringify(holder)} ${inspect(holder, { depth: 12 })}`).not.toContain(SECRET);
   });
 
+  it('gives a cause without the credentials of URLs, in its stack either', () => {
+    const driver = new Error(`no answer from redis://app:${SECRET}@db:6379`);
+    const errors = [driver, driver.message].map(
+      (cause) => new ConnectionError('Redis did not answer', cause),
+    );
+    for (const error of errors) expect(inspect(error, everything)).not.toContain(SECRET);
+    expect((errors[0]?.cause as Error).stack).toContain('trouble.spec');
+  });
+
   it('gives a cause that holds no command, and no input of a job', async () => {
     await server.redis.call(
       'ACL',
