@@ -45,7 +45,8 @@ export async function inParts(
 function failureOf(fn: string, failures: readonly unknown[], created: readonly JobKey[], asked: number) {
   const ids = created.map(({ id }) => id);
   const failure = failures.find((error) => !(error instanceof NotDurableError)) ?? failures[0];
-  if (failure instanceof NotDurableError) return new NotDurableError(fn, ids, failure.reason);
+  if (failure instanceof NotDurableError && ids.length === asked)
+    return new NotDurableError(fn, ids, failure.reason);
   return ids.length === 0 ? failure : new PartlyEnqueuedError(fn, ids, asked, failure);
 }
 

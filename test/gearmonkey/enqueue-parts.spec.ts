@@ -66,9 +66,23 @@ describe('A bulk of jobs', () => {
     await expect(enqueued).rejects.toBe(error);
   });
 
-  it('that is not durable names all ids that are enqueued', async () => {
+  it('that is not durable, and of which some were not enqueued at all, does not say that all were', async () => {
     const calls = new Calls();
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
+    const notDurable = new NotDurableError('fn', (calls.parts[0] ?? []).map(String), 'no replica has them');
+    calls.answer(0, notDurable);
+    for (let index = 1; index < LANES; index++) calls.answer(index);
+    await expect(enqueued).rejects.toMatchObject({
+      code: 'PARTLY_ENQUEUED',
+      ids: inputs.slice(0, LANES * MAX_BATCH),
+      cause: notDurable,
+    });
+  });
+
+  it('that is not durable names all ids that are enqueued', async () => {
+    const calls = new Calls();
+    const some = inputs.slice(0, (LANES + 1) * MAX_BATCH);
+    const enqueued = inParts('fn', some, LANES, calls.enqueue);
     const notDurable = (index: number) =>
       new NotDurableError('fn', (calls.parts[index] ?? []).map(String), 'no replica has them');
     calls.answer(0);
@@ -76,7 +90,7 @@ describe('A bulk of jobs', () => {
     for (let index = 1; index <= LANES; index++) calls.answer(index, notDurable(index));
     await expect(enqueued).rejects.toMatchObject({
       code: 'NOT_DURABLE',
-      ids: inputs.slice(0, (LANES + 1) * MAX_BATCH),
+      ids: some,
     });
   });
 });
