@@ -25,7 +25,7 @@ export class JobAccess implements JobReader {
 
   /** @throws JobNotFoundError when there is none · JobLostError */
   async get<F extends FunctionRef>(ref: F, key: JobKey): Promise<JobOf<F>> {
-    return (await this.readerOf(ref)(key, () => false)).job;
+    return (await this.readerOf(ref)(key)).job;
   }
 
   async result<F extends FunctionRef>(

@@ -1,10 +1,10 @@
 import type { Job } from '../job/job.js';
 import type { JobKey } from './protocol.js';
 
-/** Reads a job with its mark. It asks through outages while it is `wanted`. @throws JobNotFoundError, JobLostError */
+/** Reads a job with its mark. Where it says whether it is `wanted`, it asks for as long as it is, through outages too. @throws JobNotFoundError, JobLostError */
 export type ReadJob<J extends Job> = (
   key: JobKey,
-  wanted: () => boolean,
+  wanted?: () => boolean,
 ) => Promise<{ readonly job: J; readonly mark: number }>;
 
 /** Sees one job again and again, and takes no other for it that is given its id. */

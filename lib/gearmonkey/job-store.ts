@@ -53,7 +53,8 @@ export interface JobStore {
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]>;
 
   /**
-   * The stored jobs, `undefined` where there is none. Through an outage it asks on for as long as it is `wanted`.
+   * The stored jobs, `undefined` where there is none. Where `wanted` is given it asks for as long as that is true, through
+   * outages and however long the answer takes.
    *
    * @throws MalformedJobError if a key is not a hash · ConnectionError
    */

@@ -7,6 +7,7 @@ import { JobCancelledError } from '../job/abort-errors.js';
 import { ConnectionError, RefusedError } from '../job/server-errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { ChannelHub } from '../redis/channel-hub.js';
+import { pauseAfter } from '../redis/retry.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
 import type { Cancellation, JobListener, JobStore, ReadProgress, Placement, StoredJob } from './job-store.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from './protocol.js';
@@ -74,7 +75,7 @@ export class RedisStore implements JobStore {
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
     const { channel, progress, replies } = this.keysOf(fn);
-    const heard = Promise.all([
+    const heard = [
       this.hub.listen(channel, {
         message: (text) => {
           const event = parseEvent(text);
@@ -96,38 +97,45 @@ export class RedisStore implements JobStore {
           if (reply) listener.replied?.(reply, reply.output);
         },
       }),
-    ]);
-    const stops = await heard.catch(async (error: unknown) => {
-      throw await this.failure(fn, `Listening to "${fn}"`, error);
-    });
-    return () => {
-      for (const stop of stops) stop();
+    ];
+    const stop = () => {
+      for (const one of heard) one.then((unlisten) => unlisten()).catch(() => undefined);
     };
+    try {
+      await Promise.all(heard);
+      return stop;
+    } catch (error) {
+      stop();
+      throw await this.failure(fn, `Listening to "${fn}"`, error);
+    }
   }
 
   close(): Promise<void> {
     this.hub.close();
     this.commands.close();
-    this.hub.close();
     return Promise.resolve();
   }
 
-  /** Asks again after a broken connection: only for what may be asked twice. When the time is up, on while it is `wanted`. */
+  /**
+   * Asks again after a broken connection: only for what may be asked twice. Who says whether it is `wanted` waits for
+   * as long as it is: an answer that takes its time would come later still were it asked for again.
+   */
   private async ask<T>(
     fn: string,
     verb: string,
     question: (redis: Redis | Cluster) => Promise<T>,
-    wanted = (): boolean => false,
+    wanted?: () => boolean,
   ): Promise<T> {
     const what = `${verb} of "${fn}"`;
     const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
     for (;;) {
       try {
-        return await withDeadline(this.commands.insist(question, this.timeout), this.timeout, late);
+        const answer = this.commands.insist(question, this.timeout);
+        return await (wanted ? answer : withDeadline(answer, this.timeout, late));
       } catch (error) {
         const mayPass = error instanceof ConnectionError && !this.commands.isClosed;
-        if (mayPass && wanted()) continue;
-        throw await this.failure(fn, what, error);
+        if (!mayPass || !wanted?.()) throw await this.failure(fn, what, error);
+        await pauseAfter(error);
       }
     }
   }

@@ -121,6 +121,23 @@ describe('An outage that is longer than the time of a command', () => {
     await line.stop();
   });
 
+  it('is not one that a large job takes on its way: who watches it or waits for it reads it once', async () => {
+    const fn = server.fn();
+    const { client } = await cutOff();
+    const { id } = await actors.client().run(fn, 'x'.repeat(500_000));
+    await runWorker(actors.source(), fn, () => 'out');
+    await lastValueFrom(client.watch(fn, (await actors.client().run(fn, 'small')).id));
+    await server.redis.config('RESETSTAT');
+    line.throttle({ bandwidth: 10 });
+    await expect(firstValueFrom(client.watch(fn, id))).resolves.toMatchObject({ id });
+    await expect(client.result(fn, id)).resolves.toBe('out');
+    await expect(client.get(fn, id)).rejects.toMatchObject({ code: 'CONNECTION' });
+    const calls = /cmdstat_hgetall:calls=(\d+)/.exec(await server.redis.info('commandstats'))?.[1];
+    expect(Number(calls)).toBe(3);
+    await client.close();
+    await line.stop();
+  });
+
   it('ends the reads of those who have left', async () => {
     const fn = server.fn();
     const { client, isDown } = await cutOff();

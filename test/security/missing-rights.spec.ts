@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule, Worker } from 'nestjs-gearmonkey';
+import { until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
@@ -100,4 +101,11 @@ describe('a Redis user that lacks a right', () => {
       });
     },
   );
+
+  it('leaves no subscription behind of a client that may hear one channel and not the others', async () => {
+    const app = await start(without('client', '&reply:mail:*'));
+    const client = app.get(GearMonkeyClient);
+    await expect(client.call('mail', 'ok')).rejects.toMatchObject({ code: 'REFUSED' });
+    await until(async () => (await used.redis.pubsub('CHANNELS', '*:mail')).length === 0);
+  });
 });
