@@ -20,7 +20,7 @@ export default {
     '^nestjs-gearmonkey/(\\w+)$': '<rootDir>/lib/$1/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   // Most suites wait for servers and leases more than they compute: on two cores Jest would run one at a time.
   maxWorkers: '100%',
   // Modules of suites that are over stay in memory, and the larger a process, the longer it takes to start another.

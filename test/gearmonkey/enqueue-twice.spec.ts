@@ -111,7 +111,7 @@ describe('An enqueue whose reply is lost', () => {
 
   it('creates nothing any more when it arrives late, after its deadline and a later call', async () => {
     const fn = server.fn();
-    const client = actors.client({}, 150);
+    const client = actors.client({}, 3000);
     await client.run(fn, 'before');
     proxy.lose = Infinity;
     await expect(client.run(fn, 'given up')).rejects.toMatchObject({ code: 'ENQUEUE_TIMEOUT' });

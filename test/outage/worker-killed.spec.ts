@@ -22,7 +22,7 @@ describe('a worker process that is killed, at defaults', () => {
 
       dying.kill();
       const since = performance.now();
-      await until(async () => (await client.rollCall(work)) === 1, { timeout: onThisMachine(15_000) });
+      await until(async () => (await client.rollCall(work)) === 1, { timeout: 15_000 });
       figure('SIGKILL of a worker, defaults: the count is right', performance.now() - since);
       await until(async () => Number(await outage.redis.zscore('lease:work', `${job.id}:1`)) < Date.now());
       other.letGo();
@@ -43,7 +43,7 @@ describe('a worker process that is killed, at defaults', () => {
       const other = await outage.actor();
       dying.kill();
       const since = performance.now();
-      await until(() => other.runs.includes(job.id), { timeout: onThisMachine(12_000) });
+      await until(() => other.runs.includes(job.id), { timeout: 12_000 });
       figure('SIGKILL of a worker, defaults: its job runs again', performance.now() - since);
       expect(performance.now() - since).toBeLessThan(onThisMachine(10_000));
     } finally {

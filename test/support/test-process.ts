@@ -1,10 +1,11 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { onThisMachine } from './machine.js';
 import { until, type UntilOptions } from './until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** A busy machine takes its time. */
+/** Of a machine with nothing else to do. */
 const PATIENCE_MS = 45_000;
 const LAST_WORDS_MS = 2_000;
 /** Of each stream, in messages. */
@@ -86,7 +87,7 @@ export class TestProcess {
   }
 
   /** When it has ended by itself and all that it wrote has been read. @throws when it takes longer */
-  async ended(timeout = PATIENCE_MS): Promise<Ended> {
+  async ended(timeout = onThisMachine(PATIENCE_MS)): Promise<Ended> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(this.error(`did not end within ${timeout} ms`)), timeout);

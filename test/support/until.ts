@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { onThisMachine } from './machine.js';
 
 const POLL_MS = 5;
 
 export interface UntilOptions {
-  /** In milliseconds. @default 20_000 */
+  /** In milliseconds, of a machine with nothing else to do. @default 20_000 */
   timeout?: number;
   /** Milliseconds between two looks: more for those that cost something. @default 5 */
   interval?: number;
@@ -20,7 +21,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   { timeout = 20_000, interval = POLL_MS, message, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
-  const deadline = performance.now() + timeout;
+  const deadline = performance.now() + onThisMachine(timeout);
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | 0 | '' | null | undefined>;
