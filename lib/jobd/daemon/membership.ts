@@ -32,6 +32,7 @@ export interface MemberListeners extends Pick<PresenceOptions, 'onReleased' | 'o
 
 /** A beat that is not answered for so long is tried on another connection. */
 const ANSWERS_A_LEASE = 2;
+const MIN_ANSWER_MS = 3000;
 
 /** A place among those that share a table: alive by its beats, and what rows are taken and written through. */
 export class Membership {
@@ -59,7 +60,10 @@ export class Membership {
     const opened = [database];
     try {
       // Nothing waits for others on it. A file has one connection, and nobody waits there.
-      const beats = { connections: 1, answerTimeout: options.lease / ANSWERS_A_LEASE };
+      const beats = {
+        connections: 1,
+        answerTimeout: Math.max(MIN_ANSWER_MS, options.lease / ANSWERS_A_LEASE),
+      };
       const beating = place.dialect === 'sqlite' ? database : await Database.open(place, log, beats);
       if (beating !== database) opened.push(beating);
       const identity = { instance, name, ...ownIdentity() };

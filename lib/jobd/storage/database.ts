@@ -72,8 +72,10 @@ export class Database {
     const opened = await openDialect(location, connections);
     const queries: JobdDatabase = new Kysely<JobdSchema>({ dialect: opened.dialect });
     try {
-      const late = () => new Error(`no answer within ${answerTimeout} ms`);
-      const traits = await withDeadline(traitsOf(location, queries), answerTimeout, late);
+      // A start may be slow, whatever is asked of later answers.
+      const patience = Math.max(answerTimeout, ANSWER_MS);
+      const late = () => new Error(`no answer within ${patience} ms`);
+      const traits = await withDeadline(traitsOf(location, queries), patience, late);
       return new Database(location, traits, opened, queries, log, answerTimeout);
     } catch (error) {
       opened.cut();

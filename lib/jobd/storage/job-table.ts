@@ -47,9 +47,8 @@ export class JobTable {
   /** Whether there are rows that nobody will run, since no number holds their ids. */
   async hasUnsafeIds(): Promise<boolean> {
     const unsafe = sql<boolean>`id > ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
-    const { jobs } = this.parts.names;
     const rows = await this.database.attempt((queries) =>
-      queries.selectFrom(jobs).select(sql.lit(1).as('one')).where(unsafe).limit(1).execute(),
+      queries.selectFrom(this.parts.names.jobs).select(sql.lit(1).as('one')).where(unsafe).limit(1).execute(),
     );
     return rows.length > 0;
   }
@@ -75,6 +74,8 @@ export class JobTable {
    * @returns the ids that were this daemon's; nothing is written for others
    */
   async write(rows: RowWrites, now: number): Promise<Set<number>> {
+    // Kept: others may take this daemon for dead while it asks, and it goes on as another then.
+    const { owner } = this;
     const begun = rows.begun.filter(this.isOurs);
     const ended = rows.ended.filter(this.isOurs);
     if (begun.length + ended.length === 0) return new Set();
@@ -84,15 +85,15 @@ export class JobTable {
       if (await this.writeOwned({ begun, ended }, now)) return new Set(ids);
     }
     return this.database.transaction(async (queries) => {
-      const owned = await this.ownedIds(queries, ids);
+      const owned = await this.ownedIds(queries, ids, owner);
       const isOwned = ({ id }: { readonly id: number }) => owned.has(id);
       const { names } = this.parts;
       const begins = begunUpdates(queries, names, begun.filter(isOwned), { now, columns: this.columns });
       for (const update of begins) await queries.executeQuery(update);
       const ours = ended.filter(isOwned);
       for (const [columns, some] of groupAlike(ours)) await updateRows(queries, names, some, columns);
-      await this.disown(queries, ours.map(idOf));
-      const before = await this.endedBefore(queries, ended.map(idOf));
+      await this.disown(queries, ours.map(idOf), owner);
+      const before = await this.endedBefore(queries, ended.map(idOf), owner);
       return new Set([...owned, ...before]);
     });
   }
@@ -119,13 +120,14 @@ export class JobTable {
   /** Gives rows back that were not run; they are as before they were accepted. */
   async release(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
+    const { owner } = this;
     await this.database.transaction(async (queries) => {
-      const rows = await this.ownedRows(queries, ids);
+      const rows = await this.ownedRows(queries, ids, owner);
       for (const origin of ['waiting', 'manual'] as const) {
         const back = rows.filter((row) => row.origin === origin).map((row) => Number(row.job_id));
         await updateRows(queries, this.parts.names, back, { status: origin });
       }
-      await this.disown(queries, ids);
+      await this.disown(queries, ids, owner);
     });
   }
 
@@ -198,46 +200,51 @@ export class JobTable {
   }
 
   /** Those that this daemon has ended, though it may not have heard of it. */
-  private async endedBefore(queries: JobdDatabase, ids: readonly number[]): Promise<number[]> {
+  private async endedBefore(queries: JobdDatabase, ids: readonly number[], owner: string): Promise<number[]> {
     if (!this.writesAtOnce) return [];
     const rows = await inChunks(ids, (some) =>
       queries
         .selectFrom(this.parts.names.owners)
         .select('job_id')
         .where('job_id', 'in', some)
-        .where('owner', '=', formerly(this.owner))
+        .where('owner', '=', formerly(owner))
         .execute(),
     );
     return rows.map(({ job_id }) => Number(job_id));
   }
 
-  private async ownedIds(queries: JobdDatabase, asked: readonly number[]): Promise<Set<number>> {
+  private async ownedIds(
+    queries: JobdDatabase,
+    asked: readonly number[],
+    owner: string,
+  ): Promise<Set<number>> {
     // All daemons lock in one order.
     const rows = await this.ownedRows(
       queries,
       [...asked].sort((one, other) => one - other),
+      owner,
     );
     return new Set(rows.map(({ job_id }) => Number(job_id)));
   }
 
   /** Locked until the transaction ends, so that nobody takes them over meanwhile. */
-  private ownedRows(queries: JobdDatabase, ids: readonly number[]) {
+  private ownedRows(queries: JobdDatabase, ids: readonly number[], owner: string) {
     return inChunks(ids, (some) =>
       queries
         .selectFrom(this.parts.names.owners)
         .select(['job_id', 'origin'])
         .where('job_id', 'in', some)
-        .where('owner', '=', this.owner)
+        .where('owner', '=', owner)
         .orderBy('job_id')
         .$if(this.database.dialect !== 'sqlite', (query) => query.forUpdate())
         .execute(),
     );
   }
 
-  private async disown(queries: JobdDatabase, ids: readonly number[]): Promise<void> {
+  private async disown(queries: JobdDatabase, ids: readonly number[], owner: string): Promise<void> {
     const { owners } = this.parts.names;
     await inChunks(ids, (some) =>
-      queries.deleteFrom(owners).where('job_id', 'in', some).where('owner', '=', this.owner).execute(),
+      queries.deleteFrom(owners).where('job_id', 'in', some).where('owner', '=', owner).execute(),
     );
   }
 }
