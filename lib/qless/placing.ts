@@ -1,4 +1,5 @@
 import { codecOf, write } from '../job/codec.js';
+import { InvalidOptionError } from '../job/errors.js';
 
 /** How a job is put. What is not given stays as it was where the job is there. */
 export interface PutOptions {
@@ -40,6 +41,15 @@ export interface PageOptions {
   offset?: number;
   /** @default 25 */
   count?: number;
+}
+
+/** @throws InvalidOptionError: to the core 0 and less mean all of some lists, and none of others */
+export function pageArguments({ offset = 0, count = 25 }: PageOptions = {}): [offset: number, count: number] {
+  if (!Number.isInteger(offset) || offset < 0)
+    throw new InvalidOptionError('offset', offset, 'a whole number, 0 or more');
+  if (!Number.isInteger(count) || count < 1)
+    throw new InvalidOptionError('count', count, 'a whole number, 1 or more');
+  return [offset, count];
 }
 
 const json = codecOf('json');

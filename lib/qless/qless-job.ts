@@ -86,7 +86,7 @@ export class QlessJob {
 
   /** Appends to its history, with the fields of `data`. @throws QlessJobNotFoundError */
   log(message: string, data?: Readonly<Record<string, unknown>>): Promise<void> {
-    return this.calls.tell(scripts.log, this.jid, message, data === undefined ? [] : [JSON.stringify(data)]);
+    return this.calls.tell(scripts.log, this.jid, message, this.given(this.klass, data));
   }
 
   /** Puts it into a queue, where it begins anew: whoever works on it loses it. @throws QlessJobNotFoundError if it is gone */

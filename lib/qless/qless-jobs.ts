@@ -1,7 +1,7 @@
 import { chunksOf, type QlessCalls } from './calls.js';
 import { completeTogether } from './completing.js';
 import { QlessDependencyError, QlessError } from './errors.js';
-import type { PageOptions } from './placing.js';
+import { pageArguments, type PageOptions } from './placing.js';
 import { QlessJob, type CompleteOptions } from './qless-job.js';
 import type { JobState, Page } from './replies.js';
 import * as scripts from './scripts.js';
@@ -66,8 +66,8 @@ export class QlessJobs {
   }
 
   /** Jids of complete jobs, the latest first. */
-  complete({ offset = 0, count = 25 }: PageOptions = {}): Promise<string[]> {
-    return this.calls.ask(scripts.completeJobs, 'complete', offset, count);
+  async complete(page?: PageOptions): Promise<string[]> {
+    return this.calls.ask(scripts.completeJobs, 'complete', ...pageArguments(page));
   }
 
   /** How many have failed, by group. */
@@ -76,8 +76,8 @@ export class QlessJobs {
   }
 
   /** The failed jobs of a group, the latest first. */
-  failed(group: string, { offset = 0, count = 25 }: PageOptions = {}): Promise<Page> {
-    return this.calls.ask(scripts.failed, group, offset, count);
+  async failed(group: string, page?: PageOptions): Promise<Page> {
+    return this.calls.ask(scripts.failed, group, ...pageArguments(page));
   }
 
   /** Tracked jobs, and the jids of those that are gone. */
@@ -87,13 +87,13 @@ export class QlessJobs {
   }
 
   /** Jids of jobs with the tag, in the order in which they were tagged. */
-  tagged(tag: string, { offset = 0, count = 25 }: PageOptions = {}): Promise<Page> {
-    return this.calls.ask(scripts.tagged, 'get', tag, offset, count);
+  async tagged(tag: string, page?: PageOptions): Promise<Page> {
+    return this.calls.ask(scripts.tagged, 'get', tag, ...pageArguments(page));
   }
 
   /** Tags of two jobs or more, the most used first. */
-  topTags({ offset = 0, count = 25 }: PageOptions = {}): Promise<string[]> {
-    return this.calls.ask(scripts.topTags, 'top', offset, count);
+  async topTags(page?: PageOptions): Promise<string[]> {
+    return this.calls.ask(scripts.topTags, 'top', ...pageArguments(page));
   }
 
   /** The parts that were refused because of a job in another part. */

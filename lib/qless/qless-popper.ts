@@ -1,9 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidOptionError } from '../job/errors.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import type { QlessCalls } from './calls.js';
 import { QlessJob } from './qless-job.js';
+import { checkPopping, checkQueues } from './queue-names.js';
 import { QueueWaiter } from './queue-waiter.js';
 import * as scripts from './source-scripts.js';
+
+/** Mostly it takes a round trip. */
+const CLOSE_MS = 250;
 
 export interface PopOptions {
   /** At most 250. @default 1 */
@@ -31,12 +36,20 @@ export interface BlockingConnections {
 /** Pops from several queues. */
 export class QlessPopper {
   private first = 1;
+  private readonly options: Required<PopperOptions>;
 
+  /** @throws InvalidOptionError */
   constructor(
     private readonly calls: QlessCalls,
     private readonly blocking: BlockingConnections,
-    private readonly options: PopperOptions,
-  ) {}
+    options: PopperOptions,
+  ) {
+    this.options = {
+      worker: options.worker,
+      queues: checkQueues(options.queues),
+      popping: checkPopping(options.popping ?? 'ordered'),
+    };
+  }
 
   /** @throws QlessArgumentError, InvalidOptionError, ConnectionError */
   async pop({ count = 1, wait = 0, signal }: PopOptions = {}): Promise<QlessJob[]> {
@@ -61,15 +74,16 @@ export class QlessPopper {
         await waiter.wait(due === undefined ? left : Math.min(left, due * 1000), signal);
       }
     } finally {
-      await waiter.close();
-      this.blocking.giveBack(connection);
+      // Jobs that are locked by now don't wait for a connection that is not to be had.
+      const closed = waiter.close().finally(() => this.blocking.giveBack(connection));
+      await Promise.race([closed, delay(CLOSE_MS, undefined, { ref: false })]);
     }
   }
 
   private async claim(count: number, waiter?: QueueWaiter): Promise<scripts.Claimed> {
-    const { queues, worker, popping = 'ordered' } = this.options;
-    const rows = queues.flatMap((queue) => [queue, 0, waiter?.hasToken(queue) ? '1' : '']);
-    const settings = [worker, '', popping, this.first, count, waiter ? '1' : '', ''] as const;
+    const { queues, worker, popping } = this.options;
+    const rows = queues.flatMap((queue) => [queue, 0]);
+    const settings = [worker, '', popping, this.first, count, waiter?.id ?? '', ''] as const;
     const claimed = await this.calls.tell(scripts.claim, ...settings, 0, [], rows);
     this.first = claimed.first;
     if (claimed.jobs.length === 0 && claimed.due !== 0) waiter?.registered();

@@ -3,6 +3,7 @@ import { chunksOf, type QlessCalls } from './calls.js';
 import {
   dataText,
   optionArguments,
+  pageArguments,
   type PageOptions,
   type PutOptions,
   type RecurOptions,
@@ -98,8 +99,8 @@ export class QlessQueue {
   }
 
   /** Jids; those that wait and are scheduled in the order in which they come. */
-  jids(state: QueueState, { offset = 0, count = 25 }: PageOptions = {}): Promise<string[]> {
-    return this.calls.ask(scripts.jobs, state, this.name, offset, count);
+  async jids(state: QueueState, page?: PageOptions): Promise<string[]> {
+    return this.calls.ask(scripts.jobs, state, this.name, ...pageArguments(page));
   }
 
   /** Nothing is popped until `unpause`. */

@@ -7,9 +7,10 @@ import type { ChannelHub } from '../redis/channel-hub.js';
 import { healthOf } from '../redis/connection-health.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../redis/redis-errors.js';
-import { orphan, toClaim } from './claims.js';
+import { toClaim } from './claims.js';
 import type { QlessConnections } from './connections.js';
 import { Locks, renewInterval } from './locks.js';
+import { Orphans } from './orphans.js';
 import { QueueWaiter } from './queue-waiter.js';
 import { deregisterWorkers, config as readConfig } from './scripts.js';
 import { Settler } from './settler.js';
@@ -42,14 +43,13 @@ export class QlessSource implements JobSource {
   private readonly waiter: QueueWaiter;
   private readonly settler: Settler;
   private readonly locks: Locks;
+  private readonly orphans: Orphans;
   private readonly offsets: number[];
   private readonly named = new Set<string>();
   private onRevoked: OnRevoked = () => undefined;
   private opening: Promise<void> | undefined;
   private first = 1;
   private passedAt = -Infinity;
-  /** A claim whose reply was lost may have locked jobs. */
-  private unsure = false;
   private lastTurn?: Date;
 
   constructor(
@@ -64,6 +64,7 @@ export class QlessSource implements JobSource {
     this.settler = new Settler(commands, prefix, worker);
     const onRevoked: OnRevoked = (claim, why) => this.onRevoked(claim, why);
     this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
+    this.orphans = new Orphans(connections, this.settler, this.locks, { worker, onProblem });
     this.offsets = queues.map(() => 0);
   }
 
@@ -147,7 +148,8 @@ export class QlessSource implements JobSource {
   private async signOff(): Promise<void> {
     const { commands, prefix } = this.connections;
     await this.waiter.close();
-    await this.giveOrphansBack();
+    this.orphans.suspect();
+    await this.orphans.settle();
     await commands.insist((redis) => deregisterWorkers.run(redis, [prefix], '', [this.options.worker]));
   }
 
@@ -167,10 +169,10 @@ export class QlessSource implements JobSource {
   /** Undefined when it is to be asked again. @throws what Redis says that waiting doesn't change */
   private async ask(slots: Slots, woken: boolean): Promise<scripts.Claimed | undefined> {
     try {
-      if (this.unsure) await this.giveOrphansBack();
+      await this.orphans.settle();
       return await this.take(slots, woken);
     } catch (error) {
-      if (!isReply(error)) this.unsure = true;
+      if (!isReply(error)) this.orphans.unclear(error);
       else if (!isTransientReply(error)) throw error;
       await delay(RETRY_MS);
       return undefined;
@@ -180,20 +182,18 @@ export class QlessSource implements JobSource {
   private async take(slots: Slots, woken: boolean): Promise<scripts.Claimed> {
     const { commands, prefix } = this.connections;
     const { worker, lock, popping, queues } = this.options;
-    const count = [...slots.values()].reduce((sum, free) => sum + free, 0);
+    const count = this.orphans.most([...slots.values()].reduce((sum, free) => sum + free, 0));
     const passes = woken && performance.now() - this.passedAt > PASS_MS;
     if (passes) this.passedAt = performance.now();
-    const rows = queues.flatMap((queue, index) => [
-      ...[queue, this.offsets[index] ?? 0],
-      this.waiter.hasToken(queue) ? '1' : '',
-    ]);
+    const rows = queues.flatMap((queue, index) => [queue, this.offsets[index] ?? 0]);
     const claimed = await scripts.claim.run(
       await commands.ready(),
       [prefix],
       '',
-      ...([worker, lock, popping, this.first, count, '1', passes ? '1' : ''] as const),
+      ...([worker, lock, popping, this.first, count, this.waiter.id, passes ? '1' : ''] as const),
       ...([slots.size, [...slots].flat(), rows] as const),
     );
+    this.orphans.read();
     this.lastTurn = new Date();
     this.first = claimed.first;
     claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
@@ -215,18 +215,6 @@ export class QlessSource implements JobSource {
     } finally {
       this.locks.drop(outcome.claim);
     }
-  }
-
-  /** Jobs that are locked for this worker, which never heard of them. */
-  private async giveOrphansBack(): Promise<void> {
-    const { commands, prefix } = this.connections;
-    const redis = await commands.ready();
-    const jids = await redis.zrange(`${prefix}w:${this.options.worker}:jobs`, '0', '-1');
-    for (const id of jids.filter((jid) => !this.locks.holds(jid))) {
-      const token = Number(await redis.hget(`${prefix}j:${id}`, 'time'));
-      await this.settler.settle({ claim: orphan(id, token), status: 'released' });
-    }
-    this.unsure = false;
   }
 
   private tellOfStrangers(klasses: readonly string[]): void {

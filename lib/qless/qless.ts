@@ -4,6 +4,7 @@ import { InvalidOptionError } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import { openConnections, type QlessServer } from './connections.js';
 import { QlessSource } from './qless-source.js';
+import { checkPopping, checkQueues, isName } from './queue-names.js';
 import { workerName } from './worker-name.js';
 
 /** What `qless` takes. */
@@ -28,23 +29,13 @@ export interface QlessOptions extends QlessServer {
  * @throws InvalidOptionError, ConfigurationError
  */
 export function qless({ queues, popping = 'ordered', worker, lock, ...server }: QlessOptions): JobSource {
-  if (!Array.isArray(queues) || queues.length === 0 || queues.some(isNoName)) {
-    throw new InvalidOptionError('queues', queues, 'names of queues, one at least');
-  }
-  if (popping !== 'ordered' && popping !== 'round-robin') {
-    throw new InvalidOptionError('popping', popping, "'ordered' or 'round-robin'");
-  }
-  if (worker !== undefined && isNoName(worker)) throw new InvalidOptionError('worker', worker, 'a name');
+  const named = { queues: checkQueues(queues), popping: checkPopping(popping) };
+  if (worker !== undefined && !isName(worker)) throw new InvalidOptionError('worker', worker, 'a name');
   const log = new Logger('qless');
   return new QlessSource(openConnections(server, log), {
-    queues: [...new Set(queues)],
-    popping,
+    ...named,
     worker: worker ?? workerName(),
     lock: lock === undefined ? '' : toMilliseconds('lock', lock) / 1000,
     onProblem: (message) => log.warn(message),
   });
-}
-
-function isNoName(name: unknown): boolean {
-  return typeof name !== 'string' || name === '';
 }

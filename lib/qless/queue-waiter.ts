@@ -23,11 +23,13 @@ export interface WaiterConnections {
  * same call, so no job can come unnoticed in between; each that comes moves one token to the list blocked on.
  */
 export class QueueWaiter {
-  /** Queues that have a token of ours. */
+  /** Queues that may have a token of ours. */
   private readonly tokens = new Set<string>();
   private readonly wakeKeys: ReadonlyMap<string, string>;
   /** A push to it ends the blocking call. */
   private readonly nudgeKey: string;
+  /** What its tokens are called. */
+  readonly id = randomUUID();
   private blocked: Promise<void> | undefined;
   private wake: ((woken: boolean) => void) | undefined;
 
@@ -37,11 +39,7 @@ export class QueueWaiter {
   ) {
     const { prefix } = connections;
     this.wakeKeys = new Map(queues.map((queue) => [`${prefix}wake:${queue}`, queue]));
-    this.nudgeKey = `${prefix}nudge:${randomUUID()}`;
-  }
-
-  hasToken(queue: string): boolean {
-    return this.tokens.has(queue);
+    this.nudgeKey = `${prefix}nudge:${this.id}`;
   }
 
   /** A claim in vain has left tokens with all queues. */
@@ -79,7 +77,7 @@ export class QueueWaiter {
   private async block(): Promise<void> {
     let woken: string | undefined;
     try {
-      const redis = await this.connections.blocking.ready();
+      const redis = await this.connections.blocking.ready(LOOK_MS);
       const popped = await redis.blpop(...this.wakeKeys.keys(), this.nudgeKey, LOOK_SECONDS);
       woken = popped ? this.wakeKeys.get(popped[0]) : undefined;
       if (woken !== undefined) this.tokens.delete(woken);
@@ -98,7 +96,7 @@ export class QueueWaiter {
     this.tokens.clear();
     if (queues.length === 0 && woken === '') return;
     try {
-      await scripts.withdraw.run(await commands.ready(LEAVE_MS), [prefix], '', woken, queues);
+      await scripts.withdraw.run(await commands.ready(LEAVE_MS), [prefix], '', this.id, woken, queues);
     } catch {
       // Tokens expire.
     }

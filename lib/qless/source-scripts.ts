@@ -36,7 +36,7 @@ export const claim = defineScript<
     popping: 'ordered' | 'round-robin',
     first: number,
     count: number,
-    wait: Flag,
+    waiter: string,
     passes: Flag,
     klasses: number,
     slots: readonly (string | number)[],
@@ -63,10 +63,10 @@ export const claim = defineScript<
 });
 
 /** `woken` is the queue that the caller was woken for and has no use for, or ''. */
-export const withdraw = defineScript<[now: Now, woken: string, queues: readonly string[]], void>(
-  'withdraw',
-  nothing,
-);
+export const withdraw = defineScript<
+  [now: Now, waiter: string, woken: string, queues: readonly string[]],
+  void
+>('withdraw', nothing);
 
 /** Outcomes as the script takes them, six values each. Whether each was accepted; the first ones at least, if not all. */
 export const settle = defineScript<

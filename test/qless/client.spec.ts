@@ -55,7 +55,7 @@ describe('what the core refuses', () => {
   it('names the command and the reason, without where in the script that was', async () => {
     await expect(client.jobs.timeout('gone')).rejects.toMatchObject({
       command: 'Timeout',
-      reason: 'Job does not exist',
+      reason: 'Job gone does not exist',
     });
   });
 
@@ -273,14 +273,14 @@ describe('queues, workers, configuration', () => {
 });
 
 describe('a pop that waits', () => {
-  const blocked = () => until(async () => (await server.redis.llen('ql:idle:q')) === 1);
+  const blocked = () => until(async () => (await server.redis.zcard('ql:idle:q')) === 1);
 
   it('is over with the first job', async () => {
     const waiting = queue.pop({ wait: 10, count: 5 });
     await blocked();
     const jid = await queue.put('K');
     await expect(waiting).resolves.toMatchObject([{ jid }]);
-    await expect(server.redis.keys('ql:{idle,wake}*')).resolves.toEqual([]);
+    await expect(server.redis.keys('ql:[iw]*[ek]:*')).resolves.toEqual([]);
   });
 
   it('is over in time, or when its signal aborts', async () => {
@@ -290,12 +290,12 @@ describe('a pop that waits', () => {
     await blocked();
     abort.abort();
     await expect(waiting).resolves.toEqual([]);
-    await until(async () => (await server.redis.llen('ql:idle:q')) === 0);
+    await until(async () => (await server.redis.zcard('ql:idle:q')) === 0);
   });
 
   it('wakes as many as there are jobs, each with one', async () => {
     const waiting = Array.from({ length: 5 }, () => queue.pop({ wait: 10 }));
-    await until(async () => (await server.redis.llen('ql:idle:q')) === 5);
+    await until(async () => (await server.redis.zcard('ql:idle:q')) === 5);
     const jids = await queue.putMany(Array.from({ length: 5 }, () => ({ klass: 'K' })));
     const jobs = (await Promise.all(waiting)).flat();
     expect(jobs.map(({ jid }) => jid).toSorted()).toEqual(jids.toSorted());

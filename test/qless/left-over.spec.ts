@@ -128,7 +128,7 @@ describe('what a call with very many jids leaves over', () => {
       await qless.put('waits');
       const timeout = (...last: string[]) => qless.q('timeout', 1, ...jids, ...last);
       await expect(timeout('waits')).rejects.toThrow('Timeout(): Job waits not running');
-      await expect(timeout('gone')).rejects.toThrow('Timeout(): Job does not exist');
+      await expect(timeout('gone')).rejects.toThrow('Timeout(): Job gone does not exist');
       await expect(timeout('j1')).rejects.toThrow('Timeout(): Job j1 not running');
       await expect(qless.redis.exists('ql:stalling')).resolves.toBe(0);
       await timeout();
@@ -139,7 +139,7 @@ describe('what a call with very many jids leaves over', () => {
       await popMany();
       await qless.q('timeout', 1, ...jids);
       const heartbeat = qless.q('heartbeat', 2, await pending('stalling'), 'w');
-      await expect(heartbeat).rejects.toThrow('Heartbeat(): Job not currently running: stalled');
+      await expect(heartbeat).rejects.toThrow('not currently running: stalled');
       const claim = `${await pending('stalling')}:0`;
       const renewed = qless.redis.eval(sourceScript('renew'), 1, 'ql:', 2, 'w', '', claim);
       await expect(renewed).resolves.toEqual([claim]);

@@ -125,7 +125,7 @@ describe('jobs of a klass that nobody here handles', () => {
     const abort = new AbortController();
     const never = ours.claim(new Map([['K', 1]]), abort.signal);
     const claimed = claimOne(theirs, 'Other');
-    await until(async () => (await server.redis.llen('ql:idle:q')) === 2);
+    await until(async () => (await server.redis.zcard('ql:idle:q')) === 2);
     await client.queue('q').put('Other');
     await claimed;
     abort.abort();
@@ -136,7 +136,7 @@ describe('jobs of a klass that nobody here handles', () => {
 describe('a source that waits', () => {
   it('is woken by a put, an unpause and a job that falls due, and leaves nothing behind', async () => {
     const source = await open({ queues: ['q', 'r'] });
-    const waiting = () => until(async () => (await server.redis.llen('ql:idle:r')) === 1);
+    const waiting = () => until(async () => (await server.redis.zcard('ql:idle:r')) === 1);
 
     const put = claimOne(source, 'K');
     await waiting();
@@ -158,14 +158,14 @@ describe('a source that waits', () => {
     expect(performance.now() - before).toBeGreaterThan(250);
 
     await source.close();
-    await expect(server.redis.keys('ql:{idle,wake,nudge}*')).resolves.toEqual([]);
+    await expect(server.redis.keys('ql:[inw]*[ek]:*')).resolves.toEqual([]);
     await expect(client.workers.list()).resolves.toEqual([]);
   });
 
   it('sees what a client puts that knows no markers', async () => {
     const source = await open();
     const claim = claimOne(source, 'K');
-    await until(async () => (await server.redis.llen('ql:idle:q')) === 1);
+    await until(async () => (await server.redis.zcard('ql:idle:q')) === 1);
     const job = {
       jid: 'plain',
       klass: 'K',

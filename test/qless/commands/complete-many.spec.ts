@@ -30,17 +30,17 @@ describe('complete.many', () => {
     const pairs = ['a', 'b', 'c', 'gone', 'e', 'a'].flatMap((jid) => [jid, '{"n":1}']);
     await expect(many(2, ...pairs)).resolves.toEqual([
       'complete',
-      'Complete(): Job is not currently running: failed',
+      'Complete(): Job b is not currently running: failed',
       'complete',
-      'Complete(): Job does not exist',
-      'Complete(): Job is not currently running: waiting',
-      'Complete(): Job is not currently running: complete',
+      'Complete(): Job gone does not exist',
+      'Complete(): Job e is not currently running: waiting',
+      'Complete(): Job a is not currently running: complete',
     ]);
     await expect(qless.q('complete.many', 3, 'x', 'q', 'd', '{}')).resolves.toEqual([
-      'Complete(): Job has been handed out to another worker: w',
+      'Complete(): Job d has been handed out to another worker: w',
     ]);
     await expect(qless.q('complete.many', 3, 'w', 'x', 'd', '{}')).resolves.toEqual([
-      'Complete(): Job running in another queue: q',
+      'Complete(): Job d running in another queue: q',
     ]);
     await expect(qless.q('jobs', 3, 'complete')).resolves.toEqual(['c', 'a']);
   });

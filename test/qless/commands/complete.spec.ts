@@ -27,20 +27,22 @@ describe('complete', () => {
       ['complete', 0, 'there', 'w', 'q', '{}', 'depends', '[]'],
       'Complete(): "depends" cannot be used without a "next".',
     ],
-    [['complete', 0, 'gone', 'w', 'q', '{}'], 'Complete(): Job does not exist'],
+    [['complete', 0, 'gone', 'w', 'q', '{}'], 'Complete(): Job gone does not exist'],
   ]);
 
   it('refuses, in this order, jobs in another state, with another worker, in another queue', async () => {
     await qless.put('jid');
     const complete = (worker: string, queue: string) => qless.q('complete', 1, 'jid', worker, queue, '{}');
-    await expect(complete('x', 'x')).rejects.toThrow('Complete(): Job is not currently running: waiting');
+    await expect(complete('x', 'x')).rejects.toThrow('Complete(): Job jid is not currently running: waiting');
     await qless.pop(0);
     await expect(complete('x', 'x')).rejects.toThrow(
-      'Complete(): Job has been handed out to another worker: w',
+      'Complete(): Job jid has been handed out to another worker: w',
     );
-    await expect(complete('w', 'x')).rejects.toThrow('Complete(): Job running in another queue: q');
+    await expect(complete('w', 'x')).rejects.toThrow('Complete(): Job jid running in another queue: q');
     await expect(complete('w', 'q')).resolves.toBe('complete');
-    await expect(complete('w', 'q')).rejects.toThrow('Complete(): Job is not currently running: complete');
+    await expect(complete('w', 'q')).rejects.toThrow(
+      'Complete(): Job jid is not currently running: complete',
+    );
   });
 
   it('ends a job, also after its lock has expired', async () => {

@@ -10,17 +10,17 @@ describe('fail', () => {
     [['fail', 0, 'there', 'w'], 'Fail(): Arg "group" missing'],
     [['fail', 0, 'there', 'w', 'g'], 'Fail(): Arg "message" missing'],
     [['fail', 0, 'there', 'w', 'g', 'm', '{]'], 'Fail(): Arg "data" not JSON: {]'],
-    [['fail', 0, 'gone', 'w', 'g', 'm'], 'Fail(): Job does not exist'],
+    [['fail', 0, 'gone', 'w', 'g', 'm'], 'Fail(): Job gone does not exist'],
   ]);
 
   it('refuses jobs that are not running, or with another worker', async () => {
     await qless.put('jid');
     await expect(qless.q('fail', 0, 'jid', 'w', 'g', 'm')).rejects.toThrow(
-      'Fail(): Job not currently running: waiting',
+      'Fail(): Job jid not currently running: waiting',
     );
     await qless.pop(0);
     await expect(qless.q('fail', 0, 'jid', 'x', 'g', 'm')).rejects.toThrow(
-      'Fail(): Job running with another worker: w',
+      'Fail(): Job jid running with another worker: w',
     );
   });
 

@@ -24,7 +24,7 @@ describe('failed', () => {
     await expect(qless.json('failed', 0)).resolves.toEqual({ g: 3, h: 1 });
     await expect(qless.json('failed', 0, 'g')).resolves.toEqual({ total: 3, jobs: ['c', 'b', 'a'] });
     await expect(qless.json('failed', 0, 'g', 1, 1)).resolves.toEqual({ total: 3, jobs: ['b'] });
-    await expect(qless.json('failed', 0, 'g', 0, 0)).resolves.toEqual({ total: 3, jobs: {} });
+    await expect(qless.json('failed', 0, 'g', 0, 0)).resolves.toEqual({ total: 3, jobs: ['c', 'b', 'a'] });
     await expect(qless.json('failed', 0, 'none')).resolves.toEqual({ total: 0, jobs: {} });
   });
 

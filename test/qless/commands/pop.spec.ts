@@ -189,7 +189,7 @@ describe('pop', () => {
           group: 'failed-retries-q',
           message: 'Job exhausted retries in queue "q"',
           when: 120,
-          worker: 'w',
+          worker: '',
         },
       });
       await expect(qless.json('failed', 0)).resolves.toEqual({ 'failed-retries-q': 1 });

@@ -9,17 +9,17 @@ describe('retry', () => {
     [['retry', 0, 'there'], 'Retry(): Arg "queue" missing'],
     [['retry', 0, 'there', 'q'], 'Retry(): Arg "worker" missing'],
     [['retry', 0, 'there', 'q', 'w', 'x'], 'Retry(): Arg "delay" not a number: x'],
-    [['retry', 0, 'gone', 'q', 'w'], 'Retry(): Job does not exist'],
+    [['retry', 0, 'gone', 'q', 'w'], 'Retry(): Job gone does not exist'],
   ]);
 
   it('refuses jobs that are not running, or with another worker', async () => {
     await qless.put('jid');
     await expect(qless.q('retry', 0, 'jid', 'q', 'w')).rejects.toThrow(
-      'Retry(): Job is not currently running: waiting',
+      'Retry(): Job jid is not currently running: waiting',
     );
     await qless.pop(0);
     await expect(qless.q('retry', 0, 'jid', 'q', 'x')).rejects.toThrow(
-      'Retry(): Job has been given to another worker: w',
+      'Retry(): Job jid has been given to another worker: w',
     );
   });
 
@@ -49,19 +49,21 @@ describe('retry', () => {
   });
 
   it.each([
-    [[], 'failed-retries-q', 'Job exhausted retries in queue "q"'],
-    [[0, 'g', 'm'], 'g', 'm'],
-  ])('fails the job when no retry is left: %j', async (rest, group, message) => {
+    [[], { group: 'failed-retries-q', message: 'Job exhausted retries in queue "q"', when: 1.5, worker: '' }],
+    [[0, 'g', 'm'], { group: 'g', message: 'm', when: 1, worker: 'w' }],
+  ])('fails the job when no retry is left, and tells those who track it: %j', async (rest, failure) => {
+    const { group } = failure;
     await qless.put('jid', 'retries', 0);
+    await qless.q('track', 0, 'track', 'jid');
     await qless.pop(0);
     const events = await qless.events(async () => {
-      await expect(qless.q('retry', 1, 'jid', 'q', 'w', ...rest)).resolves.toBe(-1);
+      await expect(qless.q('retry', 1.5, 'jid', 'q', 'w', ...rest)).resolves.toBe(-1);
     });
-    expect(events).toEqual([]);
+    expect(events).toEqual([['ql:failed', 'jid']]);
     await expect(qless.job('jid')).resolves.toMatchObject({
       state: 'failed',
       worker: '',
-      failure: { group, message, when: 1, worker: 'w' },
+      failure,
       history: [{}, {}, { what: 'failed', group, when: 1 }],
     });
     await expect(qless.json('failed', 0)).resolves.toEqual({ [group]: 1 });
@@ -93,17 +95,17 @@ describe('heartbeat', () => {
     [['heartbeat', 0], 'Heartbeat(): Arg "jid" missing'],
     [['heartbeat', 0, 'there'], 'Heartbeat(): Arg "worker" missing'],
     [['heartbeat', 0, 'there', 'w', '{]'], 'Heartbeat(): Arg "data" not JSON: {]'],
-    [['heartbeat', 0, 'gone', 'w'], 'Heartbeat(): Job does not exist'],
+    [['heartbeat', 0, 'gone', 'w'], 'Heartbeat(): Job gone does not exist'],
   ]);
 
   it('refuses jobs that are not running, or with another worker', async () => {
     await qless.put('jid');
     await expect(qless.q('heartbeat', 0, 'jid', '')).rejects.toThrow(
-      'Heartbeat(): Job not currently running: waiting',
+      'Heartbeat(): Job jid not currently running: waiting',
     );
     await qless.pop(0);
     await expect(qless.q('heartbeat', 0, 'jid', 'x')).rejects.toThrow(
-      'Heartbeat(): Job given out to another worker: w',
+      'Heartbeat(): Job jid given out to another worker: w',
     );
   });
 
@@ -148,7 +150,7 @@ describe('timeout', () => {
 
   refuses(qless, [
     [['timeout', 0], 'Timeout(): Arg "jid" missing'],
-    [['timeout', 0, 'gone'], 'Timeout(): Job does not exist'],
+    [['timeout', 0, 'gone'], 'Timeout(): Job gone does not exist'],
     [['timeout', 0, 'there', 'gone'], 'Timeout(): Job'],
     [['timeout', 0, 'there', 'there'], 'Timeout(): Job'],
   ]);

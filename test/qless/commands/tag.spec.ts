@@ -37,7 +37,10 @@ describe('tag', () => {
     }
     await expect(qless.json('tag', 0, 'get', 't')).resolves.toEqual({ total: 3, jobs: ['b', 'c', 'a'] });
     await expect(qless.json('tag', 0, 'get', 't', 1, 1)).resolves.toEqual({ total: 3, jobs: ['c'] });
-    await expect(qless.json('tag', 0, 'get', 't', 0, 0)).resolves.toEqual({ total: 3, jobs: {} });
+    await expect(qless.json('tag', 0, 'get', 't', 0, 0)).resolves.toEqual({
+      total: 3,
+      jobs: ['b', 'c', 'a'],
+    });
     await expect(qless.json('tag', 0, 'get', 'none')).resolves.toEqual({ total: 0, jobs: {} });
   });
 

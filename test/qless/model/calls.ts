@@ -18,6 +18,22 @@ const jidsOf = (reply: unknown) => {
   return Array.isArray(jobs) ? (jobs as { jid: string }[]).map(({ jid }) => jid) : [];
 };
 
+/** What any client reads of jobs: the reply and all in it is JSON. */
+const summaries = (reply: unknown) => {
+  const jobs: unknown = JSON.parse(String(reply));
+  return (Array.isArray(jobs) ? (jobs as ReadJob[]) : []).map(({ jid, state, data, history }) => ({
+    ...{ jid, state, data },
+    history: Array.isArray(history) ? history.map(({ what }) => what) : [],
+  }));
+};
+
+interface ReadJob {
+  readonly jid: string;
+  readonly state: string;
+  readonly data: string;
+  readonly history: readonly { readonly what: string }[];
+}
+
 const options = (given: Record<string, Arg | undefined>): Arg[] =>
   Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 
@@ -30,14 +46,14 @@ function claimOf(model: CoreModel, { jid, honest, worker, queue }: StepOf<'compl
 }
 
 export const CALLS: Calls = {
-  put: (model, now, { queue, worker, jid, delay, ...given }) => ({
+  put: (model, now, { queue, worker, jid, data, delay, ...given }) => ({
     command: 'put',
     args: [
-      ...[worker, queue, jid, 'k', '{}', delay],
+      ...[worker, queue, jid, 'k', data, delay],
       ...options({ ...given, tags: json(given.tags), depends: json(given.depends) }),
     ],
     expected: () => {
-      model.put(now, queue, jid, delay, given);
+      model.put(now, queue, jid, delay, { ...given, data });
       return jid;
     },
   }),
@@ -184,7 +200,7 @@ export const CALLS: Calls = {
     ...{ command: 'tag', args: ['add', jid, ...tags], read: tagsOf },
     expected: () => {
       const job = model.existing(jid);
-      model.retag(job, [...job.tags, ...tags], now);
+      model.retag(job, [...job.tags, ...tags], now, tags);
       return job.tags;
     },
   }),
@@ -194,7 +210,7 @@ export const CALLS: Calls = {
     expected: () => {
       const job = model.existing(jid);
       const kept = job.tags.filter((tag) => !tags.includes(tag));
-      model.retag(job, kept, now);
+      model.retag(job, kept, now, []);
       return kept;
     },
   }),
@@ -269,6 +285,29 @@ export const CALLS: Calls = {
     },
   }),
 
+  log: (model, _, { jid, raw: { text, sound } }) => ({
+    ...{ command: 'log', args: [jid, 'note', text] },
+    expected: () => {
+      if (!sound) throw new Refused('no JSON object');
+      model.existing(jid).history.push('note');
+      return null;
+    },
+  }),
+
+  config: (_, __, { option, value }) => ({
+    ...{ command: 'config.set', args: [option, value] },
+    expected: () => null,
+  }),
+
+  read: (model, _, { jids }) => ({
+    ...{ command: 'multiget', args: jids, read: summaries },
+    expected: () =>
+      jids.flatMap((jid) => {
+        const { state, data, history } = model.jobs.get(jid) ?? {};
+        return state === undefined ? [] : [{ jid, state, data, history }];
+      }),
+  }),
+
   queues: (model, now, { queue }) => ({
     ...{ command: 'queues', args: [queue], read: (reply) => JSON.parse(String(reply)) as unknown },
     expected: () => counted(model, now, queue),
@@ -340,7 +379,8 @@ function retried(model: CoreModel, now: number, step: StepOf<'retry'>, worker: s
   const job = model.running(step.jid, worker);
   job.remaining -= 1;
   if (job.remaining < 0) {
-    model.fail(now, job, step.group ?? `failed-retries-${step.to}`);
+    if (step.group === undefined) model.fail(now, job, `failed-retries-${step.to}`, now);
+    else model.fail(now, job, step.group);
     return job.remaining;
   }
   model.leave(job);

@@ -10,6 +10,7 @@ export interface ModelJob {
   retries: number;
   remaining: number;
   tags: string[];
+  data: string;
   expires: number;
   /** Since when it is where it is, as the wait and run statistics count. */
   time: number;
@@ -37,6 +38,7 @@ export type Scores = Map<string, number>;
 export type Place = 'work' | 'locks' | 'scheduled' | 'depends' | 'recur';
 
 export interface PutOptions {
+  readonly data?: string | undefined;
   readonly priority?: number | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly retries?: number | undefined;
@@ -115,7 +117,8 @@ export class CoreModel {
     job.history.push('put');
     job.priority = given.priority ?? job.priority;
     job.retries = given.retries ?? job.retries;
-    if (given.tags) this.retag(job, given.tags, now);
+    job.data = given.data ?? '{}';
+    this.retag(job, given.tags ?? job.tags, now);
     this.enter(job, queue, now, delay, given.depends ?? []);
   }
 
@@ -125,7 +128,7 @@ export class CoreModel {
     this.count('run', queue, now, 1);
     this.count('runtime', queue, now, now - job.time);
     this.leave(job);
-    job.failure = null;
+    Object.assign(job, { failure: null, data: '{}' });
     job.history.push('done');
     return job;
   }
@@ -172,10 +175,10 @@ export class CoreModel {
     Object.assign(job, { worker: '', expires: 0, grace: false, scheduled: null });
   }
 
-  fail(now: number, job: ModelJob, group: string): void {
+  fail(now: number, job: ModelJob, group: string, when = Math.floor(now)): void {
     this.leave(job);
     job.state = 'failed';
-    job.failure = { group, when: Math.floor(now) };
+    job.failure = { group, when };
     job.history.push('failed');
     this.failures.set(group, [job.jid, ...(this.failures.get(group) ?? [])]);
     this.count('failed', job.queue, now, 1);
@@ -197,12 +200,10 @@ export class CoreModel {
     this.line(job, now, due);
   }
 
-  retag(job: ModelJob, tags: readonly string[], now: number): void {
+  /** Gives it these tags and no others; `named` are the ones that it is given now. */
+  retag(job: ModelJob, tags: readonly string[], now: number, named = tags): void {
     for (const tag of job.tags) if (!tags.includes(tag)) setIn(this.tags, tag).delete(job.jid);
-    for (const tag of tags) {
-      const jids = setIn(this.tags, tag);
-      if (!jids.has(job.jid)) jids.set(job.jid, now);
-    }
+    for (const tag of named) setIn(this.tags, tag).set(job.jid, now);
     job.tags = [...new Set(tags)];
   }
 
@@ -230,7 +231,7 @@ export class CoreModel {
       }
       job.grace = false;
       job.remaining -= 1;
-      if (job.remaining < 0) this.fail(now, job, `failed-retries-${queue}`);
+      if (job.remaining < 0) this.fail(now, job, `failed-retries-${queue}`, now);
       else taken.push(job);
     }
     return { taken, warned };
@@ -273,7 +274,18 @@ export class CoreModel {
 
 function blank(jid: string): ModelJob {
   return {
-    ...{ jid, state: '', queue: '', worker: '', priority: 0, retries: 5, remaining: 5, tags: [], expires: 0 },
+    ...{
+      jid,
+      state: '',
+      queue: '',
+      worker: '',
+      priority: 0,
+      retries: 5,
+      remaining: 5,
+      tags: [],
+      data: '',
+      expires: 0,
+    },
     ...{ time: 0, failure: null, grace: false, scheduled: null, dependencies: new Set(), history: [] },
   };
 }

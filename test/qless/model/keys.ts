@@ -50,6 +50,7 @@ function jobFields(hash: Record<string, string>) {
     ...{ priority: Number(hash['priority']), retries: Number(hash['retries']) },
     ...{ remaining: Number(hash['remaining']), expires: Number(hash['expires']), time: Number(hash['time']) },
     tags: list(hash['tags']),
+    data: hash['data'],
     failure: failure.group === undefined ? null : { group: failure.group, when: failure.when },
     grace: hash['grace'] === '1',
     scheduled: hash['scheduled'] === undefined ? null : Number(hash['scheduled']),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-const JIDS = ['a', 'b', 'c', 'd', 'e'];
+const JIDS = ['a', 'b', 'c', 'd', 'ü"\\%s'];
 export const QUEUES = ['q', 'n'];
 const WORKERS = ['w', 'x'];
 const GROUPS = ['g', 'h'];
@@ -18,13 +18,39 @@ const delay = fc.constantFrom(0, 0, 0, 7, 120);
 const retries = fc.constantFrom(0, 1, 5);
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 
+/** Taken as data by what decodes with cjson, and so by everything: it stays as it is. */
+const data = fc.constantFrom(
+  '{}',
+  '{}',
+  '[]',
+  '{"n":12345678901234567890}',
+  '[NaN, 0x10, 01, +1]',
+  '"raw\nline"',
+);
+
+/** What a log message has beside it: `sound` where it ends up in the history. */
+const FIELDS = [
+  { text: '{"rate":1.5,"list":[]}', sound: true },
+  { text: '{"text":"\\u00fc \\"quoted\\""}', sound: true },
+  { text: '{"\\u0077hat":"overridden","when":-1}', sound: true },
+  { text: '{"hex":0x10,"octal":01,"plus":+1}', sound: true },
+  { text: '{"line":"raw\nbreak"}', sound: true },
+  { text: '{"rate":NaN}', sound: false },
+  { text: '{"rate":-Infinity}', sound: false },
+  { text: '{"cut', sound: false },
+  { text: '7', sound: false },
+];
+
+/** Set as a number they are none, and the default holds. */
+const NO_NUMBERS = ['nan', 'inf', '-inf', 'NaN', 'sixty', ''];
+
 /** As the owner of the job, mostly, and from its queue: otherwise little would be done. */
 const honest = fc.nat(9).map((number) => number > 0);
 const claim = { jid, honest, worker, queue };
 
 const STEPS = {
   put: {
-    ...{ queue, worker, jid, delay, priority: optional(priority), tags: optional(tags) },
+    ...{ queue, worker, jid, data, delay, priority: optional(priority), tags: optional(tags) },
     ...{ retries: optional(retries), depends: optional(fc.uniqueArray(jid, { maxLength: 3 })) },
   },
   pop: { queue, worker, count: fc.integer({ min: 1, max: 4 }) },
@@ -55,6 +81,12 @@ const STEPS = {
   },
   unrecur: { jid: fc.constantFrom(...RECURRING) },
   queues: { queue },
+  log: { jid, raw: fc.constantFrom(...FIELDS) },
+  config: {
+    option: fc.constantFrom('heartbeat', 'q-heartbeat', 'grace-period'),
+    value: fc.constantFrom(...NO_NUMBERS),
+  },
+  read: { jids },
 } as const;
 
 type Steps = typeof STEPS;
@@ -92,3 +124,5 @@ export const scenario = fc.array(fc.record({ pause, late, step }), {
   maxLength: 60,
   size: 'max',
 });
+
+export type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never;

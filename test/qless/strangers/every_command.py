@@ -94,7 +94,7 @@ def working(qless, clock):
     expect(qless("log", "a", "half", '{"of": 2}'), None)
     expect(qless.json("get", "a")["history"][-1], {"what": "half", "when": 1010, "of": 2})
     refused(
-        lambda: qless("complete", "a", "x", "q", "{}"), "Complete(): Job has been handed out to another worker: w"
+        lambda: qless("complete", "a", "x", "q", "{}"), "Complete(): Job a has been handed out to another worker: w"
     )
     expect(qless("complete", "a", "w", "q", "{}", "next", "n", "delay", 9), "scheduled")
     expect(jids(qless.json("pop", "q", "w", 3)), ["b", "c", "d"])

@@ -79,12 +79,15 @@ local function cancel_all(jids, dependents)
   unlink(keys)
 end
 
---- Leaves it to later calls. Complete jobs stay.
+--- Leaves it to later calls. Complete jobs stay; where there is no job there is nothing to note, or one that another
+--- client puts later would go.
 local function leave_over(jids)
   for from = 1, #jids, 1000 do
-    local part, left = { unpack(jids, from, math.min(from + 999, #jids)) }, {}
+    local part, left, keys = { unpack(jids, from, math.min(from + 999, #jids)) }, {}, {}
+    for i, jid in ipairs(part) do keys[i] = ql .. 'j:' .. jid end
+    local all = redis.call('EXISTS', unpack(keys)) == #keys
     for i, completed in ipairs(redis.call('ZMSCORE', ql .. 'completed', unpack(part))) do
-      if not completed then left[#left + 1] = part[i] end
+      if not completed and (all or redis.call('EXISTS', keys[i]) == 1) then left[#left + 1] = part[i] end
     end
     in_chunks('SADD', ql .. 'cancelling', left)
   end

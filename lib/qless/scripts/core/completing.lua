@@ -1,14 +1,16 @@
 -- include quote
+-- include number
 -- include stamp
 local PRUNED_A_CALL = 200
 
 --- What keeps the worker from completing the job, as an error says it; nil where nothing does. `job` begins with
 --- worker, state and queue.
-local function objection(job, worker, queue)
-  if not job[2] then return 'Complete(): Job does not exist' end
-  if job[2] ~= 'running' then return 'Complete(): Job is not currently running: ' .. job[2] end
-  if job[1] ~= worker then return 'Complete(): Job has been handed out to another worker: ' .. job[1] end
-  if job[3] ~= queue then return 'Complete(): Job running in another queue: ' .. job[3] end
+local function objection(jid, job, worker, queue)
+  local this = 'Complete(): Job ' .. jid
+  if not job[2] then return this .. ' does not exist' end
+  if job[2] ~= 'running' then return this .. ' is not currently running: ' .. job[2] end
+  if job[1] ~= worker then return this .. ' has been handed out to another worker: ' .. job[1] end
+  if job[3] ~= queue then return this .. ' running in another queue: ' .. job[3] end
 end
 
 local function completed_text(jid, queue)
@@ -23,7 +25,7 @@ end
 --- Jobs that are complete are kept for a time, and so many of them. What is too much goes: what `added` jobs bring
 --- and a part of what there was before.
 local function prune_completed(now, age, most, added)
-  local history, kept = now - (tonumber(age) or 604800), tonumber(most) or 50000
+  local history, kept = now - (number(age) or 604800), number(most) or 50000
   local key = ql .. 'completed'
   if redis.call('ZCARD', key) > kept or redis.call('ZCOUNT', key, '-inf', history) > 0 then
     -- include pruning

@@ -1,4 +1,5 @@
+-- include number
 --- A number from the configuration.
 local function setting(option, default)
-  return tonumber(redis.call('HGET', ql .. 'config', option)) or default
+  return number(redis.call('HGET', ql .. 'config', option)) or default
 end

@@ -14,15 +14,14 @@ end
 
 local function exhaust(jid, queue, worker, now, failure)
   redis.call('ZREM', ql .. 'q:' .. queue .. '-locks', jid)
-  local group = 'failed-retries-' .. queue
-  local message = 'Job exhausted retries in queue "' .. queue .. '"'
-  local last = decoded(failure).message
+  local group, last = 'failed-retries-' .. queue, decoded(failure).message
+  local why = exhausted(group, queue)
   if last and redis.call('HGET', ql .. 'config', 'exhausted-keeps-message') == '1' then
-    message = message .. ': ' .. last
+    why.message = why.message .. ': ' .. last
   end
-  file_failure(jid, queue, group, message, worker, now)
+  file_failure(jid, queue, why, now)
   if is_tracked(jid) then tell('failed', jid) end
-  say('log', '{"message":' .. quote(message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
+  say('log', '{"message":' .. quote(why.message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
     .. ',"event":"failed","worker":' .. quote(worker) .. '}')
 end
 

@@ -1,4 +1,5 @@
 -- include json
+-- include number
 --- What the configuration asks for beyond the original: dependents that go on, and failures that expire.
 local function after_failure(jid, group, now)
   local wishes = redis.call('HMGET', ql .. 'config', 'unlock-on-failure', 'failed-history')
@@ -6,7 +7,7 @@ local function after_failure(jid, group, now)
     -- include unlocking
     unlock_dependents(jid, now, UNLOCKED_A_CALL)
   end
-  local history = tonumber(wishes[2])
+  local history = number(wishes[2])
   if not history then return end
   -- include deleting
   local key = ql .. 'f:' .. group

@@ -2,13 +2,20 @@
 -- include history
 -- include counters
 -- include expiring
+--- The failure of a job that has no retries left, as the original writes it: of nobody, at a time that is not cut.
+local function exhausted(group, queue)
+  return { group = group, message = 'Job exhausted retries in queue "' .. queue .. '"', when = now, worker = '' }
+end
+
 --- Files a job under its group of failures. `who` is the worker in the history, if it is to be there.
-local function file_failure(jid, queue, group, message, worker, now, who)
+local function file_failure(jid, queue, failure, now, who)
+  local group = failure.group
+  failure.when = failure.when or math.floor(now)
   local extras = '{"group":' .. quote(group) .. '}'
   if who then extras = '{"worker":' .. quote(who) .. ',"group":' .. quote(group) .. '}' end
   remember(jid, now, '"failed",' .. extras)
   redis.call('HSET', ql .. 'j:' .. jid, 'state', 'failed', 'worker', '', 'expires', '', 'failure',
-    cjson.encode({ group = group, message = message, when = math.floor(now), worker = worker }))
+    cjson.encode(failure))
   redis.call('HDEL', ql .. 'j:' .. jid, 'grace', 'scheduled')
   redis.call('SADD', ql .. 'failures', group)
   redis.call('LPUSH', ql .. 'f:' .. group, jid)

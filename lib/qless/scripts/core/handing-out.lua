@@ -4,8 +4,7 @@
 -- include jobs-reply
 -- include linked
 -- include stamp
---- Locks jobs, as `read_job` reads them, for the worker until `expires`. Returns them as JSON, one by one.
-local function hand_out(queue, jobs, worker, expires, cap)
+local function lock_all(queue, jobs, worker, expires, cap)
   local expiry = string.format('%.17g', expires)
   local jids, waits, locks, texts = {}, {}, {}, {}
   for i, job in ipairs(jobs) do
@@ -28,6 +27,16 @@ local function hand_out(queue, jobs, worker, expires, cap)
   redis.call('ZADD', ql .. 'w:' .. worker .. ':jobs', unpack(locks))
   record('wait', queue, now, waits)
   return texts
+end
+
+--- Locks jobs, as `read_job` reads them, for the worker until `expires`. Returns them as JSON, one by one.
+local function hand_out(queue, jobs, worker, expires, cap)
+  local good, texts = pcall(lock_all, queue, jobs, worker, expires, cap)
+  if good then return texts end
+  -- A key of another type stands in the way.
+  -- include putting-back
+  put_back(queue, jobs)
+  error(texts, 0)
 end
 
 --- A job that waits, and whose hash is gone: nobody has cancelled it.

@@ -4,7 +4,8 @@
 --- A list of strings, or an object, that a hash field keeps as JSON. What is empty is {}, as cjson writes it.
 local function nested(text)
   if not text or text == '[]' or text == '{}' or text == '' then return '{}' end
-  return cjson.encode(json(text) or {})
+  local good, encoded = pcall(cjson.encode, json(text) or {})
+  return good and encoded or '{}'
 end
 
 --- Names and numbers that many jobs of a reply have are made into text once.
@@ -44,7 +45,7 @@ local function job_text(job, tracked, linked)
     .. ',"queue":' .. name_text(job[4]) .. ',"worker":' .. name_text(job[5] or '') .. ',"tracked":' .. tostring(tracked)
     .. ',"priority":' .. number_text(job[6]) .. ',"expires":' .. number_text(job[7])
     .. ',"retries":' .. number_text(job[8]) .. ',"remaining":' .. number_text(job[9])
-    .. ',"data":' .. quote(job[10]) .. ',"tags":' .. nested(job[11]) .. ',"history":' .. history_text(jid)
+    .. ',"data":' .. quote(job[10]) .. ',"tags":' .. nested(job[11]) .. ',"history":' .. history_text(jid, job[15])
     .. ',"failure":' .. nested(job[12]) .. ',"spawned_from_jid":' .. quote(job[13] or false)
     .. (linked and links_text(ql .. 'j:' .. jid) or ',"dependents":{},"dependencies":{}}')
 end

@@ -5,10 +5,11 @@ local function decoded(text)
   return json(text) or {}
 end
 
---- The fields that `job_text` takes, in its order, and what else only pop needs; false where there is no job, or none any more.
+--- The fields that `job_text` takes, in its order, and what else only pop needs; false where there is no job, or none any more, or the
+--- key is something else.
 local function read_job(jid)
   if is_cancelling(jid) then return false end
-  local job = redis.call('HMGET', ql .. 'j:' .. jid, 'jid', 'klass', 'state', 'queue', 'worker', 'priority', 'expires',
-    'retries', 'remaining', 'data', 'tags', 'failure', 'spawned_from_jid', 'time')
+  local job = redis.pcall('HMGET', ql .. 'j:' .. jid, 'jid', 'klass', 'state', 'queue', 'worker', 'priority', 'expires',
+    'retries', 'remaining', 'data', 'tags', 'failure', 'spawned_from_jid', 'time', 'history')
   return job[1] and job
 end

@@ -6,7 +6,7 @@
 --- retries and worker.
 local function move_out(jid, old, worker)
   local key, queue, state, owner = ql .. 'j:' .. jid, old[3], old[4], old[7]
-  if queue and queue ~= '' then leave(jid, queue) end
+  if queue and state ~= 'complete' then leave(jid, queue) end
   if owner and owner ~= '' then
     redis.call('ZREM', ql .. 'w:' .. owner .. ':jobs', jid)
     if owner ~= worker then lock_lost(jid, owner) end

@@ -1,6 +1,6 @@
 -- include arguments
 -- include tags
---- Tags that stay keep the time when they were added.
+--- Tags that stay are of now, too.
 local function retag(jid, old, new, now)
   local keep = {}
   for _, tag in ipairs(new) do

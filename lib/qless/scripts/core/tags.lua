@@ -1,6 +1,6 @@
---- Tags a job; the count grows only where it had not the tag.
+--- Tags a job, or says anew when it was tagged; the count grows only where it had not the tag.
 local function add_tag(jid, tag, now)
-  if redis.call('ZADD', ql .. 't:' .. tag, 'NX', now, jid) == 1 then
+  if redis.call('ZADD', ql .. 't:' .. tag, now, jid) == 1 then
     redis.call('ZINCRBY', ql .. 'tags', 1, tag)
   end
 end

@@ -1,4 +1,5 @@
 -- include limit
+-- include number
 -- include policy
 -- include stamp
 --- The terms on which a queue hands jobs out now: until when they are locked (`lock` seconds, if not as configured),
@@ -6,11 +7,11 @@
 local function terms_of(queue, lock)
   local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue), 'heartbeat', queue .. '-max-concurrency',
     'grace-period', 'max-job-history')
-  local most = tonumber(config[3]) or 0
+  local most = number(config[3]) or 0
   return {
-    expires = now + (lock or tonumber(config[1]) or tonumber(config[2]) or 60),
+    expires = now + (lock or number(config[1]) or number(config[2]) or 60),
     grace = grace_period(config[4]),
-    cap = tonumber(config[5]) or 100,
+    cap = number(config[5]) or 100,
     limited = most > 0,
     room = most > 0 and most - redis.call('ZCOUNT', ql .. 'q:' .. queue .. '-locks', stamp, '+inf') or JOBS_A_CALL,
   }

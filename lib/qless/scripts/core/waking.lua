@@ -1,7 +1,11 @@
---- Wakes up to `count` of those that wait for the queue: each has left a token in the idle list, and blocks on
---- the other one.
+--- Tokens of somebody who died don't stay, nor does what woke nobody.
+local TOKEN_SECONDS = 10
+
+--- Wakes up to `count` of those that wait for the queue: each has a token in the idle set, and blocks on the list.
 local function wake(queue, count)
   for _ = 1, count do
-    if not redis.call('LMOVE', ql .. 'idle:' .. queue, ql .. 'wake:' .. queue, 'LEFT', 'LEFT') then return end
+    if not redis.call('ZPOPMAX', ql .. 'idle:' .. queue)[1] then return end
+    redis.call('RPUSH', ql .. 'wake:' .. queue, '1')
+    redis.call('EXPIRE', ql .. 'wake:' .. queue, TOKEN_SECONDS)
   end
 end

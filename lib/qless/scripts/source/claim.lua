@@ -1,11 +1,11 @@
 --[=[
-  claim <now> worker lock popping first count wait passes klasses (klass slots)… (queue offset has)…
+  claim <now> worker lock popping first count wait passes klasses (klass slots)… (queue offset)…
 
   Hands jobs of several queues out, 250 at most: `ordered`, from the next queue when the one before has no more, or
   `round-robin`, one of each in turn, beginning with the queue number `first`.
     lock     seconds that they are locked; '' for the heartbeat of each queue
     count    how many at most
-    wait     1: who gets none leaves a token with each queue, unless it `has` one there
+    wait     who gets none leaves a token of this name with each queue; '' for none
     passes   1: queues with jobs that are left because of their klass wake somebody else
     klasses  how many pairs follow. Jobs of other klasses, or beyond the slots of theirs, stay where they are;
              0 takes any. Of what waits a call looks at 1,000 jobs, divided among the queues: a quarter at the front,
@@ -23,14 +23,14 @@
 -- include work
 local KLASSES_NAMED = 20
 local worker, lock, popping, first, count = args[1], number(args[2]), args[3], tonumber(args[4]), tonumber(args[5])
-local waits, passes, klasses = args[6] == '1', args[7] == '1', tonumber(args[8])
+local waiter, passes, klasses = args[6], args[7] == '1', tonumber(args[8])
 count = math.max(0, math.min(count, JOBS_A_CALL))
 
 local slots = klasses > 0 and {} or nil
 for i = 9, 7 + 2 * klasses, 2 do slots[args[i]] = tonumber(args[i + 1]) end
 local queues = {}
-for i = 9 + 2 * klasses, #args, 3 do
-  queues[#queues + 1] = { name = args[i], key = ql .. 'q:' .. args[i], offset = tonumber(args[i + 1]), has = args[i + 2] == '1' }
+for i = 9 + 2 * klasses, #args, 2 do
+  queues[#queues + 1] = { name = args[i], key = ql .. 'q:' .. args[i], offset = tonumber(args[i + 1]) }
 end
 local looked_at = math.ceil(1000 / #queues)
 local front, part, prepared = math.ceil(looked_at / 4), math.min(50, math.ceil(looked_at / 4)), math.ceil(100 / #queues)
@@ -99,10 +99,12 @@ local function next_waiting(queue)
     local jid = queue.part[queue.place]
     queue.place, queue.looked = queue.place + 1, queue.looked + 1
     if wanted(queue, jid) then
-      redis.call('ZREM', queue.key .. '-work', jid)
-      local job = read_job(jid)
-      if job then return job end
-      missing(jid, queue.name)
+      -- A queue that is named twice has been read before.
+      if redis.call('ZREM', queue.key .. '-work', jid) == 1 then
+        local job = read_job(jid)
+        if job then return job end
+        missing(jid, queue.name)
+      end
     else
       queue.rank = queue.rank + 1
     end
@@ -153,10 +155,10 @@ for i, queue in ipairs(queues) do
   if queue.more or unlocking then due = 0 end
 end
 for i, draw_of in ipairs(drawn) do texts[i] = draw_of[1].texts[draw_of[2]] end
-if #drawn == 0 and waits and due ~= 0 then
+if #drawn == 0 and waiter ~= '' and due ~= 0 then
   -- include waiting
   for _, queue in ipairs(queues) do
-    await(queue.name, queue.has)
+    await(queue.name, waiter)
     local event = next_event(queue.name, now)
     if event and (not due or event - now < due) then due = event - now end
   end

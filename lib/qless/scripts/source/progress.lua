@@ -5,9 +5,11 @@
   reports don't push the rest out.
   Returns 1, or 0 when the job is no longer the worker's: then nothing is written.
 ]=]
+-- include number
 -- include history
 -- include claimed
 local worker, jid, token, dividend, divisor = unpack(args)
+if not number(dividend) or not number(divisor) then error('Progress(): Not a number: ' .. dividend .. '/' .. divisor) end
 if not claimed(jid, worker, token) then return 0 end
 local what = '"progress",{"dividend":' .. dividend .. ',"divisor":' .. divisor .. '}'
 local key = ql .. 'j:' .. jid .. '-history'

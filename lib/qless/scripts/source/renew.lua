@@ -15,7 +15,7 @@ local function seconds(queue)
   if lock then return lock end
   if not heartbeats[queue] then
     local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue), 'heartbeat')
-    heartbeats[queue] = tonumber(config[1]) or tonumber(config[2]) or 60
+    heartbeats[queue] = number(config[1]) or number(config[2]) or 60
   end
   return heartbeats[queue]
 end

@@ -1,10 +1,10 @@
 --[=[
-  withdraw <now> woken queue…
+  withdraw <now> waiter woken queue…
 
-  Takes the tokens back that somebody left who waits no more. Whoever was `woken` for a queue (or '') and has no use
+  Takes the tokens back that a waiter left who waits no more. Whoever was `woken` for a queue (or '') and has no use
   for it wakes another. Returns nil.
 ]=]
--- include waiting
-local woken = args[1]
-for i = 2, #args do withdraw(args[i]) end
+-- include work
+local waiter, woken = args[1], args[2]
+for i = 3, #args do redis.call('ZREM', ql .. 'idle:' .. args[i], waiter) end
 if woken ~= '' then wake(woken, 1) end

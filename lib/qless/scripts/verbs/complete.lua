@@ -5,7 +5,7 @@
   after `delay` seconds, or when the jobs of `depends` are complete. Otherwise jobs that depend on it are unlocked,
   250 in this call and the rest in later ones, and up to 200 complete jobs are deleted that jobs-history and
   jobs-history-count no longer keep.
-  Returns the job's state: complete, waiting, scheduled or depends. Errors: Job does not exist, is not currently
+  Returns the job's state: complete, waiting, scheduled or depends. Errors: Job <jid> does not exist, is not currently
   running, has been handed out to another worker, running in another queue.
 ]=]
 -- include number
@@ -37,11 +37,11 @@ end
 
 local key = ql .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace', 'priority')
-local why = objection(job, worker, queue)
+local why = objection(jid, job, worker, queue)
 if why then return refuse(why) end
 
 local config = redis.call('HMGET', ql .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
-local cap = tonumber(config[1]) or 100
+local cap = number(config[1]) or 100
 remember(jid, now, '"done"', cap)
 redis.call('ZREM', ql .. 'q:' .. queue .. '-locks', jid)
 redis.call('ZREM', ql .. 'w:' .. worker .. ':jobs', jid)

@@ -23,12 +23,12 @@ for i = 4, #args + #args % 2, 2 do
 end
 
 local config = redis.call('HMGET', ql .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
-local cap, moment = tonumber(config[1]) or 100, string.format('%.0f', math.floor(now))
+local cap, moment = number(config[1]) or 100, string.format('%.0f', math.floor(now))
 local replies, done, keys, runs, scores = {}, {}, {}, {}, {}
 for i = 3, #args, 2 do
   local jid, key = args[i], ql .. 'j:' .. args[i]
   local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace')
-  local why = objection(job, worker, queue)
+  local why = objection(jid, job, worker, queue)
   if not why then
     local at = #done + 1
     done[at], keys[at], runs[at] = jid, key .. '-dependents', now - (tonumber(job[5]) or now)

@@ -3,7 +3,7 @@
 
   Files a job that the worker has under a group of failures, for somebody to look at. It stays there until it is put
   again, unfailed or cancelled.
-  Returns the jid. Errors: Job does not exist, not currently running, running with another worker.
+  Returns the jid. Errors: Job <jid> does not exist, not currently running, running with another worker.
 ]=]
 -- include arguments
 -- include policy
@@ -19,9 +19,9 @@ if data and json(data) == nil then error('Fail(): Arg "data" not JSON: ' .. data
 
 local key = ql .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'queue', 'state', 'worker')
-if not job[2] then return refuse('Fail(): Job does not exist') end
-if job[2] ~= 'running' then return refuse('Fail(): Job not currently running: ' .. job[2]) end
-if job[3] ~= worker then return refuse('Fail(): Job running with another worker: ' .. job[3]) end
+if not job[2] then return refuse('Fail(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('Fail(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
+if job[3] ~= worker then return refuse('Fail(): Job ' .. jid .. ' running with another worker: ' .. job[3]) end
 
 say('log', '{"message":' .. quote(message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
   .. ',"event":"failed","worker":' .. quote(worker) .. '}')
@@ -29,5 +29,5 @@ if is_tracked(jid) then tell('failed', jid) end
 redis.call('ZREM', ql .. 'w:' .. worker .. ':jobs', jid)
 redis.call('ZREM', ql .. 'q:' .. job[1] .. '-locks', jid)
 if data then redis.call('HSET', key, 'data', data) end
-file_failure(jid, job[1], group, message, worker, now, worker)
+file_failure(jid, job[1], { group = group, message = message, worker = worker }, now, worker)
 return jid

@@ -17,5 +17,5 @@ if not group then
   return cjson.encode(counts)
 end
 local key = ql .. 'f:' .. group
-local jids = limit > 0 and redis.call('LRANGE', key, start, start + limit - 1) or {}
+local jids = redis.call('LRANGE', key, start, start + limit - 1)
 return '{"total":' .. redis.call('LLEN', key) .. ',"jobs":' .. failed_jobs(jids) .. '}'

@@ -3,7 +3,7 @@
 
   Extends the lock of a job that the worker has, also after it has expired as long as nobody else has the job; the
   worker is seen. Data, if given, replaces the job's.
-  Returns when the lock expires now, cut to an integer. Errors: Job does not exist, not currently running, given out
+  Returns when the lock expires now, cut to an integer. Errors: Job <jid> does not exist, not currently running, given out
   to another worker.
 ]=]
 -- include arguments
@@ -15,14 +15,14 @@ if data and json(data) == nil then error('Heartbeat(): Arg "data" not JSON: ' ..
 
 local key = ql .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'grace')
-if not job[2] then return refuse('Heartbeat(): Job does not exist') end
-if job[2] ~= 'running' then return refuse('Heartbeat(): Job not currently running: ' .. job[2]) end
+if not job[2] then return refuse('Heartbeat(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('Heartbeat(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
 if job[1] ~= worker or worker == '' then
-  return refuse('Heartbeat(): Job given out to another worker: ' .. job[1])
+  return refuse('Heartbeat(): Job ' .. jid .. ' given out to another worker: ' .. job[1])
 end
 
 local config = redis.call('HMGET', ql .. 'config', heartbeat_option(job[3]), 'heartbeat')
-local expires = now + (tonumber(config[1]) or tonumber(config[2]) or 60)
+local expires = now + (number(config[1]) or number(config[2]) or 60)
 redis.call('HSET', key, 'expires', expires)
 if data then redis.call('HSET', key, 'data', data) end
 if job[4] then redis.call('HDEL', key, 'grace') end

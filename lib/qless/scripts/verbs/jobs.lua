@@ -20,7 +20,6 @@ local offset, count = integer(args[at] or 0), integer(args[at + 1] or 25)
 if not offset then error('Jobs(): Arg "offset" not a number: ' .. tostring(args[at])) end
 if not count then error('Jobs(): Arg "count" not a number: ' .. tostring(args[at + 1])) end
 local key = ql .. 'q:' .. (queue or '')
-if count <= 0 then count, offset = 1, 2 ^ 52 end
 if state == 'complete' then return redis.call('ZREVRANGE', ql .. 'completed', offset, offset + count - 1) end
 if state == 'waiting' then return redis.call('ZREVRANGE', key .. '-work', offset, offset + count - 1) end
 if state == 'depends' then return redis.call('ZRANGE', key .. '-depends', offset, offset + count - 1) end

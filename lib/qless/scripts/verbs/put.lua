@@ -56,9 +56,9 @@ if old[4] then
   if depends then drop_dependencies(jid, depends) end
   blocked = redis.call('EXISTS', key .. '-dependencies') == 1
 end
-if tags then
+if tags or (old[2] and old[2] ~= '[]' and old[2] ~= '{}') then
   -- include retagging
-  retag(jid, old[2], tags, now)
+  retag(jid, old[2], tags or strings(old[2]) or {}, now)
 end
 if depends then
   -- include dependencies

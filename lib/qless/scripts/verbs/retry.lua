@@ -4,12 +4,14 @@
   Gives a job that the worker has back to be run again, in that queue, `delay` seconds from now. It costs one of its
   retries; when there are none left it fails, as `group` or as failed-retries-<queue>. Where group and message are
   given they are the job's failure in both cases.
-  Returns the retries that remain, -1 when it failed. Errors: Job does not exist, is not currently running, has been
+  Returns the retries that remain, -1 when it failed. Errors: Job <jid> does not exist, is not currently running, has been
   given to another worker.
 ]=]
 -- include arguments
 -- include policy
 -- include placing
+-- include events
+-- include tracked
 -- include failing
 local jid, queue, worker, delay, group, message = args[1], args[2], args[3], number(args[4] or 0), args[5], args[6]
 if not jid then error('Retry(): Arg "jid" missing') end
@@ -19,17 +21,19 @@ if not delay then error('Retry(): Arg "delay" not a number: ' .. tostring(args[4
 
 local key = ql .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'queue', 'state', 'worker', 'priority', 'remaining')
-if not job[2] then return refuse('Retry(): Job does not exist') end
-if job[2] ~= 'running' then return refuse('Retry(): Job is not currently running: ' .. job[2]) end
-if job[3] ~= worker then return refuse('Retry(): Job has been given to another worker: ' .. job[3]) end
+if not job[2] then return refuse('Retry(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('Retry(): Job ' .. jid .. ' is not currently running: ' .. job[2]) end
+if job[3] ~= worker then return refuse('Retry(): Job ' .. jid .. ' has been given to another worker: ' .. job[3]) end
 
 redis.call('ZREM', ql .. 'q:' .. job[1] .. '-locks', jid)
 redis.call('ZREM', ql .. 'w:' .. worker .. ':jobs', jid)
 local remaining = math.floor(tonumber(job[5]) or 0) - 1
 redis.call('HSET', key, 'remaining', remaining)
 if remaining < 0 then
-  local exhausted = 'Job exhausted retries in queue "' .. job[1] .. '"'
-  file_failure(jid, job[1], group or 'failed-retries-' .. queue, group and message or exhausted, worker, now)
+  local failure = { group = group or 'failed-retries-' .. queue, message = message, worker = worker }
+  if not message then failure = exhausted(failure.group, job[1]) end
+  file_failure(jid, job[1], failure, now)
+  if is_tracked(jid) then tell('failed', jid) end
   return remaining
 end
 

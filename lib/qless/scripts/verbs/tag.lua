@@ -34,7 +34,6 @@ if command == 'add' or command == 'remove' then
     has[tag] = true
     if command == 'add' or not named[tag] then kept[#kept + 1] = tag end
   end
-  local old = #kept
   for i = 3, #args do
     if command == 'add' and not has[args[i]] then
       has[args[i]] = true
@@ -43,7 +42,7 @@ if command == 'add' or command == 'remove' then
   end
   if command == 'add' then
     at_most(MOST_TAGS, #kept, 'Tag', 'tags')
-    for i = old + 1, #kept do add_tag(jid, kept[i], now) end
+    for tag in pairs(named) do add_tag(jid, tag, now) end
   else
     for tag in pairs(named) do remove_tag(jid, tag) end
   end
@@ -54,7 +53,7 @@ elseif command == 'get' then
   if not args[2] then error('Tag(): Arg "tag" missing') end
   local offset, count = page(3)
   local key = ql .. 't:' .. args[2]
-  local jids = count > 0 and redis.call('ZRANGE', key, offset, offset + count - 1) or {}
+  local jids = redis.call('ZRANGE', key, offset, offset + count - 1)
   return cjson.encode({ total = redis.call('ZCARD', key), jobs = jids })
 elseif command == 'top' then
   local offset, count = page(2)

@@ -4,7 +4,7 @@
   Takes running jobs from their workers at once; they are stalled, and the next to be popped. If one of them is not
   running nothing is done. Of more than 500, 250 are stalled in this call and the others in later ones: whatever
   names them, or could hand them out, first.
-  Returns nil. Errors: Job does not exist, Job <jid> not running.
+  Returns nil. Errors: Job <jid> does not exist, Job <jid> not running.
 ]=]
 -- include limit
 -- include chunks
@@ -21,7 +21,7 @@ for i, jid in ipairs(args) do
     jobs[i] = redis.call('HMGET', key, 'state', 'queue', 'worker')
     state = jobs[i][1]
   end
-  if not state or is_cancelling(jid) then error('Timeout(): Job does not exist') end
+  if not state or is_cancelling(jid) then error('Timeout(): Job ' .. jid .. ' does not exist') end
   if state ~= 'running' or seen[jid] or (waits and redis.call('SISMEMBER', ql .. 'stalling', jid) == 1) then
     error('Timeout(): Job ' .. jid .. ' not running')
   end

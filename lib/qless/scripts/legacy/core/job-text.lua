@@ -1,9 +1,10 @@
 -- include job
+-- include sound
 -- include quote
 --- One record for each stage: the queue, when it was put, popped, failed and done, and the worker.
-local function stages_of(jid)
+local function stages_of(jid, early)
   local items = redis.call('LRANGE', ql .. 'j:' .. jid .. '-history', 0, -1)
-  local stages = {}
+  local stages = early and json(early) or {}
   for _, item in ipairs(json('[' .. table.concat(items, ',') .. ']') or {}) do
     local when, what = item[1], item[2]
     local fields, stage = type(item[3]) == 'table' and item[3] or {}, stages[#stages]
@@ -20,7 +21,7 @@ end
 --- The job as JSON. Its data is no string, and goes in as it is.
 local function job_text(job, tracked)
   local key = ql .. 'j:' .. job[1]
-  return '{"data":' .. (job[10] or '{}') .. ',' .. string.sub(cjson.encode({
+  return '{"data":' .. (job[10] and (sound(job[10]) or 'null') or '{}') .. ',' .. string.sub(cjson.encode({
     jid = job[1],
     klass = job[2],
     state = job[3],
@@ -32,7 +33,7 @@ local function job_text(job, tracked)
     retries = number(job[8]) or 0,
     remaining = math.floor(number(job[9]) or 0),
     tags = decoded(job[11]),
-    history = stages_of(job[1]),
+    history = stages_of(job[1], job[15]),
     failure = decoded(job[12]),
     dependents = redis.call('SMEMBERS', key .. '-dependents'),
     dependencies = redis.call('SMEMBERS', key .. '-dependencies'),

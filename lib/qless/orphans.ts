@@ -1,0 +1,81 @@
+import { GearMonkeyError, messageOf } from '../job/errors.js';
+import { isOutage } from '../redis/retry.js';
+import { orphan } from './claims.js';
+import type { QlessConnections } from './connections.js';
+import type { Locks } from './locks.js';
+import type { Settler } from './settler.js';
+
+/** How many claims take one job each, after a reply that couldn't be read: as many as that one may have locked. */
+const ALONE_CLAIMS = 250;
+
+export interface OrphansOptions {
+  readonly worker: string;
+  readonly onProblem: (message: string) => void;
+}
+
+/** Jobs that are locked for this worker, which never heard of them: the reply was lost, or couldn't be read. */
+export class Orphans {
+  private exist = false;
+  private alone = 0;
+  /** Why the only job of a claim couldn't be read. */
+  private unreadable: string | undefined;
+
+  constructor(
+    private readonly connections: QlessConnections,
+    private readonly settler: Settler,
+    private readonly locks: Locks,
+    private readonly options: OrphansOptions,
+  ) {}
+
+  /** How many jobs a claim may take now. */
+  most(count: number): number {
+    return this.alone > 0 ? Math.min(1, count) : count;
+  }
+
+  /** A claim was read. */
+  read(): void {
+    this.alone = Math.max(0, this.alone - 1);
+  }
+
+  /** There may be some. */
+  suspect(): void {
+    this.exist = true;
+  }
+
+  /** A claim's reply was lost, or couldn't be read: then jobs are taken one by one, and the one that it comes of is filed. */
+  unclear(error: unknown): void {
+    this.suspect();
+    if (isOutage(error) || error instanceof GearMonkeyError) return;
+    if (this.alone > 0) this.unreadable = messageOf(error);
+    else
+      this.options.onProblem(
+        `What qless says of some jobs can't be read, so they are taken one by one: ${messageOf(error)}`,
+      );
+    this.alone = ALONE_CLAIMS;
+  }
+
+  /** Gives them back, or files the one that can't be read. */
+  async settle(): Promise<void> {
+    if (!this.exist) return;
+    const { commands, prefix } = this.connections;
+    const redis = await commands.ready();
+    const jids = await redis.zrange(`${prefix}w:${this.options.worker}:jobs`, '0', '-1');
+    for (const id of jids.filter((jid) => !this.locks.holds(jid))) {
+      const [time, klass] = await redis.hmget(`${prefix}j:${id}`, 'time', 'klass');
+      await this.settleOne(id, Number(time), klass ?? '');
+    }
+    this.unreadable = undefined;
+    this.exist = false;
+  }
+
+  private async settleOne(id: string, token: number, klass: string): Promise<void> {
+    const claim = { ...orphan(id, token), fn: klass };
+    if (this.unreadable === undefined) {
+      await this.settler.settle({ claim, status: 'released' });
+      return;
+    }
+    const message = `What qless says of the job can't be read: ${this.unreadable}`;
+    this.options.onProblem(`Job ${id} is filed as failed. ${message}`);
+    await this.settler.settle({ claim, status: 'error', error: { name: 'UnreadableJob', message } });
+  }
+}
