@@ -84,9 +84,9 @@ export class QlessJob {
     return new Date(expires * 1000);
   }
 
-  /** Appends to its history, with the fields of `data`. @throws QlessJobNotFoundError */
-  log(message: string, data?: Readonly<Record<string, unknown>>): Promise<void> {
-    return this.calls.tell(scripts.log, this.jid, message, this.given(this.klass, data));
+  /** Appends to its history, with the fields of `data`. @throws QlessJobNotFoundError, NotSerializableError */
+  async log(message: string, data?: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.calls.tell(scripts.log, this.jid, message, this.given(this.klass, data));
   }
 
   /** Puts it into a queue, where it begins anew: whoever works on it loses it. @throws QlessJobNotFoundError if it is gone */

@@ -70,10 +70,32 @@ describe('what the core refuses', () => {
     await expect(first.fail('g', 'm')).rejects.toThrow(QlessStateError);
   });
 
+  it.each([
+    [[], {}, 'Expected `queues` to be names of queues'],
+    [[''], {}, 'Expected `queues`'],
+    [['q'], { popping: 'roundrobin' as never }, "Expected `popping` to be 'ordered' or 'round-robin'"],
+  ])('is a popper of %j %j', (queues, options, message) => {
+    expect(() => client.popper(queues, options)).toThrow(message);
+  });
+
+  it.each([
+    ['complete', () => client.jobs.complete({ count: 0 })],
+    ['failed', () => client.jobs.failed('g', { count: -1 })],
+    ['tagged', () => client.jobs.tagged('t', { offset: 0.5 })],
+    ['topTags', () => client.jobs.topTags({ offset: -1 })],
+    ['jids', () => queue.jids('waiting', { count: Number.NaN })],
+  ])('is a part of a list that is none: %s', async (_, call) => {
+    await expect(call()).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
   it('is data without JSON, before anything is sent', async () => {
     await expect(queue.put('K', 1n)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
     await expect(queue.pop({ count: -1 })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await expect(queue.pop({ wait: Number.NaN })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await queue.put('K');
+    const cycle: Record<string, unknown> = {};
+    cycle['itself'] = cycle;
+    await expect((await popped()).log('m', cycle)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
   });
 
   it.each(['delay', 'priority'])('is no outage where %s is null, and is told at once', async (option) => {
@@ -299,6 +321,25 @@ describe('a pop that waits', () => {
     const jids = await queue.putMany(Array.from({ length: 5 }, () => ({ klass: 'K' })));
     const jobs = (await Promise.all(waiting)).flat();
     expect(jobs.map(({ jid }) => jid).toSorted()).toEqual(jids.toSorted());
+  });
+
+  it('is over in time, and with what there is, while no further connection is to be had', async () => {
+    await client.queues();
+    const clients = String(await server.redis.client('LIST'))
+      .trim()
+      .split('\n').length;
+    await server.redis.config('SET', 'maxclients', clients);
+    try {
+      await expect(queue.pop({ wait: 0.1 })).resolves.toEqual([]);
+      const waiting = queue.pop({ wait: 60 });
+      await blocked();
+      const jid = await queue.put('K');
+      await expect(waiting).resolves.toMatchObject([{ jid }]);
+      const aborted = AbortSignal.timeout(50);
+      await expect(queue.pop({ wait: 60, signal: aborted })).resolves.toEqual([]);
+    } finally {
+      await server.redis.config('SET', 'maxclients', 10_000);
+    }
   });
 
   it('is bounded by the next scheduled job, and by a lock that ends', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { put as putScript } from '../../lib/qless/scripts.js';
 import * as scripts from '../../lib/qless/source-scripts.js';
 import { useRedis } from '../support/use-redis.js';
 import { MOST_COMMANDS, commandsDuring } from './commands-during.js';
@@ -20,8 +21,8 @@ const claim = (queues: number, now: number) => () =>
     server.redis,
     PREFIX,
     now,
-    ...(['w', '', 'ordered', 1, 250, '1', '1', 1, ['K', 250]] as const),
-    Array.from({ length: queues }, (_, n) => [`q${n + 1}`, 0, '']).flat(),
+    ...(['w', '', 'ordered', 1, 250, 'waiter', '1', 1, ['K', 250]] as const),
+    Array.from({ length: queues }, (_, n) => [`q${n + 1}`, 0]).flat(),
   );
 
 describe('one call', () => {
@@ -59,6 +60,20 @@ describe('one call', () => {
       expect(await commandsDuring(server.redis, claim(queues, 1e5))).toBeLessThan(MOST_COMMANDS);
     },
   );
+
+  it('of put, or of a claim in vain, is the same however many wait for the queue', async () => {
+    const put = (jid: string) => () =>
+      putScript.run(server.redis, PREFIX, 1, 'w', 'q1', jid, 'Other', '{}', 0, []);
+    const vain = claim(1, 1);
+    for (const known of [put('known'), vain]) await known();
+    await server.redis.del('ql:idle:q1');
+    const alone = await commandsDuring(server.redis, put('a'));
+    const first = await commandsDuring(server.redis, vain);
+    await times(3000, `redis.call('ZADD', 'ql:idle:q1', 11, 'w' .. i)`);
+    // Whoever is woken costs two more: a push, and the time that the list has.
+    expect(await commandsDuring(server.redis, vain)).toBeLessThanOrEqual(first + 2);
+    expect(await commandsDuring(server.redis, put('b'))).toBeLessThanOrEqual(alone + 2);
+  });
 
   it('of settle ends after a completion that was much work, and says which outcomes it covers', async () => {
     await times(

@@ -3,6 +3,7 @@ import { defineJob } from '../../lib/job/job-definition.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import { QlessClient, qless, type QlessOptions } from '../../lib/qless/index.js';
 import type { QlessSourceOptions } from '../../lib/qless/qless-source.js';
+import { claim } from '../../lib/qless/source-scripts.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne, claimUpTo, failure, released, retry, success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
@@ -88,6 +89,39 @@ describe('popping', () => {
     expect(jobs.map(({ data }) => data).join('')).toBe(EXPECTED[popping]);
   });
 
+  it.each(['ordered', 'round-robin'] as const)(
+    '%s hands no job out twice where a queue is named twice',
+    async (popping) => {
+      const jids = await client.queue('d').putMany(Array.from({ length: 6 }, () => ({ klass: 'K' })));
+      const jobs = await client.popper(['d', 'd'], { popping }).pop({ count: 6 });
+      expect(jobs.map(({ jid }) => jid)).toEqual(jids);
+      await client.queue('e').putMany(Array.from({ length: 6 }, () => ({ klass: 'K' })));
+      const rows = ['e', 0, 'e', 0];
+      const claimed = await claim.run(server.redis, ['ql:'], '', 'w', '', popping, 1, 6, '', '', 0, [], rows);
+      expect(new Set(claimed.jobs.map(({ jid }) => jid)).size).toBe(claimed.jobs.length);
+      await expect(client.queue('e').stats()).resolves.toMatchObject({
+        wait: { count: claimed.jobs.length },
+      });
+    },
+  );
+
+  it('leaves a job whose jid is no text to others: what is said of it could not be sent back', async () => {
+    const odd = Buffer.from([0xff, 0x01]);
+    const job = { jid: odd, klass: 'K', data: '{}', priority: 9, tags: '[]', state: 'waiting', queue: 'q' };
+    await server.redis.hset(Buffer.from([...Buffer.from('ql:j:'), ...odd]), {
+      ...job,
+      worker: '',
+      retries: 5,
+      remaining: 5,
+      time: 1,
+    });
+    await server.redis.zadd('ql:q:q-work', 9, odd);
+    const jid = await client.queue('q').put('K', {}, { jid: 'ünïcode€😀' });
+    const claims = await claimUpTo(await open(), 'K', 5);
+    expect(claims.map(({ id }) => id)).toEqual([jid]);
+    await expect(server.redis.zcard('ql:q:q-work')).resolves.toBe(1);
+  });
+
   it('takes higher priorities first, and nothing of a paused queue', async () => {
     const queue = client.queue('q');
     await queue.put('K', 'low', { priority: -1 });
@@ -160,6 +194,29 @@ describe('a source that waits', () => {
     await source.close();
     await expect(server.redis.keys('ql:[inw]*[ek]:*')).resolves.toEqual([]);
     await expect(client.workers.list()).resolves.toEqual([]);
+  });
+
+  it('has its token again when it is lost, whoever else has one, and whoever has died is forgotten', async () => {
+    const sources = [await open(), await open()];
+    const claims = sources.map((source) => claimOne(source, 'K'));
+    const tokens = () => server.redis.zrange('ql:idle:q', '0', '-1');
+    await until(async () => (await tokens()).length === 2);
+    await server.redis.flushall();
+    await until(async () => (await tokens()).length === 2);
+    const [one = ''] = await tokens();
+    await server.redis.zrem('ql:idle:q', one);
+    await server.redis.zadd('ql:idle:q', 1, 'dead');
+    await until(async () => (await tokens()).includes(one));
+    await until(async () => !(await tokens()).includes('dead'));
+    await client.queue('q').putMany([{ klass: 'K' }, { klass: 'K' }]);
+    await Promise.all(claims);
+  });
+
+  it('leaves no mark for ever where its process is killed', async () => {
+    await server.redis.zadd('ql:idle:q', 1, 'killed');
+    await client.queue('q').put('K');
+    await expect(server.redis.llen('ql:wake:q')).resolves.toBe(1);
+    expect(await server.redis.ttl('ql:wake:q')).toBeGreaterThan(0);
   });
 
   it('sees what a client puts that knows no markers', async () => {

@@ -39,8 +39,12 @@ redis.call('ZADD', ql .. 'workers', stamp, worker)
 local unlocking = unlock_left(now)
 
 local drawn, left, names_left = {}, {}, {}
---- Whether there is a slot for the job; where its hash is gone there is.
+--- Whether there is a slot for the job, and its jid can be told; where its hash is gone there is.
 local function wanted(queue, jid)
+  if string.find(jid, '[\128-\255]') then
+    -- include text
+    if not is_text(jid) then return false end
+  end
   local klass = slots and redis.call('HGET', ql .. 'j:' .. jid, 'klass')
   if not klass or (slots[klass] or 0) > 0 then return true end
   queue.left = true
