@@ -34,15 +34,13 @@ export class ConstraintStore {
   /** Its id, or `undefined` when there are too many. */
   async create(constraint: Constraint): Promise<string | undefined> {
     const id = randomBytes(ID_BYTES).toString('hex');
-    const isTaken = await this.turns.run(changeOf(id, constraint, false, true));
+    const isTaken = await this.turns.run(changeOf(id, constraint, false));
     return isTaken ? id : undefined;
   }
 
   /** False when there is no such constraint. */
-  async replace(id: string, constraint: Constraint): Promise<boolean> {
-    const known = (await this.load({ force: true })).byId.get(id);
-    if (!known) return false;
-    return this.turns.run(changeOf(id, constraint, true, !selectsTheSame(known, constraint)));
+  replace(id: string, constraint: Constraint): Promise<boolean> {
+    return this.turns.run(changeOf(id, constraint, true));
   }
 
   /** False when there is no such constraint. */
@@ -71,8 +69,8 @@ export class ConstraintStore {
   }
 }
 
-function changeOf(id: string, constraint: Constraint, known: boolean, rematch: boolean) {
-  const { rate, concurrency } = constraint;
+function changeOf(id: string, constraint: Constraint, known: boolean) {
+  const { match, per, rate, concurrency } = constraint;
   return operations.putConstraint({
     id,
     json: JSON.stringify(constraint),
@@ -81,12 +79,8 @@ function changeOf(id: string, constraint: Constraint, known: boolean, rematch: b
       ...(rate ? { rate: { count: rate.count, period: rate.period * 1000 } } : {}),
     },
     known,
-    rematch,
+    selects: JSON.stringify([match, per]),
   });
-}
-
-function selectsTheSame(one: Constraint, other: Constraint): boolean {
-  return JSON.stringify([one.match, one.per]) === JSON.stringify([other.match, other.per]);
 }
 
 /** Only masters write them, so they are what `readConstraint` made. */

@@ -89,7 +89,7 @@ export class JqEngine {
         message: (id) => this.polls.wakeEnd(id),
         resync: () => this.polls.wakeAll(),
       }),
-      this.hub.listen(`${this.prefix}ready`, { message: () => this.polls.wakePulls() }),
+      this.hub.listen(`${this.prefix}ready`, { message: (topics) => this.polls.wakePulls(topics) }),
       this.hub.listen(`${this.prefix}constraints`, {
         message: () => this.reloadConstraints(),
         resync: () => this.reloadConstraints(),

@@ -1,16 +1,17 @@
 import * as operations from './operations.js';
 import type { HandedJob, JobView } from './operations.js';
+import { PullWaits } from './pull-waits.js';
 import type { Turns } from './turns.js';
 import { Waiting } from './waiting.js';
 
-const READY = 'ready';
-/** How many pulls are tried when a job has come up; each that succeeds lets the next try. */
-const PULLS_AT_ONCE = 4;
+/** Of so many workers the names are remembered that they want. */
+const MAX_WORKERS = 10_000;
 
 /** Requests that wait: for the end of a job, or for a job to run. Other masters wake them through channels. */
 export class LongPolls {
   private readonly ends = new Waiting();
-  private readonly pulls = new Waiting();
+  private readonly pulls = new PullWaits();
+  private readonly namesOf = new Map<string, readonly string[]>();
   private stopped = false;
 
   constructor(
@@ -21,16 +22,19 @@ export class LongPolls {
 
   /** The job once it has ended, or as it is when the time is over or the signal aborts. */
   async end(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
-    const waiter = this.ends.wait(id, this.stopped ? 0 : ms, signal);
-    try {
-      const view = await this.turns.run(operations.read(id, true));
-      if (!view || operations.hasEnded(view)) return view;
-      await waiter.woken;
-      // Whoever is gone has not read a result.
-      if (signal?.aborted) return view;
-      return await this.turns.run(operations.read(id));
-    } finally {
-      waiter.cancel();
+    const until = performance.now() + ms;
+    for (;;) {
+      const left = this.stopped ? 0 : Math.max(0, until - performance.now());
+      const waiter = this.ends.wait(id, left, signal);
+      try {
+        const view = await this.turns.run(operations.read(id, left > 0));
+        if (!view || operations.hasEnded(view) || left === 0) return view;
+        await waiter.woken;
+        // Whoever is gone has not read a result.
+        if (signal?.aborted) return view;
+      } finally {
+        waiter.cancel();
+      }
     }
   }
 
@@ -41,31 +45,39 @@ export class LongPolls {
     signal?: AbortSignal,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
     const until = performance.now() + ms;
-    let rank = 0;
-    for (;;) {
-      const waiter = this.pulls.wait(READY, Math.max(0, until - performance.now()), signal);
+    /** What it was woken by, and has not asked after or handed on. */
+    const words = new Map<string, number>();
+    for (let isFirst = true; isFirst || !this.isOver(until, signal); isFirst = false) {
+      if (this.stopped) break;
+      const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
       try {
-        const reply = await this.turns.run(operations.pull(worker, rank));
-        if (reply.status === 'unknown worker') return reply.status;
-        if (reply.status === 'job' || reply.status === 'unsuitable') this.wakePulls(1);
-        if (reply.status === 'job') return reply.job;
-        rank = reply.status === 'more' ? reply.rank : 0;
-        if (reply.status === 'stale') await this.relaned();
-        if (reply.status === 'stale' || reply.status === 'more') continue;
-        await waiter.woken;
-        if (this.stopped || signal?.aborted || performance.now() >= until) return undefined;
+        const { status, job, names } = await this.turns.run(operations.pull(worker));
+        if (status === 'unknown worker') return status;
+        const isNew = this.remember(worker, names);
+        const isTaken = job !== undefined && (await this.turns.run(operations.accept(job)));
+        // Where there is none for it there is none for its like.
+        if (status === 'none' && !isNew) words.clear();
+        if (isTaken) return job;
+        if (status === 'stale') await this.relaned();
+        else if (status === 'none' || status === 'full') await waiter.woken;
       } finally {
-        waiter.cancel();
+        waiter.end();
+        if (words.size > 0) this.pulls.handOn(words);
+        words.clear();
+        for (const [topic, word] of waiter.heard) words.set(topic, word);
       }
     }
+    this.pulls.handOn(words);
+    return undefined;
   }
 
   wakeEnd(id: string): void {
     this.ends.wake(id);
   }
 
-  wakePulls(count = PULLS_AT_ONCE): void {
-    this.pulls.wake(READY, count);
+  /** @param topics what has come up: see PullWaits */
+  wakePulls(topics: string): void {
+    this.pulls.hear(topics);
   }
 
   /** Words may have been missed. */
@@ -78,5 +90,17 @@ export class LongPolls {
   stop(): void {
     this.stopped = true;
     this.wakeAll();
+  }
+
+  private isOver(until: number, signal: AbortSignal | undefined): boolean {
+    return this.stopped || signal?.aborted === true || performance.now() >= until;
+  }
+
+  /** Whether they were not known: a worker's names never change. */
+  private remember(worker: string, names: readonly string[]): boolean {
+    if (this.namesOf.has(worker)) return false;
+    if (this.namesOf.size >= MAX_WORKERS) this.namesOf.clear();
+    this.namesOf.set(worker, names);
+    return true;
   }
 }

@@ -101,25 +101,36 @@ export function ping(worker: string): Operation<boolean> {
   return { name: 'ping', args: [worker], decode: isOne };
 }
 
-export type Pulled =
-  | { readonly status: 'job'; readonly job: HandedJob }
-  | { readonly status: 'more'; readonly rank: number }
-  | { readonly status: 'none' | 'unsuitable' | 'stale' | 'unknown worker' };
+export interface Pulled {
+  readonly status: 'job' | 'more' | 'none' | 'full' | 'stale' | 'unknown worker';
+  /** It is the worker's once `accept` has said so. */
+  readonly job?: HandedJob;
+  /** The only names that the worker wants; none if it wants all. */
+  readonly names: readonly string[];
+}
 
-/** A job for a worker that asks, looking from a rank on. */
-export function pull(worker: string, rank = 0): Operation<Pulled> {
+/** A job for a worker that asks. */
+export function pull(worker: string): Operation<Pulled> {
   return {
     name: 'pull',
-    args: [worker, rank],
+    args: [worker],
     decode: (reply) => {
-      const [status, detail] = reply as [Buffer, unknown];
-      const word = String(status);
-      if (word === 'job') return { status: word, job: readHanded(detail as Buffer[]) };
-      return word === 'more'
-        ? { status: word, rank: Number(detail) }
-        : { status: word as 'none' | 'unsuitable' | 'stale' | 'unknown worker' };
+      const [status, names = [], job] = reply as [Buffer, Buffer[] | undefined, Buffer[] | undefined];
+      return {
+        status: String(status) as Pulled['status'],
+        names: names.map(String),
+        ...(job ? { job: readHanded(job) } : {}),
+      };
     },
   };
+}
+
+/**
+ * That a job which was pulled has come to this master, and runs from now on: one whose hand-over was lost goes back
+ * by itself. False when that was so.
+ */
+export function accept(job: HandedJob): Operation<boolean> {
+  return { ...answer(job, { status: 'accepted' }), decode: isOne };
 }
 
 export type Reported = 'taken' | 'repeated' | 'conflict' | 'unknown worker' | 'unknown job';
@@ -208,17 +219,17 @@ export interface ConstraintChange {
   readonly rules: LimitRules;
   /** Change one that is there, and make none. */
   readonly known: boolean;
-  /** Whether jobs may fall under it otherwise than before. */
-  readonly rematch: boolean;
+  /** What says which jobs fall under it, and together with which: others are matched anew. */
+  readonly selects: string;
 }
 
 /** False when there is none to change, or too many are there already. */
-export function putConstraint({ id, json, rules, known, rematch }: ConstraintChange): Operation<boolean> {
+export function putConstraint({ id, json, rules, known, selects }: ConstraintChange): Operation<boolean> {
   const { concurrency = '', rate } = rules;
   const numbers = [concurrency, rate?.count ?? '', rate?.period ?? ''];
   return {
     name: 'put_constraint',
-    args: [id, json, ...numbers, known ? 1 : 0, rematch ? 1 : 0],
+    args: [id, json, ...numbers, known ? 1 : 0, selects],
     decode: isOne,
   };
 }

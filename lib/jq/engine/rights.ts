@@ -10,6 +10,7 @@ export function requireMasterRights(connection: RedisConnection, prefix: string)
   const name = `${prefix}x`;
   const calls: Call[] = [...COMMANDS].map((command): Call => {
     if (command === 'TIME') return [command];
+    if (command === 'RENAME') return [command, name, name];
     return command === 'ZUNIONSTORE' ? [command, name, '1', name] : [command, name];
   });
   calls.push(['EVALSHA', 'x', '1', prefix], ['SUBSCRIBE', name], ['PING']);

@@ -49,8 +49,6 @@ export interface TurnReply {
   readonly stale: readonly StaleJob[];
   /** Milliseconds until something falls due, or -1. */
   readonly wait: number;
-  /** Where the next turn goes on looking. */
-  readonly rank: number;
   /** Whether there is more to do at once. */
   readonly more: boolean;
   readonly tally: Tally;
@@ -63,16 +61,14 @@ export const turn = defineScript<
     seed: number,
     sweep: 0 | 1,
     pushes: number,
-    rank: number,
     operations: Argument[],
   ],
   TurnReply
 >('turn', (reply) => {
-  const [replies, handed, stale, wait, rank, more, tally] = reply as [
+  const [replies, handed, stale, wait, more, tally] = reply as [
     unknown[],
     Buffer[][],
     Buffer[][],
-    number,
     number,
     number,
     [number[], number[]],
@@ -82,7 +78,6 @@ export const turn = defineScript<
     handed: handed.map(readHanded),
     stale: stale.map(readStale),
     wait,
-    rank,
     more: more === 1,
     tally: readTally(tally),
   };

@@ -42,7 +42,6 @@ export class Turns {
   private scheduled = false;
   private wanted = false;
   private sweep = false;
-  private rank = 0;
   private stopped = false;
   private closing = false;
   private closed = false;
@@ -101,7 +100,6 @@ export class Turns {
     if (this.pending.length > 0) this.schedule();
     try {
       const reply = await this.send(batch, sweep);
-      this.rank = reply.rank;
       batch.forEach((pending, index) => this.settle(pending, reply.replies[index]));
       this.options.onTurn(reply);
       if (reply.more) this.want(true);
@@ -130,17 +128,7 @@ export class Turns {
     const redis = await this.connection.ready(REDIS_WAIT_MS);
     const limit = pushes() ? MAX_PUSHES : 0;
     const seed = randomInt(MAX_SEED);
-    return turn.run(
-      redis,
-      [prefix],
-      now?.() ?? '',
-      settings,
-      seed,
-      sweep ? 1 : 0,
-      limit,
-      this.rank,
-      operations,
-    );
+    return turn.run(redis, [prefix], now?.() ?? '', settings, seed, sweep ? 1 : 0, limit, operations);
   }
 
   private settle({ operation, resolve, reject }: Pending, reply: unknown): void {

@@ -24,9 +24,9 @@ export class Waiting {
     return { woken, cancel };
   }
 
-  /** Wakes those who wait for this, the longest waiting first, at most `count`. */
-  wake(key: string, count = Infinity): void {
-    for (const waiter of Array.from(this.byKey.get(key) ?? []).slice(0, count)) waiter();
+  /** Wakes those who wait for this. */
+  wake(key: string): void {
+    for (const waiter of Array.from(this.byKey.get(key) ?? [])) waiter();
   }
 
   wakeAll(): void {

@@ -4,6 +4,7 @@ import type { Constraint } from '../../../lib/jq/constraints/constraint.js';
 import { ConstraintStore } from '../../../lib/jq/constraints/constraint-store.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import type { HandedJob } from '../../../lib/jq/engine/operations.js';
+import * as operations from '../../../lib/jq/engine/operations.js';
 import { useRedis } from '../../support/use-redis.js';
 import { EngineRig } from './engine-rig.js';
 
@@ -151,6 +152,57 @@ describe('constraints', () => {
     });
   });
 
+  describe('that many lanes wait for', () => {
+    it('are used though the best of the lanes are of names that nobody takes any more', async () => {
+      const all = await rig.worker({ maxJobs: 1000, names: ['mail'] });
+      await create({ match: [], rate: { count: 2, period: 1 } });
+      await create({ match: [], per: 'name', concurrency: 1000 });
+      for (let i = 0; i < 200; i++) await enqueue(`gone-${i}`, {}, -1);
+      await enqueueMany(30, 'mail');
+      await handOut();
+      await rig.run(operations.unregister('0000000000000001'));
+      await rig.pass(0);
+      let mails = 0;
+      for (let ms = 0; ms < 15_000; ms += 50) {
+        rig.now += 50;
+        for (const job of await handOut()) {
+          if (job.name === 'mail') mails += 1;
+          if (job.worker === all) await rig.succeed(job);
+        }
+      }
+      expect(mails).toBeGreaterThanOrEqual(26);
+    });
+
+    it('let all go that they no longer select, though others wait for them anew', async () => {
+      const id = await create({ match: [MAIL], concurrency: 1 });
+      await create({ match: [MAIL], per: 'argument.tenant', concurrency: 1000 });
+      await enqueue('mail', { tenant: 'long' }, -9);
+      expect(await handOut()).toHaveLength(1);
+      for (let tenant = 0; tenant < 300; tenant++) {
+        await enqueue('mail', { tenant, kind: tenant % 2 === 0 ? 'bulk' : 'other' });
+        await handOut();
+      }
+      await store.replace(id, { match: [MAIL, { field: 'argument.kind', equal: 'bulk' }], concurrency: 1 });
+      let handed = 0;
+      for (let turns = 0; turns < 20; turns++) {
+        handed += (await handOut()).length;
+        rig.now += 10;
+      }
+      expect(handed).toBeGreaterThanOrEqual(150);
+    });
+
+    it('are matched by what the last change says, whoever made one at the same time', async () => {
+      const id = await create({ match: [MAIL], concurrency: 1 });
+      const version = () => used.redis.get(`${rig.prefix}constraints-version`);
+      const before = await version();
+      const change = { match: [{ field: 'name', equal: 'x' }], concurrency: 1 };
+      await Promise.all([store.replace(id, change), store.replace(id, { match: [MAIL], concurrency: 2 })]);
+      expect(Number(await version())).toBe(Number(before) + 2);
+      await store.replace(id, { match: [MAIL], concurrency: 3 });
+      expect(Number(await version())).toBe(Number(before) + 2);
+    });
+  });
+
   describe('at run time', () => {
     it('hold for jobs that wait already', async () => {
       await enqueueMany(250, 'mail', { tenant: 1 });
@@ -212,7 +264,7 @@ describe('constraints', () => {
     for (let round = 0; round < 3; round++) for (const job of await handOut()) await rig.succeed(job);
     await rig.pass(90_000_000);
     const keys = await used.redis.keys(`${rig.prefix}*`);
-    const kept = /^(worker|workers|free|ids|constraints|constraints-version|limits|starts|names)/;
+    const kept = /^(workers?|free|members|stirred|ids|constraints|constraints-version|limits|starts|names)/;
     expect(keys.map((key) => key.slice(rig.prefix.length)).filter((key) => !kept.test(key))).toEqual([]);
   });
 });

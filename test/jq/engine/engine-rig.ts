@@ -15,7 +15,6 @@ const MANY = 10_000;
 export class EngineRig {
   /** Milliseconds. */
   now = 1_000_000_000;
-  private rank = 0;
   private workers = 0;
   private readonly settings: Buffer;
 
@@ -32,9 +31,8 @@ export class EngineRig {
     { sweep = false, pushes = 0 }: { sweep?: boolean; pushes?: number } = {},
   ): Promise<TurnReply> {
     const flat = list.flatMap(({ name, args }) => [name, args.length, ...args]);
-    const flags = [SEED, sweep ? 1 : 0, pushes, this.rank] as const;
+    const flags = [SEED, sweep ? 1 : 0, pushes] as const;
     const reply = await turn.run(this.redis, [this.prefix], this.now, this.settings, ...flags, flat);
-    this.rank = reply.rank;
     return reply;
   }
 
@@ -63,6 +61,13 @@ export class EngineRig {
     const id = (this.workers += 1).toString(16).padStart(16, '0');
     await this.run(operations.register(id, { name: 'p', maxJobs: 1, ...worker }));
     return id;
+  }
+
+  /** What a puller gets: it has come to its master. */
+  async pull(puller: string): Promise<operations.Pulled> {
+    const pulled = await this.run(operations.pull(puller));
+    if (pulled.job) await this.run(operations.accept(pulled.job));
+    return pulled;
   }
 
   /** Everything that can be handed out now. */

@@ -99,24 +99,24 @@ describe('selection', () => {
     await rig.worker({ maxJobs: 5, names: ['wanted'] });
     expect((await rig.handOut()).map(({ id }) => id)).toEqual([wanted]);
     const puller = await rig.puller({ names: ['n2499'] });
-    let reply = await rig.run(operations.pull(puller));
-    while (reply.status === 'more') reply = await rig.run(operations.pull(puller, reply.rank));
-    expect(reply).toMatchObject({ status: 'job', job: { name: 'n2499' } });
+    expect(await rig.run(operations.pull(puller))).toMatchObject({ status: 'job', job: { name: 'n2499' } });
   });
 
   it('gives a puller the best job, counts its slots, and tells whether there is nothing at all', async () => {
     const puller = await rig.puller({ names: ['mail'] });
-    await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'none' });
+    await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'none', names: ['mail'] });
     await rig.enqueue({ name: 'other' });
-    await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'unsuitable' });
+    await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'none', names: ['mail'] });
     const id = await rig.enqueue();
-    await expect(rig.run(operations.pull(puller))).resolves.toMatchObject({
-      status: 'job',
-      job: { id, attempt: 1 },
-    });
+    const { job } = await rig.run(operations.pull(puller));
+    expect(job).toMatchObject({ id, attempt: 1 });
+    if (job) await expect(rig.run(operations.accept(job))).resolves.toBe(true);
     await expect(rig.view(id)).resolves.toMatchObject({ status: 'running', worker: puller });
     await rig.enqueue();
-    await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'unsuitable' });
-    await expect(rig.run(operations.pull('f'.repeat(16)))).resolves.toEqual({ status: 'unknown worker' });
+    await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'full', names: ['mail'] });
+    await expect(rig.run(operations.pull('f'.repeat(16)))).resolves.toEqual({
+      status: 'unknown worker',
+      names: [],
+    });
   });
 });

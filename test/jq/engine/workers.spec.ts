@@ -165,7 +165,7 @@ describe('workers', () => {
       const id = await rig.enqueue({ timeout: 3600, maxRetry: 0 });
       for (let losses = 1; losses <= 4; losses++) {
         const puller = await rig.puller();
-        await expect(rig.run(operations.pull(puller))).resolves.toMatchObject({ status: 'job' });
+        await expect(rig.pull(puller)).resolves.toMatchObject({ status: 'job' });
         await rig.pass(60_000);
         await expect(rig.view(id)).resolves.toMatchObject({ status: losses < 4 ? 'queued' : 'error' });
       }
@@ -176,7 +176,7 @@ describe('workers', () => {
       const [plain, pinging, puller] = [await rig.worker(), await rig.worker(), await rig.puller()];
       await expect(ping(pinging)).resolves.toBe(true);
       for (let i = 0; i < 3; i++) await rig.enqueue({ timeout: 3600 });
-      await rig.run(operations.pull(puller));
+      await rig.pull(puller);
       for (const job of await rig.handOut()) await rig.answer(job, 'accepted');
       await rig.pass(59_999);
       const held = async () =>
@@ -186,6 +186,34 @@ describe('workers', () => {
       await expect(held()).resolves.toEqual([1, 1, 1]);
       await rig.pass(1);
       await expect(held()).resolves.toEqual([1, 0, 0]);
+    });
+
+    it('by jobs that they take and never report, and get one now and then to see whether they do', async () => {
+      for (let i = 0; i < 8; i++) await rig.enqueue({ timeout: 1 });
+      const worker = await rig.worker();
+      const state = () => used.redis.hmget(`${rig.prefix}worker:${worker}`, 'lost', 'timeouts');
+      for (const timeouts of [1, 2, 3]) {
+        await rig.accepted();
+        await rig.pass(3000);
+        await expect(state()).resolves.toEqual([timeouts === 3 ? '1' : null, String(timeouts)]);
+        await rig.pass(5000);
+      }
+      const probe = await rig.accepted();
+      await expect(state()).resolves.toEqual(['1', '3']);
+      await expect(rig.handOut()).resolves.toEqual([]);
+      await rig.succeed(probe);
+      await expect(state()).resolves.toEqual(['0', null]);
+      expect(await rig.handOut()).toHaveLength(1);
+    });
+
+    it('by jobs that they never report, are forgotten though they go on taking them', async () => {
+      for (let i = 0; i < 200; i++) await rig.enqueue({ timeout: 1 });
+      const worker = await rig.worker();
+      for (let i = 0; i < 100; i++) {
+        for (const job of await rig.handOut()) await rig.answer(job, 'accepted');
+        await rig.pass(60_000);
+      }
+      await expect(used.redis.exists(`${rig.prefix}worker:${worker}`)).resolves.toBe(0);
     });
 
     it('come back with the next thing they say', async () => {
@@ -217,13 +245,35 @@ describe('workers', () => {
     await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker, attempt: 2 });
   });
 
+  it('are not blamed for a pull whose reply never came to its master, nor is the job', async () => {
+    const id = await rig.enqueue({ maxRetry: 0, timeout: 1 });
+    const puller = await rig.puller();
+    const lost = await rig.run(operations.pull(puller));
+    await rig.pass(10_000);
+    await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
+    await expect(rig.pull(puller)).resolves.toMatchObject({ status: 'job', job: { id, attempt: 2 } });
+    if (lost.job) await expect(rig.run(operations.accept(lost.job))).resolves.toBe(false);
+    await expect(rig.view(id)).resolves.toMatchObject({ status: 'running' });
+  });
+
+  it('that release a job before their 202 has come in have it taken back', async () => {
+    const id = await rig.enqueue({ maxRetry: 0 });
+    const worker = await rig.worker();
+    const { attempt, ...job } = await rig.handOutOne();
+    await expect(rig.run(operations.release(worker, { jobId: id, attempt }))).resolves.toBe(true);
+    await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
+    await rig.answer({ ...job, attempt }, 'accepted');
+    await expect(rig.view(id)).resolves.toMatchObject({ status: 'queued' });
+    await expect(rig.run(operations.cancel(id))).resolves.toBe('cancelled');
+  });
+
   it('that went away while they pulled leave the job as it was', async () => {
     const id = await rig.enqueue();
     const puller = await rig.puller();
-    const pulled = await rig.run(operations.pull(puller));
-    if (pulled.status !== 'job') throw new Error('Expected a job.');
+    const pulled = await rig.pull(puller);
+    if (!pulled.job) throw new Error('Expected a job.');
     await rig.answer(pulled.job, 'undelivered');
     await expect(rig.view(id)).resolves.toEqual({ status: 'queued', retryCount: 0 });
-    await expect(rig.run(operations.pull(puller))).resolves.toMatchObject({ status: 'job', job: { id } });
+    await expect(rig.pull(puller)).resolves.toMatchObject({ status: 'job', job: { id } });
   });
 });

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { until } from '../../support/until.js';
 import { freePort } from '../../support/free-port.js';
-import { restOf } from '../../../lib/jq/wire/retry-after.js';
 import { vector } from '../message-pack/vectors.js';
 import type { Http } from './http.js';
 import { accept, plainWorker, status, stopPlainWorkersAfterEach } from './plain-worker.js';
@@ -183,18 +182,3 @@ async function muteSocket() {
     },
   };
 }
-
-describe('restOf', () => {
-  const NOW = Date.parse('2026-01-01T00:00:00Z');
-  it.each([
-    [undefined, 1000],
-    ['3', 3000],
-    ['0', 0],
-    ['Thu, 01 Jan 2026 00:00:07 GMT', 7000],
-    ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
-    ['999999999', 300_000],
-    ['soon', 1000],
-  ])('reads %j as %d ms', (header, ms) => {
-    expect(restOf(header, NOW)).toBe(ms);
-  });
-});

@@ -149,7 +149,8 @@ local function describe_worker(worker, details)
   fields[7] = rests > now and fields[7] or ''
   local row = { worker, call('SCARD', P .. 'held:' .. worker), fields }
   if details then
-    row[4] = call('SMEMBERS', P .. 'names:' .. worker)
+    local class = call('HGET', P .. 'worker:' .. worker, 'class')
+    row[4] = class ~= ALL and call('SMEMBERS', P .. 'class:' .. class) or {}
     row[5] = call('SRANDMEMBER', P .. 'held:' .. worker, BATCH)
   end
   return row

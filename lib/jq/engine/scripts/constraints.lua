@@ -15,10 +15,12 @@ local function recheck()
 end
 
 --[[
-  Writes a constraint; a number that does not apply is ''. `known` '1': only if there is one. `rematch` '1': jobs
-  may fall under it otherwise than before. Returns 1, or 0 when there is none to change or there are too many.
+  Writes a constraint; a number that does not apply is ''. `known` '1': only if there is one. `selects` is what says
+  which jobs fall under it, and together with which: jobs are matched anew where it differs from what was there.
+  Returns 1, or 0 when there is none to change or there are too many.
 ]]
-function ops.put_constraint(id, json, concurrency, count, period, known, rematch)
+function ops.put_constraint(id, json, concurrency, count, period, known, selects)
+  refuse_if_full()
   local exists = call('HEXISTS', P .. 'constraints', id) == 1
   if known == '1' and not exists then return 0 end
   if not exists and call('HLEN', P .. 'constraints') >= settings.max_constraints then return 0 end
@@ -30,7 +32,10 @@ function ops.put_constraint(id, json, concurrency, count, period, known, rematch
       call('HSET', P .. 'limits', id .. ':' .. name, value)
     end
   end
-  if rematch == '1' then version = tostring(call('INCR', P .. 'constraints-version')) end
+  if call('HGET', P .. 'limits', id .. ':selects') ~= selects then
+    call('HSET', P .. 'limits', id .. ':selects', selects)
+    version = tostring(call('INCR', P .. 'constraints-version'))
+  end
   recheck()
   return 1
 end
@@ -38,7 +43,8 @@ end
 --- Jobs that were found to fall under it need no second look: what it limits no more is free.
 function ops.remove_constraint(id)
   if call('HDEL', P .. 'constraints', id) == 0 then return 0 end
-  call('HDEL', P .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period')
+  call('HDEL', P .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period',
+    id .. ':selects')
   recheck()
   return 1
 end

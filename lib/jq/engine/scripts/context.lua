@@ -12,9 +12,6 @@ local call = redis.call
 local BATCH = 100
 --- Set when something was left for the next turn.
 local more = false
---- Set when a job has come up that a worker may take.
-local fresh = false
-
 --- What happened in this turn, for metrics: nothing of it is stored.
 local TALLIED = { 'enqueued', 'cancelled', 'done', 'error', 'retried', 'timed_out', 'lost' }
 local tally = {}
@@ -31,8 +28,24 @@ end
 
 local function text(number) return string.format('%.0f', number) end
 
---- A write that takes no memory: Redis then allows the others though its memory be full. For what ends jobs.
-local function write_though_full() call('DEL', P .. 'full') end
+--- Whether Redis refused what takes memory, once that was asked.
+local is_memory_full
+
+--[[
+  A write that takes no memory: Redis then allows all others of the turn though its memory be full. For what ends
+  jobs. What makes more of them asks `refuse_if_full` from then on.
+]]
+local function write_though_full()
+  if is_memory_full ~= nil then return end
+  -- It changes nothing: there is no such key.
+  local probe = redis.pcall('ZADD', P .. 'full', 'XX', 0, '')
+  is_memory_full = type(probe) == 'table' and probe.err or false
+  call('DEL', P .. 'full')
+end
+
+local function refuse_if_full()
+  if is_memory_full then error({ err = is_memory_full }) end
+end
 
 --- The named fields of a job, or nil where there is no such job.
 local function read_job(id, ...)

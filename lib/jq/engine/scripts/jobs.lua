@@ -13,6 +13,7 @@ function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout,
     local first, of = string.match(known, '^(%S+) (%S+)$')
     return of == print and { 'created', first } or { 'reused' }
   end
+  refuse_if_full()
   if found_with ~= version then return { 'stale' } end
   local waiting = call('ZCARD', P .. 'status:queued') + call('ZCARD', P .. 'status:retrying')
   if waiting >= settings.max_queued then return { 'full' } end
@@ -44,11 +45,15 @@ end
 function ops.read(id, wait)
   local job = read_job(id, 'state', 'failures', 'worker', 'begun', 'keep', 'ended', 'read', 'message', 'error')
   if not job or (job.ended and now >= job.ended + settings.tombstone) then return { 'missing' } end
-  if wait == '1' and not ENDED[job.state] then call('HSET', P .. 'job:' .. id, 'awaited', 1) end
+  if wait == '1' and not ENDED[job.state] then
+    write_though_full()
+    call('HSET', P .. 'job:' .. id, 'awaited', 1)
+  end
   local result
   if job.state == 'done' and is_kept(job) then
     result = call('HGET', P .. 'job:' .. id, 'result')
     if not job.read then
+      write_though_full()
       call('HSET', P .. 'job:' .. id, 'read', text(now))
       call('ZADD', P .. 'results', now + settings.read_result, id)
     end
@@ -64,7 +69,7 @@ end
 function ops.cancel(id)
   local job = read_handled(id)
   if not job then return 'missing' end
-  if job.state ~= 'queued' or job.begun or (job.open or '') ~= '' then return 'conflict' end
+  if job.state ~= 'queued' or tonumber(job.begun or 0) > 0 or (job.open or '') ~= '' then return 'conflict' end
   detach(id, job)
   file(id, job.name, 'queued', nil)
   call('DEL', P .. 'job:' .. id)

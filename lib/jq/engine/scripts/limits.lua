@@ -42,6 +42,6 @@ local function let_go(id, attempt, lane, unbegun)
   for _, limit in ipairs(limits_of(lane)) do
     call('SREM', P .. 'holds:' .. limit, id)
     if unbegun then call('ZREM', P .. 'starts:' .. limit, id .. ':' .. attempt) end
-    if call('ZSCORE', P .. 'blocked', limit) and not blocked_until(limit) then unpark(limit, UNPARK) end
+    if call('ZSCORE', P .. 'blocked', limit) and not blocked_until(limit) then unpark(limit) end
   end
 end

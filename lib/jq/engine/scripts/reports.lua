@@ -1,16 +1,28 @@
 --- What workers say, and what became of pushes to them.
 
+--- What workers that want these names are called together, and the names, each once.
+local function class_of(...)
+  if select('#', ...) == 0 then return ALL, {} end
+  local seen, names = {}, {}
+  for _, name in ipairs({ ... }) do
+    if not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
+  table.sort(names)
+  return redis.sha1hex(cmsgpack.pack(names)), names
+end
+
 --- Returns 1, or 0 when there are too many.
 function ops.register(worker, name, max_jobs, url, batch, ...)
+  refuse_if_full()
   if call('ZCARD', P .. 'workers') >= settings.max_workers then return 0 end
   local key = P .. 'worker:' .. worker
   call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(now), 'seen', text(now))
   if url ~= '' then call('HSET', key, 'url', url) end
   if batch ~= '1' then call('HSET', key, 'batch', batch) end
-  if select('#', ...) > 0 then
-    call('HSET', key, 'names', 1)
-    for _, wanted in ipairs({ ... }) do call('SADD', P .. 'names:' .. worker, wanted) end
-  end
+  local class, names = class_of(...)
+  call('HSET', key, 'class', class)
+  join_class(worker, class, names)
   call('ZADD', P .. 'workers', now, worker)
   heard(worker)
   offer(worker)
@@ -26,20 +38,26 @@ end
 
 --- 1, or 0 for a worker that nobody knows.
 function ops.ping(worker)
+  write_though_full()
   return heard(worker, true) and 1 or 0
 end
 
---- 'job' and what a push holds; 'more' and a rank to go on from; 'unsuitable' when only others may have what
---- there is; 'stale' when jobs are to be matched with the constraints first; 'none'; or 'unknown worker'.
-function ops.pull(worker, rank)
+--[[
+  Returns 'job' and what a push holds, which is the worker's once that is accepted; 'more' when there was too much to
+  look at; 'stale' when jobs are to be matched with the constraints first; 'full' when it has as many as it may; 'none';
+  or 'unknown worker'. Then whose words a request that waits is to listen to: the names that the worker wants.
+]]
+function ops.pull(worker)
+  write_though_full()
   local w = heard(worker)
   if not w then return { 'unknown worker' } end
-  local job, unsuitable, next_rank = pull(worker, w, tonumber(rank))
-  if job then return { 'job', job } end
-  if next_rank then return { 'more', next_rank } end
-  if #stale > 0 then return { 'stale' } end
+  local names = w.class ~= ALL and call('SMEMBERS', P .. 'class:' .. w.class) or {}
+  local job, later, is_full = pull(worker, w)
+  if job then return { 'job', names, job } end
+  if #stale > 0 then return { 'stale', names } end
+  if later then return { 'more', names } end
   call('SET', P .. 'pullers', 1, 'PX', settings.longest_poll)
-  return { unsuitable and 'unsuitable' or 'none' }
+  return { is_full and 'full' or 'none', names }
 end
 
 --- Whether this is the last report that was taken: its worker has missed the reply.
@@ -68,7 +86,7 @@ function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry,
   local key = P .. 'job:' .. id
   detach(id, job)
   if job.state == 'pushing' or open == 'unanswered' then call('HSET', key, 'begun', tonumber(job.begun or 0) + 1) end
-  revive(worker, w)
+  trust(worker, w)
   if finished_at == '' then finished_at = text(now) end
   if kind ~= 'success' then
     fail(id, job, kind, message, payload ~= '' and payload, should_retry == '1', 'reported', report,
@@ -98,6 +116,7 @@ function answers.lacks(id, job, worker, w)
   if w then
     call('ZADD', lacks, now + settings.forget_lack, job.name)
     call('PEXPIRE', lacks, text(settings.forget_lack))
+    call('ZADD', P .. 'lacking', 'NX', now + settings.forget_lack, worker)
     revive(worker, w)
   end
   detach(id, job, true)
@@ -128,21 +147,21 @@ end
 --- It could not be reached: the job can't have begun.
 function answers.refused(id, job, worker, _, detail)
   detach(id, job, true)
-  if detail ~= 'blamed' then blame(worker) end
+  if detail ~= 'blamed' then blame(worker, 'failures') end
   put_back(id, job)
 end
 
 --- It answered that something is wrong with it.
 function answers.broken(id, job, worker, _, detail)
   detach(id, job, true)
-  if detail ~= 'blamed' then blame(worker) end
+  if detail ~= 'blamed' then blame(worker, 'failures') end
   bounce(id, job, '')
 end
 
 --- It may have begun, or not.
 function answers.silent(id, job, worker, _, detail)
   detach(id, job)
-  if detail ~= 'blamed' then blame(worker) end
+  if detail ~= 'blamed' then blame(worker, 'failures') end
   bounce(id, job, 'unanswered')
 end
 
@@ -153,11 +172,11 @@ function answers.invalid(id, job, worker, w, message)
   fail(id, job, 'refused', message, nil, false)
 end
 
---- A pull whose worker was not there any more to get the reply.
+--- A pull whose worker was not there any more to get the reply, or a job that its worker has not touched.
 function answers.undelivered(id, job)
   detach(id, job, true)
-  job.begun = math.max(0, tonumber(job.begun or 1) - 1)
-  put_back(id, job, 'begun', job.begun)
+  local begun = tonumber(job.begun or 0) - (job.state == 'running' and 1 or 0)
+  put_back(id, job, 'begun', math.max(0, begun))
 end
 
 --- Whether a job that went back runs at its worker after all, and there is room to say so. Without room it stays
@@ -167,16 +186,17 @@ local function runs_after_all(worker, w, job)
   return call('SCARD', P .. 'held:' .. worker) < w.max_jobs and not obstacle(job.lane)
 end
 
---- May be sent again: what was settled otherwise in the meantime stays so.
+--- 1, or 0 for what was settled otherwise in the meantime: that stays so, however often this is sent.
 function ops.answer(id, attempt, worker, outcome, detail)
   write_though_full()
   local job = read_handled(id)
   if not job or job.attempt ~= attempt or job.worker ~= worker then return 0 end
   local w = read_worker(worker)
   if outcome == 'undelivered' then
-    if job.state == 'running' then answers.undelivered(id, job) end
+    if HANDED[job.state] then answers.undelivered(id, job) end
     return 1
   end
+  if outcome == 'accepted' and job.state == 'running' then return 1 end
   if outcome == 'accepted' and runs_after_all(worker, w, job) then
     detach(id, job)
     call('SADD', P .. 'held:' .. worker, id)

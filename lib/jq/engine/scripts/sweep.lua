@@ -20,7 +20,7 @@ local function sweep_deadlines()
     else
       detach(id, job)
       fail(id, job, 'timeout', 'it took longer than ' .. job.timeout .. ' s', nil, true)
-      blame(job.worker)
+      blame(job.worker, 'timeouts')
     end
   end
 end
@@ -29,6 +29,15 @@ local function sweep_workers()
   for _, worker in ipairs(due('resting')) do
     call('ZREM', P .. 'resting', worker)
     offer(worker)
+  end
+  for _, worker in ipairs(due('lacking')) do
+    local first = call('ZRANGE', P .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
+    local w = read_worker(worker)
+    call('ZREM', P .. 'lacking', worker)
+    if first[1] and tonumber(first[2]) <= now then call('ZREM', P .. 'lacks:' .. worker, first[1]) end
+    local next_one = call('ZRANGE', P .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
+    if w and next_one[1] then call('ZADD', P .. 'lacking', next_one[2], worker) end
+    if w then stirred_classes[w.class] = true end
   end
   for _, worker in ipairs(due('silent')) do
     local w = read_worker(worker)
@@ -57,12 +66,12 @@ end
 local function sweep_blocked()
   for _, limit in ipairs(due('blocked')) do
     local again = blocked_until(limit)
-    if call('ZSCORE', P .. 'blocked', limit) == '0' then
-      if unpark(limit, BATCH) then more = true end
+    if tonumber(call('ZSCORE', P .. 'blocked', limit)) <= UNDER_WAY then
+      reshow(limit)
     elseif again then
       call('ZADD', P .. 'blocked', again, limit)
-    elseif unpark(limit, UNPARK) then
-      call('ZADD', P .. 'blocked', now + RECHECK_MS, limit)
+    else
+      unpark(limit)
     end
   end
 end
@@ -102,6 +111,7 @@ local function sweep_names()
 end
 
 local function sweep()
+  write_though_full()
   sweep_delayed()
   sweep_deadlines()
   sweep_workers()

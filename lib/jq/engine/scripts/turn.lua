@@ -4,11 +4,11 @@
   KEYS[1] prefix of all keys and channels; it has a hash tag, so that a cluster keeps them together
   ARGV[1] now in ms, or '' for the server's clock   ARGV[2] settings as MessagePack   ARGV[3] a random number
   ARGV[4] '1' to see to what has fallen due   ARGV[5] how many jobs to push at most
-  ARGV[6] rank of the heads to begin at   ARGV[7…] operations: name, number of arguments, arguments
+  ARGV[6…] operations: name, number of arguments, arguments
   Returns { reply of each operation }, { jobs to push }, { jobs whose limits are to be found anew }, ms until
-  something falls due or -1, rank to go on from, 1 when there is more to do at once, the tally of the turn.
+  something falls due or -1, 1 when there is more to do at once, the tally of the turn.
 
-  An operation that fails says so in its reply, and the others go on.
+  An operation that fails says so in its reply, and the others go on; where this is no master any more, all fail.
 ]]
 -- include context
 -- include lanes
@@ -25,12 +25,14 @@
 math.randomseed(tonumber(ARGV[3]))
 
 local function run_operations()
-  local replies, at = {}, 7
+  local replies, at = {}, 6
   while at <= #ARGV do
     local name, count = ARGV[at], tonumber(ARGV[at + 1])
     local ok, reply = pcall(ops[name], unpack(ARGV, at + 2, at + 1 + count))
     if not ok then
-      reply = { 'failed', type(reply) == 'table' and reply.err or tostring(reply) }
+      local why = type(reply) == 'table' and reply.err or tostring(reply)
+      if string.find(why, 'READONLY', 1, true) then error({ err = why }) end
+      reply = { 'failed', why }
     end
     replies[#replies + 1] = reply
     at = at + 2 + count
@@ -40,6 +42,6 @@ end
 
 if ARGV[4] == '1' then sweep() end
 local replies = run_operations()
-local handed, rank = dispatch(tonumber(ARGV[6]), tonumber(ARGV[5]))
-if fresh and call('EXISTS', P .. 'pullers') == 1 then call('PUBLISH', P .. 'ready', '') end
-return { replies, handed, stale, outlook(), rank or 0, (more or rank) and 1 or 0, read_tally() }
+local handed_out = dispatch(tonumber(ARGV[5]))
+tell_pullers()
+return { replies, handed_out, stale, outlook(), more and 1 or 0, read_tally() }

@@ -1,56 +1,111 @@
 --[[
-  worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), names ('1' if it wants
-             only those of names:ID), registered, seen, pinged, failures (in a row), rests (the time until it gets nothing), lost ('1')
+  worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), class, registered, seen,
+             pinged, failures (pushes in a row), timeouts (jobs without a report since the last one), rests (the
+             time until it gets nothing), lost ('1')
   held:ID    jobs handed to it: its slots are counted from this, so that none leaks
   pushing:ID those of them that it has not answered yet
   lacks:ID   names it answered 404 for, by the time that is forgotten
   workers    all of them by when they registered
-  free       those to push to, by how full they are
+  lacking    those that lack names, by when the first is to be asked again
   resting    those that rest, by when it ends
   silent     those whose silence counts, by when it has lasted too long
   gone       lost ones, by when they are forgotten
   leaving    those whose jobs go back, a batch a turn
+
+  Workers that want the same names are a class: a digest of the names, or "*" for those that want all.
+
+  class:CLASS    the names
+  members:CLASS  its workers
+  free:CLASS     those of them to push to, by how full they are
+  classes:NAME   classes that want the name, but for those in which nobody was free when that was looked for
+  dry:CLASS      the names in whose list it is missing for that reason
 ]]
+local ALL = '*'
+
 local function read_worker(worker)
   local key = P .. 'worker:' .. worker
-  local w = call('HMGET', key, 'max_jobs', 'url', 'names', 'rests', 'failures', 'lost', 'pinged', 'batch')
+  local w = call('HMGET', key, 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts')
   if not w[1] then return nil end
   return {
-    max_jobs = tonumber(w[1]), url = w[2] or nil, names = w[3] == '1', rests = tonumber(w[4] or 0),
+    max_jobs = tonumber(w[1]), url = w[2] or nil, class = w[3], rests = tonumber(w[4] or 0),
     failures = tonumber(w[5] or 0), lost = w[6] == '1', pinged = w[7] == '1', batch = w[8] or '1',
+    timeouts = tonumber(w[9] or 0),
   }
 end
 
---- Offers it to the dispatch if it may be pushed to.
-local function offer(worker)
-  local w = read_worker(worker)
-  if not w or not w.url then
-    if not w then call('ZREM', P .. 'free', worker) end
-    return
-  end
-  local held = call('SCARD', P .. 'held:' .. worker)
-  local pushing = call('SCARD', P .. 'pushing:' .. worker)
-  if w.rests > now then
-    call('ZADD', P .. 'resting', w.rests, worker)
-    call('ZREM', P .. 'free', worker)
-    return
-  end
-  if w.rests > 0 then call('ZREM', P .. 'resting', worker) end
-  if held < w.max_jobs and pushing < settings.max_pushes then
-    call('ZADD', P .. 'free', held / w.max_jobs, worker)
-  else
-    call('ZREM', P .. 'free', worker)
+local function join_class(worker, class, names)
+  call('SADD', P .. 'members:' .. class, worker)
+  if class == ALL or call('EXISTS', P .. 'class:' .. class) == 1 then return end
+  for _, name in ipairs(names) do
+    call('SADD', P .. 'class:' .. class, name)
+    call('ZADD', P .. 'classes:' .. name, 0, class)
   end
 end
 
---- It is there: it was heard of, or took a job.
-local function revive(worker, w)
+local function leave_class(worker, class)
+  call('ZREM', P .. 'free:' .. class, worker)
+  call('SREM', P .. 'members:' .. class, worker)
+  if class == ALL or call('EXISTS', P .. 'members:' .. class) == 1 then return end
+  for _, name in ipairs(call('SMEMBERS', P .. 'class:' .. class)) do call('ZREM', P .. 'classes:' .. name, class) end
+  call('DEL', P .. 'class:' .. class, P .. 'dry:' .. class)
+end
+
+--- Somebody of the class is free again: names whose lists it was taken from have it back.
+local function refill(class)
+  local dry = P .. 'dry:' .. class
+  local names = call('SMEMBERS', dry)
+  if #names == 0 then return end
+  for _, name in ipairs(names) do call('ZADD', P .. 'classes:' .. name, 0, class) end
+  call('DEL', dry)
+end
+
+--- Offers it to the dispatch if it may be pushed to. `taking`: it has just got a job, so there is no more room than before.
+local function offer(worker, taking)
+  local w = read_worker(worker)
+  if not w then return end
+  local held = call('SCARD', P .. 'held:' .. worker)
+  if not w.url then
+    if not taking and held == w.max_jobs - 1 then news['@' .. worker] = true end
+    return
+  end
+  local free = P .. 'free:' .. w.class
+  if w.rests > now then
+    call('ZADD', P .. 'resting', w.rests, worker)
+    call('ZREM', free, worker)
+    return
+  end
+  if w.rests > 0 then call('ZREM', P .. 'resting', worker) end
+  if held < w.max_jobs and call('SCARD', P .. 'pushing:' .. worker) < settings.max_pushes then
+    if call('ZADD', free, held / w.max_jobs, worker) == 1 then refill(w.class) end
+    if not taking then stirred_classes[w.class] = true end
+  else
+    call('ZREM', free, worker)
+  end
+end
+
+--[[
+  It is there: it was heard of, or took a job. What it took and never reported is not forgiven by that, only by a
+  report: where that has made it lost, it stays so, and gets a job now and then to see whether it reports.
+]]
+local function revive(worker, w, heard_of)
   if w.failures == 0 and not w.lost then return end
-  w.failures, w.lost, w.rests = 0, false, 0
-  call('HSET', P .. 'worker:' .. worker, 'failures', 0, 'rests', 0, 'lost', 0)
+  w.failures = 0
+  call('HSET', P .. 'worker:' .. worker, 'failures', 0)
+  if w.timeouts >= settings.lost_after and not heard_of then return end
+  w.lost, w.rests = false, 0
+  call('HSET', P .. 'worker:' .. worker, 'rests', 0, 'lost', 0)
   call('ZREM', P .. 'gone', worker)
   call('ZREM', P .. 'leaving', worker)
   offer(worker)
+end
+
+--- It has reported a job.
+local function trust(worker, w)
+  if w.timeouts > 0 then
+    w.timeouts, w.lost = 0, true
+    call('HDEL', P .. 'worker:' .. worker, 'timeouts')
+  end
+  revive(worker, w, true)
 end
 
 --- A request of its own. Nil for a worker that nobody knows.
@@ -63,7 +118,7 @@ local function heard(worker, pinged)
     call('HSET', P .. 'worker:' .. worker, 'pinged', 1)
   end
   if w.pinged or not w.url then call('ZADD', P .. 'silent', now + settings.silence, worker) end
-  if w.lost then revive(worker, w) end
+  if w.lost then revive(worker, w, true) end
   return w
 end
 
@@ -79,25 +134,29 @@ local function lose(worker, w)
   more = true
 end
 
---- A push that failed, or a job that took too long.
-local function blame(worker)
+--- A push that failed, or a job that took too long: `what` counts it.
+local function blame(worker, what)
   local w = read_worker(worker)
   if not w then return end
-  local rests = now + doubled(settings.suspect, w.failures, settings.suspect_cap)
-  call('HSET', P .. 'worker:' .. worker, 'failures', w.failures + 1, 'rests', text(rests))
-  if w.failures + 1 >= settings.lost_after then lose(worker, w) end
+  w[what] = w[what] + 1
+  local blames = math.max(w.failures, w.timeouts)
+  local rests = now + doubled(settings.suspect, blames - 1, settings.suspect_cap)
+  call('HSET', P .. 'worker:' .. worker, what, w[what], 'rests', text(rests))
+  if blames >= settings.lost_after then lose(worker, w) end
   offer(worker)
 end
 
 local function remove_worker(worker)
-  for _, key in ipairs({ 'worker:', 'lacks:', 'names:' }) do call('DEL', P .. key .. worker) end
-  for _, key in ipairs({ 'workers', 'free', 'resting', 'silent', 'gone' }) do call('ZREM', P .. key, worker) end
+  local class = call('HGET', P .. 'worker:' .. worker, 'class')
+  for _, key in ipairs({ 'worker:', 'lacks:' }) do call('DEL', P .. key .. worker) end
+  for _, key in ipairs({ 'workers', 'lacking', 'resting', 'silent', 'gone' }) do call('ZREM', P .. key, worker) end
+  if class then leave_class(worker, class) end
   call('ZADD', P .. 'leaving', 0, worker)
   more = true
 end
 
-local function wants(worker, w, name)
-  if w.names and call('SISMEMBER', P .. 'names:' .. worker, name) == 0 then return false end
+--- Whether it has not answered lately that it lacks the name.
+local function has(worker, w, name)
   if w.complete == nil then w.complete = call('EXISTS', P .. 'lacks:' .. worker) == 0 end
   if w.complete then return true end
   local forgotten = call('ZSCORE', P .. 'lacks:' .. worker, name)
