@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { Payload } from '../job/codec.js';
-import { JobNotFoundError, NoWorkersError } from '../job/errors.js';
+import { InvalidOptionError, JobNotFoundError, NoWorkersError } from '../job/errors.js';
 import type { Job, JobEvent, JobProgress } from '../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 import { JobAccess, outputOf } from './job-access.js';
@@ -56,7 +56,7 @@ export class GearMonkeyClient {
     input: InputOf<F>,
     options: RunOptions = {},
   ): Promise<JobHandle<F>> {
-    const seconds = waitOf(options.timeout);
+    const seconds = waitOf(options);
     if (!options.blocking) return this.#handle(ref, await this.#enqueue(ref, input, options));
     let key: JobKey | undefined;
     const enqueue = async () => (key = await this.#enqueue(ref, input, options, this.#store.inbox));
@@ -75,7 +75,7 @@ export class GearMonkeyClient {
     options: CallOptions = {},
   ): Promise<OutputOf<F>> {
     const enqueue = () => this.#enqueue(ref, input, options, this.#store.inbox);
-    return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options.timeout)));
+    return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options)));
   }
 
   /**
@@ -90,6 +90,7 @@ export class GearMonkeyClient {
     options: RunManyOptions = {},
   ): Promise<JobHandle<F>[]> {
     const placement = placementOfMany(options);
+    if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
     const payloads: Payload[] = [];
     for (const input of inputs) {
       const payload = this.#functions.encode(ref, input);

@@ -10,7 +10,7 @@ import { runUntilFinal, untilFinal, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from './protocol.js';
-import { waitOf } from './run-options.js';
+import { resultWaitOf } from './run-options.js';
 import { markIn, toFinished, toJob } from './stored-job.js';
 
 type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
@@ -33,7 +33,7 @@ export class JobAccess implements JobReader {
     key: JobKey,
     options: { timeout?: number },
   ): Promise<OutputOf<F>> {
-    return outputOf(await untilFinal(key, this.wait(ref, waitOf(options.timeout))));
+    return outputOf(await untilFinal(key, this.wait(ref, resultWaitOf(options))));
   }
 
   /** Enqueues, and waits for the end. */

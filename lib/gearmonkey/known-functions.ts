@@ -44,7 +44,7 @@ export class KnownFunctions {
   ) {
     this.codec = codecOf(codec);
     this.maxPayloadBytes = maxPayloadBytes;
-    if (!(maxPayloadBytes > 0)) {
+    if (typeof maxPayloadBytes !== 'number' || !(maxPayloadBytes > 0)) {
       throw new InvalidOptionError('maxPayloadBytes', maxPayloadBytes, 'a number above 0');
     }
   }

@@ -26,6 +26,7 @@ export interface RunOptions {
 }
 
 export type CallOptions = Omit<RunOptions, 'blocking'>;
+export type ResultOptions = Pick<RunOptions, 'timeout'>;
 export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
@@ -39,6 +40,7 @@ const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
 };
 const RUN_MANY = optionNames<RunManyOptions>(MANY);
 const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
+const RESULT = optionNames<ResultOptions>({ timeout: true });
 
 /** @throws ConfigurationError, InvalidOptionError */
 export function placementOfMany(options: RunManyOptions): Placement {
@@ -47,7 +49,6 @@ export function placementOfMany(options: RunManyOptions): Placement {
 
 /** `reply` is who wants the output at once. @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: RunOptions, reply?: string): Placement {
-  checkOptions('run', options, RUN);
   const own = jobOptionsOf(options, reply);
   return { ...queueOf(options), ...(own === undefined ? {} : { options: own }) };
 }
@@ -115,8 +116,17 @@ function scoreOf(scheduled: Date | number): number {
   return Math.max(0, seconds);
 }
 
-/** Seconds to wait at most. @throws InvalidOptionError */
-export function waitOf(timeout: number | undefined): number {
+/** Seconds to wait at most; the options are known ones then. @throws ConfigurationError, InvalidOptionError */
+export function waitOf(options: RunOptions): number {
+  return secondsOf(checkOptions('run', options, RUN).timeout);
+}
+
+/** The same for who waits for a job that is there. @throws ConfigurationError, InvalidOptionError */
+export function resultWaitOf(options: ResultOptions): number {
+  return secondsOf(checkOptions('result', options, RESULT).timeout);
+}
+
+function secondsOf(timeout: number | undefined): number {
   if (timeout === undefined) return Infinity;
   if (typeof timeout !== 'number' || !(timeout > 0) || timeout > 2_147_483) {
     throw new InvalidOptionError('timeout', timeout, 'more than 0 and at most 2147483 seconds');

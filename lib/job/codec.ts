@@ -29,10 +29,11 @@ const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
   ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: decodeMessagePack }],
 ]);
 
-/** @throws InvalidOptionError for a name there is no codec of */
+/** @throws InvalidOptionError for what is neither the name of a codec nor one */
 export function codecOf(codec: CodecName | Codec = 'json'): Codec {
   const found = typeof codec === 'string' ? CODECS.get(codec) : codec;
-  if (!found) throw new InvalidOptionError('codec', codec, "'json', 'text', 'msgpack' or a Codec");
+  if (typeof found?.encode !== 'function' || typeof found.decode !== 'function')
+    throw new InvalidOptionError('codec', codec, "'json', 'text', 'msgpack' or a Codec");
   return found;
 }
 

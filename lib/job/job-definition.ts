@@ -129,5 +129,5 @@ export type ReturnedOf<F> = TypeOf<F, 'returned'>;
 
 /** The name alone, checked. @throws InvalidFunctionNameError */
 export function functionName(ref: FunctionRef): string {
-  return checkFunctionName(typeof ref === 'string' ? ref : ref.name);
+  return checkFunctionName(typeof ref === 'string' ? ref : (ref as AnyJobDefinition | null)?.name);
 }

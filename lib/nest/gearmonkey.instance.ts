@@ -63,17 +63,17 @@ function backendOf(name: string, options: GearMonkeyModuleOptions, log: WorkerLo
   checkCount('maxStalls', maxStalls, 0);
   checkCount('waitReplicas', waitReplicas, 1);
   checkJobLimits(options.jobLimits ?? {});
-  if (!DETAILS.has(options.errorDetail))
-    throw new InvalidOptionError('errorDetail', options.errorDetail, "'message' or 'stack'");
+  checkChoices(options);
   if ((connection === undefined) === (source === undefined)) {
     throw new ConfigurationError(
       `GearMonkeyModule "${name}" wants either \`connection\` or \`source\`. For a start without a server: forRoot({ connection: 'memory:' }).`,
     );
   }
   if (source) return { store: foreignStore(name), source, close: () => source.close() };
+  const enqueueTimeout = toMilliseconds('enqueueTimeout', options.enqueueTimeout ?? '5s');
   if (typeof connection === 'string' && connection.startsWith('memory:'))
     return memoryBackend(connection, options);
-  return redisBackend(connection as ConnectionSpec, options, log);
+  return redisBackend(connection as ConnectionSpec, { ...options, enqueueTimeout }, log);
 }
 
 function memoryBackend(url: string, { maxStalls, lease }: GearMonkeyModuleOptions): Backend {
@@ -85,7 +85,11 @@ function memoryBackend(url: string, { maxStalls, lease }: GearMonkeyModuleOption
   return { store: new MemoryStore(server), source, close: () => undefined };
 }
 
-function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
+function redisBackend(
+  spec: ConnectionSpec,
+  options: GearMonkeyModuleOptions & { enqueueTimeout: number },
+  log: WorkerLog,
+): Backend {
   const { keysOf, close, ...connections } = openConnections(spec, options.hashTag, log);
   const source = new RedisSource(connections, {
     ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
@@ -94,10 +98,9 @@ function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, lo
     keysOf,
     onProblem: (message) => log.warn(message),
   });
-  const timeout = toMilliseconds('enqueueTimeout', options.enqueueTimeout ?? '5s');
   const replicas = options.durability === 'wait' ? (options.waitReplicas ?? 1) : undefined;
   const store = new RedisStore(connections.commands, connections.hub, {
-    timeout,
+    timeout: options.enqueueTimeout,
     keysOf,
     ...(replicas === undefined ? {} : { replicas }),
   });
@@ -105,6 +108,22 @@ function redisBackend(spec: ConnectionSpec, options: GearMonkeyModuleOptions, lo
 }
 
 const DETAILS: ReadonlySet<unknown> = new Set<ErrorDetail | undefined>(['message', 'stack', undefined]);
+
+/** What comes from a configuration may be text: `'false'` is no choice. */
+function checkChoices({
+  errorDetail,
+  durability,
+  hashTag = false,
+  globalEnhancers = false,
+}: GearMonkeyModuleOptions) {
+  if (!DETAILS.has(errorDetail))
+    throw new InvalidOptionError('errorDetail', errorDetail, "'message' or 'stack'");
+  if (durability !== undefined && durability !== 'wait')
+    throw new InvalidOptionError('durability', durability, "'wait' or absent");
+  for (const [option, value] of Object.entries({ hashTag, globalEnhancers })) {
+    if (typeof value !== 'boolean') throw new InvalidOptionError(option, value, 'true or false');
+  }
+}
 
 /** Redis takes these as they are, in the middle of a script. */
 function checkCount(option: string, value: number, least: number): void {

@@ -51,7 +51,9 @@ const NO_DB: Refusal = {
 
 /** @throws ConfigurationError that names the option, without repeating a value: it may be or hold a password */
 export function checkSpec(spec: ConnectionSpec): void {
-  if (typeof spec === 'string' ? !isRedisUrl(spec) : typeof spec !== 'object' || spec === null) {
+  if (spec instanceof URL)
+    throw new ConfigurationError('`connection` is a URL object. Pass the URL as text.');
+  if (typeof spec === 'string' ? !isRedisUrl(spec) : !isSettings(spec)) {
     throw new ConfigurationError(
       "`connection` is not a URL like 'redis://127.0.0.1:6379', 'rediss://…' or 'memory:'. For anything else pass ioredis options or a client.",
     );
@@ -69,13 +71,19 @@ function checkOptions(path: string, options: object, refusals: readonly Refusal[
     const value = (options as Record<string, unknown>)[option];
     if (refuses(value)) throw new ConfigurationError(`\`${path}.${option}\` ${why}.`);
   }
-  const { tls, sentinelTLS } = options as RedisOptions;
+  const { tls, sentinelTLS, sentinels } = options as RedisOptions;
+  if (sentinels?.length === 0)
+    throw new ConfigurationError(`\`${path}.sentinels\` is empty. Name some, or leave it out.`);
   checkTls(`${path}.tls`, tls);
   checkTls(`${path}.sentinelTLS`, sentinelTLS);
 }
 
 /** With options that make no context, no attempt to connect would ever succeed. */
 function checkTls(path: string, tls: RedisOptions['tls']): void {
+  if (typeof tls === 'string')
+    throw new ConfigurationError(
+      `\`${path}\` must be an object. For TLS with its defaults write 'rediss://…'.`,
+    );
   if (typeof tls !== 'object' || tls === null || tls.secureContext) return;
   try {
     createSecureContext(tls);
@@ -87,7 +95,24 @@ function checkTls(path: string, tls: RedisOptions['tls']): void {
 }
 
 function isRedisUrl(url: string): boolean {
-  return /^rediss?:\/\/./.test(url) && URL.canParse(url);
+  return /^rediss?:\/\/./.test(url) && URL.canParse(url) && hasReadableUser(new URL(url));
+}
+
+function hasReadableUser({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Of a list, or of options that are inherited, nothing would be used: they would lead to 127.0.0.1. */
+function isSettings(spec: unknown): boolean {
+  if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return false;
+  const prototype: unknown = Object.getPrototypeOf(spec);
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isPlain || Object.keys(spec).length > 0;
 }
 
 function isGiven(value: unknown): boolean {

@@ -3,6 +3,7 @@ import type { ProgressUpdate } from '../job/job.js';
 import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
 import type { RunningJob } from './running-job.js';
 
@@ -57,7 +58,7 @@ export interface HandlerBinding {
   readonly handle: JobHandler;
 }
 
-/** Binds a handler to its function; the handler's options go before the definition's. @throws InvalidOptionError */
+/** Binds a handler to its function; the handler's options go before the definition's. @throws ConfigurationError, InvalidOptionError */
 export function bindHandler(
   definition: AnyJobDefinition,
   options: HandlerOptions,
@@ -79,8 +80,11 @@ export function bindHandler(
   };
 }
 
-/** @throws InvalidOptionError */
-export function checkJobLimits({ attempts = MAX_ATTEMPTS, timeout }: JobLimits): CheckedJobLimits {
+const LIMITS = optionNames<Required<JobLimits>>({ attempts: true, timeout: true });
+
+/** @throws ConfigurationError, InvalidOptionError */
+export function checkJobLimits(limits: JobLimits): CheckedJobLimits {
+  const { attempts = MAX_ATTEMPTS, timeout } = checkOptions('jobLimits', limits, LIMITS);
   if (!Number.isInteger(attempts) || attempts < 1)
     throw new InvalidOptionError('jobLimits.attempts', attempts, 'a whole number above 0');
   return {

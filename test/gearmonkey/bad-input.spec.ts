@@ -48,8 +48,18 @@ describe('GearMonkeyClient.run, before anything is written', () => {
 
   it('refuses a function name that is no string', async () => {
     await expect(client.run(undefined as unknown as string, 'x')).rejects.toThrow();
-    await expect(client.run(7 as unknown as string, 'x')).rejects.toThrow('a function name to be a string');
+    for (const name of [7, null, {}])
+      await expect(client.run(name as string, 'x')).rejects.toThrow('a function name to be a string');
   });
+
+  it.each(['abc', 3, null, { length: 1 }, new Set([1])])(
+    'refuses inputs that are no list: %p',
+    async (inputs) => {
+      await expect(client.runMany(server.fn(), inputs as string[])).rejects.toThrow(
+        'Expected `inputs` to be a list',
+      );
+    },
+  );
 
   it('refuses the same names in every other method', async () => {
     await expect(client.call('', 'x')).rejects.toThrow('it is empty');

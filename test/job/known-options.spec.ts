@@ -78,7 +78,24 @@ describe('An option that is not known', () => {
     await expect(client.run(fn, 1, { retry: bad({ tries: 1 }) })).rejects.toThrow(
       'retry has no option `tries`',
     );
+    for (const send of ['run', 'call', 'runMany'] as const)
+      await expect(client[send](fn, [1], null as never)).rejects.toThrow('are no object');
     await expect(client.get(fn, 1)).resolves.toBeNull();
+  });
+
+  it('is refused where a limit would not hold', async () => {
+    const limits = { jobLimits: bad({ attemps: 1 }) };
+    expect(() => bindHandler({ name: 'fn' }, limits, () => 1)).toThrow('Did you mean `attempts`?');
+    expect(() => bindHandler({ name: 'fn' }, { jobLimits: null as never }, () => 1)).toThrow('are no object');
+    const module = GearMonkeyModule.forRoot({ connection: 'memory:', ...limits });
+    await expect(apps.start({ imports: [module] })).rejects.toThrow('jobLimits has no option `attemps`');
+    const rig = await memoryRig();
+    const client: GearMonkeyClient = rig.client();
+    const fn = rig.fn();
+    const job = await client.run(fn, 1);
+    await expect(job.result(bad({ timeOut: 1 }))).rejects.toThrow('Did you mean `timeout`?');
+    await expect(job.result(5 as never)).rejects.toThrow('The options of result are no object');
+    await expect(client.result(fn, job.id, bad({ timeOut: 1 }))).rejects.toThrow('Did you mean `timeout`?');
   });
 
   it('means nothing in what a job carries: a later version may know it', () => {

@@ -157,6 +157,30 @@ describe('the options of a connection', () => {
     expect(checking).not.toThrow('secret');
   });
 
+  const nowhere: [string, unknown, RegExp][] = [
+    ['a URL object', new URL('redis://:secret@h:7000'), /Pass the URL as text/],
+    ['a list', [{ host: 'h' }], /`connection` is not a URL/],
+    ['options that are only inherited', Object.create({ host: 'h' }), /`connection` is not a URL/],
+    ['no sentinels', { sentinels: [], name: 'm' }, /`connection.sentinels` is empty/],
+    ['TLS by a word', { host: 'h', tls: 'false' }, /`connection.tls` must be an object/],
+    ['TLS by a query', 'redis://:secret@h?tls=false', /`connection.tls` must be an object/],
+    ['a URL that is badly escaped', 'redis://:secret%zz@h', /`connection` is not a URL/],
+  ];
+  it.each(nowhere)('refuse %s: it would lead elsewhere, or nowhere', (_name, spec, message) => {
+    const checking = () => checkSpec(spec as ConnectionSpec);
+    expect(checking).toThrow(ConfigurationError);
+    expect(checking).toThrow(message);
+    expect(checking).not.toThrow('secret');
+  });
+
+  it('may come from a class of the app, or be none', () => {
+    class Settings {
+      host = 'h';
+    }
+    for (const spec of [new Settings(), {}, Object.create(null)] as object[])
+      expect(() => checkSpec(spec)).not.toThrow();
+  });
+
   it('refuse them in a URL, a client and a cluster too', () => {
     const lazyConnect = true;
     expect(() => checkSpec('redis://h?keyPrefix=app')).toThrow('`connection.keyPrefix`');
