@@ -79,4 +79,40 @@ describe('Outcomes', () => {
     await expect(settled).resolves.toEqual([]);
     expect(problems).toHaveLength(1);
   });
+
+  it.each(['hset', 'expire', 'zadd'])('wait for a right that only their script needs: %s', async (right) => {
+    const fn = server.fn();
+    await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');
+    const problems: string[] = [];
+    const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
+    const [first, ...others] = await claims(source, fn, 3);
+    await server.redis.acl('SETUSER', 'worker', `-${right}`);
+    const settled = source.settle([
+      ...others.map((claim) => success(claim)),
+      retry(first as Claim, 3_600_000),
+    ]);
+    await until(() => problems.length > 0);
+    await server.redis.acl('SETUSER', 'worker', `+${right}`);
+    await expect(settled).resolves.toEqual([]);
+    await expect(statuses(fn, ['1', '2', '3'])).resolves.toEqual(['idle', 'success', 'success']);
+    await expect(server.redis.zrange(`queue:${fn}:scheduled`, '0', '-1')).resolves.toEqual(['1']);
+    await expect(server.redis.exists(`lease:${fn}`)).resolves.toBe(0);
+    expect(await server.redis.ttl(`job:${fn}:2`)).toBeGreaterThan(0);
+  });
+
+  it.each(['hset', 'hmget', 'zadd'])(
+    'of no job are lost while claims wait for a right: %s',
+    async (right) => {
+      const fn = server.fn();
+      await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');
+      const problems: string[] = [];
+      const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
+      await source.open([fn]);
+      await server.redis.acl('SETUSER', 'worker', `-${right}`);
+      const claimed = claims(source, fn, 4);
+      await until(() => problems.length > 0);
+      await server.redis.acl('SETUSER', 'worker', `+${right}`);
+      expect((await claimed).map(({ id }) => id).toSorted()).toEqual(['1', '2', '3', '4']);
+    },
+  );
 });

@@ -29,6 +29,7 @@
 -- include foreign
 -- include queues
 -- include requeue
+-- include rights
 
 local call, pcall = redis.call, redis.pcall
 local now = clock(ARGV[1])
@@ -232,6 +233,8 @@ local function claim()
   return 0
 end
 
+local refusal = missing_right({ 'HMGET', 'HSET', 'EXPIRE' }, keys.jobs .. 'x') or missing_right({ 'ZADD' }, keys.leases)
+if refusal then return refusal end
 settle()
 if ARGV[5] == '1' then
   local expired = call('ZRANGEBYSCORE', keys.leases, '-inf', stamp, 'LIMIT', '0', '100')
