@@ -52,6 +52,10 @@ interface Flags extends Partial<Record<Time, string>>, Partial<Record<Count, num
   readonly callbackCa?: Buffer;
   readonly callbackCert?: Buffer;
   readonly callbackKey?: Buffer;
+  readonly allowOpen?: true;
+  readonly hosts?: readonly string[];
+  readonly maxConnections?: number;
+  readonly requestTimeout?: string;
   readonly maxBodyBytes?: number;
   readonly maxDepth?: number;
   readonly docs: boolean;
@@ -81,6 +85,16 @@ const PROGRAM = new Command('jq-master')
   .addOption(file('--callback-ca <file>', 'authority of workers that serve HTTPS'))
   .addOption(file('--callback-cert <file>', 'certificate to show them'))
   .addOption(file('--callback-key <file>', 'its key'))
+  .addOption(
+    new Option('--allow-open', 'listens beyond this machine without tokens, too (env: JQ_ALLOW_OPEN=on)'),
+  )
+  .addOption(
+    option('--hosts <names>', 'without tokens: by which names clients come, separated by commas').argParser(
+      list,
+    ),
+  )
+  .addOption(option('--max-connections <number>', 'connections at a time, 10000').argParser(whole))
+  .addOption(option('--request-timeout <time>', 'how long a request may take to come in, 30s'))
   .addOption(option('--max-body-bytes <number>', 'longest body').argParser(whole))
   .addOption(option('--max-depth <number>', 'deepest nesting of a body').argParser(whole))
   .addOption(new Option('--no-docs', 'no page at /docs (env: JQ_DOCS=off)'))
@@ -117,6 +131,10 @@ export function optionsFromFlags(args: readonly string[] = process.argv.slice(2)
       ...(flags.callbackCert ? { cert: flags.callbackCert } : {}),
       ...(flags.callbackKey ? { key: flags.callbackKey } : {}),
     },
+    ...(flags.allowOpen || process.env['JQ_ALLOW_OPEN'] === 'on' ? { allowOpen: true } : {}),
+    ...(flags.hosts ? { hosts: flags.hosts } : {}),
+    ...(flags.maxConnections === undefined ? {} : { maxConnections: flags.maxConnections }),
+    ...(flags.requestTimeout === undefined ? {} : { requestTimeout: flags.requestTimeout }),
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
     ...(maxDepth === undefined ? {} : { maxDepth }),
     ...engineOptionsOf(flags),

@@ -4,7 +4,7 @@ import { messageOf } from '../job/errors.js';
 import { startJqMaster } from '../jq/nest/start-jq-master.js';
 import { optionsFromFlags } from './jq-master.flags.js';
 
-/** stdout holds one line; problems go to stderr. */
+/** stdout holds one line; all else goes to stderr. */
 const LOGGER: LoggerService = {
   log: () => undefined,
   warn: complain,
@@ -16,11 +16,15 @@ function complain(message: unknown): void {
   process.stderr.write(`jq-master: ${messageOf(message)}\n`);
 }
 
+/** Whoever read what it writes may leave, and a disk be full: that ends no master. */
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
 async function main(): Promise<void> {
   // Whoever read what it says may leave; that ends no master.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const master = await startJqMaster(optionsFromFlags(), LOGGER);
   process.stdout.write(`listening on ${master.url}\n`);
+  complain(master.asksForTokens ? 'asks for tokens' : 'asks for no tokens: who reaches it may do everything');
   const stop = () => {
     master.close().then(
       () => process.exit(0),

@@ -1,11 +1,22 @@
 import type { Limits } from '../engine/operations.js';
-import type { Paths } from '../message-pack/pick.js';
-import { limitOf, matches, type Constraint, type MatchedJob } from './constraint.js';
-import { JobFields, pathsOf } from './job-fields.js';
+import { Paths } from '../message-pack/pick.js';
+import { limitOf, matches, type Constraint } from './constraint.js';
+import { JobFields, stepsOf, type MatchedJob } from './job-fields.js';
 
 interface Entry {
   readonly id: string;
   readonly constraint: Constraint;
+}
+
+/** The paths below a job's argument that constraints look at. */
+export function pathsOf(constraints: Iterable<Pick<Constraint, 'match' | 'per'>>): Paths {
+  const fields = new Set<string>();
+  for (const { match, per } of constraints) {
+    for (const { field } of match) fields.add(field);
+    if (per !== undefined) fields.add(per);
+  }
+  fields.delete('name');
+  return new Paths([...fields].map(stepsOf));
 }
 
 /** The constraints of one version, by what they ask of names: most jobs are asked few questions. */

@@ -1,4 +1,3 @@
-import type { Raw } from '../message-pack/raw.js';
 import { matchesGlob } from './glob.js';
 import type { JobFields } from './job-fields.js';
 import type { Scalar } from './scalar.js';
@@ -35,12 +34,6 @@ export interface Constraint {
   readonly rate?: RateLimit;
   /** How many may be handed out at a time. */
   readonly concurrency?: number;
-}
-
-/** What matchers look at. */
-export interface MatchedJob {
-  readonly name: string;
-  readonly argument: Raw;
 }
 
 export function matches(conditions: readonly Condition[], job: JobFields): boolean {

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
-import { pick, Paths, type Picked } from '../message-pack/pick.js';
-import type { Constraint, MatchedJob } from './constraint.js';
+import { pick, type Paths, type Picked } from '../message-pack/pick.js';
+import type { Raw } from '../message-pack/raw.js';
 import { scalarOf, type Scalar } from './scalar.js';
+
+/** What matchers look at. */
+export interface MatchedJob {
+  readonly name: string;
+  readonly argument: Raw;
+}
 
 /** What is at a field of a job. */
 export interface Found {
@@ -10,17 +16,6 @@ export interface Found {
 }
 
 const DIGEST_CHARACTERS = 20;
-
-/** The paths below a job's argument that constraints look at. */
-export function pathsOf(constraints: Iterable<Pick<Constraint, 'match' | 'per'>>): Paths {
-  const fields = new Set<string>();
-  for (const { match, per } of constraints) {
-    for (const { field } of match) fields.add(field);
-    if (per !== undefined) fields.add(per);
-  }
-  fields.delete('name');
-  return new Paths([...fields].map(stepsOf));
-}
 
 /** What constraints see of one job. However many there are, its argument is walked once and each value decoded once. */
 export class JobFields {
@@ -62,6 +57,6 @@ export class JobFields {
 }
 
 /** `argument.a.b` from the argument on. */
-function stepsOf(field: string): readonly string[] {
+export function stepsOf(field: string): readonly string[] {
   return field.split('.').slice(1);
 }

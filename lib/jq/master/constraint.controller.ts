@@ -5,7 +5,7 @@ import { JqEngine } from '../engine/engine.js';
 import type { Packable } from '../message-pack/pack.js';
 import { constraintNotFound, tooMany } from './http-errors.js';
 import { Message } from './request.decorators.js';
-import { ForRole } from './tokens.guard.js';
+import { ForRole } from './access.guard.js';
 
 /** Limits on jobs, changed while they wait and run. */
 @Controller('constraints')

@@ -3,6 +3,8 @@ import { EngineUnavailableError, KeyReusedError, QueueFullError } from '../engin
 import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { InvalidBatchError, type Verdict } from '../wire/batch.js';
 import { InvalidFieldError, InvalidParameterError } from '../wire/body-errors.js';
+import { ForeignPageError } from '../http/page-guard.js';
+import { BodyTooLargeError, CompressedBodyError } from '../http/read-body.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';
 import type { ErrorBody } from './http-errors.js';
 import { UnsupportedMediaTypeError } from './media-type.js';
@@ -17,6 +19,9 @@ const STATUSES: readonly (readonly [ErrorClass, HttpStatus])[] = [
   [InvalidBatchError, HttpStatus.BAD_REQUEST],
   [InvalidParameterError, HttpStatus.BAD_REQUEST],
   [UnsupportedMediaTypeError, HttpStatus.UNSUPPORTED_MEDIA_TYPE],
+  [CompressedBodyError, HttpStatus.UNSUPPORTED_MEDIA_TYPE],
+  [BodyTooLargeError, HttpStatus.PAYLOAD_TOO_LARGE],
+  [ForeignPageError, HttpStatus.FORBIDDEN],
   [KeyReusedError, HttpStatus.UNPROCESSABLE_ENTITY],
   [CallbackRefusedError, HttpStatus.FORBIDDEN],
   [QueueFullError, HttpStatus.TOO_MANY_REQUESTS],
@@ -53,11 +58,6 @@ function describe(error: unknown): { status: number; body: ErrorBody } {
     return { status, body: { code, message } };
   }
   if (error instanceof HttpException) return { status: error.getStatus(), body: bodyOf(error) };
-  const parsing = statusOfParser(error);
-  if (parsing !== undefined) {
-    const { message } = error as Error;
-    return { status: parsing, body: { code: HttpStatus[parsing] ?? 'BAD_REQUEST', message } };
-  }
   log.error(error);
   return {
     status: HttpStatus.INTERNAL_SERVER_ERROR,
@@ -70,11 +70,4 @@ function bodyOf(error: HttpException): ErrorBody {
   const code = typeof response === 'object' && 'code' in response ? response.code : undefined;
   const fallback = HttpStatus[error.getStatus()] ?? 'ERROR';
   return { code: typeof code === 'string' ? code : fallback, message: error.message };
-}
-
-/** A body that could not be read: too large, cut off, compressed. */
-function statusOfParser(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('status' in error) || !('expose' in error)) return undefined;
-  const { status, expose } = error;
-  return typeof status === 'number' && status >= 400 && status < 500 && expose === true ? status : undefined;
 }

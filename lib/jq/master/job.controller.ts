@@ -6,7 +6,7 @@ import { Raw } from '../message-pack/raw.js';
 import { readEnqueue, type EnqueueRequest } from '../wire/requests.js';
 import { jobNotFound, notCancelable, notYet } from './http-errors.js';
 import { ClientGone, IdempotencyKey, Message, PollTimeout } from './request.decorators.js';
-import { ForRole } from './tokens.guard.js';
+import { ForRole } from './access.guard.js';
 
 /** What pushers ask. */
 @Controller('job')

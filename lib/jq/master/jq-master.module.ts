@@ -13,7 +13,7 @@ import { MasterLifecycle } from './master.lifecycle.js';
 import { JqMetrics } from './metrics/jq-metrics.js';
 import { MetricsController } from './metrics/metrics.controller.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
-import { TokensGuard } from './tokens.guard.js';
+import { AccessGuard } from './access.guard.js';
 import { WorkerController } from './worker.controller.js';
 import { WorkerPusher } from './worker-pusher.js';
 
@@ -39,7 +39,7 @@ export class MasterModule {
       providers: [
         { provide: MASTER_SETTINGS, useValue: settings },
         { provide: APP_FILTER, useClass: ErrorFilter },
-        { provide: APP_GUARD, useClass: TokensGuard },
+        { provide: APP_GUARD, useClass: AccessGuard },
         { provide: JqMetrics, useFactory: () => JqMetrics.load(settings.metrics) },
         WorkerPusher,
         MasterLifecycle,

@@ -3,12 +3,10 @@ import type { LoggerService, NestApplicationOptions } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
 import { MasterModule } from './jq-master.module.js';
-import { masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
+import { hasTokens, masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
 import { serveDocs } from './openapi/docs-page.js';
 import { MessageAdapter } from './message.adapter.js';
 
-/** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
-const KEEP_ALIVE_MS = 65_000;
 /** How long replies that are under way may take when the master closes. */
 const DRAIN_MS = 5000;
 
@@ -16,6 +14,8 @@ const DRAIN_MS = 5000;
 export interface JqMaster {
   /** Where it listens: `http://HOST:PORT`, or `https:`. */
   readonly url: string;
+  /** Whether it has tokens: without them who reaches it may do everything. */
+  readonly asksForTokens: boolean;
   /** Hands out no more, ends long polls, waits for pushes and replies, and closes. Its state stays in Redis. */
   close(): Promise<void>;
 }
@@ -29,8 +29,9 @@ export async function startJqMaster(
   options: JqMasterOptions,
   logger: LoggerService | boolean = false,
 ): Promise<JqMaster> {
-  const { host, port, maxBodyBytes, maxDepth, tls, docs } = masterSettings(options);
-  const adapter = new MessageAdapter();
+  const settings = masterSettings(options);
+  const { host, port, tls, docs } = settings;
+  const adapter = new MessageAdapter(settings);
   const app = await NestFactory.create<NestExpressApplication>(MasterModule.forRoot(options), adapter, {
     bodyParser: false,
     // Nest has one logger a process: with true it stays as it is.
@@ -39,17 +40,17 @@ export async function startJqMaster(
     ...(tls ? { httpsOptions: httpsOptions(tls) } : {}),
   });
   app.disable('x-powered-by');
-  app.setLocal('maxDepth', maxDepth);
-  app.useBodyParser('raw', { type: () => true, limit: maxBodyBytes, inflate: false });
+  app.setLocal('maxDepth', settings.maxDepth);
+  app.setLocal('maxBodyBytes', settings.maxBodyBytes);
   await serveDocs(app, docs);
   await app.listen(port, host).catch(async (error: unknown) => {
     await app.close();
     throw error;
   });
   const server = app.getHttpServer();
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
   let closed: Promise<void> | undefined;
   return {
+    asksForTokens: hasTokens(settings.tokens),
     url: urlOf(tls ? 'https' : 'http', host, server.address() as AddressInfo),
     close: () => (closed ??= close(app)),
   };

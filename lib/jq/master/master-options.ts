@@ -1,6 +1,11 @@
+import { isIPv4 } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../../job/errors.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { MAX_INT32 } from '../wire/fields.js';
+import type { BodyLimits } from '../http/read-body.js';
+import type { ConnectionLimits } from './message.adapter.js';
 import { engineSettings, type EngineOptions } from '../engine/settings.js';
 import { CallbackAllowlist } from './callbacks/callback-allowlist.js';
 
@@ -51,6 +56,21 @@ export interface JqMasterOptions extends EngineOptions {
   tls?: ServerTls;
   /** Pushes to workers; `cert` and `key` are what the master shows them. */
   callbacks?: CallbackOptions;
+  /**
+   * Listens beyond this machine though it asks for neither tokens nor certificates. Otherwise that is refused.
+   *
+   * @default false
+   */
+  allowOpen?: boolean;
+  /**
+   * Names by which clients come, beside addresses, localhost and names without a dot; `*` is any. Without tokens,
+   * requests for others are refused: a web page may have led its name here.
+   */
+  hosts?: readonly string[];
+  /** Connections at a time; further ones are closed. Each long poll holds one. @default 10,000 */
+  maxConnections?: number;
+  /** How long a request may take to come in, head and body. @default '30s' */
+  requestTimeout?: Duration;
   /** @default 4 MiB */
   maxBodyBytes?: number;
   /** How many levels of maps and arrays a body may have. @default 64 */
@@ -72,12 +92,14 @@ const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** What a hash of 256 bits wants for a key, about: shorter secrets can be found by trying. */
 const MIN_SECRET_BYTES = 16;
 
+/** Shorter ones can be found by trying. */
+const GOOD_TOKEN_CHARACTERS = 16;
+
 /** The options, checked and complete. */
-export interface MasterSettings {
+export interface MasterSettings extends BodyLimits, ConnectionLimits {
   readonly host: string;
   readonly port: number;
-  readonly maxBodyBytes: number;
-  readonly maxDepth: number;
+  readonly hosts: readonly string[];
   /** Milliseconds. */
   readonly pushTimeout: number;
   readonly tokens: Partial<Record<Role, readonly string[]>>;
@@ -96,6 +118,7 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
   const { host = DEFAULT_HOST, port = DEFAULT_PORT, tokens = {}, tls, docs, metrics } = options;
   const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, maxDepth = DEFAULT_MAX_DEPTH } = options;
   checkTokens(tokens);
+  checkOpenness(options);
   if (tls) checkIdentity('tls', { ...tls, ca: tls.clientCa });
   return {
     host,
@@ -103,7 +126,10 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
     maxBodyBytes: whole('maxBodyBytes', maxBodyBytes, 1, MAX_BODY_BYTES),
     maxDepth: whole('maxDepth', maxDepth, 1, HIGHEST_DEPTH),
     pushTimeout: engineSettings(options).push_timeout,
+    maxConnections: whole('maxConnections', options.maxConnections ?? 10_000, 1, MAX_INT32),
+    requestTimeout: timeoutOf(options.requestTimeout ?? '30s'),
     tokens,
+    hosts: options.hosts ?? [],
     callbacks: callbackSettings(options.callbacks ?? {}),
     ...(tls ? { tls } : {}),
     ...(docs === undefined ? {} : { docs }),
@@ -136,6 +162,35 @@ function checkTokens(tokens: NonNullable<JqMasterOptions['tokens']>): void {
       'A token of the master is empty or has white space. Give it some other text.',
     );
   }
+}
+
+export function hasTokens(tokens: MasterSettings['tokens']): boolean {
+  return Object.values(tokens).some((list) => (list?.length ?? 0) > 0);
+}
+
+/** The roles of which a token is so short that it can be found by trying. */
+export function weakRoles(tokens: MasterSettings['tokens']): Role[] {
+  const roles = Object.keys(tokens) as Role[];
+  return roles.filter((role) => tokens[role]?.some((token) => token.length < GOOD_TOKEN_CHARACTERS));
+}
+
+function checkOpenness({ host = DEFAULT_HOST, tokens = {}, tls, allowOpen }: JqMasterOptions): void {
+  if (allowOpen || hasTokens(tokens) || tls?.clientCa !== undefined || isLoopback(host)) return;
+  throw new ConfigurationError(
+    `Whoever reaches ${JSON.stringify(host)} could do everything: the master asks for no tokens. ` +
+      'Give it `tokens`, or say with `allowOpen` (--allow-open) that this is meant.',
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** 0 would be none. */
+function timeoutOf(value: Duration): number {
+  const ms = toMilliseconds('requestTimeout', value);
+  if (ms > 0) return ms;
+  throw new InvalidOptionError('requestTimeout', value, 'a time of more than 0');
 }
 
 /** What OpenSSL makes of it. */

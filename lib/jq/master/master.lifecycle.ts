@@ -1,4 +1,5 @@
 import {
+  Inject,
   Injectable,
   Logger,
   type BeforeApplicationShutdown,
@@ -8,6 +9,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { messageOf } from '../../job/errors.js';
 import { JqEngine } from '../engine/engine.js';
+import { MASTER_SETTINGS, weakRoles, type MasterSettings } from './master-options.js';
 import { MessageAdapter } from './message.adapter.js';
 import { WorkerPusher } from './worker-pusher.js';
 
@@ -23,10 +25,16 @@ export class MasterLifecycle
     private readonly engine: JqEngine,
     private readonly pusher: WorkerPusher,
     private readonly host: HttpAdapterHost,
+    @Inject(MASTER_SETTINGS) private readonly settings: MasterSettings,
   ) {}
 
   /** Doesn't wait for Redis: readiness tells. */
   onApplicationBootstrap(): void {
+    for (const role of weakRoles(this.settings.tokens)) {
+      this.log.warn(
+        `A token of the role "${role}" is short: it can be found by trying. Give it 16 characters.`,
+      );
+    }
     this.engine.start().catch((error: unknown) => {
       if (!this.isDraining) this.log.error(`The master could not start: ${messageOf(error)}`);
     });

@@ -28,9 +28,10 @@ export function formatOfBody({ headers }: IncomingMessage): Format {
   throw new UnsupportedMediaTypeError();
 }
 
-/** What the client would rather have; MessagePack unless it asks for JSON. */
-export function formatOfReply({ headers: { accept } }: IncomingMessage): Format {
-  if (accept === undefined || accept === '*/*' || accept === MESSAGE_PACK) return 'msgpack';
+/** What the client would rather have: where it doesn't say, JSON after a body of JSON, and MessagePack otherwise. */
+export function formatOfReply({ headers: { accept, 'content-type': sent } }: IncomingMessage): Format {
+  if (accept === MESSAGE_PACK) return 'msgpack';
+  if (accept === undefined || accept === '*/*') return sent?.startsWith(JSON_TYPE) ? 'json' : 'msgpack';
   const ranges = accept.split(',').map(readRange);
   const quality = (wanted: (name: string) => boolean) =>
     Math.max(0, ...ranges.filter(({ name }) => wanted(name)).map(({ q }) => q));

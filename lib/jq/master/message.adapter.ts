@@ -1,13 +1,45 @@
+import type { NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { toJson } from '../message-pack/json.js';
 import { pack, type Packable } from '../message-pack/pack.js';
+import { SAFE_HEADERS } from './safe-headers.js';
 import { formatOfReply, JSON_TYPE, MESSAGE_PACK } from './media-type.js';
+
+/** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
+const KEEP_ALIVE_MS = 65_000;
+const CHECK_MS = 1000;
+
+/** What keeps few clients from taking all there is. */
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  /** Milliseconds for a request to come in, whole. */
+  readonly requestTimeout: number;
+}
 
 /** Express, answering in MessagePack or JSON as the client would have it: all that handlers and filters return. */
 export class MessageAdapter extends ExpressAdapter {
   /** Set when the master shuts down: clients are to come back to another one. */
   isDraining = false;
+
+  constructor(private readonly limits?: ConnectionLimits) {
+    super();
+  }
+
+  override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
+    const { maxConnections = Infinity, requestTimeout } = this.limits ?? {};
+    const options = {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      ...(requestTimeout ? { requestTimeout, headersTimeout: requestTimeout } : {}),
+      connectionsCheckingInterval: CHECK_MS,
+    };
+    const app = this.getInstance<RequestListener>();
+    this.httpServer = httpsOptions
+      ? createSecureServer({ ...httpsOptions, ...options }, app)
+      : createServer(options, app);
+    if (maxConnections < Infinity) this.httpServer.maxConnections = maxConnections;
+  }
 
   override reply(
     response: ServerResponse & { req: IncomingMessage },
@@ -17,7 +49,7 @@ export class MessageAdapter extends ExpressAdapter {
     if (this.isDraining) response.setHeader('connection', 'close');
     const status = statusCode ?? response.statusCode;
     if (body === undefined || body === null) {
-      response.writeHead(status).end();
+      response.writeHead(status, SAFE_HEADERS).end();
       return;
     }
     const isJson = formatOfReply(response.req) === 'json';
@@ -26,6 +58,7 @@ export class MessageAdapter extends ExpressAdapter {
       .writeHead(status, {
         'content-type': isJson ? JSON_TYPE : MESSAGE_PACK,
         'content-length': bytes.length,
+        ...SAFE_HEADERS,
       })
       .end(bytes);
   }

@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LONGEST_POLL_SECONDS } from '../engine/settings.js';
+import { readBody, type BodyLimits } from '../http/read-body.js';
 import { fromJson } from '../message-pack/json.js';
 import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
@@ -11,21 +12,20 @@ import { HIGHEST_DEPTH } from './master-options.js';
 import { formatOfBody } from './media-type.js';
 
 type Request = IncomingMessage & {
-  readonly body?: Buffer;
   readonly query: Readonly<Record<string, unknown>>;
-  readonly app: { readonly locals: { readonly maxDepth: number } };
+  readonly app: { readonly locals: BodyLimits };
 };
 
-const NOTHING = Buffer.alloc(0);
 const DEFAULT_POLL_SECONDS = 5;
 
-/** The body, as `read` makes it of its fields. */
+/** The body, as `read` makes it of its fields. It is read here: after the guard, and for those routes that have one. */
 export const Message = createParamDecorator(
-  (read: (fields: Fields) => unknown, context: ExecutionContext) => {
+  async (read: (fields: Fields) => unknown, context: ExecutionContext) => {
     const request = requestOf(context);
-    const { maxDepth } = request.app.locals;
-    const body = request.body ?? NOTHING;
-    const raw = formatOfBody(request) === 'json' ? fromJson(body, maxDepth) : toRaw(body, maxDepth);
+    const { maxDepth, maxBodyBytes } = request.app.locals;
+    const format = formatOfBody(request);
+    const body = await readBody(request, maxBodyBytes);
+    const raw = format === 'json' ? fromJson(body, maxDepth) : toRaw(body, maxDepth);
     return read(Fields.of(raw));
   },
 );
@@ -35,11 +35,11 @@ export type OneOrBatch<T> = T | readonly Element<T>[];
 
 /** The same, or an array of such: each is bounded in its depth as if it were alone. */
 export const MessageOrBatch = createParamDecorator(
-  (read: (fields: Fields) => object, context: ExecutionContext): OneOrBatch<object> => {
+  async (read: (fields: Fields) => object, context: ExecutionContext): Promise<OneOrBatch<object>> => {
     const request = requestOf(context);
-    const { maxDepth } = request.app.locals;
-    const body = request.body ?? NOTHING;
+    const { maxDepth, maxBodyBytes } = request.app.locals;
     const isJson = formatOfBody(request) === 'json';
+    const body = await readBody(request, maxBodyBytes);
     const { bytes, isArray } = isJson ? fromJson(body, HIGHEST_DEPTH + 1) : new Raw(body);
     return isArray ? readBatch(bytes, maxDepth, read) : read(Fields.of(toRaw(bytes, maxDepth)));
   },

@@ -24,7 +24,7 @@ import {
   WorkerId,
   type OneOrBatch,
 } from './request.decorators.js';
-import { ForRole } from './tokens.guard.js';
+import { ForRole } from './access.guard.js';
 
 /** What workers ask. */
 @Controller()

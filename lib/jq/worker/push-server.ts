@@ -8,6 +8,8 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { PageGuard } from '../http/page-guard.js';
+import { BodyTooLargeError, readBody } from '../http/read-body.js';
 import { MESSAGE_PACK } from '../master/media-type.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import type { Verdict } from '../wire/batch.js';
@@ -18,6 +20,10 @@ import type { ListenOptions, SourceSettings } from './source-options.js';
 const DEFAULT_HOST = '127.0.0.1';
 /** Longer than a master keeps its connections. */
 const KEEP_ALIVE_MS = 65_000;
+/** A master has `maxPushes` connections at most, and there are few masters. */
+const MAX_CONNECTIONS = 4096;
+/** For a push to come in: no master waits for longer. */
+const REQUEST_TIMEOUT_MS = 30_000;
 /** Below whatever base; the number tells a process's workers apart. */
 const PATH = /(?:\/(\d{1,6}))?\/worker-job$/;
 
@@ -32,9 +38,13 @@ export class PushServer {
     onPush: OnPush,
   ) {
     const answer: RequestListener = (request, response) => void this.answer(request, response);
-    this.server = options.tls ? createSecureServer(options.tls, answer) : createServer(answer);
-    this.server.keepAliveTimeout = KEEP_ALIVE_MS;
-    this.pushes = new Pushes(settings, onPush);
+    const limits = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS };
+    this.server = options.tls
+      ? createSecureServer({ ...options.tls, ...limits }, answer)
+      : createServer(limits, answer);
+    this.server.maxConnections = MAX_CONNECTIONS;
+    const names = options.url === undefined ? [] : [new URL(options.url).hostname];
+    this.pushes = new Pushes(settings, new PageGuard(names, 'Give master and worker a `secret`.'), onPush);
   }
 
   /** Where the master reaches it. @throws what listening throws */
@@ -60,38 +70,17 @@ export class PushServer {
       if (request.method !== 'POST' || !match) {
         return replyOne(response, { status: 404, code: 'NO_ROUTE', message: 'POST /worker-job.' });
       }
-      const body = await bodyOf(request, this.settings.maxBodyBytes);
-      if (!body) {
-        response.setHeader('connection', 'close');
-        const message = `A body has at most ${this.settings.maxBodyBytes} bytes.`;
-        return replyOne(response, { status: 400, code: 'TOO_LARGE', message });
-      }
+      this.pushes.checkHead(request.headers);
+      const body = await readBody(request, this.settings.maxBodyBytes);
       const place = match[1] === undefined ? undefined : Number(match[1]);
       const answer = await this.pushes.answer(request, body, { place, onGone: onGoneOf(response) });
       if ('status' in answer) replyOne(response, answer);
       else reply(response, 200, answer);
     } catch (error) {
+      if (error instanceof BodyTooLargeError) response.setHeader('connection', 'close');
       if (!response.destroyed) replyOne(response, refusalOf(error));
     }
   }
-}
-
-/** `undefined` for one over the limit. Without the iterator of streams, which costs as much as all else of a push. */
-function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length']) > limit) return Promise.resolve(undefined);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request
-      .on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > limit) resolve(undefined);
-        else chunks.push(chunk);
-      })
-      .once('end', () => resolve(Buffer.concat(chunks, bytes > limit ? 0 : bytes)))
-      .once('error', reject)
-      .once('close', () => reject(new Error('The push was cut off.')));
-  });
 }
 
 /** However many jobs of a batch wait, the connection has one listener. */

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { GearMonkeyError } from '../../job/errors.js';
+import { ForeignPageError, type PageGuard } from '../http/page-guard.js';
 import { formatOfBody, UnsupportedMediaTypeError } from '../master/media-type.js';
 import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
@@ -44,11 +45,23 @@ const VERDICTS: Readonly<Record<PushStatus, Verdict>> = {
     retry_after: RETRY_AFTER_SECONDS,
   },
 };
-const UNSIGNED: Verdict = {
-  status: 401,
-  code: 'BAD_SIGNATURE',
-  message: 'The push is not signed with our secret, or too old.',
-};
+/** A push without a signature of ours, or with an old one. */
+class UnsignedPushError extends GearMonkeyError {
+  readonly code = 'BAD_SIGNATURE';
+
+  constructor() {
+    super('The push is not signed with our secret, or too old.');
+  }
+}
+
+type ErrorClass = new (...args: never[]) => GearMonkeyError;
+
+/** All other refusals are 400. */
+const STATUSES: readonly (readonly [ErrorClass, number])[] = [
+  [UnsupportedMediaTypeError, 415],
+  [UnsignedPushError, 401],
+  [ForeignPageError, 403],
+];
 
 /** Decides about bodies of `POST /worker-job`: one job, or a batch of them, each by itself. */
 export class Pushes {
@@ -56,9 +69,16 @@ export class Pushes {
 
   constructor(
     private readonly settings: SourceSettings,
+    private readonly pages: PageGuard,
     private readonly onPush: OnPush,
   ) {
     this.taken = new Recent(2 * settings.signatureWindow);
+  }
+
+  /** What can be told before the body is read. @throws ForeignPageError, UnsignedPushError */
+  checkHead(headers: IncomingHttpHeaders): void {
+    if (this.settings.secrets.length === 0) this.pages.check(headers);
+    else if (headers[SIGNATURE_HEADER] === undefined) throw new UnsignedPushError();
   }
 
   /** The reply to one job, or a list of them: a batch is answered when each of its jobs is decided. */
@@ -69,7 +89,8 @@ export class Pushes {
   ): Promise<Verdict | readonly Verdict[]> {
     const { secrets, signatureWindow: window } = this.settings;
     const now = Date.now();
-    if (secrets.length > 0 && !verify(body, request.headers, { secrets, window, now })) return UNSIGNED;
+    if (secrets.length > 0 && !verify(body, request.headers, { secrets, window, now }))
+      throw new UnsignedPushError();
     if (formatOfBody(request) !== 'msgpack') throw new UnsupportedMediaTypeError();
     const signature = secrets.length > 0 ? String(request.headers[SIGNATURE_HEADER]) : undefined;
     if (!new Raw(body).isArray) {
@@ -107,5 +128,5 @@ export function refusalOf(error: unknown): Verdict {
     return { status: 500, code: 'INTERNAL', message: 'The worker failed.' };
   }
   const { code, message } = error;
-  return { status: error instanceof UnsupportedMediaTypeError ? 415 : 400, code, message };
+  return { status: STATUSES.find(([type]) => error instanceof type)?.[1] ?? 400, code, message };
 }

@@ -16,6 +16,12 @@ describe('CallbackAllowlist', () => {
     '*.',
     'a*',
     'a..b',
+    '10.0.0.256',
+    '10.0.0',
+    '0x7f.1',
+    'a.0x7f',
+    '*.1',
+    '2130706433',
   ])('refuses the entry %j', (entry) =>
     expect(() => new CallbackAllowlist([entry])).toThrow('no entry of a callback allowlist'),
   );
@@ -40,6 +46,7 @@ describe('CallbackAllowlist', () => {
     ['one that is mapped to version 4', ['*'], 'http://a.com', '::ffff:10.0.0.1'],
     ['one that is translated to version 4', ['*'], 'http://a.com', '64:ff9b::a00:1'],
     ['one that tunnels', ['*'], 'http://a.com', '2002:a00:1::'],
+    ['one that is for documents', ['*'], 'http://a.com', '3fff:fff::1'],
     ['a local one', ['*'], 'http://a.com', 'fe80::1%eth0'],
     ['one of a private net', ['*'], 'http://a.com', 'fd00::1'],
     ['what is no address', ['*'], 'http://a.com', 'a.com'],
@@ -57,6 +64,8 @@ describe('CallbackAllowlist', () => {
   it.each([
     ['a name at a public address', ['a.com'], 'http://a.com', '93.184.216.34'],
     ['a name in other letters, with a dot at its end', ['A.com'], 'http://a.COM./x', '93.184.216.34'],
+    ['a name of digits and more', ['1.a.com', '3com'], 'http://3com', '93.184.216.34'],
+    ['a public address beside those for documents', ['*'], 'http://a.com', '3ffe:ffff::1'],
     ['a name below a wildcard', ['*.a.com'], 'http://x.y.a.com', '2606:4700::1'],
     ['any name', ['*'], 'http://b.org', '93.184.216.34'],
     ['a name whose private address is listed, too', ['a.com', '10.0.0.0/8'], 'http://a.com', '10.9.9.9'],

@@ -31,6 +31,12 @@ export class Process extends TestProcess {
     return this.exit();
   }
 
+  /** Nobody reads what it writes any more. */
+  leave(): void {
+    this.child.stdout.destroy();
+    this.child.stderr.destroy();
+  }
+
   /** Waits until it ends by itself. */
   async exit(): Promise<number | null> {
     return (await this.ended(START_MS)).code;

@@ -1,4 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { decode } from '@msgpack/msgpack';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { request } from 'undici';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { signed } from '../../../lib/jq/wire/signature.js';
 import { freePort } from '../../support/free-port.js';
@@ -96,8 +100,28 @@ describe('POST /worker-job', () => {
       http.post('/worker-job', push({ argument: { text: 'x'.repeat(1000) } })),
     ).resolves.toMatchObject({
       status: 400,
-      body: { code: 'TOO_LARGE' },
+      body: { code: 'PAYLOAD_TOO_LARGE' },
     });
+  });
+
+  it('answers 403 to what a web page of somebody else may have sent, and runs nothing', async () => {
+    const ran: unknown[] = [];
+    const { http } = await listeningWorker(master.url, 'mail', (input) => ran.push(input));
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { host: 'evil.example' },
+    ]) {
+      const reply = await request(`${http.url}/worker-job`, {
+        method: 'POST',
+        body: packed(push()),
+        headers,
+      });
+      expect([headers, reply.statusCode]).toEqual([headers, 403]);
+      expect(decode(await reply.body.bytes())).toMatchObject({ code: 'FOREIGN_PAGE' });
+    }
+    expect(ran).toEqual([]);
   });
 
   it('answers 202 while the handler runs, also when the push comes again; then 429 with Retry-After', async () => {
@@ -177,6 +201,15 @@ describe('POST /worker-job', () => {
         status: 401,
       });
       expect(ran).toEqual([]);
+    });
+
+    it('answers 401 before the body of what is not signed has come', async () => {
+      const { http } = await secured([]);
+      const socket = connect(Number(new URL(http.url).port), '127.0.0.1');
+      socket.write('POST /worker-job HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n');
+      const [head] = (await once(socket, 'data')) as [Buffer];
+      expect(String(head)).toMatch(/^HTTP\/1.1 401 /);
+      socket.destroy();
     });
 
     it('runs what is signed once, however often it is sent', async () => {

@@ -2,7 +2,7 @@ import { Controller, Delete, Get, HttpCode, HttpStatus, Param, Post } from '@nes
 import { JqEngine } from '../../engine/engine.js';
 import type { Packable } from '../../message-pack/pack.js';
 import { jobNotFound, notDiscardable, notRetriable } from '../http-errors.js';
-import { ForRole } from '../tokens.guard.js';
+import { ForRole } from '../access.guard.js';
 import { detailsBody } from './bodies.js';
 import { listJobs } from './job-list.js';
 import { Asked, readJobsQuery, type JobsQuery } from './query.js';

@@ -3,7 +3,7 @@ import type { Page } from '../../engine/administration.js';
 import { JqEngine } from '../../engine/engine.js';
 import type { Packable } from '../../message-pack/pack.js';
 import { workerNotFound } from '../http-errors.js';
-import { ForRole } from '../tokens.guard.js';
+import { ForRole } from '../access.guard.js';
 import { nameBody, workerBody } from './bodies.js';
 import { Asked, readListQuery, writeCursor, type ListQuery } from './query.js';
 

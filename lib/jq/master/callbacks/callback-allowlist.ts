@@ -2,6 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import { ConfigurationError } from '../../../job/errors.js';
 
 const NAME = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
+/** URLs read a host that ends like this as an address: as a name it would never be met. */
+const LIKE_ADDRESS = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 const BITS = { 4: 32, 6: 128 } as const;
 
 /** What the registries of IANA set aside: not addresses of somebody on the internet. */
@@ -24,6 +26,7 @@ const SPECIAL = blockList([
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
 ]);
 /** Of version 6 only this part is public, so that what maps or tunnels to version 4 is not. */
 const PUBLIC_6 = blockList(['2000::/3']);
@@ -41,7 +44,7 @@ export class CallbackAllowlist {
   constructor(entries: readonly string[]) {
     for (const entry of entries.map((each) => each.toLowerCase())) {
       if (isRange(entry)) this.ranges.push(entry);
-      else if (entry === '*' || NAME.test(entry)) this.names.push(entry);
+      else if (entry === '*' || (NAME.test(entry) && !LIKE_ADDRESS.test(entry))) this.names.push(entry);
       else throw new ConfigurationError(`"${entry}" is no entry of a callback allowlist. ${FORMS}`);
     }
     this.listed = blockList(this.ranges);

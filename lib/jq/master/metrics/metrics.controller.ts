@@ -2,7 +2,8 @@ import { Controller, Get, NotFoundException, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { JqEngine } from '../../engine/engine.js';
 import { EngineUnavailableError } from '../../engine/engine-errors.js';
-import { ForRole } from '../tokens.guard.js';
+import { SAFE_HEADERS } from '../safe-headers.js';
+import { ForRole } from '../access.guard.js';
 import { JqMetrics } from './jq-metrics.js';
 
 @Controller('metrics')
@@ -22,6 +23,6 @@ export class MetricsController {
     });
     const metrics = await this.metrics.text(counts);
     if (!metrics) throw new NotFoundException('This master keeps no metrics.');
-    response.writeHead(200, { 'content-type': metrics.type }).end(metrics.text);
+    response.writeHead(200, { 'content-type': metrics.type, ...SAFE_HEADERS }).end(metrics.text);
   }
 }

@@ -1,6 +1,7 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { JSON_TYPE } from '../media-type.js';
+import { SAFE_HEADERS } from '../safe-headers.js';
 import { openApiDocument } from './document.js';
 
 /** For whoever asks: it says no more than the documents of this package. */
@@ -10,6 +11,6 @@ export class OpenApiController {
 
   @Get()
   read(@Res() response: ServerResponse): void {
-    response.writeHead(200, { 'content-type': JSON_TYPE }).end(this.text);
+    response.writeHead(200, { 'content-type': JSON_TYPE, ...SAFE_HEADERS }).end(this.text);
   }
 }

@@ -10,6 +10,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { PageGuard } from '../http/page-guard.js';
 import { MASTER_SETTINGS, type MasterSettings, type Role } from './master-options.js';
 
 const ROLE = 'gearmonkey:jq-role';
@@ -22,15 +23,20 @@ interface KnownToken {
   readonly digest: Buffer;
 }
 
-/** Bearer tokens: off until the first is given; then every role needs one, and an admin's is good for all. */
+/**
+ * Bearer tokens: off until the first is given; then every role needs one, and an admin's is good for all. Until then
+ * pages of others are kept out. It decides by a request's head: before that nothing of the body is read.
+ */
 @Injectable()
-export class TokensGuard implements CanActivate {
+export class AccessGuard implements CanActivate {
   private readonly tokens: readonly KnownToken[];
+  private readonly pages: PageGuard;
 
   constructor(
     private readonly reflector: Reflector,
-    @Inject(MASTER_SETTINGS) { tokens }: MasterSettings,
+    @Inject(MASTER_SETTINGS) { tokens, hosts }: MasterSettings,
   ) {
+    this.pages = new PageGuard(hosts, 'Give the master tokens, or list the name with `hosts` (--hosts).');
     const roles = Object.keys(tokens) as Role[];
     this.tokens = roles.flatMap((role) =>
       (tokens[role] ?? []).map((text) => ({ role, digest: digest(text) })),
@@ -38,13 +44,17 @@ export class TokensGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    if (this.tokens.length === 0) return true;
     const role = this.reflector.getAllAndOverride<Role | undefined>(ROLE, [
       context.getHandler(),
       context.getClass(),
     ]);
     if (role === undefined) return true;
-    const token = bearer(context.switchToHttp().getRequest<IncomingMessage>());
+    const request = context.switchToHttp().getRequest<IncomingMessage>();
+    if (this.tokens.length === 0) {
+      this.pages.check(request.headers);
+      return true;
+    }
+    const token = bearer(request);
     if (token === undefined) throw new UnauthorizedException('Send a token: Authorization: Bearer …');
     const given = digest(token);
     const known = this.tokens.filter((each) => timingSafeEqual(each.digest, given));

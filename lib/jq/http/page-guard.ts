@@ -1,0 +1,64 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { GearMonkeyError } from '../../job/errors.js';
+
+/** A request that a web page of somebody else may have sent. Nothing was read of it. */
+export class ForeignPageError extends GearMonkeyError {
+  readonly code = 'FOREIGN_PAGE';
+
+  constructor(what: string, remedy: string) {
+    super(`${what}: this may be a web page, and nobody here is asked for who they are. ${remedy}`);
+  }
+}
+
+const OWN_SITE = new Set<unknown>([undefined, 'same-origin', 'none']);
+
+/**
+ * Refuses what browsers send for pages of others, where nothing else keeps them out: they say which page it is, and
+ * a name that is led to this machine is still the page's own. Programs say neither and come by any address.
+ */
+export class PageGuard {
+  private readonly names: ReadonlySet<string>;
+  /** The last that was found to be ours: most clients always send the same. */
+  private known?: string;
+
+  /**
+   * @param names by which clients come, beside addresses, localhost and names without a dot; `*` is any
+   * @param remedy what to do about it, for the message
+   */
+  constructor(
+    names: readonly string[],
+    private readonly remedy: string,
+  ) {
+    this.names = new Set(names.map((name) => name.toLowerCase()));
+  }
+
+  /** @throws ForeignPageError */
+  check({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
+    if (!OWN_SITE.has(site)) this.refuse('A request from another site');
+    if (origin !== undefined && hostOf(origin) !== host) this.refuse('A request with a foreign Origin');
+    if (host === undefined || host === this.known) return;
+    if (!this.isOurs(host)) this.refuse('A request for a host of another name');
+    this.known = host;
+  }
+
+  /** Nobody can lead an address, or a name that no registry gives away, to somewhere else. */
+  private isOurs(host: string): boolean {
+    const url = `http://${host}`;
+    const name = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$|\.$/g, '') : '';
+    if (name === '') return false;
+    return isIP(name) > 0 || !name.includes('.') || name.endsWith('.localhost') || this.lists(name);
+  }
+
+  private lists(name: string): boolean {
+    return this.names.has('*') || this.names.has(name);
+  }
+
+  private refuse(what: string): never {
+    throw new ForeignPageError(what, this.remedy);
+  }
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}

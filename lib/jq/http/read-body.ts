@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
+import { GearMonkeyError } from '../../job/errors.js';
+
+/** What a body may be. */
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  readonly maxDepth: number;
+}
+
+/** A body that is longer than the limit. */
+export class BodyTooLargeError extends GearMonkeyError {
+  readonly code = 'PAYLOAD_TOO_LARGE';
+
+  constructor(readonly limit: number) {
+    super(`A body has at most ${limit} bytes.`);
+  }
+}
+
+/** A body that is compressed: it could grow without a limit. */
+export class CompressedBodyError extends GearMonkeyError {
+  readonly code = 'UNSUPPORTED_MEDIA_TYPE';
+
+  constructor() {
+    super('Compressed bodies are not read. Send it without a Content-Encoding.');
+  }
+}
+
+/**
+ * The whole body. Without the iterator of streams, which costs as much as all else of a small request; what is too
+ * long is let go by.
+ *
+ * @throws BodyTooLargeError, CompressedBodyError, and MalformedMessageError when it is cut off
+ */
+export async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const { 'content-length': length, 'content-encoding': encoding = 'identity' } = request.headers;
+  if (encoding !== 'identity') throw new CompressedBodyError();
+  if (Number(length) > limit) throw new BodyTooLargeError(limit);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const cutOff = () => reject(new MalformedMessageError('it is cut off', bytes));
+    request
+      .on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= limit) return void chunks.push(chunk);
+        chunks.length = 0;
+        reject(new BodyTooLargeError(limit));
+      })
+      .once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+      .once('error', cutOff)
+      .once('close', cutOff);
+  });
+}
