@@ -104,7 +104,7 @@ def working(qless, clock):
     expect(state(qless, "c"), "stalled")
     expect(
         qless("complete.many", "w", "q", "d", "[]", "c", "[]"),
-        ["complete", "Complete(): Job is not currently running: stalled"],
+        ["complete", "Complete(): Job c is not currently running: stalled"],
     )
     expect(qless("jobs", "complete"), ["d"])
     expect(jids(qless.json("pop", "q", "x", 9)), ["c", "e"])
