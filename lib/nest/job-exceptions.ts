@@ -11,6 +11,7 @@ interface ExceptionsHandler {
 
 interface FiltersContext {
   create(...args: never[]): ExceptionsHandler;
+  getFilterInstance(...args: never[]): object | null;
 }
 
 /**
@@ -18,8 +19,14 @@ interface FiltersContext {
  * Nest would print each with its stack; a worker's own line tells of it.
  */
 export function leaveErrors<T extends FiltersContext>(filters: T): T {
+  const getFilterInstance = function (this: T, ...args: never[]): object | null {
+    const filter = filters.getFilterInstance.apply(this, args);
+    if (filter) teachJobs(filter);
+    return filter;
+  };
+  const taughtFilters = Object.create(filters, { getFilterInstance: { value: getFilterInstance } }) as T;
   const create = (...args: never[]): ExceptionsHandler => {
-    const handler = filters.create(...args);
+    const handler = taughtFilters.create(...args);
     const next = async (error: Error, host: ArgumentsHost): Promise<unknown> => {
       try {
         const answer = await handler.invokeCustomFilters(error, withoutResponse(host, error));
@@ -53,10 +60,31 @@ function withDetails(thrown: unknown): unknown {
   return thrown;
 }
 
-const answerRequest = BaseExceptionFilter.prototype.catch;
+/** Base filters that know jobs by now: of each copy of Nest that an app has there is one. */
+const taught = new WeakSet<object>();
 
-/** Filters that extend Nest's end in `super.catch`, which answers requests: with a job as the response it would fail. */
-BaseExceptionFilter.prototype.catch = function (exception, host) {
-  if (host.getType<string>() === JOB_CONTEXT) throw exception;
-  answerRequest.call(this, exception, host);
-};
+/**
+ * A filter that extends Nest's own ends in `super.catch`, which answers requests: with a job as the response it would
+ * fail. A class can't be told from outside what `super` is, so the method itself throws on what a job threw. It is
+ * replaced once, in an app whose handlers have such a filter, and does for anything else what it did before.
+ */
+function teachJobs(filter: object): void {
+  const base = baseOf(filter);
+  if (!base || taught.has(base)) return;
+  taught.add(base);
+  const answerRequest = base.catch;
+  base.catch = function (exception, host) {
+    if (host.getType?.<string>() === JOB_CONTEXT) throw exception;
+    return answerRequest.call(this, exception, host);
+  };
+}
+
+/** What Nest's own filter gives to those that extend it: the last of its name, should an app call one of its own so. */
+function baseOf(filter: object): BaseExceptionFilter | undefined {
+  let base: BaseExceptionFilter | undefined;
+  for (let part: object | null = filter; part; part = Object.getPrototypeOf(part) as object | null) {
+    const isNests = part.constructor.name === BaseExceptionFilter.name && 'handleUnknownError' in part;
+    if (isNests && Object.hasOwn(part, 'catch')) base = part as BaseExceptionFilter;
+  }
+  return base;
+}

@@ -22,6 +22,9 @@ import { useApps } from '../support/use-apps.js';
 
 const retry = { attempts: 3, backoff: 'fixed', delay: 1 } as const;
 
+/** Before any app has been started. */
+const own = BaseExceptionFilter.prototype.catch;
+
 /** Nest's way to report an error and leave the answer to its own filter; Sentry's filter is one. */
 @Catch()
 class Reporting extends BaseExceptionFilter {
@@ -99,6 +102,32 @@ describe.each([
     await expect(client.call('hopeless', null)).rejects.toThrow('never');
     await expect(client.get('hopeless', 1)).resolves.toMatchObject({ attempts: 1 });
     await expect(client.call('later', null)).resolves.toBe(2);
+  });
+});
+
+describe("Nest's own base filter", () => {
+  const apps = useApps();
+  const answered: unknown[] = [];
+  const adapter = {
+    isHeadersSent: () => false,
+    reply: (...answer: unknown[]) => answered.push(answer),
+  };
+  const base = () => new BaseExceptionFilter(adapter as never);
+  /** As tests of filters make them: it knows what it is asked for. */
+  const host = { getArgByIndex: () => 'response' } as unknown as ArgumentsHost;
+
+  it('answers requests whose host knows nothing of types, whatever jobs have been run', async () => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:', globalEnhancers: true })];
+    const providers = [Handlers, { provide: APP_FILTER, useClass: Reporting }];
+    const client = (await apps.start({ imports, providers })).get(GearMonkeyClient);
+    await expect(client.call('throws', null)).rejects.toThrow('boom');
+    base().catch(new HttpException('teapot', 418), host);
+    expect(answered).toEqual([['response', { statusCode: 418, message: 'teapot' }, 418]]);
+  });
+
+  it('is another only where a handler has a filter that extends it', () => {
+    expect(own.toString()).toContain('getResponse');
+    expect(BaseExceptionFilter.prototype.catch).not.toBe(own);
   });
 });
 
