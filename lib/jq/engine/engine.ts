@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
-import { ChannelHub } from '../../redis/channel-hub.js';
+import { ChannelHub, type ChannelListener } from '../../redis/channel-hub.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
 import { RedisConnection } from '../../redis/redis-connection.js';
 import { Administration } from './administration.js';
@@ -49,6 +49,14 @@ export class JqEngine {
   private readonly turns: Turns;
   private readonly prefix: string;
   private readonly polls: LongPolls;
+  /** Of a hub each is one listener, however often it is given. */
+  private readonly listeners: readonly (readonly [channel: string, ChannelListener])[] = [
+    ['ended', { message: (id) => this.polls.wakeEnd(id), resync: () => this.polls.wakeAll() }],
+    ['ready', { message: (topics) => this.polls.wakePulls(topics) }],
+    ['constraints', { message: () => this.reloadConstraints(), resync: () => this.reloadConstraints() }],
+  ];
+  /** Whether it hands out jobs, and hears of what others do. */
+  isStarted = false;
   private relaning?: Promise<void>;
   private pushing = false;
   private timer?: NodeJS.Timeout;
@@ -81,29 +89,27 @@ export class JqEngine {
     this.administration = new Administration(this.turns);
   }
 
-  /** Waits for Redis, then begins to hand out jobs. @throws ConfigurationError where its user lacks a right */
+  /**
+   * Waits for Redis, then begins to hand out jobs. May be tried again.
+   *
+   * @throws ConfigurationError where its user lacks a right, and what Redis says where it refuses a channel
+   */
   async start(): Promise<void> {
     await requireMasterRights(this.connection, this.prefix);
     await Promise.all([
-      this.hub.listen(`${this.prefix}ended`, {
-        message: (id) => this.polls.wakeEnd(id),
-        resync: () => this.polls.wakeAll(),
-      }),
-      this.hub.listen(`${this.prefix}ready`, { message: (topics) => this.polls.wakePulls(topics) }),
-      this.hub.listen(`${this.prefix}constraints`, {
-        message: () => this.reloadConstraints(),
-        resync: () => this.reloadConstraints(),
-      }),
+      ...this.listeners.map(([channel, listener]) => this.hub.listen(this.prefix + channel, listener)),
       this.constraints.load({ force: true, insist: true }),
     ]);
+    if (this.closed) return;
     this.pushing = this.#options.onHanded !== undefined;
+    this.isStarted = true;
     this.sweep();
   }
 
-  /** Whether Redis answers within so many milliseconds. */
+  /** Whether Redis takes writes within so many milliseconds: what was a master may answer, and be a replica by now. */
   async answers(timeout: number): Promise<boolean> {
     try {
-      await this.connection.insist((redis) => redis.ping(), timeout);
+      await this.connection.insist((redis) => redis.del(`${this.prefix}full`), timeout);
       return true;
     } catch {
       return false;

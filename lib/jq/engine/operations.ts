@@ -154,7 +154,7 @@ export function done(worker: string, request: DoneRequest): Operation<Reported> 
 
 /** How a push ended. */
 export type PushOutcome =
-  | { readonly status: 'accepted' | 'lacks' | 'undelivered' }
+  | { readonly status: 'accepted' | 'lacks' | 'undelivered' | 'gone' }
   /** `blamed`: its worker has been blamed for the request already, with another job of the batch. */
   | { readonly status: 'refused' | 'broken' | 'silent'; readonly blamed?: boolean }
   /** Milliseconds. */

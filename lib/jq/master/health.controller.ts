@@ -18,13 +18,14 @@ export class HealthController {
     return { status: 'ok' };
   }
 
-  /** Whether requests make sense: Redis answers, and the master is not about to end. */
+  /** Whether requests make sense: Redis takes writes, and the master hands out jobs and is not about to end. */
   @Get('ready')
   async ready(): Promise<Packable> {
     if (this.lifecycle.isDraining) throw new ServiceUnavailableException('The master is shutting down.');
     if (!(await this.engine.answers(REDIS_TIMEOUT_MS))) {
-      throw new ServiceUnavailableException('Redis does not answer.');
+      throw new ServiceUnavailableException('Redis does not answer, or takes no writes.');
     }
+    if (!this.engine.isStarted) throw new ServiceUnavailableException('The master hands out no jobs yet.');
     return { status: 'ok' };
   }
 }

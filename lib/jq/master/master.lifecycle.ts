@@ -7,11 +7,14 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import { JqEngine } from '../engine/engine.js';
 import { MASTER_SETTINGS, weakRoles, type MasterSettings } from './master-options.js';
 import { MessageAdapter } from './message.adapter.js';
 import { WorkerPusher } from './worker-pusher.js';
+
+const RETRY_MS = 1000;
 
 /** Starts and stops in order: no more jobs out, replies in, connections closed, Redis last. */
 @Injectable()
@@ -35,9 +38,23 @@ export class MasterLifecycle
         `A token of the role "${role}" is short: it can be found by trying. Give it 16 characters.`,
       );
     }
-    this.engine.start().catch((error: unknown) => {
-      if (!this.isDraining) this.log.error(`The master could not start: ${messageOf(error)}`);
-    });
+    void this.start();
+  }
+
+  /** Goes on until it has started: what Redis refuses now it may allow soon. */
+  private async start(): Promise<void> {
+    let said = '';
+    while (!this.isDraining && !this.engine.isStarted) {
+      try {
+        await this.engine.start();
+      } catch (error) {
+        const why = messageOf(error);
+        if (!this.isDraining && why !== said)
+          this.log.error(`The master could not start, trying again: ${why}`);
+        said = why;
+        await delay(RETRY_MS, undefined, { ref: false });
+      }
+    }
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -83,7 +83,7 @@ export class PushSender {
       origin,
       path: `${pathname === '/' ? '' : pathname}/worker-job`,
       method: 'POST',
-      headers: { 'content-type': MESSAGE_PACK, ...(secret === undefined ? {} : signed(body, secret)) },
+      headers: { 'content-type': MESSAGE_PACK, ...(secret === undefined ? {} : signed(body, url, secret)) },
       body,
       headOnly,
       timeout,

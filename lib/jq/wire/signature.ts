@@ -2,31 +2,40 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** Unix seconds at which a push was signed. */
 export const TIMESTAMP_HEADER = 'jq-timestamp';
-/** `v1=` and the HMAC in hex. */
+/** `v2=` and the HMAC in hex. */
 export const SIGNATURE_HEADER = 'jq-signature';
 
-const SCHEME = 'v1=';
+const SCHEME = 'v2=';
 
 /** Headers of a request; those two say that a master with the secret sent it. */
 export type SignatureHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * The value of `jq-signature`: HMAC-SHA256, keyed with the secret, of the timestamp, a dot and the body.
+ * The value of `jq-signature`: HMAC-SHA256, keyed with the secret, of the timestamp, a space, the worker's URL, a
+ * newline and the body.
  *
  * @param timestamp Unix seconds, as `jq-timestamp` has them
+ * @param url as the worker registered it, without a slash at its end
  */
-export function sign(body: Uint8Array, timestamp: string, secret: string): string {
-  const hmac = createHmac('sha256', secret).update(`${timestamp}.`).update(body);
+export function sign(body: Uint8Array, timestamp: string, url: string, secret: string): string {
+  const hmac = createHmac('sha256', secret).update(`${timestamp} ${url}\n`).update(body);
   return SCHEME + hmac.digest('hex');
 }
 
 /** Both headers of a push that is signed now. */
-export function signed(body: Uint8Array, secret: string, now = Date.now()): Record<string, string> {
+export function signed(
+  body: Uint8Array,
+  url: string,
+  secret: string,
+  now = Date.now(),
+): Record<string, string> {
   const timestamp = String(Math.floor(now / 1000));
-  return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: sign(body, timestamp, secret) };
+  return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: sign(body, timestamp, url, secret) };
 }
 
 export interface VerifyOptions {
+  /** As the worker registered it, without a slash at its end: a push to another worker is not for this one. */
+  readonly url: string;
   /** Any of them is good: while a secret is being changed there are two. */
   readonly secrets: readonly string[];
   /** How far a push's clock may be from ours, both ways, in milliseconds. */
@@ -39,12 +48,12 @@ export interface VerifyOptions {
 export function verify(
   body: Uint8Array,
   headers: SignatureHeaders,
-  { secrets, window, now = Date.now() }: VerifyOptions,
+  { url, secrets, window, now = Date.now() }: VerifyOptions,
 ): boolean {
   const { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: signature } = headers;
   if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return false;
   if (typeof signature !== 'string' || Math.abs(now - Number(timestamp) * 1000) > window) return false;
   const given = Buffer.from(signature);
-  const expected = secrets.map((secret) => Buffer.from(sign(body, timestamp, secret)));
+  const expected = secrets.map((secret) => Buffer.from(sign(body, timestamp, url, secret)));
   return expected.filter((each) => each.length === given.length && timingSafeEqual(each, given)).length > 0;
 }

@@ -128,12 +128,11 @@ class JqSource implements JobSource {
   private announce(fn: string, free: number, url: string | undefined): void {
     const missing = this.missing(fn, free);
     if (missing <= 0 || !this.functions.has(fn) || this.leaving.signal.aborted) return;
-    const place = this.registrations.length + 1;
     const registration = new Registration(this.http, {
       fn,
       maxJobs: missing,
       name: this.options.name ?? `${hostname()}:${process.pid}`,
-      ...(url === undefined ? {} : { url: `${url}/${place}` }),
+      ...(url === undefined ? {} : { url }),
       batch: this.settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
       signal: this.leaving.signal,
       onProblem: this.onProblem,
@@ -167,14 +166,12 @@ class JqSource implements JobSource {
     });
   }
 
-  /** The number in the path is a registration's; without one the name finds it. */
-  private readonly onPush = async (job: WorkerJob, { place, onGone }: Origin): Promise<PushStatus> => {
+  /** The key in the path is a registration's; without one the name finds it. */
+  private readonly onPush = async (job: WorkerJob, { key, onGone }: Origin): Promise<PushStatus> => {
     if (this.leaving.signal.aborted) return 503;
-    const fits = (each: Registration | undefined) => (each?.takes(job) ? each : undefined);
-    const registration =
-      place === undefined
-        ? this.registrations.find((each) => each.takes(job))
-        : fits(this.registrations[place - 1]);
+    const addressed = this.registrations.filter((each) => key === undefined || each.key === key);
+    if (addressed.length === 0) return 410;
+    const registration = addressed.find((each) => each.takes(job));
     if (!registration) return 404;
     const arrived = await this.handOver.arrive(job, registration, onGone);
     return arrived === 'taken' ? 202 : arrived === 'full' ? 429 : 503;

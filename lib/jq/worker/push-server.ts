@@ -24,13 +24,15 @@ const KEEP_ALIVE_MS = 65_000;
 const MAX_CONNECTIONS = 4096;
 /** For a push to come in: no master waits for longer. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Below whatever base; the number tells a process's workers apart. */
-const PATH = /(?:\/(\d{1,6}))?\/worker-job$/;
+/** Below whatever base; the key tells registrations apart, also those of other processes that were here before. */
+const PATH = /(?:\/([0-9a-f]{24}))?\/worker-job$/;
 
 /** The worker's side of the contract: `POST /worker-job`. */
 export class PushServer {
   private readonly server: Server;
   private readonly pushes: Pushes;
+  /** Where the master reaches it. */
+  private url = '';
 
   constructor(
     private readonly options: ListenOptions,
@@ -52,9 +54,11 @@ export class PushServer {
     const { port, host = DEFAULT_HOST, url, tls } = this.options;
     this.server.listen(port, host);
     await once(this.server, 'listening');
-    if (url !== undefined) return url.replace(/\/+$/, '');
     const { port: bound } = this.server.address() as AddressInfo;
-    return `http${tls ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+    const own = `http${tls ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+    // Written as the master writes it, since it is signed.
+    const { origin, pathname } = new URL(url ?? own);
+    return (this.url = origin + pathname.replace(/\/+$/, ''));
   }
 
   async close(): Promise<void> {
@@ -72,8 +76,9 @@ export class PushServer {
       }
       this.pushes.checkHead(request.headers);
       const body = await readBody(request, this.settings.maxBodyBytes);
-      const place = match[1] === undefined ? undefined : Number(match[1]);
-      const answer = await this.pushes.answer(request, body, { place, onGone: onGoneOf(response) });
+      const [, key] = match;
+      const url = key === undefined ? this.url : `${this.url}/${key}`;
+      const answer = await this.pushes.answer(request, body, { key, url, onGone: onGoneOf(response) });
       if ('status' in answer) replyOne(response, answer);
       else reply(response, 200, answer);
     } catch (error) {

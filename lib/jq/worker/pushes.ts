@@ -13,12 +13,14 @@ import { Recent } from './recent.js';
 import type { SourceSettings } from './source-options.js';
 
 /** What a push is answered with. */
-export type PushStatus = 202 | 404 | 429 | 503;
+export type PushStatus = 202 | 404 | 410 | 429 | 503;
 
 /** Where a push came in. */
 export interface Origin {
-  /** The number in the path, if there is one. */
-  readonly place: number | undefined;
+  /** The registration's in the path, if there is one. */
+  readonly key: string | undefined;
+  /** What the master was told to push to, if it was this. */
+  readonly url: string;
   readonly onGone: OnGone;
 }
 
@@ -32,6 +34,7 @@ const RETRY_AFTER_SECONDS = 1;
 const VERDICTS: Readonly<Record<PushStatus, Verdict>> = {
   202: { status: 202 },
   404: { status: 404, code: 'UNKNOWN_NAME', message: 'No handler here is for jobs of this name.' },
+  410: { status: 410, code: 'WORKER_GONE', message: 'No worker is registered under this URL any more.' },
   429: {
     status: 429,
     code: 'FULL',
@@ -89,7 +92,7 @@ export class Pushes {
   ): Promise<Verdict | readonly Verdict[]> {
     const { secrets, signatureWindow: window } = this.settings;
     const now = Date.now();
-    if (secrets.length > 0 && !verify(body, request.headers, { secrets, window, now }))
+    if (secrets.length > 0 && !verify(body, request.headers, { url: origin.url, secrets, window, now }))
       throw new UnsignedPushError();
     if (formatOfBody(request) !== 'msgpack') throw new UnsupportedMediaTypeError();
     const signature = secrets.length > 0 ? String(request.headers[SIGNATURE_HEADER]) : undefined;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Backoff } from '../http/backoff.js';
 import { insist } from '../http/insist.js';
@@ -10,12 +11,13 @@ import { messageOf } from '../../job/errors.js';
 
 const MAX_REPLY_DEPTH = 2;
 const MAX_NAME_BYTES = 255;
+const KEY_BYTES = 12;
 
 export interface RegistrationOptions {
   readonly fn: string;
   readonly maxJobs: number;
   readonly name: string;
-  /** Where its jobs are pushed to; without it they are pulled. */
+  /** Below it its jobs are pushed; without it they are pulled. */
   readonly url?: string;
   /** How many of them it takes in one request. */
   readonly batch: number;
@@ -35,6 +37,8 @@ export class Registration {
   held = 0;
   /** The header of its requests; absent while it registers. */
   workerId?: string;
+  /** Of the URL that the master was told last: what it pushes to another is of a registration that is over. */
+  key = '';
   /** How many reports the master takes in one request: told with each registration. */
   batch = 1;
   private registering?: Promise<string>;
@@ -110,10 +114,13 @@ export class Registration {
 
   private async register(): Promise<string> {
     const { fn, maxJobs, name, url, batch, signal, onProblem } = this.options;
-    const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url, names: [fn], batch });
     const backoff = new Backoff();
     for (;;) {
       let rest = 0;
+      // Another each time: the master may have taken the one before, and its reply been lost.
+      this.key = randomBytes(KEY_BYTES).toString('hex');
+      const own = url === undefined ? undefined : `${url}/${this.key}`;
+      const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url: own, names: [fn], batch });
       try {
         // Not given up under way: a worker that nobody knows the id of would stay.
         const reply = await this.http.request('POST', '/worker', { body });

@@ -192,6 +192,6 @@ describe('pushes to a worker that takes batches', () => {
     await untilStatus(ids, 'running');
     expect(worker.sizes).toEqual([5]);
     const [{ bytes, headers }] = worker.received as [Received];
-    expect(verify(bytes, headers, { secrets: [secret], window: 60_000 })).toBe(true);
+    expect(verify(bytes, headers, { url: worker.url, secrets: [secret], window: 60_000 })).toBe(true);
   });
 });

@@ -39,6 +39,18 @@ describe('pushes to workers', () => {
     await expect(master.job(job_id)).resolves.toMatchObject({ body: { worker_id } });
   });
 
+  it('that are answered 410 end the registration: who was there before has left, and the job lost nothing', async () => {
+    const gone = await plainWorker(status(410));
+    const id = await master.enqueue({ max_retry: 0 });
+    const worker = await master.register({ url: gone.url });
+    await until(async () => (await master.call('POST', '/worker/ping', { worker })).status === 404);
+    await expect(statusOf(id)).resolves.toBe('queued');
+    const good = await plainWorker();
+    await master.register({ url: good.url });
+    await untilStatus(id, 'running');
+    expect(gone.pushes).toHaveLength(1);
+  });
+
   it.each([
     ['a worker that answers 404', 404],
     ['one that answers 500', 500],

@@ -64,7 +64,7 @@ describe('the security of a master', () => {
       await signing.enqueue();
       const { bytes, ...push } = await until(() => worker.pushes[0]);
       const headers = push.headers as SignatureHeaders;
-      const options = { secrets: [SECRET], window: 60_000 };
+      const options = { url: worker.url, secrets: [SECRET], window: 60_000 };
       expect(verify(bytes, headers, options)).toBe(true);
       expect(verify(Buffer.concat([bytes, Buffer.of(0)]), headers, options)).toBe(false);
       expect(verify(bytes, headers, { ...options, secrets: ['another secret, as long'] })).toBe(false);

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { startJqMaster, type JqMaster } from '../../../lib/jq/master/jq-master.js';
 import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
+import { until } from '../../support/until.js';
 import { useRedis, type UsedRedis } from '../../support/use-redis.js';
 import { Http } from './http.js';
 import { OpenApiCheck } from './openapi-check.js';
@@ -20,8 +21,13 @@ export function useMaster(options: Partial<JqMasterOptions> = {}): UsedMaster {
   const others: JqMaster[] = [];
   let master: JqMaster | undefined;
 
-  const start = (more: Partial<JqMasterOptions> = {}) =>
-    startJqMaster({ connection: redis.url, port: 0, ...options, ...more });
+  const start = async (more: Partial<JqMasterOptions> = {}) => {
+    const started = await startJqMaster({ connection: redis.url, port: 0, ...options, ...more });
+    if (more.connection === undefined && !more.tls && !options.tls) {
+      await until(async () => (await fetch(`${started.url}/health/ready`)).ok);
+    }
+    return started;
+  };
 
   beforeAll(async () => {
     master = await start();

@@ -124,7 +124,7 @@ describe('jq-master with all of its flags', () => {
       const worker = await plainWorker();
       await expect(statusOf('POST', '/worker', 'v', { ...register, url: worker.url })).resolves.toBe(201);
       const { bytes, headers } = await until(() => worker.pushes[0]);
-      const options = { secrets: [SECRET], window: 60_000 };
+      const options = { url: worker.url, secrets: [SECRET], window: 60_000 };
       expect(verify(bytes, headers as SignatureHeaders, options)).toBe(true);
       await expect(statusOf('GET', '/api/counts', 'a')).resolves.toBe(200);
       await dispatcher.destroy();

@@ -3,9 +3,10 @@ import { sign, signed, verify } from '../../../lib/jq/wire/signature.js';
 
 const BODY = Buffer.from('85a26964a26a31', 'hex');
 const NOW = 1_800_000_000_400;
+const URL = 'http://w/1';
 const TIMESTAMP = '1800000000';
-const good = { 'jq-timestamp': TIMESTAMP, 'jq-signature': sign(BODY, TIMESTAMP, 'secret') };
-const options = { secrets: ['secret'], window: 60_000, now: NOW };
+const good = { 'jq-timestamp': TIMESTAMP, 'jq-signature': sign(BODY, TIMESTAMP, URL, 'secret') };
+const options = { url: URL, secrets: ['secret'], window: 60_000, now: NOW };
 
 describe('verify', () => {
   it.each([
@@ -23,7 +24,8 @@ describe('verify', () => {
     expect(verify(BODY, headers, options)).toBe(false);
   });
 
-  it('refuses another body and another secret', () => {
+  it('refuses another body, another secret, and what was sent to another worker', () => {
+    expect(verify(BODY, good, { ...options, url: 'http://w/2' })).toBe(false);
     expect(verify(Buffer.from('x'), good, options)).toBe(false);
     expect(verify(BODY, good, { ...options, secrets: ['other'] })).toBe(false);
     expect(verify(BODY, good, { ...options, secrets: [] })).toBe(false);
@@ -42,11 +44,11 @@ describe('verify', () => {
   });
 
   it('takes what `signed` writes', () => {
-    expect(signed(BODY, 'secret', NOW)).toEqual(good);
+    expect(signed(BODY, URL, 'secret', NOW)).toEqual(good);
   });
 
   it('is what other languages compute', () => {
-    // python3: hmac.new(b'secret', b'1800000000.' + bytes.fromhex('85a26964a26a31'), 'sha256').hexdigest()
-    expect(good['jq-signature']).toBe('v1=e2ce7c104fe6a228a2b2f37ac448eb0a7161c346c401c87185e42e89d03d09ad');
+    // python3: hmac.new(b'secret', b'1800000000 http://w/1\\n' + bytes.fromhex('85a26964a26a31'), 'sha256').hexdigest()
+    expect(good['jq-signature']).toBe('v2=38f585058db0e1781ae7b5108f980f62cef97595f4dbdea517949e214997fc7e');
   });
 });

@@ -140,8 +140,8 @@ describe('POST /worker-job with a batch', () => {
     const send = async (headers: Record<string, string>) =>
       http.call('POST', '/worker-job', { body, headers });
     await expect(send({})).resolves.toMatchObject({ status: 401, body: { code: 'BAD_SIGNATURE' } });
-    await expect(send(signed(body, 'other'))).resolves.toMatchObject({ status: 401 });
-    const headers = signed(body, secret);
+    await expect(send(signed(body, http.url, 'other'))).resolves.toMatchObject({ status: 401 });
+    const headers = signed(body, http.url, secret);
     const answered = async () =>
       ((await send(headers)).body as { status: number }[]).map(({ status }) => status);
     await until(async () => (await answered()).join() === '202,202,202,404');

@@ -85,7 +85,7 @@ describe('POST /worker-job', () => {
       status: 404,
       body: { code: 'UNKNOWN_NAME' },
     });
-    await expect(http.post('/7/worker-job', push())).resolves.toMatchObject({ status: 404 });
+    await expect(http.post(`/${'0'.repeat(24)}/worker-job`, push())).resolves.toMatchObject({ status: 410 });
     await expect(http.call('GET', '/worker-job')).resolves.toMatchObject({ status: 404 });
     await expect(http.post('/', push())).resolves.toMatchObject({ status: 404 });
   });
@@ -193,11 +193,19 @@ describe('POST /worker-job', () => {
       const ran: unknown[] = [];
       const { http } = await secured(ran);
       await expect(send(http, {})).resolves.toMatchObject({ status: 401, body: { code: 'BAD_SIGNATURE' } });
-      await expect(send(http, signed(body, 'other'))).resolves.toMatchObject({ status: 401 });
-      await expect(send(http, signed(packed(push({ id: 'j2' })), 'secret'))).resolves.toMatchObject({
-        status: 401,
-      });
-      await expect(send(http, signed(body, 'secret', Date.now() - 120_000))).resolves.toMatchObject({
+      await expect(send(http, signed(body, http.url, 'other'))).resolves.toMatchObject({ status: 401 });
+      await expect(send(http, signed(packed(push({ id: 'j2' })), http.url, 'secret'))).resolves.toMatchObject(
+        {
+          status: 401,
+        },
+      );
+      await expect(send(http, signed(body, http.url, 'secret', Date.now() - 120_000))).resolves.toMatchObject(
+        {
+          status: 401,
+        },
+      );
+      // What was meant for another worker with the same secret.
+      await expect(send(http, signed(body, 'http://127.0.0.1:1', 'secret'))).resolves.toMatchObject({
         status: 401,
       });
       expect(ran).toEqual([]);
@@ -215,7 +223,7 @@ describe('POST /worker-job', () => {
     it('runs what is signed once, however often it is sent', async () => {
       const ran: unknown[] = [];
       const { http } = await secured(ran);
-      const headers = signed(body, 'secret');
+      const headers = signed(body, http.url, 'secret');
       await until(async () => ((await send(http, headers)) as { status: number }).status === 202);
       await until(() => ran.length > 0);
       for (let i = 0; i < 5; i++) await expect(send(http, headers)).resolves.toMatchObject({ status: 202 });

@@ -123,6 +123,13 @@ function answers.lacks(id, job, worker, w)
   put_back(id, job)
 end
 
+--- 410: nobody answers to its registration any more.
+function answers.gone(id, job, worker, w)
+  detach(id, job, true)
+  put_back(id, job)
+  if w then remove_worker(worker) end
+end
+
 --- 429 or 503: it gets nothing for a while.
 function answers.busy(id, job, worker, w, rest)
   if w then

@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { startJqMaster, type JqMaster } from '../../../lib/jq/master/jq-master.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { until } from '../../support/until.js';
+import { useRedis } from '../../support/use-redis.js';
+import { Http } from './http.js';
+import { plainWorker, stopPlainWorkersAfterEach } from './plain-worker.js';
+
+const LONG_MS = 60_000;
+
+describe('a master of JQ', () => {
+  const used = useRedis();
+  const closing: (() => unknown)[] = [];
+  stopPlainWorkersAfterEach();
+  afterEach(async () => {
+    for (const close of closing.splice(0).toReversed()) await close();
+  });
+
+  const start = async (connection: string): Promise<Http & { master: JqMaster }> => {
+    const master = await startJqMaster({ connection, port: 0 });
+    closing.push(() => master.close());
+    return Object.assign(new Http(master.url), { master });
+  };
+  const ready = async (http: Http) => (await http.call('GET', '/health/ready')).status;
+
+  /** Leads where it is told to; what is connected stays so. */
+  const line = async (to: () => number): Promise<Server> => {
+    const server = createServer((near) => {
+      const far = connect(to(), '127.0.0.1');
+      near.on('error', () => far.destroy()).on('close', () => far.destroy());
+      far.on('error', () => near.destroy()).on('close', () => near.destroy());
+      near.pipe(far).pipe(near);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => server.close());
+    return server;
+  };
+
+  it('follows a failover that leaves its connections open', async () => {
+    const next = await RedisServer.start();
+    closing.push(() => next.stop());
+    let port = used.server.port;
+    const proxy = await line(() => port);
+    const http = await start(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    await until(async () => (await ready(http)) === 200);
+    port = next.port;
+    await used.redis.replicaof('127.0.0.1', next.port);
+    closing.push(() => used.redis.replicaof('NO', 'ONE'));
+    const worker = await plainWorker();
+    await until(
+      async () => (await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status === 201,
+      {
+        timeout: LONG_MS,
+      },
+    );
+    await until(async () => (await http.post('/job', { name: 'mail', argument: {} })).status === 201);
+    await until(() => worker.pushes.length > 0);
+    await until(async () => (await ready(http)) === 200);
+  });
+
+  it('is not ready while what it writes to is a replica', async () => {
+    const next = await RedisServer.start();
+    closing.push(() => next.stop());
+    const http = await start(used.url);
+    await until(async () => (await ready(http)) === 200);
+    await used.redis.replicaof('127.0.0.1', next.port);
+    await until(async () => (await ready(http)) === 503);
+    await used.redis.replicaof('NO', 'ONE');
+    await until(async () => (await ready(http)) === 200, { timeout: LONG_MS });
+  });
+
+  it('that Redis denies a channel is not ready, and hands out jobs once it is allowed', async () => {
+    await used.redis.acl(
+      'SETUSER',
+      'jq',
+      'on',
+      '>secret-of-jq',
+      '~*',
+      '+@all',
+      'resetchannels',
+      '&{jq}:ended',
+    );
+    const http = await start(`redis://jq:secret-of-jq@127.0.0.1:${used.server.port}`);
+    const worker = await plainWorker();
+    await until(
+      async () => (await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status === 201,
+    );
+    await http.enqueue();
+    expect(await ready(http)).toBe(503);
+    expect(worker.pushes).toEqual([]);
+    await used.redis.acl('SETUSER', 'jq', 'allchannels');
+    await until(() => worker.pushes.length > 0, { timeout: LONG_MS });
+    expect(await ready(http)).toBe(200);
+  });
+});

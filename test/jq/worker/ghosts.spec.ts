@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { defineJob } from '../../../lib/job/job-definition.js';
+import { messagePack } from '../../../lib/jq/message-pack/codec.js';
+import { jq } from '../../../lib/jq/worker/jq-source.js';
+import { freePort } from '../../support/free-port.js';
+import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
+import { until } from '../../support/until.js';
+import { useMaster } from '../master/use-master.js';
+
+const JOBS = 40;
+const WORK = defineJob('work', { codec: messagePack });
+
+describe('a registration that is over', () => {
+  const master = useMaster();
+  stopWorkersAfterEach();
+  beforeEach(() => master.redis.redis.flushall());
+  const proxies: Server[] = [];
+  afterEach(() => {
+    for (const proxy of proxies.splice(0)) proxy.close().closeAllConnections();
+  });
+
+  const workers = async () => master.redis.redis.zcard('{jq}:workers');
+  const run = async (url: string, port: number) => {
+    const ran: string[] = [];
+    const source = jq({ master: url, listen: { port }, onProblem: () => undefined });
+    await runWorker(source, WORK, (_, { id }) => void ran.push(id), { concurrency: 4 });
+    return ran;
+  };
+  const enqueueAll = () =>
+    Promise.all(Array.from({ length: JOBS }, () => master.enqueue({ name: 'work', max_retry: 0 })));
+  const allDone = () =>
+    until(async () => (await master.redis.redis.zcard('{jq}:status:done')) === JOBS, { timeout: 60_000 });
+
+  it('of a process that was killed takes no jobs of the one that listens there now', async () => {
+    const port = await freePort();
+    // As a killed process leaves it: at the same address, never heard of again.
+    for (const key of ['0'.repeat(24), '1'.repeat(24)]) {
+      await master.register({ name: 'ghost', max_jobs: 4, url: `http://127.0.0.1:${port}/${key}` });
+    }
+    const ran = await run(master.url, port);
+    await until(async () => (await workers()) === 3);
+    const ids = await enqueueAll();
+    await allDone();
+    expect(ran.toSorted()).toEqual(ids.toSorted());
+    expect(await workers()).toBe(1);
+  });
+
+  it('whose reply was lost takes no jobs of the one that followed', async () => {
+    let lost = 0;
+    const proxy = createServer(async (request, response) => {
+      const { method = '', url = '', headers } = request;
+      const body = await buffer(request);
+      const reply = await master.call(method, url, {
+        worker: headers['worker-id'] as string | undefined,
+        headers: { 'content-type': 'application/msgpack' },
+        ...(body.length > 0 ? { body } : {}),
+      });
+      if (url === '/worker' && method === 'POST' && lost++ < 2) return void request.socket.destroy();
+      return void response.writeHead(reply.status).end(reply.bytes);
+    });
+    proxies.push(proxy);
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const ran = await run(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, await freePort());
+    await until(async () => (await workers()) === 3, { timeout: 30_000 });
+    const ids = await enqueueAll();
+    await allDone();
+    expect(ran.toSorted()).toEqual(ids.toSorted());
+    expect(await workers()).toBe(1);
+  });
+});
