@@ -47,6 +47,12 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
+  it.each(documents.map(({ path }) => path))('%s names tests that are there', (path) => {
+    const { text } = documents.find((document) => document.path === path) ?? { text: '' };
+    const named = [...text.matchAll(/\btest\/[\w./-]+\.m?ts\b/g)].map(([file]) => file);
+    expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+
   it('name every option, with its default', () => {
     const readme = documents.find(({ path }) => path === 'README.md')?.text ?? '';
     const undocumented = documentedOptions().filter(({ name, defaultValue }) => {
