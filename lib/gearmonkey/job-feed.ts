@@ -57,9 +57,19 @@ export class JobFeed {
   async open(): Promise<void> {
     this.users += 1;
     clearTimeout(this.linger);
-    this.subscription ??= this.store.listen(this.fn, this.listener);
+    this.subscription ??= this.listen();
     await this.subscription;
     this.listening = true;
+  }
+
+  /** Whoever opens it after a failure listens anew. */
+  private async listen(): Promise<() => void> {
+    try {
+      return await this.store.listen(this.fn, this.listener);
+    } catch (error) {
+      this.subscription = undefined;
+      throw error;
+    }
   }
 
   /** Whether messages arrive already. */

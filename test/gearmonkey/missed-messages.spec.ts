@@ -19,6 +19,7 @@ import { RedisActors } from './redis-rig.js';
 /** A store whose messages may be lost, and whose enqueues are answered when a test wants. */
 class TroubledStore extends MemoryStore {
   deaf = false;
+  refusal: Error | undefined;
   answered: Promise<void> = Promise.resolve();
   readonly listeners = new Set<JobListener>();
 
@@ -29,6 +30,7 @@ class TroubledStore extends MemoryStore {
   }
 
   override listen(fn: string, listener: JobListener): Promise<() => void> {
+    if (this.refusal) return Promise.reject(this.refusal);
     this.listeners.add(listener);
     return super.listen(fn, {
       ...listener,
@@ -65,6 +67,23 @@ describe('A call whose enqueue is answered after its job has finished', () => {
     if (deaf) for (const listener of store.listeners) listener.resync();
     answer.open();
     await expect(calling).resolves.toBe('x');
+  });
+});
+
+describe('A client that was refused a channel', () => {
+  stopWorkersAfterEach();
+
+  it('asks for it anew with its next call, though others came in between', async () => {
+    const server = new MemoryServer();
+    const store = new TroubledStore(server);
+    const client = new GearMonkeyClient(store);
+    await runWorker(new MemorySource(server), 'fn', (input) => input);
+    store.refusal = new Error('not yours');
+    await expect(client.call('fn', 1)).rejects.toThrow('not yours');
+    await expect(client.result('fn', 1)).rejects.toThrow('not yours');
+    store.refusal = undefined;
+    await expect(client.call('fn', 2)).resolves.toBe(2);
+    await client.close();
   });
 });
 
