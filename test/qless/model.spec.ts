@@ -8,7 +8,7 @@ import { useQless } from './qless-rig.js';
 
 /** Always the same scenarios, so that a failure is one of the change at hand. */
 const SEEDS = [14, 1234, 20_261_122];
-const RUNS = 12;
+const RUNS = 30;
 /** `QLESS_FUZZ=2000` runs as many others, from a seed of its own that a failure names. */
 const MORE_RUNS = Number(process.env['QLESS_FUZZ'] ?? 0);
 const HEARTBEAT_SECONDS = 60;

@@ -37,10 +37,13 @@ interface ReadJob {
 const options = (given: Record<string, Arg | undefined>): Arg[] =>
   Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name, value]));
 
+/** An argument that may be left out at the end. */
+const atEnd = (value: string | undefined): string[] => (value === undefined ? [] : [value]);
+
 const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
 
 /** The job's owner and queue where the caller is honest. */
-function claimOf(model: CoreModel, { jid, honest, worker, queue }: StepOf<'complete'>) {
+function claimOf(model: CoreModel, { jid, honest, worker, queue }: Omit<StepOf<'complete'>, 'data'>) {
   const job = honest ? model.jobs.get(jid) : undefined;
   return { worker: job?.worker || worker, queue: job?.queue || queue };
 }
@@ -75,9 +78,11 @@ export const CALLS: Calls = {
   complete: (model, now, step) => {
     const { worker, queue } = claimOf(model, step);
     return {
-      ...{ command: 'complete', args: [step.jid, worker, queue, '{}'] },
+      ...{ command: 'complete', args: [step.jid, worker, queue, step.data] },
       expected: () => {
-        model.end(now, model.complete(now, step.jid, worker, queue));
+        const job = model.complete(now, step.jid, worker, queue);
+        job.data = step.data;
+        model.end(now, job);
         return 'complete';
       },
     };
@@ -110,9 +115,11 @@ export const CALLS: Calls = {
   fail: (model, now, step) => {
     const { worker } = claimOf(model, step);
     return {
-      ...{ command: 'fail', args: [step.jid, worker, step.group, 'message'] },
+      ...{ command: 'fail', args: [step.jid, worker, step.group, 'message', ...atEnd(step.data)] },
       expected: () => {
-        model.fail(now, model.running(step.jid, worker), step.group);
+        const job = model.running(step.jid, worker);
+        job.data = step.data ?? job.data;
+        model.fail(now, job, step.group);
         return step.jid;
       },
     };
@@ -130,11 +137,12 @@ export const CALLS: Calls = {
   heartbeat: (model, now, step) => {
     const { worker } = claimOf(model, step);
     return {
-      ...{ command: 'heartbeat', args: [step.jid, worker] },
+      ...{ command: 'heartbeat', args: [step.jid, worker, ...atEnd(step.data)] },
       expected: () => {
         const job = model.running(step.jid, worker);
         lock(model, now, job, worker);
         job.grace = false;
+        job.data = step.data ?? job.data;
         return Math.trunc(job.expires);
       },
     };
