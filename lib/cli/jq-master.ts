@@ -16,11 +16,8 @@ function complain(message: unknown): void {
   process.stderr.write(`jq-master: ${messageOf(message)}\n`);
 }
 
-/** Whoever read what it writes may leave, and a disk be full: that ends no master. */
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-
 async function main(): Promise<void> {
-  // Whoever read what it says may leave; that ends no master.
+  // Whoever read what it says may leave, and a disk be full; that ends no master.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const master = await startJqMaster(optionsFromFlags(), LOGGER);
   process.stdout.write(`listening on ${master.url}\n`);

@@ -425,6 +425,18 @@ describe('the routes of the master', () => {
       }
     });
 
+    it('is the reply to JSON where nothing is said of it, and MessagePack where that is asked for', async () => {
+      const send = async (headers: Record<string, string>) => {
+        const body = JSON.stringify(JOB);
+        const type = { 'content-type': 'application/json; charset=utf-8' };
+        const reply = await master.call('POST', '/job', { headers: { ...type, ...headers }, body });
+        return reply.headers.get('content-type');
+      };
+      await expect(send({})).resolves.toBe('application/json');
+      await expect(send({ accept: '*/*' })).resolves.toBe('application/json');
+      await expect(send({ accept: 'application/msgpack' })).resolves.toBe('application/msgpack');
+    });
+
     it.each(['', '{', '{"name":', '[]', '{"name":"a"}', `{"name":"a","argument":${'['.repeat(99)}`])(
       'is answered with 400 when it is %j',
       async (body) => {

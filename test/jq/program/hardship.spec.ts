@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { startJqMaster } from '../../../lib/jq/master/jq-master.js';
 import { freePort } from '../../support/free-port.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
@@ -37,21 +38,19 @@ describe('jq-master among bad peers', () => {
   };
 
   it('goes on, and drains, when nobody reads what it says any more', async () => {
-    const master = start('--push-timeout', '1s', '--suspect', '10ms');
+    const open = await startJqMaster({ connection: used.url, port: 0 });
+    const worker = await new Http(open.url).register({ url: 'http://127.0.0.1:1' });
+    await open.close();
+    const master = start('--callback-allow', 'example.com', '--suspect', '10ms', '--lost-after', '1000');
     const http = new Http(await urlOf(master));
     await until(() => master.errors.includes('asks for no tokens'));
     master.leave();
-    await http.register({ url: `http://127.0.0.1:${await freePort()}` });
-    const id = await http.enqueue();
-    // Each push that fails is complained of.
-    await until(
-      async () =>
-        ((await http.call('GET', '/api/workers')).body as { workers: { failures: number }[] }).workers[0]
-          ?.failures,
-    );
-    const worker = await plainWorker();
-    await http.register({ url: worker.url });
-    await until(() => worker.pushes.some((push) => push.id === id));
+    // Each push that the list refuses is complained of.
+    await http.enqueue();
+    await until(async () => {
+      const { body } = await http.call('GET', `/api/workers/${worker}`);
+      return (body as { failures: number }).failures >= 3;
+    });
     await expect(master.end('SIGTERM')).resolves.toBe(0);
   });
 
