@@ -1,4 +1,5 @@
 import { describe, messageOf, type JobErrorInfo } from './error-info.js';
+import { withoutSecrets } from './secrets.js';
 
 export {
   isErrorInfo,
@@ -42,13 +43,16 @@ export class UnknownFunctionError extends GearMonkeyError {
 /** An option out of its range or of the wrong type. Nothing was written. */
 export class InvalidOptionError extends GearMonkeyError {
   readonly code = 'INVALID_OPTION';
+  /** What was given; of a URL, without its credentials. */
+  readonly value: unknown;
 
   constructor(
     readonly option: string,
-    readonly value: unknown,
+    value: unknown,
     readonly expected: string,
   ) {
     super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
+    this.value = typeof value === 'string' ? withoutSecrets(value) : value;
   }
 }
 

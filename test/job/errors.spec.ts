@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { inspect } from 'node:util';
 import * as abortErrors from '../../lib/job/abort-errors.js';
 import * as plainErrors from '../../lib/job/errors.js';
 import * as serverErrors from '../../lib/job/server-errors.js';
@@ -38,6 +39,16 @@ describe('GearMonkeyError', () => {
     expect(error.name).toBe(error.constructor.name);
     expect(error.code).toBe(code);
     expect(error.message).toContain(message);
+  });
+
+  it('shows no credentials of a URL that was no valid option', () => {
+    const error = new errors.InvalidOptionError(
+      'master',
+      'http://app:s3cret@host?x',
+      'a URL without a query',
+    );
+    expect(`${inspect(error, { showHidden: true })} ${JSON.stringify(error)}`).not.toContain('s3cret');
+    expect(error.value).toBe('http://***@host?x');
   });
 
   it('keeps what the cause says', () => {
