@@ -1,6 +1,6 @@
 import { ownVersion } from '../../harness/packages.mjs';
 import { IN_FLIGHT } from './load.mjs';
-import { enqueue, work } from './throughput.mjs';
+import { constrained, enqueue, work } from './throughput.mjs';
 
 const HALF = { nest: 0.5 };
 const rate = (key, title) => ({ key, title, unit: '1/s', better: 'more', targets: HALF });
@@ -40,6 +40,13 @@ export default {
       quick: true,
       rows: [rate('jobs', 'jobs run, or requests answered')],
       run: work,
+    },
+    {
+      name: 'constrained',
+      title: 'POST /job with an argument of 4 MiB, one after the other: what 20 constraints on it add, p50',
+      contenders: ['jq'],
+      rows: [{ key: 'constrained', title: 'added', unit: 'ms', better: 'less', target: 100 }],
+      run: constrained,
     },
   ],
   panels: [

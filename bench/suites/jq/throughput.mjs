@@ -1,12 +1,17 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { encode } from '@msgpack/msgpack';
 import { Redis } from 'ioredis';
-import { jobBody, postMany } from './load.mjs';
+import { jobBody, largeJobBody, post, postMany } from './load.mjs';
 
 const SERVER = fileURLToPath(new URL('./server.mjs', import.meta.url));
 const REQUESTS = 20_000;
 const WARM_UP = 4000;
+const CONSTRAINTS = 20;
+const CONSTRAINT = Buffer.from(
+  encode({ match: [{ field: 'argument.tenant', exists: true }], per: 'argument.tenant', concurrency: 1 }),
+);
 
 /** Jobs enqueued a second; of the empty server, requests answered. */
 export async function enqueue({ contender, addresses: { redis }, jobs }) {
@@ -28,6 +33,29 @@ export async function work({ contender, addresses: { redis }, jobs }) {
     await drain(url, 'warm', jobs(WARM_UP));
     return { jobs: count / (await drain(url, 'mail', count)) };
   });
+}
+
+/** Milliseconds that twenty constraints on its argument add to the `POST /job` of a large job, p50. */
+export async function constrained({ contender, addresses: { redis }, jobs }) {
+  return withServer(contender, redis, async (url) => {
+    const body = largeJobBody();
+    const count = jobs(20, 5);
+    const free = await p50(url, body, count);
+    for (let i = 0; i < CONSTRAINTS; i++) await post(url, '/constraints', CONSTRAINT);
+    return { constrained: (await p50(url, body, count)) - free };
+  });
+}
+
+/** The first, which finds a master that has just learnt something, doesn't count. */
+async function p50(url, body, count) {
+  const times = [];
+  await post(url, '/job', body);
+  for (let i = 0; i < count; i++) {
+    const started = performance.now();
+    await post(url, '/job', body);
+    times.push(performance.now() - started);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(count / 2)];
 }
 
 /** Enqueues first, and starts the clock with the worker. @returns seconds */
