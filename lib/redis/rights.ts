@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { ConfigurationError } from '../job/errors.js';
+import { ConfigurationError, messageOf } from '../job/errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import { scriptsIn } from './script.js';
 
@@ -8,6 +8,7 @@ export type Call = readonly [command: string, ...args: string[]];
 
 /** Of a command, and of one that a script calls, in the words of Redis 7 and of Valkey. */
 const NO_RIGHT = /^NOPERM|The user executing the script|ACL failure in script/;
+const NO_COMMAND = /^NOPERM .*'(\w+)' command/;
 /** More are counted, not named. */
 const MAX_NAMED = 5;
 
@@ -33,8 +34,15 @@ export async function requireRights(
   calls: readonly Call[],
   who: string,
 ): Promise<void> {
-  const missing = await refusedCalls(redis, calls);
+  const missing = await refusedCalls(redis, calls).catch(whatMayNotAsk);
   if (missing.length > 0) throw new ConfigurationError(`${describeMissing(missing, who)}.`);
+}
+
+/** The call that asks, where that is what is refused. */
+function whatMayNotAsk(error: unknown): Call[] {
+  const command = NO_COMMAND.exec(messageOf(error))?.[1];
+  if (command === undefined) throw error;
+  return [[command.toUpperCase()]];
 }
 
 /** Redis names no key or channel where it refuses a script for want of a right: whoever is refused may ask. */
@@ -52,12 +60,14 @@ export async function explainRefusal(
 
 /** Names command and first key or channel of each. */
 function describeMissing(missing: readonly Call[], who: string): string {
-  const named = missing.slice(0, MAX_NAMED).map(([command, ...args]) => `${command} ${nameOf(args)}`.trim());
+  const named = missing
+    .slice(0, MAX_NAMED)
+    .map(([command, ...args]) => `${command} ${nameOf(command, args)}`.trim());
   const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : '';
   return `The Redis user has no right to what ${who} needs: ${named.join(', ')}${more}. Grant it: docs/security.md has the list`;
 }
 
 /** EVAL has its key behind the script and the number of keys. */
-function nameOf(args: readonly string[]): string {
-  return args.length > 2 && args[1] === '1' ? (args[2] ?? '') : (args[0] ?? '');
+function nameOf(command: string, args: readonly string[]): string {
+  return args[command.startsWith('EVAL') ? 2 : 0] ?? '';
 }

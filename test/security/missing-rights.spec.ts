@@ -67,6 +67,26 @@ describe('a Redis user that lacks a right', () => {
     });
   });
 
+  it('is told of with the key that it is for', async () => {
+    await expect(start(without('worker', '+zadd'), [Mailer])).rejects.toThrow(
+      'needs: ZADD queue:mail:scheduled',
+    );
+    const client = (await start(without('client', '+zadd'))).get(GearMonkeyClient);
+    await expect(client.run('mail', 1, { scheduled: 1e9 })).rejects.toThrow('ZADD queue:mail:scheduled');
+  });
+
+  it.each(['+eval', '+evalsha'])(
+    'is told of though it be the right to ask, or not needed yet: %s',
+    async (right) => {
+      const knowing = await start(rightsOf('worker'), [Mailer]);
+      await knowing.close();
+      await expect(start(without('worker', right), [Mailer])).rejects.toMatchObject({
+        code: 'CONFIGURATION',
+        message: expect.stringMatching(new RegExp(`a worker of "mail" needs: ${right.slice(1)}\\b`, 'i')),
+      });
+    },
+  );
+
   it.each(ALWAYS)('is named by a client that is refused: %s', async (right) => {
     const app = await start(without('client', right));
     const client = app.get(GearMonkeyClient);

@@ -13,6 +13,6 @@ export function requireMasterRights(connection: RedisConnection, prefix: string)
     if (command === 'RENAME') return [command, name, name];
     return command === 'ZUNIONSTORE' ? [command, name, '1', name] : [command, name];
   });
-  calls.push(['EVALSHA', 'x', '1', prefix], ['SUBSCRIBE', name], ['PING']);
+  calls.push(['EVALSHA', 'x', '1', prefix], ['EVAL', 'x', '0'], ['SUBSCRIBE', name], ['PING']);
   return connection.insist((redis) => requireRights(redis, calls, 'a master of JQ'));
 }
