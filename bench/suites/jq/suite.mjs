@@ -19,7 +19,7 @@ export default {
       key: 'nest',
       title: 'empty Nest server',
       version: ownVersion(),
-      options: "the master's adapter and body parser, one route, no guard, no filter, no Redis",
+      options: "the master's adapter, Express' body parser, one route, no guard, no filter, no Redis",
     },
   ],
   start: async () => {
