@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import * as operations from '../engine/operations.js';
+import * as operations from '../engine/constraint-operations.js';
 import type { Operation, StaleJob } from '../engine/operations.js';
 import type { Constraint } from './constraint.js';
 import { ConstraintSet } from './constraint-set.js';

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../job/errors.js';
 import { ChannelHub, type ChannelListener } from '../../redis/channel-hub.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
 import { RedisConnection } from '../../redis/redis-connection.js';
@@ -10,10 +8,11 @@ import { KeyReusedError, QueueFullError } from './engine-errors.js';
 import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
 import { LongPolls } from './long-polls.js';
 import * as operations from './operations.js';
-import type { HandedJob, JobView, PushOutcome, Reported, StaleJob } from './operations.js';
+import type { HandedJob, JobView, PushOutcome, Reported } from './operations.js';
+import { Relaning } from './relaning.js';
 import { requireMasterRights } from './rights.js';
 import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
-import type { Tally, TurnReply } from './turn.js';
+import type { Probe, Tally, TurnReply } from './turn.js';
 import { Turns } from './turns.js';
 
 /** A cluster keeps all keys of a hash tag together. */
@@ -23,9 +22,6 @@ export const DEFAULT_PREFIX = '{jq}:';
 const LONGEST_SLEEP_MS = 1000;
 /** Constraints that change faster than jobs can be enqueued are not waited for. */
 const MAX_STALE = 20;
-/** Before jobs are matched again that could not be. */
-const RELANE_PAUSE_MS = 1000;
-
 export interface JqEngineOptions extends EngineOptions {
   readonly connection: ConnectionSpec;
   /** What all keys and channels begin with. @default '{jq}:' */
@@ -34,6 +30,8 @@ export interface JqEngineOptions extends EngineOptions {
   readonly now?: () => number;
   /** Given jobs to push to their workers; each is to be answered. */
   readonly onHanded?: (jobs: readonly HandedJob[]) => void;
+  /** Given workers that nothing has been heard of for long; each is to be told of with `probed`. */
+  readonly onProbes?: (probes: readonly Probe[]) => void;
   /** Told of each of this master's turns. */
   readonly onTally?: (tally: Tally) => void;
   readonly onProblem?: (message: string) => void;
@@ -57,7 +55,7 @@ export class JqEngine {
   ];
   /** Whether it hands out jobs, and hears of what others do. */
   isStarted = false;
-  private relaning?: Promise<void>;
+  private readonly relaning: Relaning;
   private pushing = false;
   private timer?: NodeJS.Timeout;
   private sweepAt = Infinity;
@@ -80,12 +78,13 @@ export class JqEngine {
       prefix: this.prefix,
       settings: packSettings(this.settings),
       ...(options.now ? { now: options.now } : {}),
-      pushes: () => this.pushing && !this.relaning && !this.stopped,
+      pushes: () => this.pushing && !this.relaning.underWay && !this.stopped,
       onTurn: (reply) => this.onTurn(reply),
       onProblem: options.onProblem,
     });
-    this.polls = new LongPolls(this.turns, () => this.relaning);
+    this.polls = new LongPolls(this.turns, () => this.relaning.underWay);
     this.constraints = new ConstraintStore(this.turns);
+    this.relaning = new Relaning(this.constraints, () => this.turns.want(), onProblem);
     this.administration = new Administration(this.turns);
   }
 
@@ -189,6 +188,11 @@ export class JqEngine {
     return this.turns.run(operations.answer(job, outcome));
   }
 
+  /** Whether a worker of `onProbes` is there. Insists until Redis has taken it. */
+  probed(worker: string, answer: 'there' | 'gone' | 'nothing'): Promise<void> {
+    return this.turns.run(operations.probed(worker, answer));
+  }
+
   /** Sees to what has fallen due, and hands out what it can. */
   sweep(): void {
     clearTimeout(this.timer);
@@ -214,10 +218,11 @@ export class JqEngine {
     this.connection.close();
   }
 
-  private onTurn({ handed, stale, wait, tally }: TurnReply): void {
+  private onTurn({ handed, stale, wait, tally, probes }: TurnReply): void {
     this.#options.onTally?.(tally);
+    if (probes.length > 0) this.#options.onProbes?.(probes);
     if (handed.length > 0) this.#options.onHanded?.(handed);
-    if (stale.length > 0) this.relaning ??= this.relane(stale);
+    if (stale.length > 0) this.relaning.begin(stale);
     if (wait >= 0) this.sweepWithin(wait);
   }
 
@@ -227,21 +232,6 @@ export class JqEngine {
     clearTimeout(this.timer);
     this.sweepAt = at;
     this.timer = setTimeout(() => this.sweep(), ms);
-  }
-
-  /** Nothing is handed out in the meantime: what is in front may be what has to be looked at. */
-  private async relane(jobs: readonly StaleJob[]): Promise<void> {
-    const problem = (what: string, error: unknown) =>
-      this.#options.onProblem?.(`${what} could not be matched with the constraints: ${messageOf(error)}`);
-    try {
-      await this.constraints.relane(jobs, ({ id }, error) => problem(`Job ${id}`, error));
-    } catch (error) {
-      problem('Jobs', error);
-      if (!this.closed) await delay(RELANE_PAUSE_MS);
-    } finally {
-      delete this.relaning;
-      this.turns.want();
-    }
   }
 
   private reloadConstraints(): void {

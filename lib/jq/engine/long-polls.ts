@@ -6,6 +6,8 @@ import { Waiting } from './waiting.js';
 
 /** Of so many workers the names are remembered that they want. */
 const MAX_WORKERS = 10_000;
+/** How long a pull may take beyond its time where no answer has been found by then. */
+const OVERTIME_MS = 2000;
 
 /** Requests that wait: for the end of a job, or for a job to run. Other masters wake them through channels. */
 export class LongPolls {
@@ -47,8 +49,8 @@ export class LongPolls {
     const until = performance.now() + ms;
     /** What it was woken by, and has not asked after or handed on. */
     const words = new Map<string, number>();
-    for (let isFirst = true; isFirst || !this.isOver(until, signal); isFirst = false) {
-      if (this.stopped) break;
+    let isOver = false;
+    while (!isOver && !this.stopped) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
       try {
         const { status, job, names } = await this.turns.run(operations.pull(worker));
@@ -58,8 +60,11 @@ export class LongPolls {
         // Where there is none for it there is none for its like.
         if (status === 'none' && !isNew) words.clear();
         if (isTaken) return job;
-        if (status === 'stale') await this.relaned();
-        else if (status === 'none' || status === 'full') await waiter.woken;
+        const isAnswer = status === 'none' || status === 'full';
+        if (isAnswer) await waiter.woken;
+        else if (status === 'stale') await this.relaned();
+        // Where there was too much to look at, the next turn knows more.
+        isOver = signal?.aborted === true || performance.now() >= until + (isAnswer ? 0 : OVERTIME_MS);
       } finally {
         waiter.end();
         if (words.size > 0) this.pulls.handOn(words);
@@ -90,10 +95,6 @@ export class LongPolls {
   stop(): void {
     this.stopped = true;
     this.wakeAll();
-  }
-
-  private isOver(until: number, signal: AbortSignal | undefined): boolean {
-    return this.stopped || signal?.aborted === true || performance.now() >= until;
   }
 
   /** Whether they were not known: a worker's names never change. */

@@ -1,7 +1,7 @@
 import { Raw } from '../message-pack/raw.js';
 import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
 import { digestOf, printOf } from './idempotency.js';
-import { readHanded, type Argument, type HandedJob, type StaleJob } from './turn.js';
+import { readHanded, type Argument, type HandedJob } from './turn.js';
 
 export type { HandedJob, StaleJob } from './turn.js';
 
@@ -176,6 +176,11 @@ function detailOf(outcome: PushOutcome): string | number {
   return 'blamed' in outcome && outcome.blamed ? 'blamed' : '';
 }
 
+/** What a worker that was never heard of said when it was asked whether it is there. */
+export function probed(worker: string, answer: 'there' | 'gone' | 'nothing'): Operation<void> {
+  return { name: 'probed', args: [worker, answer], repeatable: true, decode: () => undefined };
+}
+
 /** A running job that its worker has not touched goes back; no retry is spent. False when it is not the worker's. */
 export function release(worker: string, { jobId, attempt }: ReleaseRequest): Operation<boolean> {
   return {
@@ -185,72 +190,10 @@ export function release(worker: string, { jobId, attempt }: ReleaseRequest): Ope
   };
 }
 
-export interface StoredConstraints {
-  readonly version: string;
-  /** JSON by id; absent when the version is the one that was known. */
-  readonly byId?: ReadonlyMap<string, string>;
-}
-
-/** With `insist` it is asked until Redis answers. */
-export function constraints(known = '', insist = false): Operation<StoredConstraints> {
-  return {
-    name: 'constraints',
-    args: [known],
-    repeatable: insist,
-    decode: (reply) => {
-      const [version, flat] = reply as [Buffer, Buffer[] | undefined];
-      if (!flat) return { version: String(version) };
-      const byId = new Map<string, string>();
-      for (let i = 0; i < flat.length; i += 2) byId.set(String(flat[i]), String(flat[i + 1]));
-      return { version: String(version), byId };
-    },
-  };
-}
-
-/** The parts of a constraint that scripts read. */
-export interface LimitRules {
-  readonly concurrency?: number;
-  readonly rate?: { readonly count: number; readonly period: number };
-}
-
-export interface ConstraintChange {
-  readonly id: string;
-  readonly json: string;
-  readonly rules: LimitRules;
-  /** Change one that is there, and make none. */
-  readonly known: boolean;
-  /** What says which jobs fall under it, and together with which: others are matched anew. */
-  readonly selects: string;
-}
-
-/** False when there is none to change, or too many are there already. */
-export function putConstraint({ id, json, rules, known, selects }: ConstraintChange): Operation<boolean> {
-  const { concurrency = '', rate } = rules;
-  const numbers = [concurrency, rate?.count ?? '', rate?.period ?? ''];
-  return {
-    name: 'put_constraint',
-    args: [id, json, ...numbers, known ? 1 : 0, selects],
-    decode: isOne,
-  };
-}
-
-export function removeConstraint(id: string): Operation<boolean> {
-  return { name: 'remove_constraint', args: [id], decode: isOne };
-}
-
-export function relane({ id, lane }: StaleJob, { version, limits }: Limits): Operation<void> {
-  return {
-    name: 'relane',
-    args: [id, lane, version, limits.join()],
-    repeatable: true,
-    decode: () => undefined,
-  };
-}
-
 function word<T extends string>(reply: unknown): T {
   return String(reply) as T;
 }
 
-function isOne(reply: unknown): boolean {
+export function isOne(reply: unknown): boolean {
   return reply === 1;
 }

@@ -52,6 +52,13 @@ export interface TurnReply {
   /** Whether there is more to do at once. */
   readonly more: boolean;
   readonly tally: Tally;
+  readonly probes: readonly Probe[];
+}
+
+/** A worker that nothing has been heard of for long: is it there? */
+export interface Probe {
+  readonly worker: string;
+  readonly url: string;
 }
 
 export const turn = defineScript<
@@ -65,13 +72,14 @@ export const turn = defineScript<
   ],
   TurnReply
 >('turn', (reply) => {
-  const [replies, handed, stale, wait, more, tally] = reply as [
+  const [replies, handed, stale, wait, more, tally, probes] = reply as [
     unknown[],
     Buffer[][],
     Buffer[][],
     number,
     number,
     [number[], number[]],
+    [Buffer, Buffer][],
   ];
   return {
     replies,
@@ -80,6 +88,7 @@ export const turn = defineScript<
     wait,
     more: more === 1,
     tally: readTally(tally),
+    probes: probes.map(([worker, url]) => ({ worker: String(worker), url: String(url) })),
   };
 });
 

@@ -58,6 +58,7 @@ function engineOf(options: JqMasterOptions, pusher: WorkerPusher, metrics: JqMet
   const engine: JqEngine = new JqEngine({
     ...options,
     onHanded: (jobs) => pusher.pushAll(engine, jobs),
+    onProbes: (probes) => pusher.probeAll(engine, probes),
     onTally: (tally) => metrics.count(tally),
     onProblem: (message) => log.warn(message),
   });

@@ -72,6 +72,14 @@ export class PushSender {
     }
   }
 
+  /** What the worker at this URL answers to a HEAD, if anything. */
+  probe(url: string, timeout: number): Promise<Exchanged | undefined> {
+    const { origin, pathname } = new URL(url);
+    const path = `${pathname === '/' ? '' : pathname}/worker-job`;
+    const asked = exchange(this.agent, { origin, path, method: 'HEAD', headOnly: true, timeout });
+    return asked.catch(() => undefined);
+  }
+
   close(): Promise<void> {
     return this.agent.destroy();
   }

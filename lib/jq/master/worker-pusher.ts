@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { messageOf } from '../../job/errors.js';
 import type { JqEngine } from '../engine/engine.js';
+import type { Probe } from '../engine/turn.js';
 import type { HandedJob, PushOutcome } from '../engine/operations.js';
 import type { Exchanged } from '../http/exchange.js';
 import { pack } from '../message-pack/pack.js';
@@ -44,6 +45,18 @@ export class WorkerPusher {
           Promise.all(pushes.map(({ job }, i) => engine.answer(job, outcomes[i] ?? { status: 'silent' }))),
         )
         // Only a master that shuts down can't tell: then the push's lease runs out.
+        .catch(() => undefined)
+        .then(() => void this.underWay.delete(done));
+      this.underWay.add(done);
+    }
+  }
+
+  /** Asks workers whether they are there, and tells the engine: whatever they answer, they are, but for 410. */
+  probeAll(engine: JqEngine, probes: readonly Probe[]): void {
+    for (const { worker, url } of probes) {
+      const done = this.sender
+        .probe(url, this.settings.pushTimeout)
+        .then((reply) => engine.probed(worker, reply ? (reply.status === 410 ? 'gone' : 'there') : 'nothing'))
         .catch(() => undefined)
         .then(() => void this.underWay.delete(done));
       this.underWay.add(done);

@@ -57,7 +57,11 @@ class JqSource implements JobSource {
     const log = new Logger('JqWorker');
     this.onProblem = quietly(options.onProblem ?? ((message) => log.warn(message)));
     this.reports = new Reports(this.http, this.leaving.signal, this.onProblem);
-    this.server = options.listen && new PushServer(options.listen, this.settings, this.onPush);
+    this.server =
+      options.listen &&
+      new PushServer(options.listen, this.settings, this.onPush, (key) =>
+        this.registrations.some((each) => each.key === key),
+      );
   }
 
   /** Listens. The master hears of a function when its slots are known: with the first claim. */

@@ -38,6 +38,8 @@ export class PushServer {
     private readonly options: ListenOptions,
     private readonly settings: SourceSettings,
     onPush: OnPush,
+    /** Whether a registration of this process has the key. */
+    private readonly knows: (key: string) => boolean,
   ) {
     const answer: RequestListener = (request, response) => void this.answer(request, response);
     const limits = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS };
@@ -71,6 +73,8 @@ export class PushServer {
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const match = PATH.exec((request.url ?? '').split('?', 1)[0] ?? '');
+      const isProbe = request.method === 'HEAD' && match?.[1] !== undefined;
+      if (isProbe) return void response.writeHead(this.knows(match[1] ?? '') ? 204 : 410).end();
       if (request.method !== 'POST' || !match) {
         return replyOne(response, { status: 404, code: 'NO_ROUTE', message: 'POST /worker-job.' });
       }

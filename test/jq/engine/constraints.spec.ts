@@ -264,7 +264,8 @@ describe('constraints', () => {
     for (let round = 0; round < 3; round++) for (const job of await handOut()) await rig.succeed(job);
     await rig.pass(90_000_000);
     const keys = await used.redis.keys(`${rig.prefix}*`);
-    const kept = /^(workers?|free|members|stirred|ids|constraints|constraints-version|limits|starts|names)/;
+    const kept =
+      /^(workers?|free|members|stirred|silent|ids|constraints|constraints-version|limits|starts|names)/;
     expect(keys.map((key) => key.slice(rig.prefix.length)).filter((key) => !kept.test(key))).toEqual([]);
   });
 });

@@ -244,7 +244,9 @@ describe('the life of a job', () => {
       rig.now += 1;
       await expect(rig.view(id)).resolves.toBeUndefined();
       await rig.pass(0);
-      const left = (await jobKeys()).filter((key) => !/^(workers?|free|members|stirred|ids|names)/.test(key));
+      const left = (await jobKeys()).filter(
+        (key) => !/^(workers?|free|members|stirred|silent|ids|names)/.test(key),
+      );
       expect(left).toEqual([]);
     });
   });

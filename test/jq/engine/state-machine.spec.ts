@@ -211,7 +211,8 @@ describe('the engine, whatever is done to it', () => {
         await model.drain();
         await rig.pass(DAY + DAY);
         const keys = (await used.redis.keys(`${rig.prefix}*`)).map((key) => key.slice(rig.prefix.length));
-        const kept = /^(workers?|free|members|stirred|ids|names|constraints|constraints-version|limits)(:|$)/;
+        const kept =
+          /^(workers?|free|members|stirred|silent|ids|names|constraints|constraints-version|limits)(:|$)/;
         expect(keys.filter((key) => !kept.test(key))).toEqual([]);
       }),
       { numRuns: 60 },

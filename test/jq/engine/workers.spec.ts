@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as operations from '../../../lib/jq/engine/operations.js';
+import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import { useRedis } from '../../support/use-redis.js';
 import { EngineRig } from './engine-rig.js';
 
@@ -223,6 +224,27 @@ describe('workers', () => {
       const id = await rig.enqueue();
       await expect(ping(worker)).resolves.toBe(true);
       await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker });
+    });
+
+    it('are asked whether they are there when nothing was heard of them for an hour, and forgotten if not', async () => {
+      const [quiet, dead, busy] = [await rig.worker(), await rig.worker(), await rig.worker()];
+      const probes = async (ms: number) => {
+        rig.now += ms;
+        return (await rig.turn([], { sweep: true })).probes.map(({ worker }) => worker);
+      };
+      await expect(probes(3_599_999)).resolves.toEqual([]);
+      await rig.run(operations.done(busy, { jobId: '0-0', type: 'success', result: Raw.NIL }));
+      await expect(probes(1)).resolves.toEqual([quiet, dead]);
+      await rig.run(operations.probed(quiet, 'there'));
+      await rig.run(operations.probed(dead, 'nothing'));
+      for (let i = 0; i < 2; i++) {
+        expect(await probes(60_000)).toContain(dead);
+        await rig.run(operations.probed(dead, 'nothing'));
+      }
+      const left = () => used.redis.zrange(`${rig.prefix}workers`, '0', '-1');
+      await expect(left()).resolves.toEqual([quiet, busy]);
+      await rig.run(operations.probed(quiet, 'gone'));
+      await expect(left()).resolves.toEqual([busy]);
     });
 
     it('are forgotten after an hour', async () => {

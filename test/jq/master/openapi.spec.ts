@@ -197,6 +197,7 @@ async function callUpTheRest(
   await post('/api/dead-letters/requeue?limit=0');
   await remove('/api/dead-letters?limit=0');
   for (const path of ['/api/workers', `/api/workers/${worker}`, '/api/counts', '/api/names']) await get(path);
+  await remove(`/api/workers/${await master.register()}`);
 
   // Constraints
   const { body } = await master.post('/constraints', CONSTRAINT);

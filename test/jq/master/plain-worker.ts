@@ -34,6 +34,8 @@ export async function plainWorker(answer: Answer = accept): Promise<PlainWorker>
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      // A master that asks whether it is there.
+      if (request.method === 'HEAD') return void response.writeHead(405).end();
       const bytes = Buffer.concat(chunks);
       const body = decode(bytes) as Omit<Push, 'bytes' | 'headers' | 'path'>;
       const push = { ...body, bytes, headers: request.headers, path: request.url ?? '' };

@@ -39,6 +39,26 @@ describe('pushes to workers', () => {
     await expect(master.job(job_id)).resolves.toMatchObject({ body: { worker_id } });
   });
 
+  it('are not all that tells whether a worker is there: one that is never heard of is asked, and forgotten', async () => {
+    const http = await master.another({
+      prefix: '{asks}:',
+      forgetWorker: 200,
+      suspectCap: 100,
+      pushTimeout: 500,
+    });
+    const there = await plainWorker();
+    const left = await plainWorker();
+    const worker = await http.register({ url: there.url });
+    await http.register({ url: left.url });
+    await left.close();
+    const workers = () => master.redis.redis.zrange('{asks}:workers', '0', '-1');
+    await until(async () => (await workers()).length === 1);
+    await expect(workers()).resolves.toEqual([worker]);
+    const path = `/api/workers/${worker}`;
+    await expect(http.call('DELETE', path)).resolves.toMatchObject({ status: 204 });
+    await expect(http.call('DELETE', path)).resolves.toMatchObject({ status: 404 });
+  });
+
   it('that are answered 410 end the registration: who was there before has left, and the job lost nothing', async () => {
     const gone = await plainWorker(status(410));
     const id = await master.enqueue({ max_retry: 0 });

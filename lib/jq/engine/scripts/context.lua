@@ -10,6 +10,8 @@ local call = redis.call
 
 --- How many of a kind a turn sees to, so that it ends soon; the rest is for the next.
 local BATCH = 100
+--- Workers that nothing has been heard of for long: they are asked whether they are there.
+local probed = {}
 --- Set when something was left for the next turn.
 local more = false
 --- What happened in this turn, for metrics: nothing of it is stored.

@@ -25,6 +25,7 @@ function ops.register(worker, name, max_jobs, url, batch, ...)
   join_class(worker, class, names)
   call('ZADD', P .. 'workers', now, worker)
   heard(worker)
+  if url ~= '' then call('ZADD', P .. 'silent', now + settings.forget_worker, worker) end
   offer(worker)
   return 1
 end
@@ -216,5 +217,21 @@ function ops.answer(id, attempt, worker, outcome, detail)
   if job.state ~= 'pushing' then return 0 end
   answers[outcome](id, job, worker, w, detail)
   if outcome == 'busy' then offer(worker) end
+  return 1
+end
+
+--- What a worker that is never heard of said when it was asked: 'there', 'gone' for 410, or nothing in time.
+function ops.probed(worker, answer)
+  write_though_full()
+  local w = read_worker(worker)
+  if not w then return 0 end
+  if answer == 'there' then
+    call('HSET', P .. 'worker:' .. worker, 'seen', text(now))
+    revive(worker, w)
+  elseif answer == 'gone' or w.failures + 1 >= settings.lost_after then
+    remove_worker(worker)
+  else
+    blame(worker, 'failures')
+  end
   return 1
 end

@@ -25,6 +25,15 @@ local function sweep_deadlines()
   end
 end
 
+--- One to push to has nothing to say while it has no job, so its silence alone means nothing.
+local function probe(worker, w)
+  local heard_of = tonumber(call('HGET', P .. 'worker:' .. worker, 'seen')) + settings.forget_worker
+  if call('SCARD', P .. 'held:' .. worker) > 0 then heard_of = now + settings.forget_worker end
+  if heard_of > now then return call('ZADD', P .. 'silent', heard_of, worker) end
+  call('ZADD', P .. 'silent', now + settings.suspect_cap, worker)
+  probed[#probed + 1] = { worker, w.url }
+end
+
 local function sweep_workers()
   for _, worker in ipairs(due('resting')) do
     call('ZREM', P .. 'resting', worker)
@@ -41,7 +50,13 @@ local function sweep_workers()
   end
   for _, worker in ipairs(due('silent')) do
     local w = read_worker(worker)
-    if w then lose(worker, w) else call('ZREM', P .. 'silent', worker) end
+    if not w then
+      call('ZREM', P .. 'silent', worker)
+    elseif w.pinged or not w.url then
+      lose(worker, w)
+    else
+      probe(worker, w)
+    end
   end
   for _, worker in ipairs(due('gone')) do remove_worker(worker) end
 end

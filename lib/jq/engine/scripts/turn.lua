@@ -6,7 +6,8 @@
   ARGV[4] '1' to see to what has fallen due   ARGV[5] how many jobs to push at most
   ARGV[6…] operations: name, number of arguments, arguments
   Returns { reply of each operation }, { jobs to push }, { jobs whose limits are to be found anew }, ms until
-  something falls due or -1, 1 when there is more to do at once, the tally of the turn.
+  something falls due or -1, 1 when there is more to do at once, the tally of the turn,
+  { workers to be asked whether they are there }.
 
   An operation that fails says so in its reply, and the others go on; where this is no master any more, all fail.
 ]]
@@ -15,6 +16,7 @@
 -- include limits
 -- include workers
 -- include lifecycle
+-- include selection
 -- include dispatch
 -- include jobs
 -- include reports
@@ -44,4 +46,4 @@ if ARGV[4] == '1' then sweep() end
 local replies = run_operations()
 local handed_out = dispatch(tonumber(ARGV[5]))
 tell_pullers()
-return { replies, handed_out, stale, outlook(), more and 1 or 0, read_tally() }
+return { replies, handed_out, stale, outlook(), more and 1 or 0, read_tally(), probed }

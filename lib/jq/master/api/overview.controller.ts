@@ -1,4 +1,4 @@
-import { Controller, Get, Param } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, HttpStatus, Param } from '@nestjs/common';
 import type { Page } from '../../engine/administration.js';
 import { JqEngine } from '../../engine/engine.js';
 import type { Packable } from '../../message-pack/pack.js';
@@ -35,6 +35,13 @@ export class OverviewController {
     const worker = await this.engine.administration.worker(id);
     if (!worker) throw workerNotFound();
     return workerBody(worker);
+  }
+
+  /** Its jobs go back, as if it had left. */
+  @Delete('workers/:id')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async forget(@Param('id') id: string): Promise<void> {
+    if (!(await this.engine.unregister(id))) throw workerNotFound();
   }
 }
 

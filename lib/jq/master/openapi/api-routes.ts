@@ -113,6 +113,15 @@ export const API_ROUTES: readonly Route[] = [
   },
   {
     ...API,
+    method: 'delete',
+    path: '/api/workers/{id}',
+    summary: 'Forgets a worker, and gives its jobs back',
+    parameters: [ID],
+    replies: { 204: NOTHING },
+    errors: [404],
+  },
+  {
+    ...API,
     method: 'get',
     path: '/api/counts',
     summary: 'Counts jobs by status, and workers',

@@ -1,0 +1,64 @@
+import { isOne, type Limits, type Operation } from './operations.js';
+import type { StaleJob } from './turn.js';
+
+export interface StoredConstraints {
+  readonly version: string;
+  /** JSON by id; absent when the version is the one that was known. */
+  readonly byId?: ReadonlyMap<string, string>;
+}
+
+/** With `insist` it is asked until Redis answers. */
+export function constraints(known = '', insist = false): Operation<StoredConstraints> {
+  return {
+    name: 'constraints',
+    args: [known],
+    repeatable: insist,
+    decode: (reply) => {
+      const [version, flat] = reply as [Buffer, Buffer[] | undefined];
+      if (!flat) return { version: String(version) };
+      const byId = new Map<string, string>();
+      for (let i = 0; i < flat.length; i += 2) byId.set(String(flat[i]), String(flat[i + 1]));
+      return { version: String(version), byId };
+    },
+  };
+}
+
+/** The parts of a constraint that scripts read. */
+export interface LimitRules {
+  readonly concurrency?: number;
+  readonly rate?: { readonly count: number; readonly period: number };
+}
+
+export interface ConstraintChange {
+  readonly id: string;
+  readonly json: string;
+  readonly rules: LimitRules;
+  /** Change one that is there, and make none. */
+  readonly known: boolean;
+  /** What says which jobs fall under it, and together with which: others are matched anew. */
+  readonly selects: string;
+}
+
+/** False when there is none to change, or too many are there already. */
+export function putConstraint({ id, json, rules, known, selects }: ConstraintChange): Operation<boolean> {
+  const { concurrency = '', rate } = rules;
+  const numbers = [concurrency, rate?.count ?? '', rate?.period ?? ''];
+  return {
+    name: 'put_constraint',
+    args: [id, json, ...numbers, known ? 1 : 0, selects],
+    decode: isOne,
+  };
+}
+
+export function removeConstraint(id: string): Operation<boolean> {
+  return { name: 'remove_constraint', args: [id], decode: isOne };
+}
+
+export function relane({ id, lane }: StaleJob, { version, limits }: Limits): Operation<void> {
+  return {
+    name: 'relane',
+    args: [id, lane, version, limits.join()],
+    repeatable: true,
+    decode: () => undefined,
+  };
+}

@@ -1,0 +1,139 @@
+--- Which job is the next to be handed out, and what is written when it is.
+
+--- How many jobs, names and workers a turn looks at.
+local MAX_LOOKS = 1000
+--- Names that cost as much as one look, and classes that are looked at at a time.
+local FEW = 8
+
+local looks = 0
+
+local function is_over() return looks > MAX_LOOKS end
+
+--- Hands a job to a worker, which has it when it, or the master for it, has accepted. Returns what the worker gets,
+--- with how often the job was begun before.
+local function assign(id, job, worker, w)
+  local attempt = tonumber(job.attempt or 0) + 1
+  if attempt == 1 then waits[#waits + 1] = now - job.enqueued end
+  local key = P .. 'job:' .. id
+  call('ZREM', P .. 'ready:' .. job.lane, id)
+  reindex(job.lane)
+  call('SADD', P .. 'held:' .. worker, id)
+  hold(id, attempt, job.lane)
+  call('HSET', key, 'worker', worker, 'attempt', attempt, 'handed', text(now), 'open', '', 'state', 'pushing')
+  call('SADD', P .. 'pushing:' .. worker, id)
+  call('ZADD', P .. 'deadlines', now + settings.push_lease, id)
+  if w.url then
+    -- One that failed last time gets one job, and no other before it has answered.
+    if w.failures > 0 or w.timeouts >= settings.lost_after then
+      call('HSET', P .. 'worker:' .. worker, 'rests', text(now + settings.push_lease))
+    end
+    offer(worker, true)
+  end
+  local argument = call('HGET', key, 'argument')
+  return { id, tostring(attempt), worker, w.url or '', job.name, job.timeout, argument, job.begun or '0', w.batch }
+end
+
+--- The next limit that stands in a lane's way, and until when.
+local function obstacle(lane)
+  for _, limit in ipairs(limits_of(lane)) do
+    local again = blocked_until(limit)
+    if again then return limit, again end
+  end
+end
+
+--- Lanes that were found with other constraints than there are now: their jobs want to be looked at anew.
+local stale = {}
+local MAX_STALE_BYTES = 4 * 1024 * 1024
+
+local function collect_stale(lane)
+  if #stale > 0 then return end
+  local bytes = 0
+  for _, id in ipairs(call('ZRANGE', P .. 'ready:' .. lane, 0, BATCH - 1)) do
+    local job = call('HMGET', P .. 'job:' .. id, 'name', 'argument')
+    bytes = bytes + #(job[2] or '')
+    if bytes > MAX_STALE_BYTES and #stale > 0 then return end
+    stale[#stale + 1] = { id, lane, job[1], job[2] }
+  end
+end
+
+local version = call('GET', P .. 'constraints-version') or '0'
+
+--[[
+  The best job of these heads that may run now; parks what may not. Without one: whether there may
+  be one, for the next turn or once jobs were matched anew.
+]]
+local function front(heads)
+  while not is_over() do
+    looks = looks + 1
+    local head = call('ZRANGE', heads, 0, 0, 'WITHSCORES')
+    if not head[1] then return nil end
+    local id = head[1]
+    local job = read_job(id, 'lane', 'priority', 'attempt', 'begun', 'timeout', 'enqueued')
+    if not job then
+      call('ZREM', P .. 'heads', id)
+      call('ZREM', heads, id)
+    else
+      local _, found_with = limits_of(job.lane)
+      if found_with ~= version then
+        collect_stale(job.lane)
+        return nil, nil, true
+      end
+      local limit, again = obstacle(job.lane)
+      if not limit then return id, job end
+      park(job.lane, id, head[2], limit, again)
+    end
+  end
+  return nil, nil, true
+end
+
+local function heads_of(name) return P .. 'heads:' .. name end
+
+--- Those of these names with the best job of all, or nil.
+local function best_heads(names)
+  if #names == 1 then return heads_of(names[1]) end
+  local best, priority, id
+  for _, name in ipairs(names) do
+    local head = call('ZRANGE', heads_of(name), 0, 0, 'WITHSCORES')
+    local score = tonumber(head[2])
+    if score and (not best or score < priority or (score == priority and head[1] < id)) then
+      best, priority, id = heads_of(name), score, head[1]
+    end
+  end
+  looks = looks + math.floor(#names / FEW)
+  return best
+end
+
+local class_names = {}
+
+--- The heads with the best job for a class, or nil.
+local function heads_for(class)
+  if class == ALL then return P .. 'heads' end
+  class_names[class] = class_names[class] or call('SMEMBERS', P .. 'class:' .. class)
+  return best_heads(class_names[class])
+end
+
+--- Whether nothing goes before this job, the best of its name.
+local function is_best(class, id)
+  if class == ALL then return call('ZRANGE', P .. 'heads', 0, 0)[1] == id end
+  class_names[class] = class_names[class] or call('SMEMBERS', P .. 'class:' .. class)
+  return #class_names[class] == 1
+end
+
+--- The best job for workers of a class that lack no name; else as `front`.
+local function best_for(class)
+  while true do
+    local heads = heads_for(class)
+    if not heads then return nil end
+    local id, job, later = front(heads)
+    -- What was first may be parked by now, and the best job be one of another name.
+    if id or later or class == ALL or #class_names[class] == 1 then return id, job, later end
+  end
+end
+
+--- What a worker that asks gets; nothing, and whether there may be something; or nothing, since it has no room.
+local function pull(worker, w)
+  if call('SCARD', P .. 'held:' .. worker) >= w.max_jobs then return nil, nil, true end
+  local id, job, later = best_for(w.class)
+  if id then return assign(id, job, worker, w) end
+  return nil, later
+end
