@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../job/errors.js';
+import { isReply } from '../../redis/redis-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { EngineUnavailableError } from './engine-errors.js';
 import type { Operation } from './operations.js';
@@ -13,6 +15,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_PUSHES = 100;
 const REDIS_WAIT_MS = 2000;
 const RETRY_MS = 100;
+const REPEAT_MS = 30_000;
 const MAX_SEED = 2 ** 31;
 
 interface Pending {
@@ -45,6 +48,7 @@ export class Turns {
   private stopped = false;
   private closing = false;
   private closed = false;
+  private said?: { readonly message: string; readonly at: number };
 
   constructor(
     private readonly connection: RedisConnection,
@@ -140,12 +144,22 @@ export class Turns {
 
   /** What may be asked twice is asked again until there is an answer. */
   private async fail(batch: readonly Pending[], error: unknown): Promise<void> {
+    // Nobody waits for what the clock asks for. Of outages the connection itself tells.
+    if (batch.length === 0 && isReply(error)) this.complain(`A turn failed: ${messageOf(error)}`);
     const unavailable = new EngineUnavailableError(error);
     const again = batch.filter(({ operation }) => operation.repeatable && !this.stopped);
     for (const pending of batch) if (!again.includes(pending)) pending.reject(unavailable);
     if (again.length === 0) return;
     await delay(RETRY_MS);
     this.pending.unshift(...again);
+  }
+
+  /** The same as last time only after a while. */
+  private complain(message: string): void {
+    const { said } = this;
+    if (message === said?.message && performance.now() - said.at < REPEAT_MS) return;
+    this.said = { message, at: performance.now() };
+    this.options.onProblem?.(message);
   }
 }
 

@@ -52,6 +52,7 @@ export function readRegister(fields: Fields): RegisterRequest {
     const name = textOf(raw);
     return name && isName(name) ? name : fields.fail('names', `names of 1 to ${MAX_NAME_BYTES} bytes`);
   });
+  if (names?.length === 0) fields.fail('names', 'one name at least, or left out for jobs of all names');
   return {
     name: readName(fields, 'name'),
     maxJobs: fields.integer('max_jobs', POSITIVE),

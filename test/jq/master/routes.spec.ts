@@ -253,6 +253,7 @@ describe('the routes of the master', () => {
       ['url', { name: 'w', max_jobs: 1, url: 'http://user:pass@x' }],
       ['names', { name: 'w', max_jobs: 1, names: 'mail' }],
       ['names', { name: 'w', max_jobs: 1, names: [''] }],
+      ['names', { name: 'w', max_jobs: 1, names: [] }],
       ['batch', { name: 'w', max_jobs: 1, batch: 0 }],
       ['batch', { name: 'w', max_jobs: 1, batch: 2 ** 31 }],
       ['batch', { name: 'w', max_jobs: 1, batch: '2' }],

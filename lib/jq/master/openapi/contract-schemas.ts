@@ -57,7 +57,7 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
         ...text('Where jobs are pushed: POST {url}/worker-job. Without it the worker pulls.'),
         format: 'uri',
       },
-      names: { ...listOf(NAME), maxItems: 1000, description: 'The only jobs it wants.' },
+      names: { ...listOf(NAME), minItems: 1, maxItems: 1000, description: 'The only jobs it wants.' },
       batch: {
         ...POSITIVE,
         default: 1,
