@@ -5,7 +5,6 @@ import type { ConnectionSpec } from '../../redis/connect.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { MAX_INT32 } from '../wire/fields.js';
 import type { BodyLimits } from '../http/read-body.js';
-import type { ConnectionLimits } from './message.adapter.js';
 import { engineSettings, type EngineOptions } from '../engine/settings.js';
 import { CallbackAllowlist } from './callbacks/callback-allowlist.js';
 
@@ -94,6 +93,13 @@ const MIN_SECRET_BYTES = 16;
 
 /** Shorter ones can be found by trying. */
 const GOOD_TOKEN_CHARACTERS = 16;
+
+/** What keeps few clients from taking all there is. */
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  /** Milliseconds for a request to come in, whole. */
+  readonly requestTimeout: number;
+}
 
 /** The options, checked and complete. */
 export interface MasterSettings extends BodyLimits, ConnectionLimits {

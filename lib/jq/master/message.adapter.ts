@@ -4,19 +4,13 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createSecureServer } from 'node:https';
 import { toJson } from '../message-pack/json.js';
 import { pack, type Packable } from '../message-pack/pack.js';
+import type { ConnectionLimits } from './master-options.js';
 import { SAFE_HEADERS } from './safe-headers.js';
 import { formatOfReply, JSON_TYPE, MESSAGE_PACK } from './media-type.js';
 
 /** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 1000;
-
-/** What keeps few clients from taking all there is. */
-export interface ConnectionLimits {
-  readonly maxConnections: number;
-  /** Milliseconds for a request to come in, whole. */
-  readonly requestTimeout: number;
-}
 
 /** Express, answering in MessagePack or JSON as the client would have it: all that handlers and filters return. */
 export class MessageAdapter extends ExpressAdapter {
