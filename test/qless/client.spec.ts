@@ -295,7 +295,7 @@ describe('queues, workers, configuration', () => {
 });
 
 describe('a pop that waits', () => {
-  const blocked = () => until(async () => (await server.redis.zcard('ql:idle:q')) === 1);
+  const blocked = () => until(async () => (await server.redis.zcard('ql:idlers:q')) === 1);
 
   it('is over with the first job', async () => {
     const waiting = queue.pop({ wait: 10, count: 5 });
@@ -312,12 +312,12 @@ describe('a pop that waits', () => {
     await blocked();
     abort.abort();
     await expect(waiting).resolves.toEqual([]);
-    await until(async () => (await server.redis.zcard('ql:idle:q')) === 0);
+    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 0);
   });
 
   it('wakes as many as there are jobs, each with one', async () => {
     const waiting = Array.from({ length: 5 }, () => queue.pop({ wait: 10 }));
-    await until(async () => (await server.redis.zcard('ql:idle:q')) === 5);
+    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 5);
     const jids = await queue.putMany(Array.from({ length: 5 }, () => ({ klass: 'K' })));
     const jobs = (await Promise.all(waiting)).flat();
     expect(jobs.map(({ jid }) => jid).toSorted()).toEqual(jids.toSorted());

@@ -41,7 +41,7 @@ describe('a client and a worker on a cluster', () => {
 
       const waiting = client.queue('empty').pop({ wait: 10 });
       const holder = await cluster.masterOf('{ql}:queues');
-      await until(async () => (await holder.redis.zcard('{ql}:idle:empty')) === 1);
+      await until(async () => (await holder.redis.zcard('{ql}:idlers:empty')) === 1);
       const jid = await client.queue('empty').put('K');
       await expect(waiting).resolves.toMatchObject([{ jid }]);
 

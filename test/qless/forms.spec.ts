@@ -154,7 +154,7 @@ describe('the typed scripts', () => {
   });
 
   it('wake one of those that wait for each job that comes to be had', async () => {
-    await qless.redis.zadd('{mine}:idle:q', 1, 'one', 2, 'two', 3, 'three');
+    await qless.redis.zadd('{mine}:idlers:q', 1, 'one', 2, 'two', 3, 'three');
     const wakes = () => qless.redis.lrange('{mine}:wake:q', 0, -1);
     await scripts.put.run(qless.redis, KEYS, 0, 'w', 'other', 'a', 'k', '{}', 0, []);
     await expect(wakes()).resolves.toEqual([]);

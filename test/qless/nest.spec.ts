@@ -90,7 +90,7 @@ describe('a Nest app with a qless instance', () => {
 
   it('leaves no worker and no connection behind', async () => {
     const context = await app();
-    await until(async () => (await server.redis.zcard('ql:idle:bulk')) === 1);
+    await until(async () => (await server.redis.zcard('ql:idlers:bulk')) === 1);
     await expect(context.get(QlessClient).workers.list()).resolves.toHaveLength(1);
     await context.close();
     await expect(server.redis.keys('ql:*')).resolves.toEqual([]);

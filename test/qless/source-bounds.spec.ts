@@ -66,10 +66,10 @@ describe('one call', () => {
       putScript.run(server.redis, PREFIX, 1, 'w', 'q1', jid, 'Other', '{}', 0, []);
     const vain = claim(1, 1);
     for (const known of [put('known'), vain]) await known();
-    await server.redis.del('ql:idle:q1');
+    await server.redis.del('ql:idlers:q1');
     const alone = await commandsDuring(server.redis, put('a'));
     const first = await commandsDuring(server.redis, vain);
-    await times(3000, `redis.call('ZADD', 'ql:idle:q1', 11, 'w' .. i)`);
+    await times(3000, `redis.call('ZADD', 'ql:idlers:q1', 11, 'w' .. i)`);
     // Whoever is woken costs two more: a push, and the time that the list has.
     expect(await commandsDuring(server.redis, vain)).toBeLessThanOrEqual(first + 2);
     expect(await commandsDuring(server.redis, put('b'))).toBeLessThanOrEqual(alone + 2);

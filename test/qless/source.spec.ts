@@ -159,7 +159,7 @@ describe('jobs of a klass that nobody here handles', () => {
     const abort = new AbortController();
     const never = ours.claim(new Map([['K', 1]]), abort.signal);
     const claimed = claimOne(theirs, 'Other');
-    await until(async () => (await server.redis.zcard('ql:idle:q')) === 2);
+    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 2);
     await client.queue('q').put('Other');
     await claimed;
     abort.abort();
@@ -170,7 +170,7 @@ describe('jobs of a klass that nobody here handles', () => {
 describe('a source that waits', () => {
   it('is woken by a put, an unpause and a job that falls due, and leaves nothing behind', async () => {
     const source = await open({ queues: ['q', 'r'] });
-    const waiting = () => until(async () => (await server.redis.zcard('ql:idle:r')) === 1);
+    const waiting = () => until(async () => (await server.redis.zcard('ql:idlers:r')) === 1);
 
     const put = claimOne(source, 'K');
     await waiting();
@@ -192,20 +192,20 @@ describe('a source that waits', () => {
     expect(performance.now() - before).toBeGreaterThan(250);
 
     await source.close();
-    await expect(server.redis.keys('ql:[inw]*[ek]:*')).resolves.toEqual([]);
+    await expect(server.redis.keys('ql:[inw]*[eks]:*')).resolves.toEqual([]);
     await expect(client.workers.list()).resolves.toEqual([]);
   });
 
   it('has its token again when it is lost, whoever else has one, and whoever has died is forgotten', async () => {
     const sources = [await open(), await open()];
     const claims = sources.map((source) => claimOne(source, 'K'));
-    const tokens = () => server.redis.zrange('ql:idle:q', '0', '-1');
+    const tokens = () => server.redis.zrange('ql:idlers:q', '0', '-1');
     await until(async () => (await tokens()).length === 2);
     await server.redis.flushall();
     await until(async () => (await tokens()).length === 2);
     const [one = ''] = await tokens();
-    await server.redis.zrem('ql:idle:q', one);
-    await server.redis.zadd('ql:idle:q', 1, 'dead');
+    await server.redis.zrem('ql:idlers:q', one);
+    await server.redis.zadd('ql:idlers:q', 1, 'dead');
     await until(async () => (await tokens()).includes(one));
     await until(async () => !(await tokens()).includes('dead'));
     await client.queue('q').putMany([{ klass: 'K' }, { klass: 'K' }]);
@@ -213,16 +213,25 @@ describe('a source that waits', () => {
   });
 
   it('leaves no mark for ever where its process is killed', async () => {
-    await server.redis.zadd('ql:idle:q', 1, 'killed');
+    await server.redis.zadd('ql:idlers:q', 1, 'killed');
     await client.queue('q').put('K');
     await expect(server.redis.llen('ql:wake:q')).resolves.toBe(1);
     expect(await server.redis.ttl('ql:wake:q')).toBeGreaterThan(0);
   });
 
+  it('is woken, and hinders no put, beside the list that tokens of an earlier version are in', async () => {
+    await server.redis.rpush('ql:idle:q', '1');
+    const source = await open();
+    const claim = claimOne(source, 'K');
+    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 1);
+    await client.queue('q').put('K');
+    await expect(claim).resolves.toMatchObject({ fn: 'K' });
+  });
+
   it('sees what a client puts that knows no markers', async () => {
     const source = await open();
     const claim = claimOne(source, 'K');
-    await until(async () => (await server.redis.zcard('ql:idle:q')) === 1);
+    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 1);
     const job = {
       jid: 'plain',
       klass: 'K',

@@ -98,6 +98,7 @@ export class JqEngine {
     await Promise.all([
       ...this.listeners.map(([channel, listener]) => this.hub.listen(this.prefix + channel, listener)),
       this.constraints.load({ force: true, insist: true }),
+      this.turns.run(operations.adopt()),
     ]);
     if (this.closed) return;
     this.pushing = this.#options.onHanded !== undefined;

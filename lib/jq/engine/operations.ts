@@ -190,6 +190,11 @@ export function release(worker: string, { jobId, attempt }: ReleaseRequest): Ope
   };
 }
 
+/** What a master before this version has left is brought up to date. */
+export function adopt(): Operation<void> {
+  return { name: 'adopt', args: [], repeatable: true, decode: () => undefined };
+}
+
 function word<T extends string>(reply: unknown): T {
   return String(reply) as T;
 }

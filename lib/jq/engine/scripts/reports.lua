@@ -1,17 +1,5 @@
 --- What workers say, and what became of pushes to them.
 
---- What workers that want these names are called together, and the names, each once.
-local function class_of(...)
-  if select('#', ...) == 0 then return ALL, {} end
-  local seen, names = {}, {}
-  for _, name in ipairs({ ... }) do
-    if not seen[name] then names[#names + 1] = name end
-    seen[name] = true
-  end
-  table.sort(names)
-  return redis.sha1hex(cmsgpack.pack(names)), names
-end
-
 --- Returns 1, or 0 when there are too many.
 function ops.register(worker, name, max_jobs, url, batch, ...)
   refuse_if_full()
@@ -20,9 +8,7 @@ function ops.register(worker, name, max_jobs, url, batch, ...)
   call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(now), 'seen', text(now))
   if url ~= '' then call('HSET', key, 'url', url) end
   if batch ~= '1' then call('HSET', key, 'batch', batch) end
-  local class, names = class_of(...)
-  call('HSET', key, 'class', class)
-  join_class(worker, class, names)
+  join_class(worker, { ... })
   call('ZADD', P .. 'workers', now, worker)
   heard(worker)
   if url ~= '' then call('ZADD', P .. 'silent', now + settings.forget_worker, worker) end

@@ -22,6 +22,7 @@
 -- include reports
 -- include constraints
 -- include administration
+-- include layout
 -- include sweep
 
 math.randomseed(tonumber(ARGV[3]))

@@ -22,24 +22,48 @@
 ]]
 local ALL = '*'
 
+--- What workers that want these names are called together, and the names, each once.
+local function class_of(wanted)
+  if #wanted == 0 then return ALL, {} end
+  local seen, names = {}, {}
+  for _, name in ipairs(wanted) do
+    if not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
+  table.sort(names)
+  return redis.sha1hex(cmsgpack.pack(names)), names
+end
+
+local function join_class(worker, wanted)
+  local class, names = class_of(wanted)
+  call('HSET', P .. 'worker:' .. worker, 'class', class)
+  call('SADD', P .. 'members:' .. class, worker)
+  if class == ALL or call('EXISTS', P .. 'class:' .. class) == 1 then return class end
+  for _, name in ipairs(names) do
+    call('SADD', P .. 'class:' .. class, name)
+    call('ZADD', P .. 'classes:' .. name, 0, class)
+  end
+  return class
+end
+
+--- One that registered before there were classes had its names in a set of its own.
+local function join_late(worker)
+  local names = P .. 'names:' .. worker
+  local class = join_class(worker, call('SMEMBERS', names))
+  call('DEL', names)
+  return class
+end
+
 local function read_worker(worker)
   local key = P .. 'worker:' .. worker
   local w = call('HMGET', key, 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts')
   if not w[1] then return nil end
+  w[3] = w[3] or join_late(worker)
   return {
     max_jobs = tonumber(w[1]), url = w[2] or nil, class = w[3], rests = tonumber(w[4] or 0),
     failures = tonumber(w[5] or 0), lost = w[6] == '1', pinged = w[7] == '1', batch = w[8] or '1',
     timeouts = tonumber(w[9] or 0),
   }
-end
-
-local function join_class(worker, class, names)
-  call('SADD', P .. 'members:' .. class, worker)
-  if class == ALL or call('EXISTS', P .. 'class:' .. class) == 1 then return end
-  for _, name in ipairs(names) do
-    call('SADD', P .. 'class:' .. class, name)
-    call('ZADD', P .. 'classes:' .. name, 0, class)
-  end
 end
 
 local function leave_class(worker, class)
@@ -96,6 +120,7 @@ local function revive(worker, w, heard_of)
   call('HSET', P .. 'worker:' .. worker, 'rests', 0, 'lost', 0)
   call('ZREM', P .. 'gone', worker)
   call('ZREM', P .. 'leaving', worker)
+  call('ZADD', P .. 'silent', 'NX', now + settings.forget_worker, worker)
   offer(worker)
 end
 

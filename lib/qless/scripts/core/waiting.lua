@@ -2,7 +2,7 @@
 --- Leaves a token with the queue, or renews the one that is there: the next job that comes takes one, and pushes to the
 --- list that whoever waits blocks on.
 local function await(queue, waiter)
-  local idle = ql .. 'idle:' .. queue
+  local idle = ql .. 'idlers:' .. queue
   redis.call('ZREMRANGEBYSCORE', idle, '-inf', stamp)
   redis.call('ZADD', idle, now + TOKEN_SECONDS, waiter)
   redis.call('EXPIRE', idle, TOKEN_SECONDS)

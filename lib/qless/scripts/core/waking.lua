@@ -2,9 +2,10 @@
 local TOKEN_SECONDS = 10
 
 --- Wakes up to `count` of those that wait for the queue: each has a token in the idle set, and blocks on the list.
+--- (An earlier version had tokens in a list, `idle:QUEUE`: its waiters look once in a while.)
 local function wake(queue, count)
   for _ = 1, count do
-    if not redis.call('ZPOPMAX', ql .. 'idle:' .. queue)[1] then return end
+    if not redis.call('ZPOPMAX', ql .. 'idlers:' .. queue)[1] then return end
     redis.call('RPUSH', ql .. 'wake:' .. queue, '1')
     redis.call('EXPIRE', ql .. 'wake:' .. queue, TOKEN_SECONDS)
   end

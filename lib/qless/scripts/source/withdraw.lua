@@ -6,5 +6,5 @@
 ]=]
 -- include work
 local waiter, woken = args[1], args[2]
-for i = 3, #args do redis.call('ZREM', ql .. 'idle:' .. args[i], waiter) end
+for i = 3, #args do redis.call('ZREM', ql .. 'idlers:' .. args[i], waiter) end
 if woken ~= '' then wake(woken, 1) end
