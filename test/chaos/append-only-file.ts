@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Written } from './history.js';
+import { ODD } from './jobs.mjs';
 
 const FINAL = new Set(['success', 'error']);
 const RESULT_FIELDS = new Set(['status', 'output', 'error']);
@@ -32,7 +33,7 @@ function account(accounts: Map<string, Account>, [verb, key = '', ...pairs]: rea
   if (!/^hm?set$/i.test(verb ?? '')) return;
   // What is no number a hostile client made up, and writes as it likes.
   const [, fn, id] = /^job:(.*):(\d+)$/s.exec(key) ?? [];
-  if (fn === undefined) return;
+  if (fn === undefined || fn.startsWith(`${ODD}:`)) return;
   const name = `${fn}#${id}`;
   const job = accounts.get(name) ?? { completions: 0, changes: [] };
   accounts.set(name, job);

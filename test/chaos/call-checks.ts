@@ -10,11 +10,12 @@ const SLACK_MS = 15_000;
 export function* callsAnswer({ calls, readings, lease }: History): Iterable<Violation> {
   const jobs = new Map<string | undefined, Fields>();
   for (const { fields } of readings.values()) jobs.set(nameOf(fields), fields);
-  for (const { n, got, code, took, at } of calls) {
+  for (const { n, got, code, took, starved = 0, at } of calls) {
     const job = jobs.get(n);
     if (got !== undefined && got !== n) yield found(n, `the call got the output of ${got}`);
-    if (took > PATIENCE_MS + SLACK_MS) yield found(n, `the call took ${took} ms`);
-    const late = isFinal(job) ? at - Number(job?.['finished']) : 0;
+    if (took - starved > PATIENCE_MS + SLACK_MS)
+      yield found(n, `the call took ${took} ms, ${starved} of them without a processor`);
+    const late = isFinal(job) ? at - Number(job?.['finished']) - starved : 0;
     if (code === 'WAIT_TIMEOUT' && late > lease + 10_000)
       yield found(n, `the call gave up ${late} ms after its job had finished`);
     else if (code !== undefined && !mayBe(code, job))

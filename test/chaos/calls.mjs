@@ -7,15 +7,17 @@ const PATIENCE_SECONDS = 60;
 
 const codeOf = (error) => ({ code: error.code ?? error.name ?? String(error) });
 
-/** So many calls at once; each says whose output it got. */
-export function callMany(client, note, names) {
+/** So many calls at once; each says whose output it got, and how long the process had no processor meanwhile. */
+export function callMany(client, note, names, starvation) {
   return Promise.all(
     names.map(async (n) => {
       const began = performance.now();
+      const before = starvation.ms;
       const told = await client
         .call(FAST, { n, kind: 'fast', ms: 1 }, { timeout: PATIENCE_SECONDS })
         .then((output) => ({ got: output?.n ?? JSON.stringify(output) }), codeOf);
-      note({ e: 'call', n, ...told, took: Math.round(performance.now() - began) });
+      const took = Math.round(performance.now() - began);
+      note({ e: 'call', n, ...told, took, starved: starvation.ms - before });
     }),
   );
 }

@@ -60,7 +60,9 @@ export interface Call {
   readonly n: string;
   readonly got?: string;
   readonly code?: string;
+  /** As of Enqueued. */
   readonly took: number;
+  readonly starved?: number;
   readonly at: number;
 }
 

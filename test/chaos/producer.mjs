@@ -46,6 +46,7 @@ while (!stopping) {
         client,
         note,
         Array.from({ length: calls.burst }, () => `${name}/call${++called}`),
+        starvation,
       ),
     );
   }

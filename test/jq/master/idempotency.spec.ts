@@ -34,8 +34,8 @@ describe('Idempotency-Key', () => {
     const first = await post('k', { ...JOB, priority: 0, timeout: 30 });
     await expect(post('k')).resolves.toEqual(first);
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'k' };
-    const reply = await master.call('POST', '/job', { headers, body: JSON.stringify(JOB) });
-    expect(reply.body).toEqual({ job_id: first.job_id });
+    const { bytes } = await master.call('POST', '/job', { headers, body: JSON.stringify(JOB) });
+    expect(JSON.parse(bytes.toString())).toEqual({ job_id: first.job_id });
   });
 
   it.each([
