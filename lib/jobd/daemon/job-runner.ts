@@ -41,6 +41,12 @@ export interface RunnerOptions {
   readonly onRun: (run: JobRun) => void;
 }
 
+/** What came of a process. */
+interface Stay {
+  readonly result: JobResult;
+  readonly seconds: number;
+}
+
 /** Between the attempts to start a process that something is lacking for. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 1000;
@@ -49,6 +55,7 @@ const SHUTDOWN = 'the daemon shut down';
 /** Takes a job through its statuses: running, its process, done. */
 export class JobRunner {
   private readonly launched = new Map<number, LaunchedJob>();
+  private readonly occupied = new Map<number, Promise<unknown>>();
   /** Ended for the daemon's sake. */
   private readonly cutShort = new Set<number>();
   private isStopping = false;
@@ -61,15 +68,11 @@ export class JobRunner {
 
   /** Never rejects. */
   async run(job: AcceptedJob, target: TargetOptions): Promise<RunEnd> {
-    const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
-    if (notBegun) {
-      this.options.onFree(job);
-      return notBegun;
-    }
-    const started = performance.now();
-    const result = await this.launch(job, target);
-    const seconds = (performance.now() - started) / 1000;
-    this.options.onFree(job);
+    const occupying = this.occupy(job, target);
+    this.occupied.set(job.id, occupying);
+    const stay = await occupying;
+    if ('kind' in stay) return stay;
+    const { result, seconds } = stay;
     if (result.isShort) return { kind: 'returned' };
     if (this.cutShort.delete(job.id) && this.options.orphans === 'requeue') return { kind: 'returned' };
     const end = await this.write(job, target, result).catch((error: unknown) =>
@@ -83,9 +86,9 @@ export class JobRunner {
     return this.launched.get(id)?.signal(signal) ?? false;
   }
 
-  /** Resolves when no process runs for the id; undefined where none does. */
+  /** Resolves when a run of the id, and its place, have come to an end; undefined where there is none. */
   ending(id: number): Promise<unknown> | undefined {
-    return this.launched.get(id)?.result;
+    return this.occupied.get(id);
   }
 
   /** Begins nothing any more. */
@@ -106,6 +109,17 @@ export class JobRunner {
   /** Ends the process of a job that another daemon has taken over. */
   abandon(id: number): void {
     this.launched.get(id)?.terminate('another daemon has taken this job over');
+  }
+
+  /** While a job has its place: its beginning and its process. */
+  private async occupy(job: AcceptedJob, target: TargetOptions): Promise<Stay | RunEnd> {
+    const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
+    const started = performance.now();
+    const stay = notBegun ?? { result: await this.launch(job, target) };
+    // In this order: whoever waits for the end finds the place free.
+    this.occupied.delete(job.id);
+    this.options.onFree(job);
+    return 'kind' in stay ? stay : { ...stay, seconds: (performance.now() - started) / 1000 };
   }
 
   private async begin(job: AcceptedJob): Promise<RunEnd | undefined> {
@@ -131,6 +145,8 @@ export class JobRunner {
       if (!result.isShort || this.isStopping || !this.options.holds(job)) return result;
       this.options.log.warn(`Job ${job.id} waits: ${result.stderr}`);
       await delay(pause);
+      // It may have become another's meanwhile.
+      if (this.isStopping || !this.options.holds(job)) return result;
     }
   }
 

@@ -82,7 +82,7 @@ export class Presence {
 
   private async round(): Promise<void> {
     try {
-      await this.registry.settleFormer(this.options.orphans, nowInSeconds());
+      if (await this.registry.settleFormer(this.options.orphans, nowInSeconds())) this.options.onReleased();
       await this.insist(() => this.look());
       if (!this.stopping.signal.aborted) await this.options.onBeat();
     } catch (error) {

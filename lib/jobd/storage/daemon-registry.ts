@@ -95,12 +95,20 @@ export class DaemonRegistry {
     this.onReborn();
   }
 
-  /** Sees to what was left to its former selves, if somebody else than a daemon has removed their entries. */
-  async settleFormer(policy: OrphanPolicy, now: number): Promise<void> {
-    for (let [instance] = this.former; instance !== undefined; [instance] = this.former) {
-      await this.database.transaction((queries) => this.takeRows(queries, instance ?? '', policy, now));
+  /**
+   * Sees to what was left to its former selves, if somebody else than a daemon has removed their entries.
+   *
+   * @returns whether rows wait again
+   */
+  async settleFormer(policy: OrphanPolicy, now: number): Promise<boolean> {
+    let hasReleased = false;
+    for (const instance of [...this.former]) {
+      const take = (queries: JobdDatabase) => this.takeRows(queries, instance, policy, now);
+      const { released } = await this.database.transaction(take);
       this.former.shift();
+      hasReleased ||= released > 0;
     }
+    return hasReleased;
   }
 
   async others(): Promise<DaemonsTable[]> {

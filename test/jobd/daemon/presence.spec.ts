@@ -184,6 +184,27 @@ describe('daemons that share a table', () => {
     expect(await rows.content('overlaps')).toBe('');
   });
 
+  it('begin no more than their concurrency, though a row comes back while its former run ends', async () => {
+    const rows = await jobs.table(seedTable);
+    const ends = 'until [ -e "$dir/ended" ]; do sleep 0.05; done';
+    const [id = 0] = await rows.addMany(1, `[ -e "$dir/ended" ] || { trap '' TERM; ${ends}; exit; }; ${HOLD}`);
+    const options = { ...rows.options({ low: 2 }), orphans: 'requeue', killGrace: 60_000 } as const;
+    const daemon = await jobs.daemon(options);
+    await rows.reach('running', [id]);
+    await rows.execute(`DELETE FROM ${rows.table}_daemons`);
+    await rows.reach('accepted', [id], 30_000);
+    await rows.put('ended');
+    await until(async () => (await rows.history()).length === 1, { timeout: 30_000 });
+    const others = await rows.addMany(2, HOLD);
+    daemon.poll();
+    const statuses = async () => (await rows.all()).map(({ status }) => status).sort();
+    await until(async () => !(await statuses()).includes('waiting'), { timeout: 30_000 });
+    await until(async () => (await statuses()).filter((status) => status === 'running').length >= 2);
+    expect(await statuses()).toEqual(['accepted', 'running', 'running']);
+    await rows.put('go');
+    await rows.reach('done', [id, ...others], 30_000);
+  });
+
   it('leave nothing of an earlier attempt in a row that fails with its daemon', async () => {
     const rows = await jobs.table(seedTable);
     const before = { return_code: 3, sig: 'SIGHUP', stdout: 'first run', stderr: 'first error' };
