@@ -163,22 +163,25 @@ export class Acceptance {
   }
 
   /** While rows are being accepted nobody can take this daemon for dead. */
-  private lookAndAccept<T>(
+  private async lookAndAccept<T>(
     looks: (queries: JobdDatabase) => readonly FindRows<FoundRow>[],
     decide: (queries: JobdDatabase, found: readonly FoundRow[]) => Decision<T>,
   ): Promise<T> {
     const { database, registry } = this.parts;
-    return database.lookThenWrite((queries) => ({
+    let owner = '';
+    const value = await database.lookThenWrite((queries) => ({
       looks: [...looks(queries).map((look) => look.compile()), registry.entryLook(queries)],
       decide: (answers) => {
         // First: it decides whose the rows will be.
         const entry = registry.entry(queries, answers.at(-1) ?? []);
         const decision = decide(queries, answers.slice(0, -1).flat() as FoundRow[]);
-        return decision.writes.length === 0
-          ? decision
-          : { ...decision, writes: [...entry, ...decision.writes] };
+        if (decision.writes.length === 0) return decision;
+        owner = registry.instance;
+        return { ...decision, writes: [...entry, ...decision.writes] };
       },
     }));
+    registry.entered(owner);
+    return value;
   }
 
   private job(row: FoundRow, origin: AcceptedJob['origin'], begins?: Begins): AcceptedJob {

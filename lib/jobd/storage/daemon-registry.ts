@@ -49,16 +49,18 @@ export class DaemonRegistry {
   /** Says that this daemon lives. */
   async beat(): Promise<void> {
     this.beats++;
-    await this.beating.lookThenWrite((queries) => ({
+    const instance = await this.beating.lookThenWrite((queries) => ({
       looks: [this.entryLook(queries)],
       decide: ([found = []]) => {
+        const entry = this.entry(queries, found);
         const beat = queries
           .updateTable(this.names.daemons)
           .set({ beat: this.beats })
           .where('instance', '=', this.instance);
-        return { writes: [...this.entry(queries, found), beat.compile()], value: undefined };
+        return { writes: [...entry, beat.compile()], value: this.instance };
       },
     }));
+    this.entered(instance);
   }
 
   /** Finds this daemon's entry, and keeps it: until the transaction ends nobody can take it for dead. */
@@ -86,6 +88,11 @@ export class DaemonRegistry {
     if (this.database.dialect === 'mysql')
       return [insert.onDuplicateKeyUpdate({ instance: this.instance }).compile()];
     return [insert.onConflict((row) => row.column('instance').doNothing()).compile()];
+  }
+
+  /** What `entry` led to is committed: whoever finds no entry of that instance from now on was taken for dead. */
+  entered(instance: string): void {
+    if (instance === this.instance) this.isEntered = true;
   }
 
   private rise(): void {

@@ -187,7 +187,10 @@ describe('daemons that share a table', () => {
   it('begin no more than their concurrency, though a row comes back while its former run ends', async () => {
     const rows = await jobs.table(seedTable);
     const ends = 'until [ -e "$dir/ended" ]; do sleep 0.05; done';
-    const [id = 0] = await rows.addMany(1, `[ -e "$dir/ended" ] || { trap '' TERM; ${ends}; exit; }; ${HOLD}`);
+    const [id = 0] = await rows.addMany(
+      1,
+      `[ -e "$dir/ended" ] || { trap '' TERM; ${ends}; exit; }; ${HOLD}`,
+    );
     const options = { ...rows.options({ low: 2 }), orphans: 'requeue', killGrace: 60_000 } as const;
     const daemon = await jobs.daemon(options);
     await rows.reach('running', [id]);

@@ -36,6 +36,25 @@ describe('the storage on MariaDB', () => {
     }
   }
 
+  it.each(['a beat', 'a fetch'] as const)(
+    'takes one whose entry is gone for another, though nothing followed %s that made it',
+    async (way) => {
+      const rows = await jobs.table(seedTable);
+      const database = await Database.open(parseDatabaseUrl(rows.url), SILENT);
+      const names = tableNames(rows.table);
+      const identity = { instance: crypto.randomUUID(), name: 'one', machine: '', process: '' };
+      const registry = new DaemonRegistry(database, names, identity);
+      const { acceptance } = await JobTable.open(database, names, registry);
+      await rows.add();
+      if (way === 'a beat') await registry.beat();
+      else await acceptance.waiting(['low'], 1, 1);
+      await rows.execute(`DELETE FROM ${rows.table}_daemons`);
+      await registry.beat();
+      expect(registry.instance).not.toBe(identity.instance);
+      await database.close();
+    },
+  );
+
   it('says why it was not let in, and no password', async () => {
     const rows = await jobs.table(seedTable);
     const url = rows.url.replace(/:[^:@]+@/, ':wr0ng@');
