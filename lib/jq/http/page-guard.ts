@@ -36,7 +36,9 @@ export class PageGuard {
   /** @throws ForeignPageError */
   check({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
     if (!OWN_SITE.has(site)) this.refuse('A request from another site');
-    if (origin !== undefined && hostOf(origin) !== host) this.refuse('A request with a foreign Origin');
+    // What a browser calls its own site is, though a proxy on the way has written another Host, or left out the port.
+    if (origin !== undefined && site !== 'same-origin' && hostOf(origin) !== host)
+      this.refuse('A request with a foreign Origin');
     if (host === undefined || host === this.known) return;
     if (!this.isOurs(host)) this.refuse('A request for a host of another name');
     this.known = host;

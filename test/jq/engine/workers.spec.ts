@@ -247,6 +247,23 @@ describe('workers', () => {
       await expect(left()).resolves.toEqual([busy]);
     });
 
+    it('and came back by taking a push are asked again once nothing is heard of them', async () => {
+      const worker = await rig.worker();
+      const id = await rig.enqueue();
+      for (let pushes = 0; pushes < 3; pushes++) {
+        await rig.answer(await rig.handOutOne(), 'refused');
+        await rig.pass(4000);
+      }
+      const lost = () => used.redis.hget(`${rig.prefix}worker:${worker}`, 'lost');
+      await expect(lost()).resolves.toBe('1');
+      const job = await rig.accepted();
+      await expect(lost()).resolves.toBe('0');
+      await expect(rig.succeed(job)).resolves.toBe('taken');
+      expect(job.id).toBe(id);
+      rig.now += 3_600_000;
+      await expect(rig.turn([], { sweep: true })).resolves.toMatchObject({ probes: [{ worker }] });
+    });
+
     it('are forgotten after an hour', async () => {
       const puller = await rig.puller();
       await rig.pass(60_000);

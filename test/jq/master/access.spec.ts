@@ -44,6 +44,10 @@ describe('who may ask a master', () => {
       ['of a page on another port', { 'sec-fetch-site': 'same-site' }],
       ['for a name that somebody led here', { host: 'evil.example' }],
       ['for such a name with a port and a dot', { host: 'evil.example.:8080' }],
+      [
+        'for such a name though it be its own page',
+        { host: 'evil.example', 'sec-fetch-site': 'same-origin' },
+      ],
       ['for what is no host', { host: 'a b' }],
     ])('are no requests %s', async (_, headers) => {
       const calls: [string, string][] = [
@@ -78,6 +82,8 @@ describe('who may ask a master', () => {
         { host: '192.168.1.7' },
         { host: 'jq.example.com' },
         { host: own, origin: `http://${own}`, 'sec-fetch-site': 'same-origin' },
+        { host: 'jq.example.com', origin: 'https://jq.example.com:8443', 'sec-fetch-site': 'same-origin' },
+        { host: 'upstream', origin: 'https://jq.example.com', 'sec-fetch-site': 'same-origin' },
         { 'sec-fetch-site': 'none' },
       ] as Record<string, string>[]) {
         const { status } = await ask(named.url, '/job', headers);
