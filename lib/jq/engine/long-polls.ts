@@ -46,9 +46,22 @@ export class LongPolls {
     ms: number,
     signal?: AbortSignal,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
-    const until = performance.now() + ms;
     /** What it was woken by, and has not asked after or handed on. */
     const words = new Map<string, number>();
+    try {
+      return await this.pullOn(worker, words, performance.now() + ms, signal);
+    } finally {
+      // Whoever has got a job, or failed, leaves what it heard meanwhile to others.
+      this.pulls.handOn(words);
+    }
+  }
+
+  private async pullOn(
+    worker: string,
+    words: Map<string, number>,
+    until: number,
+    signal?: AbortSignal,
+  ): Promise<HandedJob | undefined | 'unknown worker'> {
     let isOver = false;
     while (!isOver && !this.stopped) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
@@ -72,7 +85,6 @@ export class LongPolls {
         for (const [topic, word] of waiter.heard) words.set(topic, word);
       }
     }
-    this.pulls.handOn(words);
     return undefined;
   }
 

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { LongPolls } from '../../../lib/jq/engine/long-polls.js';
+import type { Operation } from '../../../lib/jq/engine/operations.js';
+import type { Turns } from '../../../lib/jq/engine/turns.js';
+import { until } from '../../support/until.js';
+
+const MINUTE = 60_000;
+
+describe('a pull', () => {
+  it('that has got a job leaves what it heard meanwhile to one that waits', async () => {
+    const accepts: (() => void)[] = [];
+    let late = 0;
+    const run = ({ name, args }: Operation<unknown>): Promise<unknown> => {
+      if (name === 'answer') return new Promise((resolve) => accepts.push(() => resolve(true)));
+      if (args[0] !== 'late') return Promise.resolve({ status: 'job', names: ['a'], job: {} });
+      late += 1;
+      return Promise.resolve({ status: 'none', names: ['a'] });
+    };
+    const polls = new LongPolls({ run } as unknown as Turns, () => Promise.resolve());
+    const taking = ['w1', 'w2', 'w3', 'w4'].map((worker) => polls.pull(worker, MINUTE));
+    await until(() => accepts.length === 4);
+    const waiting = polls.pull('late', MINUTE);
+    await until(() => late === 1);
+    // Of names that are not known yet all are heard.
+    polls.wakePulls('["="]');
+    for (const accept of accepts) accept();
+    await Promise.all(taking);
+    await until(() => late === 2);
+    polls.stop();
+    await waiting;
+    expect(late).toBe(2);
+  });
+});
