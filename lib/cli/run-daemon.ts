@@ -11,10 +11,9 @@ export async function runDaemon(start: () => Promise<Program>): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
   });
+  process.on('SIGHUP', endUnlessReopened);
   try {
     const program = await start();
-    // Without a log file to be opened anew it means what it does to others: the end, in good order.
-    if (process.listenerCount('SIGHUP') === 0) process.once('SIGHUP', () => process.emit('SIGTERM'));
     await stopped;
     const stopping = program.stop();
     for (const signal of STOP_SIGNALS) process.on(signal, () => void program.stop());
@@ -23,6 +22,11 @@ export async function runDaemon(start: () => Promise<Program>): Promise<void> {
   } catch (error) {
     fail(error);
   }
+}
+
+/** Without a log file, which listens to open itself anew, SIGHUP means what it does to others: the end, in good order. */
+function endUnlessReopened(): void {
+  if (process.listenerCount('SIGHUP') === 1) process.emit('SIGTERM');
 }
 
 /** Says why on stderr, and exits with 1. */

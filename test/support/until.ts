@@ -4,6 +4,8 @@ import { inspect } from 'node:util';
 import { onThisMachine } from './machine.js';
 
 const POLL_MS = 5;
+/** Of the time that Jest gives a test, so that it is this that says what was waited for. */
+const MAX_WAIT_MS = 120_000;
 
 export interface UntilOptions {
   /** In milliseconds, of a machine with nothing else to do. @default 20_000 */
@@ -21,7 +23,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   { timeout = 20_000, interval = POLL_MS, message, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
-  const deadline = performance.now() + onThisMachine(timeout);
+  const deadline = performance.now() + Math.max(timeout, Math.min(onThisMachine(timeout), MAX_WAIT_MS));
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | 0 | '' | null | undefined>;

@@ -155,8 +155,9 @@ describe('daemons that share a table', () => {
         SIGNAL SQLSTATE '45000' SET message_text = 'not now'; END IF`);
     await rival.query(`LOCK TABLES ${rows.table} WRITE`);
     daemon.poll();
-    const waits = "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'";
-    await until(async () => (await rows.execute(waits)).length > 0);
+    const fetches =
+      "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%' AND info LIKE '%skip locked'";
+    await until(async () => (await rows.execute(fetches)).length > 0);
     daemon.removeTarget('low');
     await rival.query('UNLOCK TABLES');
     await until(() => log.lines.some((line) => line.includes('could not be given back')), {
