@@ -148,12 +148,14 @@ describe('daemons that share a table', () => {
     const rows = await jobs.table(seedTable);
     const log = logged();
     const daemon = await jobs.daemon({ ...rows.options(), log });
-    const [id = 0] = await rows.addMany(1);
+    // Nobody takes it before the table is locked.
+    const [id = 0] = await rows.addMany(1, 'exit 0', { status: 'manual' });
     const rival = await jobs.server.connect();
     await rival.query(`CREATE TRIGGER refusing BEFORE UPDATE ON ${rows.table} FOR EACH ROW
       IF OLD.status = 'accepted' AND NEW.status = 'waiting' THEN
         SIGNAL SQLSTATE '45000' SET message_text = 'not now'; END IF`);
     await rival.query(`LOCK TABLES ${rows.table} WRITE`);
+    await rival.query(`UPDATE ${rows.table} SET status = 'waiting'`);
     daemon.poll();
     const fetches =
       "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%' AND info LIKE '%skip locked'";
