@@ -10,14 +10,20 @@ describe('the benchmark of JQ, with a few jobs', () => {
   }, BENCH_TIMEOUT_MS);
 
   it('sets jobs that are enqueued, and jobs that are run, beside the requests of an empty server', () => {
-    const rows = report.sections.flatMap((section) => section.rows);
-    expect(rows.map(({ key }) => key)).toEqual(['enqueue', 'jobs']);
+    const all = report.sections.flatMap((section) => section.rows);
+    expect(all.map(({ key }) => key)).toEqual(['enqueue', 'jobs', 'constrained']);
+    const rows = all.filter(({ key }) => key !== 'constrained');
     for (const { values, ratios } of rows) {
       const [ours = NaN, theirs = NaN] = ['jq', 'nest'].map((contender) => values[contender]?.median);
       expect([ours > 0, theirs > 0]).toEqual([true, true]);
       expect(ratios['nest']?.value).toBeCloseTo(ours / theirs);
       expect(ratios['nest']).toHaveProperty('met');
     }
-    expect(report.targets.of).toBe(2);
+    expect(report.targets.of).toBe(3);
+  });
+
+  it('tells what constraints on a large argument add', () => {
+    const row = report.sections.flatMap((section) => section.rows).find(({ key }) => key === 'constrained');
+    expect(row?.values['jq']?.median).toBeGreaterThan(0);
   });
 });
