@@ -24,6 +24,6 @@ describe('the benchmark of JQ, with a few jobs', () => {
 
   it('tells what constraints on a large argument add', () => {
     const row = report.sections.flatMap((section) => section.rows).find(({ key }) => key === 'constrained');
-    expect(row?.values['jq']?.median).toEqual(expect.any(Number));
+    expect(Number.isFinite(row?.values['jq']?.median)).toBe(true);
   });
 });
