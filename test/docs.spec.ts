@@ -128,7 +128,7 @@ describe('other languages in the documents', () => {
   it('has a worker in Python that answers our client and leaves what the documents say', async () => {
     const worker = blockWith('python', 'def work')
       .replace(DEFAULT_URL, redis.url)
-      .replace(/^SCRIPTS = .*$/m, `SCRIPTS = ${JSON.stringify(join(ROOT, 'lib/gearmonkey/scripts'))}`);
+      .replace(/^SCRIPTS = .*$/m, `SCRIPTS = ${JSON.stringify(join(ROOT, 'lib/gearmonkey/wire/scripts'))}`);
     start('/usr/bin/python3', ['-'], worker);
     const client = await startApp();
 

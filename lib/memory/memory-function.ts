@@ -1,10 +1,10 @@
 import type { Payload } from '../job/codec.js';
 import { isFinal, type JobEvent, type JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/protocol.js';
+import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
 import { bytes, text } from './fields.js';
 import { MemoryQueues } from './memory-queues.js';
-import type { Cancellation, JobListener, Placement, StoredJob } from '../gearmonkey/job-store.js';
+import type { Cancellation, JobListener, Placement, StoredJob } from '../gearmonkey/client/job-store.js';
 
 interface Lease {
   readonly token: number;

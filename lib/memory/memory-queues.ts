@@ -1,4 +1,4 @@
-import type { Queue } from '../gearmonkey/protocol.js';
+import type { Queue } from '../gearmonkey/wire/protocol.js';
 
 type Listed = Exclude<Queue, 'scheduled'>;
 

@@ -8,9 +8,9 @@ import type {
   ReadProgress,
   Placement,
   StoredJob,
-} from '../gearmonkey/job-store.js';
-import type { JobKey } from '../gearmonkey/protocol.js';
-import { progressOf } from '../gearmonkey/stored-job.js';
+} from '../gearmonkey/client/job-store.js';
+import type { JobKey } from '../gearmonkey/wire/protocol.js';
+import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import type { MemoryFunction } from './memory-function.js';
 import type { MemoryServer } from './memory-server.js';
 

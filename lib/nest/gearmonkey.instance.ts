@@ -1,8 +1,8 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { GearMonkeyClient } from '../gearmonkey/client.js';
-import { RedisSource } from '../gearmonkey/redis-source.js';
-import { RedisStore } from '../gearmonkey/redis-store.js';
-import type { JobStore } from '../gearmonkey/job-store.js';
+import { GearMonkeyClient } from '../gearmonkey/client/client.js';
+import { RedisSource } from '../gearmonkey/source/redis-source.js';
+import { RedisStore } from '../gearmonkey/client/redis-store.js';
+import type { JobStore } from '../gearmonkey/client/job-store.js';
 import { toMilliseconds } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';

@@ -1,4 +1,4 @@
-import type { ClientOptions } from '../gearmonkey/client.js';
+import type { ClientOptions } from '../gearmonkey/client/client.js';
 import type { Duration } from '../job/duration.js';
 import type { ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';

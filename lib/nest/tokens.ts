@@ -1,4 +1,4 @@
-import { GearMonkeyClient } from '../gearmonkey/client.js';
+import { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
 /** The token of an instance's client: the class itself for the default one. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobFailedError, NoWorkersError } from '../../lib/job/errors.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { gate } from '../support/gate.js';

@@ -1,7 +1,7 @@
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { Placement } from '../../lib/gearmonkey/job-store.js';
+import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
 
 /** How often a job of a rig may lose its worker. */
 export const MAX_STALLS = 2;

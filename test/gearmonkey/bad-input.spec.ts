@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { RunOptions } from '../../lib/gearmonkey/run-options.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import { MalformedJobError, NoWorkersError } from '../../lib/job/errors.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { until } from '../support/until.js';

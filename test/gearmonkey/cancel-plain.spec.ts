@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobNotFoundError, NotCancellableError } from '../../lib/job/errors.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors, submit } from './redis-rig.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
 import { claimOne } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { inParts, MAX_BATCH } from '../../lib/gearmonkey/enqueue-parts.js';
-import type { JobKey } from '../../lib/gearmonkey/protocol.js';
+import { inParts, MAX_BATCH } from '../../lib/gearmonkey/client/enqueue-parts.js';
+import type { JobKey } from '../../lib/gearmonkey/wire/protocol.js';
 import { EnqueueTimeoutError, NotDurableError } from '../../lib/job/server-errors.js';
 import { gate, type Gate } from '../support/gate.js';
 import { until } from '../support/until.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';

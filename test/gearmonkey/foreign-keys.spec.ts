@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/protocol.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/wire/protocol.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { RedisSource } from '../../lib/gearmonkey/redis-source.js';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { KnownFunctions } from '../../lib/gearmonkey/known-functions.js';
+import { KnownFunctions } from '../../lib/gearmonkey/client/known-functions.js';
 import { codecOf } from '../../lib/job/codec.js';
 import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { JobHandle } from '../../lib/gearmonkey/job-handle.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
 import { JobLostError } from '../../lib/job/errors.js';
 import type { JobProgress } from '../../lib/job/job.js';
 import { gate, type Gate } from '../support/gate.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, timeout, toArray } from 'rxjs';
-import { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { JobListener, Placement } from '../../lib/gearmonkey/job-store.js';
-import type { JobKey } from '../../lib/gearmonkey/protocol.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { JobListener, Placement } from '../../lib/gearmonkey/client/job-store.js';
+import type { JobKey } from '../../lib/gearmonkey/wire/protocol.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
+import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { droppedLine, Problems } from '../../lib/gearmonkey/problems.js';
+import { droppedLine, Problems } from '../../lib/gearmonkey/source/problems.js';
 
 describe('Problems', () => {
   it('says a line once in a while however often it is reported, and how often that was', () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { JobStore, ReadProgress } from '../../lib/gearmonkey/job-store.js';
-import { ProgressPoller } from '../../lib/gearmonkey/progress-poller.js';
+import type { JobStore, ReadProgress } from '../../lib/gearmonkey/client/job-store.js';
+import { ProgressPoller } from '../../lib/gearmonkey/client/progress-poller.js';
 
 const ROUND_MS = 500;
 

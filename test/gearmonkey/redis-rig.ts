@@ -1,11 +1,11 @@
 import { Redis, type Cluster } from 'ioredis';
-import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client.js';
-import type { Placement } from '../../lib/gearmonkey/job-store.js';
-import { keysOf } from '../../lib/gearmonkey/protocol.js';
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client/client.js';
+import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { openConnections, type RedisConnections } from '../../lib/gearmonkey/redis-connections.js';
-import { RedisSource } from '../../lib/gearmonkey/redis-source.js';
-import type { RedisSourceOptions } from '../../lib/gearmonkey/source-options.js';
-import { RedisStore } from '../../lib/gearmonkey/redis-store.js';
+import { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
+import type { RedisSourceOptions } from '../../lib/gearmonkey/source/source-options.js';
+import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';
 import { MAX_STALLS, stateOf, type ClientRig } from '../contract/rig.js';

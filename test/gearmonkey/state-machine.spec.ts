@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { keysOf } from '../../lib/gearmonkey/protocol.js';
-import * as scripts from '../../lib/gearmonkey/scripts.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { LEASE, LISTS, MAX_STALLS, type JobState, type Snapshot } from '../model/job-model.js';
 import { bounds, compare, operations, type Engine, type Outcome } from '../model/operations.js';
 import { useRedis } from '../support/use-redis.js';

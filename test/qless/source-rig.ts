@@ -1,5 +1,5 @@
 import { Redis, type Cluster } from 'ioredis';
-import type { Placement } from '../../lib/gearmonkey/job-store.js';
+import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import { openConnections, type QlessServer } from '../../lib/qless/connections.js';

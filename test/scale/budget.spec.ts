@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { firstValueFrom, lastValueFrom } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { submit } from '../gearmonkey/redis-rig.js';
 import { enqueue } from '../gearmonkey/scripts/scripts.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import * as scripts from '../../lib/gearmonkey/scripts.js';
+import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
 import { startJqMaster } from '../../lib/jq/master/jq-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Redis } from 'ioredis';
-import * as scripts from '../../lib/gearmonkey/scripts.js';
+import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { until } from './until.js';
 
 /** A command that reached the server, or that a script on it called. */

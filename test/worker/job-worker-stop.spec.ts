@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NEVER, Observable } from 'rxjs';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { LeaseLostError, ShutdownError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Observable, concat, of, throwError } from 'rxjs';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobFailedError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 import { progress, type JobProgress } from '../../lib/job/job.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
-import type { RunOptions } from '../../lib/gearmonkey/run-options.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { AttemptError } from '../../lib/job/job.js';
 import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
 import { RetryLaterError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';

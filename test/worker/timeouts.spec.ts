@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Observable } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client.js';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobTimeoutError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';

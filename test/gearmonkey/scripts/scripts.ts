@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { keysOf } from '../../../lib/gearmonkey/protocol.js';
-import * as scripts from '../../../lib/gearmonkey/scripts.js';
+import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 
 /** Virtual time: what the scripts are told that it is, in ms. */
 export const NOW = 1_000_000;

@@ -1,0 +1,65 @@
+import type { Payload } from '../../job/codec.js';
+import { NotDurableError, PartlyEnqueuedError } from '../../job/server-errors.js';
+import type { JobKey } from '../wire/protocol.js';
+
+/** Jobs that one script call creates at most. */
+export const MAX_BATCH = 250;
+/** Beyond this many characters or bytes a call takes no more: the server reads one while it runs another. */
+export const MAX_BATCH_SIZE = 256 * 1024;
+
+/**
+ * Enqueues in parts what doesn't go with one call, so many at a time: the time of each begins when its turn comes.
+ * After a failure no more are begun, and those under way are waited for.
+ *
+ * @throws as `enqueue` · NotDurableError, PartlyEnqueuedError with the ids of all that were created
+ */
+export async function inParts(
+  fn: string,
+  inputs: readonly Payload[],
+  atATime: number,
+  enqueue: (part: readonly Payload[]) => Promise<JobKey[]>,
+): Promise<JobKey[]> {
+  const parts = [...partsOf(inputs)];
+  if (parts.length === 1) return enqueue(inputs);
+  const created: JobKey[][] = parts.map(() => []);
+  const failures: unknown[] = [];
+  const waiting = parts.entries();
+  const takeTurns = async () => {
+    for (const [index, part] of waiting) {
+      if (failures.length > 0) return;
+      try {
+        created[index] = await enqueue(part);
+      } catch (error) {
+        failures.push(error);
+        if (error instanceof NotDurableError) created[index] = error.ids.map((id) => ({ id }));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atATime }, takeTurns));
+  const all = created.flat();
+  if (failures.length > 0) throw failureOf(fn, failures, all, inputs.length);
+  return all;
+}
+
+/** The first failure, with what was created all the same. */
+function failureOf(fn: string, failures: readonly unknown[], created: readonly JobKey[], asked: number) {
+  const ids = created.map(({ id }) => id);
+  const failure = failures.find((error) => !(error instanceof NotDurableError)) ?? failures[0];
+  if (failure instanceof NotDurableError && ids.length === asked)
+    return new NotDurableError(fn, ids, failure.reason);
+  return ids.length === 0 ? failure : new PartlyEnqueuedError(fn, ids, asked, failure);
+}
+
+/** What goes with one call each. */
+function* partsOf(inputs: readonly Payload[]): Generator<Payload[]> {
+  let part: Payload[] = [];
+  let size = 0;
+  for (const input of inputs) {
+    part.push(input);
+    size += input.length;
+    if (part.length < MAX_BATCH && size <= MAX_BATCH_SIZE) continue;
+    yield part;
+    [part, size] = [[], 0];
+  }
+  if (part.length > 0) yield part;
+}

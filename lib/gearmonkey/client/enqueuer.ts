@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+import type { Payload } from '../../job/codec.js';
+import { withDeadline } from '../../job/deadline.js';
+import { messageOf } from '../../job/errors.js';
+import {
+  ConnectionError,
+  EnqueueTimeoutError,
+  NotDurableError,
+  RefusedError,
+} from '../../job/server-errors.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { isReply } from '../../redis/redis-errors.js';
+import { isOutage, pauseAfter } from '../../redis/retry.js';
+import { inParts, MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
+import type { Placement } from './job-store.js';
+import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from '../wire/protocol.js';
+import { explainToClient } from '../wire/rights.js';
+import * as scripts from '../wire/scripts.js';
+
+/**
+ * Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on.
+ * A call that has to wait for earlier ones takes as many as any: of a burst the last must be in time.
+ */
+const MAX_JOINED = 50;
+/** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
+const LANES = 4;
+/** So much longer than an enqueue may take the server remembers it: one that is sent again creates nothing twice. */
+const MEMORY_SECONDS = 60;
+/** The part of the timeout in which others may join a call that waits: its deadline is the first one's. */
+const JOIN_PART = 0.1;
+/** How long one WAIT may hold up the connection. */
+const WAIT_MS = 250;
+
+export interface EnqueuerOptions {
+  /** Milliseconds until an enqueue is given up. */
+  readonly timeout: number;
+  /** How many replicas must have the jobs before they count as enqueued. */
+  readonly replicas?: number;
+  /** @default keysOf */
+  readonly keysOf?: KeysOf;
+}
+
+interface Call {
+  readonly fn: string;
+  readonly placement: Placement;
+  /** Of all its jobs. */
+  readonly mark: number;
+  readonly inputs: Payload[];
+  /** How many jobs that are enqueued one by one it takes. */
+  readonly most: number;
+  size: number;
+  /** When it is given up, by `performance.now()`. */
+  readonly until: number;
+  /** What the server has acknowledged; replicas may not have it yet. */
+  created?: string[];
+}
+
+interface Batch extends Call {
+  readonly ids: Promise<readonly string[]>;
+}
+
+/** A sender's calls are numbered, so that one that is sent again after a lost reply creates nothing twice. */
+interface Lane {
+  readonly key: string;
+  calls: number;
+  /** Calls that have not ended. */
+  open: number;
+  last: Promise<unknown>;
+}
+
+/** Creates jobs. What is enqueued for the same queue in the same tick is one call. */
+export class Enqueuer {
+  private batches = new Map<string, Batch>();
+  private readonly lanes = new Map<string, Lane[]>();
+  private readonly sender = randomUUID();
+  private readonly keysOf: KeysOf;
+
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly options: EnqueuerOptions,
+  ) {
+    this.keysOf = options.keysOf ?? keysOf;
+  }
+
+  /** @throws as JobStore.enqueue */
+  add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    // Twice as many as lanes: no lane waits until the next part is known.
+    return inParts(fn, inputs, 2 * LANES, (part) => this.addPart(fn, part, placement));
+  }
+
+  private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    const key = JSON.stringify([fn, placement]);
+    let batch = this.batches.get(key);
+    if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
+      batch = this.open(key, fn, placement);
+      this.batches.set(key, batch);
+    }
+    const from = batch.inputs.length;
+    const { mark } = batch;
+    const mine = (ids: readonly string[]) => ids.slice(from, from + inputs.length);
+    batch.inputs.push(...inputs);
+    batch.size += sizeOf(inputs);
+    try {
+      return mine(await batch.ids).map((id) => ({ id, mark }));
+    } catch (error) {
+      throw error instanceof NotDurableError ? new NotDurableError(fn, mine(error.ids), error.reason) : error;
+    }
+  }
+
+  private isOld({ until }: Batch): boolean {
+    return performance.now() > until - this.options.timeout * (1 - JOIN_PART);
+  }
+
+  /** Collects until the tick is over and a lane is free. */
+  private open(key: string, fn: string, placement: Placement): Batch {
+    const lane = this.laneOf(fn);
+    const call: Call = {
+      fn,
+      placement,
+      mark: newMark(),
+      inputs: [],
+      most: lane.open === 0 ? MAX_JOINED : MAX_BATCH,
+      size: 0,
+      until: performance.now() + this.options.timeout,
+    };
+    // Calls that the server reads at once it answers at once, and nobody would work meanwhile.
+    const later = this.batches.has(key) ? setImmediate : process.nextTick;
+    const sent = Promise.all([lane.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
+      if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
+      return this.send(lane, call);
+    });
+    lane.open += 1;
+    lane.last = sent.catch(() => undefined).then(() => (lane.open -= 1));
+    const late = () =>
+      call.created
+        ? new NotDurableError(fn, call.created, 'no replica said in time that it has them')
+        : new EnqueueTimeoutError(fn, this.options.timeout, this.connection.trouble);
+    return Object.assign(call, { ids: withDeadline(sent, this.options.timeout, late) });
+  }
+
+  /** The lanes take turns. */
+  private laneOf(fn: string): Lane {
+    let lanes = this.lanes.get(fn);
+    if (!lanes) {
+      const key = (lane: number) => `${this.keysOf(fn).senders}${this.sender}:${lane}`;
+      lanes = Array.from({ length: LANES }, (_, lane) => ({
+        key: key(lane),
+        calls: 0,
+        open: 0,
+        last: Promise.resolve(),
+      }));
+      this.lanes.set(fn, lanes);
+    }
+    const lane = lanes.shift() as Lane;
+    lanes.push(lane);
+    return lane;
+  }
+
+  /** Until the server has answered or the time is up: a broken connection or a refusal for now is no answer. */
+  private async send(lane: Lane, call: Call): Promise<string[]> {
+    const { fn, until } = call;
+    lane.calls += 1;
+    let lastError: unknown;
+    for (;;) {
+      const left = until - performance.now();
+      if (left <= 0)
+        throw new EnqueueTimeoutError(fn, this.options.timeout, lastError ?? this.connection.trouble);
+      try {
+        const redis = await this.clientFor(lane, left);
+        call.created = await this.create(redis, lane, call);
+        return await this.durable(redis, call, call.created);
+      } catch (error) {
+        if (error instanceof NotDurableError) throw error;
+        if (this.connection.isClosed) throw ConnectionError.closed();
+        if (!isOutage(error) && !(error instanceof ConnectionError))
+          throw isReply(error) ? await this.refusal(fn, error) : error;
+        lastError = error;
+        await this.connection.locate();
+        await pauseAfter(error);
+      }
+    }
+  }
+
+  private async create(redis: Redis | Cluster, lane: Lane, call: Call): Promise<string[]> {
+    const { inputs, mark, placement } = call;
+    const { ids, jobs, channel, wake, ...queues }: FunctionKeys = this.keysOf(call.fn);
+    const last = await scripts.enqueue.run(
+      redis,
+      [ids, jobs, queues[placement.queue], channel, wake, lane.key],
+      Date.now(),
+      lane.calls,
+      MEMORY_SECONDS + Math.ceil(this.options.timeout / 1000),
+      mark,
+      placement.score ?? '',
+      placement.options ?? '',
+      [...inputs],
+    );
+    return inputs.map((_, index) => String(last - inputs.length + 1 + index));
+  }
+
+  private async refusal(fn: string, error: unknown): Promise<RefusedError> {
+    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn));
+    return new RefusedError(`A job of "${fn}"`, why);
+  }
+
+  /** WAIT is about what its own connection wrote, so nothing may be redirected then. */
+  private clientFor({ key }: Lane, timeout: number): Promise<Redis | Cluster> {
+    const { connection } = this;
+    return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);
+  }
+
+  /** Waits in short calls, since others use the connection too. @throws NotDurableError */
+  private async durable(redis: Redis | Cluster, { fn, until }: Call, ids: string[]): Promise<string[]> {
+    const { replicas } = this.options;
+    if (replicas === undefined) return ids;
+    try {
+      for (;;) {
+        const left = Math.floor(until - performance.now());
+        const reached = (await redis.call('WAIT', replicas, Math.max(1, Math.min(left, WAIT_MS)))) as number;
+        if (reached >= replicas) return ids;
+        if (left <= WAIT_MS) throw new Error(`only ${reached} of ${replicas} replicas have them`);
+      }
+    } catch (error) {
+      throw new NotDurableError(fn, ids, messageOf(error));
+    }
+  }
+}
+
+function isFull({ inputs, size, most: joined }: Call, more: readonly Payload[]): boolean {
+  const most = more.length === 1 ? joined : MAX_BATCH;
+  return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
+}
+
+function sizeOf(inputs: readonly Payload[]): number {
+  return inputs.reduce((size, { length }) => size + length, 0);
+}

@@ -1,0 +1,105 @@
+import type { Observable } from 'rxjs';
+import { JobFailedError, JobLostError, JobNotFoundError, NotCancellableError } from '../../job/errors.js';
+import type { Job, JobProgress } from '../../job/job.js';
+import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import type { JobFeeds } from './job-feeds.js';
+import type { JobReader } from './job-handle.js';
+import { JobSight, type ReadJob } from './job-sight.js';
+import type { JobStore } from './job-store.js';
+import { runUntilFinal, untilFinal, type Wait } from './job-waiter.js';
+import type { KnownFunctions } from './known-functions.js';
+import { observeJob, observeProgress } from './observables.js';
+import type { JobKey } from '../wire/protocol.js';
+import { resultWaitOf } from './run-options.js';
+import { markIn, toFinished, toJob } from '../wire/stored-job.js';
+
+type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
+
+/** What may be asked of one job. Where its key has a mark, no other that is given its id is taken for it. */
+export class JobAccess implements JobReader {
+  constructor(
+    private readonly store: JobStore,
+    private readonly functions: KnownFunctions,
+    private readonly feeds: JobFeeds,
+  ) {}
+
+  /** @throws JobNotFoundError when there is none · JobLostError */
+  async get<F extends FunctionRef>(ref: F, key: JobKey): Promise<JobOf<F>> {
+    return (await this.readerOf(ref)(key)).job;
+  }
+
+  async result<F extends FunctionRef>(
+    ref: F,
+    key: JobKey,
+    options: { timeout?: number },
+  ): Promise<OutputOf<F>> {
+    return outputOf(await untilFinal(key, this.wait(ref, resultWaitOf(options))));
+  }
+
+  /** Enqueues, and waits for the end. */
+  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<JobKey>, seconds: number): Promise<Job> {
+    return runUntilFinal(enqueue, this.wait(ref, seconds));
+  }
+
+  async cancel(ref: FunctionRef, key: JobKey): Promise<boolean> {
+    const fn = this.functions.nameOf(ref);
+    const came = isId(key.id) ? await this.store.cancel(fn, key) : 'missing';
+    if (came === 'missing') throw new JobNotFoundError(fn, key.id);
+    if (came === 'lost') throw new JobLostError(fn, key.id);
+    if (came === 'running') throw new NotCancellableError(fn, key.id);
+    return came === 'cancelled';
+  }
+
+  progress(ref: FunctionRef, key: JobKey): Observable<JobProgress> {
+    const fn = this.functions.nameOf(ref);
+    return observeProgress(
+      () => this.feeds.forObserver(fn),
+      () => this.sight(ref, key),
+    );
+  }
+
+  watch<F extends FunctionRef>(ref: F, key: JobKey): Observable<JobOf<F>> {
+    const fn = this.functions.nameOf(ref);
+    return observeJob(
+      () => this.feeds.forObserver(fn),
+      () => this.sight(ref, key),
+    );
+  }
+
+  private sight<F extends FunctionRef>(ref: F, { id, mark }: JobKey): JobSight<JobOf<F>> {
+    return new JobSight(this.readerOf(ref), id, mark);
+  }
+
+  private readerOf<F extends FunctionRef>(ref: F): ReadJob<JobOf<F>> {
+    const fn = this.functions.nameOf(ref);
+    return async ({ id, mark: known }, wanted) => {
+      const [stored] = isId(id) ? await this.store.read(fn, [id], wanted) : [];
+      if (!stored) throw new JobNotFoundError(fn, id);
+      const mark = markIn(stored);
+      if (known !== undefined && known !== mark) throw new JobLostError(fn, id);
+      return { mark, job: toJob(fn, id, stored, this.functions.codecOf(ref)) as JobOf<F> };
+    };
+  }
+
+  private wait(ref: FunctionRef, seconds: number): Wait {
+    const fn = this.functions.nameOf(ref);
+    return {
+      fn,
+      feed: this.feeds.of(fn),
+      seconds,
+      sightOf: (key) => this.sight(ref, key),
+      replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
+    };
+  }
+}
+
+/** What INCR gives. Anything else would be part of another key, such as `send:1` of the function `mail`. */
+function isId(id: string): boolean {
+  return /^\d+$/.test(id);
+}
+
+/** @throws JobFailedError */
+export function outputOf<T>(job: Job): T {
+  if (job.error) throw new JobFailedError(job.fn, job.id, job.error);
+  return job.output as T;
+}

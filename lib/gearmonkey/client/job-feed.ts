@@ -1,0 +1,180 @@
+import { ConnectionError } from '../../job/server-errors.js';
+import type { JobEvent, JobProgress } from '../../job/job.js';
+import { FinishedJobs, type Expectation } from './finished-jobs.js';
+import type { JobListener, JobStore } from './job-store.js';
+import { ProgressPoller } from './progress-poller.js';
+import { Turnstile } from './turnstile.js';
+
+/** Who follows one job: an observer completes, and who waits fails, when the client leaves. */
+export interface JobFollower {
+  started?(): void;
+  finished(): void;
+  /** The job with this mark has finished, with this output as it is stored. */
+  replied?(output: string, mark: number | undefined): void;
+  progress?(progress: JobProgress, mark: number | undefined): void;
+  /** Messages may have been missed. */
+  resync(): void;
+  complete?(): void;
+  fail?(error: Error): void;
+}
+
+/** Who follows a whole function. */
+export interface FeedObserver extends Partial<Pick<JobListener, 'event' | 'progress'>> {
+  complete(): void;
+}
+
+/** How long a feed that nobody uses stays open. */
+const LINGER_MS = 500;
+/** Jobs of observers that are read at a time: of 100,000 the last would not be read within its time. */
+const MAX_READS = 1000;
+
+/**
+ * One function's channels, listened to while anybody is interested. Messages reach the followers of
+ * their job by its id, so that 100,000 followers cost no more a message than one.
+ */
+export class JobFeed {
+  private readonly observers = new Set<FeedObserver>();
+  private readonly followers = new Map<string, Set<JobFollower>>();
+  private readonly finished = new FinishedJobs();
+  /** Where observers that read their job queue up. */
+  readonly reads = new Turnstile(MAX_READS);
+  private readonly poller: ProgressPoller;
+  private subscription: Promise<() => void> | undefined;
+  private users = 0;
+  private listening = false;
+  private closed = false;
+  private linger?: NodeJS.Timeout;
+
+  constructor(
+    private readonly store: JobStore,
+    private readonly fn: string,
+    private readonly onUnused: () => void,
+  ) {
+    this.poller = new ProgressPoller(store, fn, (progress, mark) => this.deliverProgress(progress, mark));
+  }
+
+  /** Resolves once messages arrive. Every `open` wants one `release`. */
+  async open(): Promise<void> {
+    this.users += 1;
+    clearTimeout(this.linger);
+    this.subscription ??= this.listen();
+    await this.subscription;
+    this.listening = true;
+  }
+
+  /** Whoever opens it after a failure listens anew. */
+  private async listen(): Promise<() => void> {
+    try {
+      return await this.store.listen(this.fn, this.listener);
+    } catch (error) {
+      this.subscription = undefined;
+      throw error;
+    }
+  }
+
+  /** Whether messages arrive already. */
+  get isListening(): boolean {
+    return this.listening;
+  }
+
+  /** The feed lingers, so that calls one after another share a subscription. */
+  release(): void {
+    this.users -= 1;
+    if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
+  }
+
+  /** Completes whoever observes; who waits for a job goes on waiting. */
+  endObservers(): void {
+    for (const observer of [...this.observers]) observer.complete();
+    for (const follower of this.allFollowers()) follower.complete?.();
+  }
+
+  /** Nothing will be heard any more. */
+  close(): void {
+    this.closed = true;
+    this.endObservers();
+    for (const follower of this.allFollowers()) follower.fail?.(ConnectionError.closed());
+    clearTimeout(this.linger);
+    this.end();
+  }
+
+  private end(): void {
+    this.poller.stop();
+    this.onUnused();
+    this.subscription?.then(
+      (unlisten) => unlisten(),
+      () => undefined,
+    );
+  }
+
+  /** Every event or progress update of the function, from `open` on. */
+  observe(observer: FeedObserver): () => void {
+    this.observers.add(observer);
+    if (observer.progress) this.poller.watchAll(observer);
+    return () => {
+      this.observers.delete(observer);
+      this.poller.unwatchAll(observer);
+    };
+  }
+
+  follow(id: string, follower: JobFollower): () => void {
+    const followers = this.followers.get(id) ?? new Set();
+    this.followers.set(id, followers.add(follower));
+    if (follower.progress) this.poller.watch(id);
+    if (this.closed) follower.fail?.(ConnectionError.closed());
+    return () => {
+      if (!followers.delete(follower) || followers.size > 0) return;
+      this.followers.delete(id);
+      this.poller.unwatch(id);
+    };
+  }
+
+  /** Remembers which jobs finish, and what is replied, until it is disposed of: for a job whose id isn't known yet. */
+  expect(): Expectation {
+    return this.finished.expect();
+  }
+
+  private readonly listener: JobListener = {
+    event: (event) => this.deliverEvent(event),
+    progress: (progress, mark) => {
+      this.poller.published(progress.id);
+      this.deliverProgress(progress, mark);
+    },
+    replied: (job, output) => {
+      this.finished.add(job.id, { job, output });
+      for (const follower of this.followersOf(job.id)) follower.replied?.(output, job.mark);
+    },
+    resync: () => {
+      this.finished.addGap();
+      this.poller.resync();
+      for (const follower of this.allFollowers()) follower.resync();
+    },
+  };
+
+  private deliverEvent(event: JobEvent): void {
+    if (event.type === 'start') this.poller.started(event.id);
+    if (event.type === 'finish') {
+      this.poller.finished(event.id);
+      this.finished.add(event.id);
+    }
+    for (const observer of [...this.observers]) observer.event?.(event);
+    for (const follower of this.followersOf(event.id)) {
+      if (event.type === 'finish') follower.finished();
+      else follower.started?.();
+    }
+  }
+
+  private deliverProgress(progress: JobProgress, mark: number | undefined): void {
+    for (const observer of [...this.observers]) observer.progress?.(progress);
+    for (const follower of this.followersOf(progress.id)) follower.progress?.(progress, mark);
+  }
+
+  /** As they are now: whoever is told may leave. */
+  private followersOf(id: string): JobFollower[] {
+    return [...(this.followers.get(id) ?? [])];
+  }
+
+  private allFollowers(): JobFollower[] {
+    return [...this.followers.values()].flatMap((followers) => [...followers]);
+  }
+}

@@ -1,0 +1,39 @@
+import { ConnectionError } from '../../job/server-errors.js';
+import { JobFeed } from './job-feed.js';
+import type { JobStore } from './job-store.js';
+
+/** The feeds of all functions that somebody follows, for a client and those made from it. */
+export class JobFeeds {
+  private readonly feeds = new Map<string, JobFeed>();
+  private observed = true;
+  private closed = false;
+
+  constructor(private readonly store: JobStore) {}
+
+  /** For who waits for a job. @throws ConnectionError after `close` */
+  of(fn: string): JobFeed {
+    if (this.closed) throw ConnectionError.closed();
+    let feed = this.feeds.get(fn);
+    if (!feed) {
+      feed = new JobFeed(this.store, fn, () => this.feeds.delete(fn));
+      this.feeds.set(fn, feed);
+    }
+    return feed;
+  }
+
+  /** For who observes; nothing once observers have been ended. */
+  forObserver(fn: string): JobFeed | undefined {
+    return this.observed ? this.of(fn) : undefined;
+  }
+
+  endObservers(): void {
+    this.observed = false;
+    for (const feed of [...this.feeds.values()]) feed.endObservers();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.observed = false;
+    for (const feed of [...this.feeds.values()]) feed.close();
+  }
+}

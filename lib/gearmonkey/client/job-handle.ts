@@ -1,0 +1,59 @@
+import type { Observable } from 'rxjs';
+import type { Job, JobProgress } from '../../job/job.js';
+import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import type { JobKey } from '../wire/protocol.js';
+
+/** What a handle asks its client for. */
+export interface JobReader {
+  progress(ref: FunctionRef, job: JobKey): Observable<JobProgress>;
+  get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
+  cancel(ref: FunctionRef, job: JobKey): Promise<boolean>;
+  result<F extends FunctionRef>(ref: F, job: JobKey, options: { timeout?: number }): Promise<OutputOf<F>>;
+}
+
+/** A job that was enqueued. Its methods never speak of another that was given its id after a failover. */
+export class JobHandle<F extends FunctionRef = FunctionRef> {
+  // Private at run time too: a handle may be logged or returned by a controller.
+  readonly #reader: JobReader;
+  readonly #ref: F;
+  readonly #mark: number | undefined;
+  readonly fn: string;
+  readonly id: string;
+
+  /** @internal */
+  constructor(reader: JobReader, ref: F, fn: string, { id, mark }: JobKey) {
+    this.#reader = reader;
+    this.#ref = ref;
+    this.#mark = mark;
+    this.fn = fn;
+    this.id = id;
+  }
+
+  /** Progress from now on; completes when the job has finished. */
+  get progress$(): Observable<JobProgress> {
+    return this.#reader.progress(this.#ref, this.#key);
+  }
+
+  /** The job as it is now. @throws JobNotFoundError when it has expired · JobLostError */
+  get(): Promise<Job<InputOf<F>, OutputOf<F>>> {
+    return this.#reader.get(this.#ref, this.#key);
+  }
+
+  /** As `GearMonkeyClient.cancel`. @throws as there · JobLostError */
+  cancel(): Promise<boolean> {
+    return this.#reader.cancel(this.#ref, this.#key);
+  }
+
+  /**
+   * The output, once the job has finished.
+   *
+   * @throws JobFailedError if it failed · WaitTimeoutError after `timeout` seconds · JobLostError
+   */
+  result(options: { timeout?: number } = {}): Promise<OutputOf<F>> {
+    return this.#reader.result(this.#ref, this.#key, options);
+  }
+
+  get #key(): JobKey {
+    return { id: this.id, mark: this.#mark };
+  }
+}

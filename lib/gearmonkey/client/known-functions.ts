@@ -1,0 +1,112 @@
+import {
+  bytesOf,
+  codecOf,
+  payloadBytes,
+  read,
+  write,
+  type Codec,
+  type CodecName,
+  type Payload,
+} from '../../job/codec.js';
+import {
+  ChangedByCodecError,
+  ConfigurationError,
+  InvalidOptionError,
+  PayloadTooLargeError,
+  UnknownFunctionError,
+  ValidationError,
+} from '../../job/errors.js';
+import { functionName, type AnyJobDefinition, type FunctionRef } from '../../job/job-definition.js';
+import { validate } from '../../job/standard-schema.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+
+/** How payloads are written. */
+export interface ClientOptions {
+  /** How payloads are written where a definition doesn't say. @default 'json' */
+  codec?: CodecName | Codec;
+  /** Limit of an input or output, in bytes. @default 1 MiB */
+  maxPayloadBytes?: number;
+}
+
+export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
+
+/** What a client knows of functions: their names, codecs and schemas. */
+export class KnownFunctions {
+  private readonly definitions = new Map<string, AnyJobDefinition>();
+  private readonly codec: Codec;
+  private readonly maxPayloadBytes: number;
+
+  /** @throws InvalidOptionError */
+  constructor(
+    { codec, maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES }: ClientOptions,
+    /** Whether functions that were not registered are refused. */
+    private readonly restricted: boolean,
+  ) {
+    this.codec = codecOf(codec);
+    this.maxPayloadBytes = maxPayloadBytes;
+    if (typeof maxPayloadBytes !== 'number' || !(maxPayloadBytes > 0)) {
+      throw new InvalidOptionError('maxPayloadBytes', maxPayloadBytes, 'a number above 0');
+    }
+  }
+
+  /** @throws ConfigurationError for a second definition of one name */
+  register(definition: AnyJobDefinition): void {
+    const known = this.definitions.get(definition.name);
+    if (known && known !== definition) {
+      throw new ConfigurationError(
+        `"${definition.name}" is defined twice. Export one defineJob('${definition.name}') and use it everywhere.`,
+      );
+    }
+    this.definitions.set(definition.name, definition);
+  }
+
+  /** @throws InvalidFunctionNameError, UnknownFunctionError */
+  nameOf(ref: FunctionRef): string {
+    const name = functionName(ref);
+    if (this.restricted && !this.definitions.has(name))
+      throw new UnknownFunctionError(name, [...this.definitions.keys()]);
+    return name;
+  }
+
+  codecOf(ref: FunctionRef): Codec {
+    return this.definitionOf(ref)?.codec ?? this.codec;
+  }
+
+  /**
+   * An input as it is sent; without a schema, at once.
+   *
+   * @throws ValidationError, ChangedByCodecError, NotSerializableError, PayloadTooLargeError
+   */
+  encode(ref: FunctionRef, input: unknown): Payload | Promise<Payload> {
+    const fn = this.nameOf(ref);
+    const schema = this.definitionOf(ref)?.input;
+    return schema ? this.encodeChecked(schema, ref, input) : this.write(ref, fn, input);
+  }
+
+  /** What the handler's side will read is checked: a codec may change an input, as JSON makes text of a Date. */
+  private async encodeChecked(schema: StandardSchemaV1, ref: FunctionRef, input: unknown): Promise<Payload> {
+    const fn = this.nameOf(ref);
+    const codec = this.codecOf(ref);
+    try {
+      // The input itself is sent: what the schema makes of it, it makes again before the handler.
+      const payload = this.write(ref, fn, input);
+      await validate(schema, fn, 'input', read(codec, fn, 'input', bytesOf(payload)));
+      return payload;
+    } catch (error) {
+      await validate(schema, fn, 'input', input);
+      throw error instanceof ValidationError ? new ChangedByCodecError(fn, codec.name, error) : error;
+    }
+  }
+
+  private write(ref: FunctionRef, fn: string, input: unknown): Payload {
+    const payload = write(this.codecOf(ref), fn, 'input', input);
+    const bytes = payloadBytes(payload);
+    if (bytes > this.maxPayloadBytes)
+      throw new PayloadTooLargeError(fn, 'input', bytes, this.maxPayloadBytes);
+    return payload;
+  }
+
+  private definitionOf(ref: FunctionRef): AnyJobDefinition | undefined {
+    return typeof ref === 'string' ? this.definitions.get(ref) : ref;
+  }
+}

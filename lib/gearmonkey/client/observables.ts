@@ -1,0 +1,137 @@
+import { Observable, type Subscriber } from 'rxjs';
+import { isFinal, type Job, type JobEvent, type JobProgress } from '../../job/job.js';
+import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
+import type { JobSight } from './job-sight.js';
+
+/** None once the client is about to close: then there is nothing more to observe. */
+type FeedOf = () => JobFeed | undefined;
+
+/** Observes a whole function through its feed, and gives that back with the subscription. */
+function fromFeed<T>(
+  feedOf: FeedOf,
+  observerFor: (subscriber: Subscriber<T>) => Omit<FeedObserver, 'complete'>,
+): Observable<T> {
+  return new Observable<T>((subscriber) => {
+    const feed = feedOf();
+    if (!feed) return subscriber.complete();
+    const detach = feed.observe({ ...observerFor(subscriber), complete: () => subscriber.complete() });
+    feed.open().catch((error: unknown) => subscriber.error(error));
+    return () => {
+      detach();
+      feed.release();
+    };
+  });
+}
+
+export function observeEvents(feedOf: FeedOf): Observable<JobEvent> {
+  return fromFeed(feedOf, (subscriber) => ({ event: (event) => subscriber.next(event) }));
+}
+
+/** Of all jobs of a function. */
+export function observeAllProgress(feedOf: FeedOf): Observable<JobProgress> {
+  return fromFeed(feedOf, (subscriber) => ({ progress: (progress) => subscriber.next(progress) }));
+}
+
+/** It completes when the job has finished, also when it had before. */
+export function observeProgress(feedOf: FeedOf, sightOf: () => JobSight): Observable<JobProgress> {
+  return followJob(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, sightOf()));
+}
+
+/** The job now and after each change. */
+export function observeJob<J extends Job>(feedOf: FeedOf, sightOf: () => JobSight<J>): Observable<J> {
+  return followJob(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
+}
+
+function followJob<T, J extends Job>(
+  feedOf: FeedOf,
+  followerFor: (feed: JobFeed, subscriber: Subscriber<T>) => ObservedJob<T, J>,
+): Observable<T> {
+  return new Observable<T>((subscriber) => {
+    const feed = feedOf();
+    if (!feed) return subscriber.complete();
+    const follower = followerFor(feed, subscriber);
+    const unfollow = feed.follow(follower.sight.id, follower);
+    feed.open().then(
+      () => follower.refresh(),
+      (error: unknown) => subscriber.error(error),
+    );
+    return () => {
+      unfollow();
+      feed.release();
+    };
+  });
+}
+
+/**
+ * Reads a job when it may have changed, one read at a time and one more if something came meanwhile, and
+ * completes when it has finished. A class, since there may be 100,000: what they share costs nothing each.
+ */
+abstract class ObservedJob<T, J extends Job> implements JobFollower {
+  private reading = false;
+  private again = false;
+
+  constructor(
+    private readonly feed: JobFeed,
+    protected readonly subscriber: Subscriber<T>,
+    readonly sight: JobSight<J>,
+  ) {}
+
+  protected abstract show(job: J): void;
+
+  finished(): void {
+    this.refresh();
+  }
+
+  resync(): void {
+    this.refresh();
+  }
+
+  complete(): void {
+    this.subscriber.complete();
+  }
+
+  refresh(): void {
+    this.again = this.reading;
+    if (this.reading) return;
+    this.reading = true;
+    void this.feed.reads.pass(() => this.look());
+  }
+
+  private async look(): Promise<void> {
+    const { subscriber } = this;
+    if (subscriber.closed) return;
+    try {
+      const job = await this.sight.read(() => !subscriber.closed);
+      this.reading = false;
+      this.show(job);
+      if (isFinal(job.status)) subscriber.complete();
+      else if (this.again && !subscriber.closed) this.refresh();
+    } catch (error) {
+      subscriber.error(error);
+    }
+  }
+}
+
+class SnapshotFollower<J extends Job> extends ObservedJob<J, J> {
+  started(): void {
+    this.refresh();
+  }
+
+  progress(): void {
+    this.refresh();
+  }
+
+  protected show(job: J): void {
+    this.subscriber.next(job);
+  }
+}
+
+class ProgressFollower extends ObservedJob<JobProgress, Job> {
+  progress(progress: JobProgress, mark: number | undefined): void {
+    if (this.sight.isOf(mark)) this.subscriber.next(progress);
+  }
+
+  protected show(): void {
+    // Only whether it has finished matters.
+  }
+}

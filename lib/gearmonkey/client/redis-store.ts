@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+import { withDeadline } from '../../job/deadline.js';
+import type { Payload } from '../../job/codec.js';
+import { GearMonkeyError, MalformedJobError } from '../../job/errors.js';
+import { JobCancelledError } from '../../job/abort-errors.js';
+import { ConnectionError, RefusedError } from '../../job/server-errors.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import type { ChannelHub } from '../../redis/channel-hub.js';
+import { pauseAfter } from '../../redis/retry.js';
+import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
+import type { Cancellation, JobListener, JobStore, ReadProgress, Placement, StoredJob } from './job-store.js';
+import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
+import { explainToClient } from '../wire/rights.js';
+import * as scripts from '../wire/scripts.js';
+
+/** The client's side of GearMonkey on a Redis server. */
+export class RedisStore implements JobStore {
+  readonly inbox = randomUUID();
+  private readonly enqueuer: Enqueuer;
+  /** Milliseconds a command may take. */
+  private readonly timeout: number;
+  private readonly keysOf: KeysOf;
+
+  constructor(
+    private readonly commands: RedisConnection,
+    private readonly hub: ChannelHub,
+    options: EnqueuerOptions,
+  ) {
+    this.timeout = options.timeout;
+    this.keysOf = options.keysOf ?? keysOf;
+    this.enqueuer = new Enqueuer(commands, options);
+  }
+
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    return this.enqueuer.add(fn, inputs, placement);
+  }
+
+  read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
+    const { jobs } = this.keysOf(fn);
+    const readAll = (redis: Redis | Cluster) =>
+      Promise.all(
+        ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
+      );
+    return this.ask(fn, 'Reading jobs', readAll, wanted);
+  }
+
+  readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
+    const { jobs } = this.keysOf(fn);
+    return this.ask(fn, 'Reading progress', (redis) =>
+      Promise.all(
+        ids.map(async (id) =>
+          toProgress(await redis.hmget(jobs + id, 'status', 'status:dividend', 'status:divisor', 'mark')),
+        ),
+      ),
+    );
+  }
+
+  count(fn: string): Promise<string | undefined> {
+    const { count, workers } = this.keysOf(fn);
+    return this.ask(fn, 'The roll call', async (redis) =>
+      String(await scripts.presence.run(redis, [count, workers], '', '', 0)),
+    );
+  }
+
+  async cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {
+    const k = this.keysOf(fn);
+    const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+    const error = new JobCancelledError(fn, id);
+    const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
+    return this.ask(fn, 'Cancelling a job', (redis) =>
+      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
+    );
+  }
+
+  async listen(fn: string, listener: JobListener): Promise<() => void> {
+    const { channel, progress, replies } = this.keysOf(fn);
+    const heard = [
+      this.hub.listen(channel, {
+        message: (text) => {
+          const event = parseEvent(text);
+          if (event) listener.event({ ...event, fn });
+        },
+        resync: () => listener.resync(),
+      }),
+      this.hub.listen(progress, {
+        message: (text) => {
+          const update = parseProgress(text);
+          if (!update) return;
+          const { mark, ...progress } = update;
+          listener.progress({ ...progress, fn }, mark);
+        },
+      }),
+      this.hub.listen(replies + this.inbox, {
+        message: (text) => {
+          const reply = parseReply(text);
+          if (reply) listener.replied?.(reply, reply.output);
+        },
+      }),
+    ];
+    const stop = () => {
+      for (const one of heard) one.then((unlisten) => unlisten()).catch(() => undefined);
+    };
+    try {
+      await Promise.all(heard);
+      return stop;
+    } catch (error) {
+      stop();
+      throw await this.failure(fn, `Listening to "${fn}"`, error);
+    }
+  }
+
+  close(): Promise<void> {
+    this.hub.close();
+    this.commands.close();
+    return Promise.resolve();
+  }
+
+  /**
+   * Asks again after a broken connection: only for what may be asked twice. Who says whether it is `wanted` waits for
+   * as long as it is: an answer that takes its time would come later still were it asked for again.
+   */
+  private async ask<T>(
+    fn: string,
+    verb: string,
+    question: (redis: Redis | Cluster) => Promise<T>,
+    wanted?: () => boolean,
+  ): Promise<T> {
+    const what = `${verb} of "${fn}"`;
+    const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
+    for (;;) {
+      try {
+        const answer = this.commands.insist(question, this.timeout);
+        return await (wanted ? answer : withDeadline(answer, this.timeout, late));
+      } catch (error) {
+        const mayPass = error instanceof ConnectionError && !this.commands.isClosed;
+        if (!mayPass || !wanted?.()) throw await this.failure(fn, what, error);
+        await pauseAfter(error);
+      }
+    }
+  }
+
+  private async failure(fn: string, what: string, error: unknown): Promise<GearMonkeyError> {
+    if (error instanceof GearMonkeyError) return error;
+    const why = await explainToClient(this.commands, error, fn, this.keysOf(fn));
+    return why === error ? new ConnectionError(what, error) : new RefusedError(what, why);
+  }
+}
+
+function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
+  const fields = Object.entries(hash);
+  return fields.length === 0 ? undefined : new Map(fields);
+}
+
+function toProgress([status, dividend, divisor, mark]: (string | null | undefined)[]): ReadProgress {
+  const [parts, all] = [Number(dividend ?? Number.NaN), Number(divisor ?? Number.NaN)];
+  const progress = { dividend: parts, divisor: all, mark: Number(mark ?? 0) };
+  const isOver = status === null || status === 'success' || status === 'error';
+  return { isOver, progress: Number.isNaN(parts) || Number.isNaN(all) ? undefined : progress };
+}
+
+function wrongType(fn: string, id: string) {
+  return (error: unknown): never => {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) {
+      throw new MalformedJobError(fn, id, 'its key does not hold a hash');
+    }
+    throw error;
+  };
+}

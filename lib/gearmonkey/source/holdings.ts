@@ -1,0 +1,250 @@
+import type { Cluster, Redis } from 'ioredis';
+import { withDeadline } from '../../job/deadline.js';
+import { messageOf } from '../../job/errors.js';
+import { ConnectionError } from '../../job/server-errors.js';
+import type { Claim, OnRevoked } from '../../job/job-source.js';
+import type { ChannelHub } from '../../redis/channel-hub.js';
+import { LeaseKeeper, memberOf, type KeptGroup } from '../../redis/lease-keeper.js';
+import type { PlainConnection } from '../../redis/plain-connection.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { StandIn, withoutKeeper } from '../../redis/stand-in.js';
+import { byFunction } from './by-function.js';
+import type { KeysOf } from '../wire/protocol.js';
+import * as scripts from '../wire/scripts.js';
+
+export interface HoldingsConnections {
+  readonly commands: RedisConnection;
+  readonly hub: ChannelHub;
+  /** What the lease keeper's thread connects with; without it the main thread does its work. */
+  readonly keeper: PlainConnection | undefined;
+  /** The option of the connection for which there is no keeper. */
+  readonly obstacle?: string;
+}
+
+/** Times in milliseconds. */
+export interface HoldingsOptions {
+  /** This worker's name among all. */
+  readonly worker: string;
+  readonly lease: number;
+  /** How long `count:{FN}` includes a worker that gave no more sign of life. */
+  readonly presence: number;
+  readonly keysOf: KeysOf;
+  readonly onRevoked: OnRevoked;
+  /** Something an operator should know. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** What a worker holds on a server, its presence and its claims, and how it learns that a claim is gone. */
+export class Holdings {
+  /** Claimed and not settled, by function and member. */
+  private readonly claims = new Map<string, Claim>();
+  /** Those whose cancellation was announced, while their leases are asked. */
+  private readonly asked = new Set<Claim>();
+  private readonly functions = new Set<string>();
+  private keeper?: LeaseKeeper;
+  private keeperFailed = false;
+  private heartbeat?: NodeJS.Timeout;
+  private readonly standIn: StandIn;
+  /** Milliseconds from one renewal to the next. */
+  private readonly interval: number;
+  private unlisten: (() => void)[] = [];
+  private refused = false;
+
+  constructor(
+    private readonly connections: HoldingsConnections,
+    private readonly options: HoldingsOptions,
+  ) {
+    const shortest = Math.min(options.lease, options.presence);
+    this.interval = shortest / 4;
+    this.standIn = new StandIn(shortest / 2, options.onProblem);
+  }
+
+  /**
+   * Counts this worker and listens for cancellations.
+   *
+   * @throws ConnectionError after `timeout` milliseconds, or at once where no waiting helps, as with a wrong password
+   */
+  async open(functions: readonly string[], timeout: number): Promise<void> {
+    const { commands } = this.connections;
+    await commands.ready(timeout, { patient: false });
+    await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
+    for (const fn of functions) this.functions.add(fn);
+    if (this.refused) throw new ConnectionError('The worker was not opened', 'it was closed meanwhile');
+    this.keep();
+    const late = () => new ConnectionError('Redis did not subscribe', `not within ${timeout} ms`);
+    await withDeadline(Promise.all(functions.map((fn) => this.hearCancellations(fn))), timeout, late);
+  }
+
+  /** From now on nothing is opened: what is under way ends as an error, and `signOff` undoes it. */
+  refuse(): void {
+    this.refused = true;
+  }
+
+  add(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      this.claims.set(keyOf(claim.fn, memberOf(claim)), claim);
+      this.keeper?.hold(claim, claim.fn);
+    }
+  }
+
+  /** Whether it is claimed and not settled, be it another object. */
+  holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
+    return this.claims.has(keyOf(fn, memberOf({ id, token })));
+  }
+
+  drop(claim: Claim): void {
+    const key = keyOf(claim.fn, memberOf(claim));
+    if (this.claims.get(key) === claim) this.claims.delete(key);
+    this.keeper?.drop(claim);
+  }
+
+  /** Keeps the lease for `duration` ms from now and no longer. */
+  limit(claim: Claim, duration: number): void {
+    this.keeper?.limit(claim, duration);
+  }
+
+  /** False when the lease is lost. Waits through an outage. */
+  async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    const { jobs, leases, progress } = this.options.keysOf(claim.fn);
+    const keys = [jobs + claim.id, leases, progress];
+    const held = await this.connections.commands.insist((redis) =>
+      scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor),
+    );
+    if (!held) this.drop(claim);
+    return held;
+  }
+
+  /** Extends leases from this thread; returns what is lost. */
+  async renew(claims: readonly Claim[]): Promise<Claim[]> {
+    const { lease, keysOf } = this.options;
+    const redis = await this.connections.commands.ready(lease / 4);
+    const lost = [...byFunction(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
+      const gone = new Set(
+        await scripts.renew.run(redis, [keysOf(fn).leases], '', lease, held.map(memberOf)),
+      );
+      return held.filter((claim) => gone.has(memberOf(claim)));
+    });
+    return (await Promise.all(lost)).flat();
+  }
+
+  /** Takes this worker off the counts; when that can't be done, they correct themselves later. */
+  async signOff(): Promise<void> {
+    await this.stop();
+    const { commands } = this.connections;
+    await commands.ready(Infinity, { patient: false });
+    await commands.insist((redis) => this.sign(redis, [...this.functions], 0));
+  }
+
+  /** Ends what runs by itself. */
+  async stop(): Promise<void> {
+    for (const stop of this.unlisten.splice(0)) stop();
+    clearInterval(this.heartbeat);
+    await this.keeper?.close();
+  }
+
+  /** Present for `hold` milliseconds; 0 signs off. */
+  private sign(redis: Redis | Cluster, functions: readonly string[], hold: number): Promise<unknown> {
+    return Promise.all(
+      functions.map((fn) => {
+        const { count, workers } = this.options.keysOf(fn);
+        return scripts.presence.run(redis, [count, workers], '', this.options.worker, hold);
+      }),
+    );
+  }
+
+  private keep(): void {
+    const { keeper: connection, obstacle } = this.connections;
+    const { interval } = this;
+    if (obstacle !== undefined && !this.heartbeat) this.options.onProblem(withoutKeeper(obstacle));
+    this.heartbeat ??= setInterval(() => void this.beat(), interval).unref();
+    if (!connection || this.keeperFailed) return;
+    this.keeper ??= new LeaseKeeper(
+      { connection, interval },
+      (fn, members) => this.revoke(fn, members, 'lost'),
+      (error) => this.keepWithout(error),
+    );
+    this.keeper.accept([...this.functions].map((fn) => this.kept(fn)));
+  }
+
+  private kept(name: string): KeptGroup {
+    const { worker, lease, presence, keysOf } = this.options;
+    const { leases, count, workers } = keysOf(name);
+    const { sha, text } = scripts.renew;
+    const sign = { sha: scripts.presence.sha, text: scripts.presence.text };
+    return {
+      name,
+      renew: { script: { sha, text }, keys: [leases], args: ['', lease] },
+      beat: { script: sign, keys: [count, workers], args: ['', worker, presence] },
+    };
+  }
+
+  /** Without its thread the main thread keeps what is held, as long as no handler blocks it. */
+  private keepWithout(error: Error): void {
+    this.options.onProblem(
+      `The lease keeper's thread failed; leases are kept by the main thread: ${messageOf(error)}`,
+    );
+    this.keeperFailed = true;
+    this.keeper = undefined;
+    this.keep();
+  }
+
+  /** Who keeps leases: the main thread stands in for a keeper that has renewed nothing for half their time. */
+  get keptBy(): 'thread' | 'main thread' {
+    return this.keeper && !this.standIn.isActive ? 'thread' : 'main thread';
+  }
+
+  /** Nothing while the keeper does it. A beat that fails is left to the next. */
+  private async beat(): Promise<void> {
+    const { commands } = this.connections;
+    if (!commands.isReady || !this.isWanted()) return;
+    const signed = this.sign(await commands.ready(), [...this.functions], this.options.presence);
+    await Promise.allSettled([signed, this.keepClaims()]);
+  }
+
+  /** Not before the keeper had time to come back after an outage, too. */
+  private isWanted(): boolean {
+    const { commands } = this.connections;
+    if (!this.keeper) return true;
+    const [anyFunction = ''] = this.functions;
+    const { leases } = this.options.keysOf(anyFunction);
+    return commands.uptime(leases) > this.interval && this.standIn.isNeeded(this.keeper);
+  }
+
+  private async keepClaims(): Promise<void> {
+    if (!(this.standIn.isActive || this.keeperFailed) || this.claims.size === 0) return;
+    for (const claim of await this.renew([...this.claims.values()]))
+      this.revoke(claim.fn, [memberOf(claim)], 'lost');
+  }
+
+  private async hearCancellations(fn: string): Promise<void> {
+    const message = (member: string) => void this.cancelled(fn, member);
+    const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message });
+    if (this.refused) stop();
+    else this.unlisten.push(stop);
+  }
+
+  /**
+   * Anybody may have said so, for a job of another database too: the lease tells whether it is true. If it
+   * can't be asked now, the next renewal tells.
+   */
+  private async cancelled(fn: string, member: string): Promise<void> {
+    const claim = this.claims.get(keyOf(fn, member));
+    if (!claim || this.asked.has(claim)) return;
+    this.asked.add(claim);
+    if ((await this.renew([claim]).catch(() => [])).length > 0) this.revoke(fn, [member], 'cancelled');
+    this.asked.delete(claim);
+  }
+
+  private revoke(fn: string, members: readonly string[], why: 'lost' | 'cancelled'): void {
+    for (const claim of members.map((member) => this.claims.get(keyOf(fn, member)))) {
+      if (!claim) continue;
+      this.drop(claim);
+      this.options.onRevoked(claim, this.asked.has(claim) ? 'cancelled' : why);
+    }
+  }
+}
+
+/** Names of functions have no white space. */
+function keyOf(fn: string, member: string): string {
+  return `${fn} ${member}`;
+}

@@ -1,0 +1,33 @@
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import type { HoldingsConnections } from './holdings.js';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../client/known-functions.js';
+import { keysOf, type KeysOf } from '../wire/protocol.js';
+
+export interface RedisSourceOptions {
+  /** How long a claim holds without being renewed, in ms. @default 8000 */
+  lease?: number;
+  /** How long `count:{FN}` includes a worker that gave no more sign of life, in ms. @default 10000 */
+  presence?: number;
+  /** How often a job may lose its worker before it ends as an error. @default 3 */
+  maxStalls?: number;
+  /** A job with a larger input, as plain clients may send, ends as an error. @default 1 MiB */
+  maxPayloadBytes?: number;
+  /** How names become keys. @default keysOf */
+  keysOf?: KeysOf;
+  /** Told of jobs that can't be run and of calls that are tried again. */
+  onProblem?: (message: string) => void;
+}
+
+export const SOURCE_DEFAULTS: Required<RedisSourceOptions> = {
+  lease: 8000,
+  presence: 10_000,
+  maxStalls: 3,
+  maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
+  keysOf,
+  onProblem: () => undefined,
+};
+
+export interface SourceConnections extends HoldingsConnections {
+  /** To wait for work on; a cluster's slots want one each, made for any key in them. */
+  readonly blocking: RedisConnection | ((key: string) => RedisConnection);
+}

@@ -1,0 +1,120 @@
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { explainRefusal, requireRights, type Call } from '../../redis/rights.js';
+import { ownListOf, type FunctionKeys, type KeysOf } from './protocol.js';
+
+/** Functions that one call asks about: the server does nothing else meanwhile. */
+const MAX_FUNCTIONS = 50;
+const TIMEOUT_MS = 10_000;
+const X = 'x';
+
+interface Connections {
+  readonly commands: RedisConnection;
+  /** Of a cluster there is one for each key. */
+  readonly blocking: RedisConnection | ((key: string) => RedisConnection);
+}
+
+/**
+ * Before anything is claimed: a right that is missing half-way costs a job its lease.
+ *
+ * @throws ConfigurationError that names what is missing · ConnectionError where nobody answers
+ */
+export async function requireWorkerRights(
+  { commands, blocking }: Connections,
+  functions: readonly string[],
+  worker: string,
+  keysOf: KeysOf,
+): Promise<void> {
+  await commands.ready(TIMEOUT_MS, { patient: false });
+  const onCluster = typeof blocking === 'function';
+  const checks = [];
+  for (let from = 0; from < functions.length; from += MAX_FUNCTIONS) {
+    const some = functions.slice(from, from + MAX_FUNCTIONS);
+    const calls = some.map(keysOf).flatMap((k) => {
+      const ownList = onCluster ? ownListOf(worker, k.wake) : ownListOf(worker);
+      return workerCalls(k, worker, ownList);
+    });
+    const who = some.length === 1 ? `a worker of "${some[0]}"` : 'this worker';
+    checks.push(commands.insist((redis) => requireRights(redis, calls, who), TIMEOUT_MS));
+  }
+  await Promise.all(checks);
+}
+
+/**
+ * A call for each right that a worker needs on a function: each command once, each key and channel once. Scripts
+ * are told names of channels as keys.
+ */
+function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
+  return [
+    ['BLPOP', k.wake, ownList, '1'],
+    ...[k.channel, k.progress].map((key): Call => ['EVALSHA', X, '1', key]),
+    ...[k.channel, k.progress, k.replies + X].map((channel): Call => ['PUBLISH', channel, X]),
+    ['SUBSCRIBE', k.channel],
+    ['SUBSCRIBE', k.cancel],
+    ['EVAL', X, '0'],
+    ...['UNSUBSCRIBE', 'PING', 'MULTI', 'EXEC', 'TIME'].map((command): Call => [command]),
+    ...jobCalls(k.jobs + X),
+    ['HDEL', k.jobs + X, X],
+    ['LPUSH', k.locks + X, X],
+    ['RPOP', k.high],
+    ['RPUSH', k.normal, X],
+    ['LLEN', k.low],
+    ['LTRIM', k.wake, '0', '0'],
+    ['EXISTS', k.wake],
+    ['ZADD', k.scheduled, '1', X],
+    ['ZRANGEBYSCORE', k.scheduled, '0', '1'],
+    ['ZREM', k.leases, X],
+    ['ZSCORE', k.leases, X],
+    ['ZCARD', k.workers],
+    ['ZREMRANGEBYSCORE', k.workers, '0', '1'],
+    ['INCRBY', k.count, '1'],
+    ['GET', k.watcher],
+    ['PTTL', k.lookout],
+    ['DEL', k.lookout],
+    ['SET', k.claims + worker, X],
+  ];
+}
+
+/** The same for a client. */
+function clientCalls(k: FunctionKeys): Call[] {
+  return [
+    ...[k.channel, k.cancel].map((key): Call => ['EVALSHA', X, '1', key]),
+    ...[k.channel, k.cancel].map((channel): Call => ['PUBLISH', channel, X]),
+    ...[k.channel, k.progress, k.replies + X].map((channel): Call => ['SUBSCRIBE', channel]),
+    ['EVAL', X, '0'],
+    ...['UNSUBSCRIBE', 'PING', 'TIME'].map((command): Call => [command]),
+    ...jobCalls(k.jobs + X),
+    ['HGETALL', k.jobs + X],
+    ['DEL', k.jobs + X],
+    ['LPUSH', k.locks + X, X],
+    ['LPUSH', k.high, X],
+    ['LPUSH', k.normal, X],
+    ['LREM', k.low, '1', X],
+    ['ZADD', k.scheduled, '1', X],
+    ['ZREM', k.leases, X],
+    ['EXISTS', k.wake],
+    ['INCRBY', k.ids, '1'],
+    ['DECRBY', k.ids, '1'],
+    ['SET', k.senders + X, X],
+    ['GET', k.count],
+    ['ZCARD', k.workers],
+    ['ZREMRANGEBYSCORE', k.workers, '0', '1'],
+  ];
+}
+
+function jobCalls(key: string): Call[] {
+  return [
+    ['HMGET', key, X],
+    ['HSET', key, X, X],
+    ['EXPIRE', key, '1'],
+  ];
+}
+
+/** An error that names the rights that are missing, where that is what `refusal` says; else `refusal` itself. */
+export function explainToClient(
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  k: FunctionKeys,
+): Promise<unknown> {
+  return explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
+}

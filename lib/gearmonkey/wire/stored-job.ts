@@ -1,0 +1,115 @@
+import { isUtf8 } from 'node:buffer';
+import { read, type Codec } from '../../job/codec.js';
+import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
+import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
+import type { StoredJob } from '../client/job-store.js';
+
+const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
+
+/**
+ * A job as users see it. Fields of ours are absent where plain clients or workers took part.
+ *
+ * @throws MalformedJobError for a status that isn't the protocol's
+ * @throws UnreadablePayloadError when the codec can't read input or output
+ */
+export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
+  const status = statusOf(fn, id, stored);
+  const output = stored.get('output');
+  return {
+    id,
+    fn,
+    status,
+    input: read(codec, fn, 'input', stored.get('input') ?? new Uint8Array()),
+    ...(status === 'success' && output ? { output: read(codec, fn, 'output', output) } : {}),
+    ...(status === 'error' ? { error: errorOf(stored) } : {}),
+    ...optional('progress', progressOf(stored)),
+    errors: attemptErrors(stored),
+    attempts: numberOf(stored, 'attempts') ?? 0,
+    times: timesOf(stored),
+  };
+}
+
+/** A job of which only its output is known. @throws UnreadablePayloadError */
+export function toFinished(fn: string, id: string, output: string, codec: Codec): Job {
+  const value = read(codec, fn, 'output', Buffer.from(output));
+  return { id, fn, status: 'success', input: undefined, output: value, errors: [], attempts: 0, times: {} };
+}
+
+/** @throws MalformedJobError */
+export function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
+  const status = text(stored.get('status'));
+  if (status !== undefined && STATUSES.has(status)) return status as JobStatus;
+  throw new MalformedJobError(
+    fn,
+    id,
+    status === undefined ? 'it has no status' : `its status is ${JSON.stringify(status)}`,
+  );
+}
+
+/** The message is what every worker leaves; ours add the rest as JSON, which others may have written too. */
+export function errorOf(stored: StoredJob): JobErrorInfo {
+  return parseError(stored.get('error')) ?? { name: 'Error', message: text(stored.get('output')) ?? '' };
+}
+
+/** What `error:{attempt}` fields hold, in their order. */
+function attemptErrors(stored: StoredJob): AttemptError[] {
+  return [...stored]
+    .flatMap(([field, value]) => {
+      const attempt = /^error:(\d+)$/.exec(field)?.[1];
+      const error = attempt === undefined ? undefined : parseError(value);
+      return error ? [{ ...error, attempt: Number(attempt) }] : [];
+    })
+    .sort((a, b) => a.attempt - b.attempt);
+}
+
+function parseError(value: Uint8Array | undefined): JobErrorInfo | undefined {
+  try {
+    const info: unknown = JSON.parse(text(value) ?? '');
+    return isErrorInfo(info) ? toErrorInfo(info) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** 0 of a plain client's job. */
+export function markIn(stored: StoredJob): number {
+  return numberOf(stored, 'mark') ?? 0;
+}
+
+export function progressOf(stored: StoredJob): Progress | undefined {
+  const dividend = numberOf(stored, 'status:dividend');
+  const divisor = numberOf(stored, 'status:divisor');
+  return dividend === undefined || divisor === undefined ? undefined : { dividend, divisor };
+}
+
+function timesOf(stored: StoredJob): JobTimes {
+  return {
+    ...optional('created', dateOf(stored, 'created')),
+    ...optional('scheduled', dateOf(stored, 'due')),
+    ...optional('started', dateOf(stored, 'started')),
+    ...optional('finished', dateOf(stored, 'finished')),
+  };
+}
+
+function dateOf(stored: StoredJob, field: string): Date | undefined {
+  const ms = numberOf(stored, field);
+  return ms === undefined ? undefined : new Date(ms);
+}
+
+function numberOf(stored: StoredJob, field: string): number | undefined {
+  const value = text(stored.get(field));
+  return value === undefined || value.trim() === '' || !Number.isFinite(Number(value))
+    ? undefined
+    : Number(value);
+}
+
+function text(bytes: Uint8Array | undefined): string | undefined {
+  if (!bytes) return undefined;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
+    isUtf8(bytes) ? 'utf8' : 'latin1',
+  );
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [key in K]: V });
+}
