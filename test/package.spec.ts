@@ -200,7 +200,7 @@ describe('the package', () => {
       'package.json',
     ]);
     expect(files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/protocol.md']));
-    const lib = fileURLToPath(new URL('../lib/gear/', import.meta.url));
+    const lib = fileURLToPath(new URL('../lib/', import.meta.url));
     const sources = (await readdir(lib, { recursive: true }))
       .filter((path) => path.endsWith('.lua'))
       .map((path) => `dist/${path.replaceAll('\\', '/')}`);
