@@ -1,5 +1,5 @@
 export { startJqMaster } from './nest/start-jq-master.js';
-export type { JqMaster } from './master/jq-master.js';
+export type { JqMaster } from './master/listen-master.js';
 export { EmbeddedJqMaster, JqMasterModule } from './nest/jq-master.module.js';
 export type { CallbackOptions, JqMasterOptions, ServerTls } from './master/master-options.js';
 export type { EngineOptions } from './engine/settings.js';

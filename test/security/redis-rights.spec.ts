@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
-import { startJqMaster } from '../../lib/jq/master/jq-master.js';
+import { startJqMaster } from '../../lib/jq/master/listen-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { Http, type Reply } from '../jq/master/http.js';
 import type { Traced } from '../support/command-trace.js';

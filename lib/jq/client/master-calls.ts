@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { ConfigurationError } from '../../job/errors.js';
-import { insist } from '../http/insist.js';
+import { insist } from '../http/retry-until-answered.js';
 import type { MasterHttp, MasterReply } from '../http/master-http.js';
 
 export interface Call {

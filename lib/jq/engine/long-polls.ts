@@ -2,7 +2,7 @@ import * as operations from './operations.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
 import type { Turns } from './turns.js';
-import { Waiting } from './waiting.js';
+import { Waiting } from './end-waits.js';
 
 /** Of so many workers the names are remembered that they want. */
 const MAX_WORKERS = 10_000;

@@ -1,6 +1,6 @@
 import { Pool, type Dispatcher } from 'undici';
 import { ConfigurationError } from '../../job/errors.js';
-import { MESSAGE_PACK } from '../master/media-type.js';
+import { MESSAGE_PACK } from '../wire/media-type.js';
 import { textOf, toRaw } from '../message-pack/unpack.js';
 import { Fields, type FieldName } from '../wire/fields.js';
 import { restOf } from '../wire/retry-after.js';

@@ -7,7 +7,7 @@ import { ForeignPageError } from '../http/page-guard.js';
 import { BodyTooLargeError, CompressedBodyError } from '../http/read-body.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';
 import type { ErrorBody } from './http-errors.js';
-import { UnsupportedMediaTypeError } from './media-type.js';
+import { UnsupportedMediaTypeError } from '../wire/media-type.js';
 
 const RETRY_AFTER_SECONDS = 1;
 

@@ -6,7 +6,7 @@ import { toJson } from '../message-pack/json.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import type { ConnectionLimits } from './master-options.js';
 import { SAFE_HEADERS } from './safe-headers.js';
-import { formatOfReply, JSON_TYPE, MESSAGE_PACK } from './media-type.js';
+import { formatOfReply, JSON_TYPE, MESSAGE_PACK } from '../wire/media-type.js';
 
 /** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;

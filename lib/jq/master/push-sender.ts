@@ -4,7 +4,7 @@ import { exchange, ExchangeTimeoutError, type Exchanged } from '../http/exchange
 import { signed } from '../wire/signature.js';
 import { callbackConnector, CallbackRefusedError } from './callbacks/callback-connector.js';
 import type { MasterSettings } from './master-options.js';
-import { MESSAGE_PACK } from './media-type.js';
+import { MESSAGE_PACK } from '../wire/media-type.js';
 
 /** What a worker says beyond this is not read. */
 const MAX_REPLY_BYTES = 64 * 1024;

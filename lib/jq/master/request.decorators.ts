@@ -9,7 +9,7 @@ import { readBatch, type Element } from '../wire/batch.js';
 import { InvalidParameterError } from '../wire/body-errors.js';
 import { Fields } from '../wire/fields.js';
 import { HIGHEST_DEPTH } from './master-options.js';
-import { formatOfBody } from './media-type.js';
+import { formatOfBody } from '../wire/media-type.js';
 
 type Request = IncomingMessage & {
   readonly query: Readonly<Record<string, unknown>>;

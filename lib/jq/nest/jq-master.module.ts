@@ -6,7 +6,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import type { JqMaster } from '../master/jq-master.js';
+import type { JqMaster } from '../master/listen-master.js';
 import type { JqMasterOptions } from '../master/master-options.js';
 import { startJqMaster } from './start-jq-master.js';
 

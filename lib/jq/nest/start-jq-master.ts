@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { ConfigurationError, messageOf } from '../../job/errors.js';
-import type { JqMaster } from '../master/jq-master.js';
+import type { JqMaster } from '../master/listen-master.js';
 import type { JqMasterOptions } from '../master/master-options.js';
 
 /**
@@ -14,7 +14,7 @@ export async function startJqMaster(
   logger: LoggerService | boolean = true,
 ): Promise<JqMaster> {
   // Workers and pushers do without the packages that serve HTTP.
-  const { startJqMaster: start } = await import('../master/jq-master.js').catch((error: unknown) => {
+  const { startJqMaster: start } = await import('../master/listen-master.js').catch((error: unknown) => {
     throw new ConfigurationError(
       `The master could not be loaded: ${messageOf(error)}. Install what it serves with: npm install @nestjs/platform-express undici.`,
       { cause: error },

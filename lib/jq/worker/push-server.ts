@@ -10,10 +10,10 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { PageGuard } from '../http/page-guard.js';
 import { BodyTooLargeError, readBody } from '../http/read-body.js';
-import { MESSAGE_PACK } from '../master/media-type.js';
+import { MESSAGE_PACK } from '../wire/media-type.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import type { Verdict } from '../wire/batch.js';
-import type { OnGone } from './hand-over.js';
+import type { OnGone } from './inbox.js';
 import { Pushes, refusalOf, type OnPush } from './pushes.js';
 import type { ListenOptions, SourceSettings } from './source-options.js';
 

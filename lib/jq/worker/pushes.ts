@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { GearMonkeyError } from '../../job/errors.js';
 import { ForeignPageError, type PageGuard } from '../http/page-guard.js';
-import { formatOfBody, UnsupportedMediaTypeError } from '../master/media-type.js';
+import { formatOfBody, UnsupportedMediaTypeError } from '../wire/media-type.js';
 import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { readBatch, type Element, type Verdict } from '../wire/batch.js';
 import { Fields } from '../wire/fields.js';
 import { SIGNATURE_HEADER, verify } from '../wire/signature.js';
 import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
-import type { OnGone } from './hand-over.js';
-import { Recent } from './recent.js';
+import type { OnGone } from './inbox.js';
+import { Recent } from './replay-cache.js';
 import type { SourceSettings } from './source-options.js';
 
 /** What a push is answered with. */

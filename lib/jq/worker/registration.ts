@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Backoff } from '../http/backoff.js';
-import { insist } from '../http/insist.js';
+import { insist } from '../http/retry-until-answered.js';
 import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';

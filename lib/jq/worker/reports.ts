@@ -7,7 +7,7 @@ import { pack, type Packable } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { messagePack } from '../message-pack/codec.js';
-import type { HeldJob } from './hand-over.js';
+import type { HeldJob } from './inbox.js';
 import { isUnknownWorker, type Registration } from './registration.js';
 import { answerOf, isLocked, ReportQueue, type Answer } from './report-queue.js';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { encode } from '@msgpack/msgpack';
 import type { Constraint } from '../../../lib/jq/constraints/constraint.js';
-import { ConstraintStore } from '../../../lib/jq/constraints/constraint-store.js';
+import { ConstraintStore } from '../../../lib/jq/engine/constraint-store.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
 import type { HandedJob } from '../../../lib/jq/engine/operations.js';
 import * as operations from '../../../lib/jq/engine/operations.js';

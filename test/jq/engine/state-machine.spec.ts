@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
-import { ConstraintStore } from '../../../lib/jq/constraints/constraint-store.js';
+import { ConstraintStore } from '../../../lib/jq/engine/constraint-store.js';
 import type { HandedJob } from '../../../lib/jq/engine/operations.js';
 import * as operations from '../../../lib/jq/engine/operations.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';

@@ -1,4 +1,4 @@
-import { startJqMaster } from '../../../lib/jq/master/jq-master.js';
+import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
 import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
 
 /** A master in a process of its own, with the options that its first argument holds as JSON. */

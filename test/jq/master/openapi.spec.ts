@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { freePort } from '../../support/free-port.js';
-import { MasterModule } from '../../../lib/jq/master/jq-master.module.js';
+import { MasterModule } from '../../../lib/jq/master/master.module.js';
 import { MessageAdapter } from '../../../lib/jq/master/message.adapter.js';
 import { CONTRACT_ROUTES } from '../../../lib/jq/master/openapi/contract-routes.js';
 import { API_ROUTES, OPERATION_ROUTES } from '../../../lib/jq/master/openapi/api-routes.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
-import { startJqMaster, type JqMaster } from '../../../lib/jq/master/jq-master.js';
+import { startJqMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { startJqMaster, type JqMaster } from '../../../lib/jq/master/jq-master.js';
+import { startJqMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
 import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
 import { until } from '../../support/until.js';
 import { useRedis, type UsedRedis } from '../../support/use-redis.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { startJqMaster } from '../../../lib/jq/master/jq-master.js';
+import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
 import { freePort } from '../../support/free-port.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { startJqMaster } from '../../../lib/jq/master/jq-master.js';
+import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { ListenOptions } from '../../../lib/jq/worker/source-options.js';
 import { ALL_CAPABILITIES, type SourceRig, type StoredState } from '../../contract/rig.js';

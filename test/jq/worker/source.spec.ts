@@ -3,7 +3,7 @@ import { encode } from '@msgpack/msgpack';
 import { RetryLaterError, UnrecoverableError } from '../../../lib/job/retry.js';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { messagePack, rawMessagePack } from '../../../lib/jq/message-pack/codec.js';
-import { startJqMaster } from '../../../lib/jq/master/jq-master.js';
+import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';

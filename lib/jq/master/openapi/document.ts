@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { JSON_TYPE, MESSAGE_PACK } from '../media-type.js';
+import { JSON_TYPE, MESSAGE_PACK } from '../../wire/media-type.js';
 import { API_ROUTES, OPERATION_ROUTES } from './api-routes.js';
 import { API_SCHEMAS } from './api-schemas.js';
 import { CONTRACT_ROUTES } from './contract-routes.js';

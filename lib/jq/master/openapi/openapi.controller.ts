@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { JSON_TYPE } from '../media-type.js';
+import { JSON_TYPE } from '../../wire/media-type.js';
 import { SAFE_HEADERS } from '../safe-headers.js';
 import { openApiDocument } from './document.js';
 

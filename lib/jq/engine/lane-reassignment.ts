@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
-import type { ConstraintStore } from '../constraints/constraint-store.js';
+import type { ConstraintStore } from './constraint-store.js';
 import type { StaleJob } from './operations.js';
 
 /** Before jobs are matched again that could not be. */

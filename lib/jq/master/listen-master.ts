@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { LoggerService, NestApplicationOptions } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
-import { MasterModule } from './jq-master.module.js';
+import { MasterModule } from './master.module.js';
 import { hasTokens, masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
 import { serveDocs } from './openapi/docs-page.js';
 import { MessageAdapter } from './message.adapter.js';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import * as operations from '../engine/constraint-operations.js';
-import type { Operation, StaleJob } from '../engine/operations.js';
-import type { Constraint } from './constraint.js';
-import { ConstraintSet } from './constraint-set.js';
+import * as operations from './constraint-operations.js';
+import type { Operation, StaleJob } from './operations.js';
+import type { Constraint } from '../constraints/constraint.js';
+import { ConstraintSet } from '../constraints/constraint-set.js';
 
 const ID_BYTES = 6;
 
