@@ -8,6 +8,9 @@ import { checkWhole } from './message-pack/skip.js';
 /** What a codec writes: text goes over the wire as UTF-8. */
 export type Payload = string | Uint8Array;
 
+/** Limit of an input or output where no option says another. */
+export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
+
 /**
  * Turns values into payloads and back. Both may throw any error: it becomes that job's error, or the sender's.
  * Bytes that `encode` returned must stay as they are: they may be sent later.

@@ -4,7 +4,9 @@ import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
 import { bytes, text } from './fields.js';
 import { MemoryQueues } from './memory-queues.js';
-import type { Cancellation, JobListener, Placement, StoredJob } from '../gearmonkey/client/job-store.js';
+import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
+import type { Cancellation } from '../gearmonkey/wire/scripts.js';
+import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 interface Lease {
   readonly token: number;

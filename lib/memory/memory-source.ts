@@ -1,4 +1,4 @@
-import { readJobOptions } from '../gearmonkey/client/run-options.js';
+import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots } from '../job/job-source.js';
 import type { MemoryServer } from './memory-server.js';
 

@@ -1,14 +1,9 @@
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
-import type {
-  Cancellation,
-  JobListener,
-  JobStore,
-  ReadProgress,
-  Placement,
-  StoredJob,
-} from '../gearmonkey/client/job-store.js';
+import type { JobListener, JobStore, ReadProgress, Placement } from '../gearmonkey/client/job-store.js';
+import type { Cancellation } from '../gearmonkey/wire/scripts.js';
+import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import type { MemoryFunction } from './memory-function.js';

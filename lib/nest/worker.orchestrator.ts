@@ -6,8 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
-import { DEFAULT_MAX_PAYLOAD_BYTES } from '../gearmonkey/client/known-functions.js';
-import { codecOf } from '../job/codec.js';
+import { codecOf, DEFAULT_MAX_PAYLOAD_BYTES } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';
 import { bindHandler, type HandlerBinding } from '../worker/job-handler.js';

@@ -4,7 +4,11 @@ import ts from 'typescript';
 /** Files by their path from the repository's root, with `/`. */
 export type Sources = ReadonlyMap<string, string>;
 
-/** A folder of lib, and which other folders of lib it may import. */
+/**
+ * A folder of lib by its path, and which folders beside it its files may import: `nest: ['job']`, and inside
+ * gearmonkey `'gearmonkey/source': ['wire']`. Files that lie in no room of their folder belong to its `index`.
+ * Where no row names a room of a folder, its rooms are not looked at.
+ */
 export type Arrows = Readonly<Record<string, readonly string[]>>;
 
 /** Every rule a source may break, a line each. */
@@ -14,7 +18,10 @@ export function violations(sources: Sources, arrows: Arrows): string[] {
   );
   const imports = new Map(files.map((file) => [file.fileName, importsOf(file)]));
   return [
-    ...[...imports].flatMap(([file, targets]) => wrongArrows(file, targets, arrows)),
+    ...[...imports].flatMap(([file, targets]) => [
+      ...withoutPlace(file, arrows),
+      ...targets.flatMap((target) => wrongArrow(file, target, arrows)),
+    ]),
     ...cycles(imports),
     ...files.flatMap(forbiddenSyntax),
   ];
@@ -47,19 +54,42 @@ function specifierOf(node: ts.Node): string | undefined {
   return literal && ts.isStringLiteralLike(literal) ? literal.text : undefined;
 }
 
-/** The folder of lib a file belongs to; `index` for lib's own files. */
-function folderOf(path: string): string {
-  const [, folder, ...rest] = path.split('/');
-  return rest.length > 0 && folder ? folder : 'index';
+/** Rows of folders that hold no file. */
+export function emptyRows(paths: readonly string[], arrows: Arrows): string[] {
+  const places = new Set(paths.flatMap((path) => placesOf(path)));
+  return Object.keys(arrows).filter((row) => !places.has(row));
 }
 
-function wrongArrows(file: string, targets: readonly string[], arrows: Arrows): string[] {
-  const from = folderOf(file);
+/** `lib/a/b/c.ts` is in `a`, in `a/b`, and there in `a/b/index`. */
+function placesOf(path: string): string[] {
+  const folders = path.split('/').slice(1, -1);
+  return [
+    ...folders.map((_, depth) => folders.slice(0, depth + 1).join('/')),
+    [...folders, 'index'].join('/'),
+  ];
+}
+
+/** Whether rows say which rooms `folder` has. */
+function hasRooms(folder: string, arrows: Arrows): boolean {
+  return folder === '' || Object.keys(arrows).some((row) => row.startsWith(`${folder}/`));
+}
+
+function withoutPlace(file: string, arrows: Arrows): string[] {
+  return placesOf(file)
+    .filter((place) => hasRooms(place.split('/').slice(0, -1).join('/'), arrows) && !arrows[place])
+    .map((place) => `${file}: the folder "${place}" has no place in the architecture`);
+}
+
+/** The arrow between the rooms in which the two files part. */
+function wrongArrow(file: string, target: string, arrows: Arrows): string[] {
+  const [places, targets] = [placesOf(file), placesOf(target)];
+  const depth = places.findIndex((place, index) => place !== targets[index]);
+  const from = places[depth] ?? 'index';
   const allowed = arrows[from];
-  if (!allowed) return [`${file}: the folder "${from}" has no place in the architecture`];
-  return targets
-    .filter((target) => !target.startsWith('lib/') || ![from, ...allowed].includes(folderOf(target)))
-    .map((target) => `${file} imports ${target}: "${from}" may import ${allowed.join(', ') || 'nothing'}`);
+  const to = targets[depth]?.split('/').at(-1) ?? 'index';
+  const isInside = target.startsWith('lib/');
+  if (isInside && (depth < 0 || !allowed || allowed.includes(to))) return [];
+  return [`${file} imports ${target}: "${from}" may import ${allowed?.join(', ') || 'nothing'}`];
 }
 
 function cycles(imports: ReadonlyMap<string, readonly string[]>): string[] {

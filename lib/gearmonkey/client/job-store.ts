@@ -1,6 +1,8 @@
 import type { Payload } from '../../job/codec.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
+import type { Cancellation } from '../wire/scripts.js';
+import type { StoredJob } from '../wire/stored-job.js';
 
 /** Where new jobs go. */
 export interface Placement {
@@ -10,12 +12,6 @@ export interface Placement {
   /** The jobs' own options, as JSON. */
   readonly options?: string;
 }
-
-/** What came of a cancellation; `lost`: another job has the id. */
-export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
-
-/** A job's hash as it is stored: field names to bytes. */
-export type StoredJob = ReadonlyMap<string, Uint8Array>;
 
 /** How far a job is, and its mark where the server has marks. */
 export interface MarkedProgress extends Progress {

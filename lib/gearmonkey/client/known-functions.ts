@@ -1,6 +1,7 @@
 import {
   bytesOf,
   codecOf,
+  DEFAULT_MAX_PAYLOAD_BYTES,
   payloadBytes,
   read,
   write,
@@ -27,8 +28,6 @@ export interface ClientOptions {
   /** Limit of an input or output, in bytes. @default 1 MiB */
   maxPayloadBytes?: number;
 }
-
-export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
 
 /** What a client knows of functions: their names, codecs and schemas. */
 export class KnownFunctions {

@@ -9,10 +9,11 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { pauseAfter } from '../../redis/retry.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
-import type { Cancellation, JobListener, JobStore, ReadProgress, Placement, StoredJob } from './job-store.js';
+import type { JobListener, JobStore, ReadProgress, Placement } from './job-store.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
 import * as scripts from '../wire/scripts.js';
+import type { StoredJob } from '../wire/stored-job.js';
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements JobStore {
@@ -63,7 +64,7 @@ export class RedisStore implements JobStore {
     );
   }
 
-  async cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {
+  async cancel(fn: string, { id, mark }: JobKey): Promise<scripts.Cancellation> {
     const k = this.keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     const error = new JobCancelledError(fn, id);

@@ -2,7 +2,7 @@ import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
-import { checkRetry, checkRetryValues, type JobRetryOptions } from '../../job/retry.js';
+import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
 import type { Placement } from './job-store.js';
 
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
@@ -65,25 +65,6 @@ function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string
     ...(reply === undefined ? {} : { reply }),
   };
   return JSON.stringify(options);
-}
-
-/** Part of a channel's name. */
-const REPLY = /^[\w-]{1,64}$/;
-const NO_OPTIONS: JobOptions = Object.freeze({});
-
-/** What a job carries, read again. What no client of ours would have written means nothing. */
-export function readJobOptions(json: string): JobOptions {
-  if (json === '') return NO_OPTIONS;
-  try {
-    const { retry, timeout, reply } = JSON.parse(json) as JobOptions;
-    return {
-      ...(retry === undefined ? {} : { retry: checkRetryValues(retry) as JobRetryOptions }),
-      ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
-      ...(typeof reply === 'string' && REPLY.test(reply) ? { reply } : {}),
-    };
-  } catch {
-    return NO_OPTIONS;
-  }
 }
 
 function queueOf({ priority, scheduled }: RunOptions): Pick<Placement, 'queue' | 'score'> {

@@ -1,6 +1,6 @@
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../../job/codec.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { HoldingsConnections } from './holdings.js';
-import { DEFAULT_MAX_PAYLOAD_BYTES } from '../client/known-functions.js';
 import { keysOf, type KeysOf } from '../wire/protocol.js';
 
 export interface RedisSourceOptions {

@@ -2,7 +2,7 @@ import { checkPayload } from '../../job/codec.js';
 import { toErrorInfo } from '../../job/errors.js';
 import type { Claim, Outcome } from '../../job/job-source.js';
 import { memberOf } from '../../redis/lease-keeper.js';
-import { readJobOptions } from '../client/run-options.js';
+import { readJobOptions } from '../wire/job-options.js';
 import type { OutcomeArguments, TakenJob } from '../wire/scripts.js';
 
 /** Characters. */

@@ -1,4 +1,3 @@
-import type { Cancellation } from '../client/job-store.js';
 import { scriptsIn } from '../../redis/script.js';
 
 const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
@@ -96,6 +95,9 @@ export const look = defineScript<[now: Now, worker: string, hold: number], Outlo
 export const collect = defineScript<[], number[]>('collect', (reply) =>
   (reply as number[]).map((index) => index - 1),
 );
+
+/** What came of a cancellation; `lost`: another job has the id. */
+export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
 
 export const cancel = defineScript<
   [now: Now, id: string, mark: number | '', message: string, error: string],

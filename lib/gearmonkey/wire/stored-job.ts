@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
-import type { StoredJob } from '../client/job-store.js';
+
+/** A job's hash as it is stored: field names to bytes. */
+export type StoredJob = ReadonlyMap<string, Uint8Array>;
 
 const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
 
