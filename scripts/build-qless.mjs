@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtScripts } from '../dist/qless/assemble.js';
+import { builtScripts } from '../dist/qless/wire/assemble.js';
 
 for (const [path, text] of builtScripts()) {
   const file = fileURLToPath(new URL(`../dist/qless/${path}`, import.meta.url));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtScripts } from '../lib/qless/assemble.js';
+import { builtScripts } from '../lib/qless/wire/assemble.js';
 import { consumer, pack, packedFiles, run, temporaryFolder } from './support/consumer.js';
 import { useRedis } from './support/use-redis.js';
 

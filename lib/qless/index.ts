@@ -1,17 +1,17 @@
-export { qless, type QlessOptions } from './qless.js';
-export { QlessModule } from './qless.module.js';
-export { QlessClient, type QlessClientOptions } from './qless-client.js';
-export type { QlessServer } from './connections.js';
-export { QlessQueue, type NewJob, type QueueState } from './qless-queue.js';
-export { QlessPopper, type PopOptions } from './qless-popper.js';
-export { QlessJobs } from './qless-jobs.js';
-export { QlessJob, type CompleteOptions, type RetryJobOptions } from './qless-job.js';
-export { QlessRecurring, QlessRecurringJob, type RecurringUpdate } from './qless-recurring.js';
-export { QlessWorkers } from './qless-workers.js';
-export { QlessConfig } from './qless-config.js';
-export { QlessEvents, type QlessEvent, type TrackedEvent } from './qless-events.js';
-export type { PageOptions, PutOptions, RecurOptions } from './placing.js';
-export * from './errors.js';
+export { qless, type QlessOptions } from './source/qless.js';
+export { QlessModule } from './nest/qless.module.js';
+export { QlessClient, type QlessClientOptions } from './client/qless-client.js';
+export type { QlessServer } from './connection/connections.js';
+export { QlessQueue, type NewJob, type QueueState } from './client/qless-queue.js';
+export { QlessPopper, type PopOptions } from './client/qless-popper.js';
+export { QlessJobs } from './client/qless-jobs.js';
+export { QlessJob, type CompleteOptions, type RetryJobOptions } from './client/qless-job.js';
+export { QlessRecurring, QlessRecurringJob, type RecurringUpdate } from './client/qless-recurring.js';
+export { QlessWorkers } from './client/qless-workers.js';
+export { QlessConfig } from './client/qless-config.js';
+export { QlessEvents, type QlessEvent, type TrackedEvent } from './client/qless-events.js';
+export type { PageOptions, PutOptions, RecurOptions } from './client/options.js';
+export * from './client/errors.js';
 export type {
   Consistency,
   HistoryItem,
@@ -23,4 +23,4 @@ export type {
   QueueStats,
   RecurringRecord,
   Summary,
-} from './replies.js';
+} from './wire/replies.js';

@@ -8,7 +8,7 @@ describe('mended:', () => {
   const putMany = async (jids: readonly string[]) => {
     const pipeline = qless.redis.pipeline();
     const sha = String(
-      await qless.redis.script('LOAD', (await import('../../lib/qless/assemble.js')).unifiedScript()),
+      await qless.redis.script('LOAD', (await import('../../lib/qless/wire/assemble.js')).unifiedScript()),
     );
     for (const jid of jids) pipeline.evalsha(sha, 0, 'put', 0, 'p', 'q', jid, 'k', '{}', 0);
     await pipeline.exec();

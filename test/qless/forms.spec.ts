@@ -6,8 +6,8 @@ import {
   legacyScript,
   sourceScript,
   unifiedScript,
-} from '../../lib/qless/assemble.js';
-import * as scripts from '../../lib/qless/scripts.js';
+} from '../../lib/qless/wire/assemble.js';
+import * as scripts from '../../lib/qless/wire/scripts.js';
 import { globalsOf } from './lua-globals.js';
 import { useQless } from './qless-rig.js';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { legacyScript, unifiedScript } from '../../lib/qless/assemble.js';
+import { legacyScript, unifiedScript } from '../../lib/qless/wire/assemble.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 

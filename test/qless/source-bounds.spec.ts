@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { put as putScript } from '../../lib/qless/scripts.js';
-import * as scripts from '../../lib/qless/source-scripts.js';
+import { put as putScript } from '../../lib/qless/wire/scripts.js';
+import * as scripts from '../../lib/qless/wire/source-scripts.js';
 import { useRedis } from '../support/use-redis.js';
 import { MOST_COMMANDS, commandsDuring } from './commands-during.js';
 

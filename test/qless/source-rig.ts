@@ -2,10 +2,10 @@ import { Redis, type Cluster } from 'ioredis';
 import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
-import { openConnections, type QlessServer } from '../../lib/qless/connections.js';
-import { QlessSource, type QlessSourceOptions } from '../../lib/qless/qless-source.js';
-import * as scripts from '../../lib/qless/scripts.js';
-import { workerName } from '../../lib/qless/worker-name.js';
+import { openConnections, type QlessServer } from '../../lib/qless/connection/connections.js';
+import { QlessSource, type QlessSourceOptions } from '../../lib/qless/source/qless-source.js';
+import * as scripts from '../../lib/qless/wire/scripts.js';
+import { workerName } from '../../lib/qless/connection/worker-name.js';
 import { ALL_CAPABILITIES, MAX_STALLS, type SourceRig, type StoredState } from '../contract/rig.js';
 import { RedisServer } from '../support/redis-server.js';
 

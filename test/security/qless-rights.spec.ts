@@ -10,7 +10,7 @@ import { useRedis } from '../support/use-redis.js';
 import { documentedRights, grant, PASSWORD, takeRefusals } from './rights.js';
 
 const rights = documentedRights().get('qless') ?? [];
-const SCRIPTS = fileURLToPath(new URL('../../lib/qless/scripts/', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('../../lib/qless/wire/scripts/', import.meta.url));
 /** Beside the scripts: connecting, listening, and a worker's wait. */
 const CONNECTION = ['client|setname', 'info', 'ping', 'subscribe', 'unsubscribe', 'eval', 'evalsha', 'blpop'];
 

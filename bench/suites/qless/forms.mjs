@@ -22,7 +22,7 @@ export const FORMS = [
 
 const EVALSHA = {
   typed: async () => {
-    const { clientScript } = await import(new URL('assemble.js', DIST));
+    const { clientScript } = await import(new URL('wire/assemble.js', DIST));
     const texts = new Map(
       ['put', 'pop', 'complete', 'complete.many'].map((name) => [name, clientScript(name)]),
     );

@@ -1,6 +1,6 @@
 import { Observable } from 'rxjs';
-import type { ChannelHub } from '../redis/channel-hub.js';
-import { parsed } from './replies.js';
+import type { ChannelHub } from '../../redis/channel-hub.js';
+import { parsed } from '../wire/replies.js';
 
 /** What the core says of jobs; the other fields depend on the event. */
 export interface QlessEvent {

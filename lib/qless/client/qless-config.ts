@@ -1,5 +1,5 @@
 import type { QlessCalls } from './calls.js';
-import * as scripts from './scripts.js';
+import * as scripts from '../wire/scripts.js';
 
 /** What all clients and workers of a qless share. */
 export class QlessConfig {

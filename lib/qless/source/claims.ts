@@ -1,5 +1,5 @@
-import type { Claim } from '../job/job-source.js';
-import type { JobRecord } from './replies.js';
+import type { Claim } from '../../job/job-source.js';
+import type { JobRecord } from '../wire/replies.js';
 
 /** A job that was popped at the time `token`. */
 export function toClaim(job: JobRecord, token: number): Claim {

@@ -1,5 +1,5 @@
-import { codecOf, write } from '../job/codec.js';
-import { InvalidOptionError } from '../job/errors.js';
+import { codecOf, write } from '../../job/codec.js';
+import { InvalidOptionError } from '../../job/errors.js';
 
 /** How a job is put. What is not given stays as it was where the job is there. */
 export interface PutOptions {

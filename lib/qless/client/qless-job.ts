@@ -1,7 +1,7 @@
 import { chunksOf, type QlessCalls } from './calls.js';
-import { dataText, optionArguments, type PutOptions } from './placing.js';
-import type { JobRecord, JobState } from './replies.js';
-import * as scripts from './scripts.js';
+import { dataText, optionArguments, type PutOptions } from './options.js';
+import type { JobRecord, JobState } from '../wire/replies.js';
+import * as scripts from '../wire/scripts.js';
 
 /** Ids of one call: each is work that nobody else's call comes between. */
 const JIDS_A_CALL = 1000;

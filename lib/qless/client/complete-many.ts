@@ -1,9 +1,9 @@
 import { chunksOf, type QlessCalls } from './calls.js';
 import { toRefusal, type QlessError } from './errors.js';
-import { dataText } from './placing.js';
+import { dataText } from './options.js';
 import type { QlessJob } from './qless-job.js';
-import type { JobState } from './replies.js';
-import * as scripts from './scripts.js';
+import type { JobState } from '../wire/replies.js';
+import * as scripts from '../wire/scripts.js';
 
 const JOBS_A_CALL = 100;
 

@@ -7,11 +7,11 @@ import {
   type PageOptions,
   type PutOptions,
   type RecurOptions,
-} from './placing.js';
+} from './options.js';
 import type { PopOptions, QlessPopper } from './qless-popper.js';
 import { QlessJob } from './qless-job.js';
-import type { QueueCounts, QueueStats } from './replies.js';
-import * as scripts from './scripts.js';
+import type { QueueCounts, QueueStats } from '../wire/replies.js';
+import * as scripts from '../wire/scripts.js';
 
 /** A job to put. */
 export interface NewJob extends PutOptions {

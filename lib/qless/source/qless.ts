@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
-import { toMilliseconds, type Duration } from '../job/duration.js';
-import { InvalidOptionError } from '../job/errors.js';
-import type { JobSource } from '../job/job-source.js';
-import { openConnections, type QlessServer } from './connections.js';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
+import type { JobSource } from '../../job/job-source.js';
+import { openConnections, type QlessServer } from '../connection/connections.js';
 import { QlessSource } from './qless-source.js';
-import { checkPopping, checkQueues, isName } from './queue-names.js';
-import { workerName } from './worker-name.js';
+import { checkPopping, checkQueues, isName } from '../queues/queue-names.js';
+import { workerName } from '../connection/worker-name.js';
 
 /** What `qless` takes. */
 export interface QlessOptions extends QlessServer {

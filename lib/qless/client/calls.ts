@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { setTimeout as delay } from 'node:timers/promises';
-import { withDeadline } from '../job/deadline.js';
-import { ConnectionError } from '../job/server-errors.js';
-import { isTransientReply } from '../redis/redis-errors.js';
-import type { Arguments, Script } from '../redis/script.js';
-import type { QlessConnections } from './connections.js';
+import { withDeadline } from '../../job/deadline.js';
+import { ConnectionError } from '../../job/server-errors.js';
+import { isTransientReply } from '../../redis/redis-errors.js';
+import type { Arguments, Script } from '../../redis/script.js';
+import type { QlessConnections } from '../connection/connections.js';
 import { toQlessError } from './errors.js';
 
 /** Seconds since 1970, or the server's clock. */

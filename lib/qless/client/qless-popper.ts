@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { InvalidOptionError } from '../job/errors.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
+import { InvalidOptionError } from '../../job/errors.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { QlessCalls } from './calls.js';
 import { QlessJob } from './qless-job.js';
-import { checkPopping, checkQueues } from './queue-names.js';
-import { QueueWaiter } from './queue-waiter.js';
-import * as scripts from './source-scripts.js';
+import { checkPopping, checkQueues } from '../queues/queue-names.js';
+import { QueueWaiter } from '../queues/queue-waiter.js';
+import * as scripts from '../wire/source-scripts.js';
 
 /** Mostly it takes a round trip. */
 const CLOSE_MS = 250;

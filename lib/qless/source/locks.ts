@@ -1,11 +1,11 @@
-import { messageOf } from '../job/errors.js';
-import type { Claim, OnRevoked } from '../job/job-source.js';
-import type { ChannelHub } from '../redis/channel-hub.js';
-import { LeaseKeeper, memberOf } from '../redis/lease-keeper.js';
-import { StandIn, withoutKeeper } from '../redis/stand-in.js';
-import type { QlessConnections } from './connections.js';
-import { parsed } from './replies.js';
-import * as scripts from './source-scripts.js';
+import { messageOf } from '../../job/errors.js';
+import type { Claim, OnRevoked } from '../../job/job-source.js';
+import type { ChannelHub } from '../../redis/channel-hub.js';
+import { LeaseKeeper, memberOf } from '../../redis/lease-keeper.js';
+import { StandIn, withoutKeeper } from '../../redis/stand-in.js';
+import type { QlessConnections } from '../connection/connections.js';
+import { parsed } from '../wire/replies.js';
+import * as scripts from '../wire/source-scripts.js';
 
 export interface LocksOptions {
   readonly worker: string;

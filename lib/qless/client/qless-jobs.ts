@@ -1,10 +1,10 @@
 import { chunksOf, type QlessCalls } from './calls.js';
-import { completeTogether } from './completing.js';
+import { completeTogether } from './complete-many.js';
 import { QlessDependencyError, QlessError } from './errors.js';
-import { pageArguments, type PageOptions } from './placing.js';
+import { pageArguments, type PageOptions } from './options.js';
 import { QlessJob, type CompleteOptions } from './qless-job.js';
-import type { JobState, Page } from './replies.js';
-import * as scripts from './scripts.js';
+import type { JobState, Page } from '../wire/replies.js';
+import * as scripts from '../wire/scripts.js';
 
 /** Ids of one call: each is work that nobody else's call comes between. */
 const IDS_A_CALL = 200;

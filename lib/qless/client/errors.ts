@@ -1,7 +1,7 @@
-import { GearMonkeyError } from '../job/errors.js';
-import { ConnectionError, RefusedError } from '../job/server-errors.js';
-import { isReply } from '../redis/redis-errors.js';
-import { isOutage } from '../redis/retry.js';
+import { GearMonkeyError } from '../../job/errors.js';
+import { ConnectionError, RefusedError } from '../../job/server-errors.js';
+import { isReply } from '../../redis/redis-errors.js';
+import { isOutage } from '../../redis/retry.js';
 
 /** What the core of qless refused. Nothing was written. */
 export abstract class QlessError extends GearMonkeyError {

@@ -1,8 +1,8 @@
-import { toMilliseconds, type Duration } from '../job/duration.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { ChannelHub } from '../redis/channel-hub.js';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import type { ChannelHub } from '../../redis/channel-hub.js';
 import { QlessCalls } from './calls.js';
-import { openConnections, type QlessConnections, type QlessServer } from './connections.js';
+import { openConnections, type QlessConnections, type QlessServer } from '../connection/connections.js';
 import { QlessConfig } from './qless-config.js';
 import { QlessEvents } from './qless-events.js';
 import { QlessJobs } from './qless-jobs.js';
@@ -10,9 +10,9 @@ import { QlessPopper, type PopperOptions } from './qless-popper.js';
 import { QlessQueue } from './qless-queue.js';
 import { QlessRecurring } from './qless-recurring.js';
 import { QlessWorkers } from './qless-workers.js';
-import type { Consistency, QueueCounts } from './replies.js';
-import * as scripts from './scripts.js';
-import { workerName } from './worker-name.js';
+import type { Consistency, QueueCounts } from '../wire/replies.js';
+import * as scripts from '../wire/scripts.js';
+import { workerName } from '../connection/worker-name.js';
 
 export interface QlessClientOptions extends QlessServer {
   /** Who pops, where nothing else is said. @default host, process id and a random part */

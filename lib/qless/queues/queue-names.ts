@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../job/errors.js';
+import { InvalidOptionError } from '../../job/errors.js';
 
 /** Each queue once, in the order given. @throws InvalidOptionError unless they are names, one at least */
 export function checkQueues(queues: unknown): string[] {

@@ -1,7 +1,7 @@
 import type { QlessCalls } from './calls.js';
-import { dataText, optionArguments } from './placing.js';
-import type { RecurringRecord } from './replies.js';
-import * as scripts from './scripts.js';
+import { dataText, optionArguments } from './options.js';
+import type { RecurringRecord } from '../wire/replies.js';
+import * as scripts from '../wire/scripts.js';
 
 /** What of a recurring job may be changed. */
 export interface RecurringUpdate {

@@ -1,6 +1,6 @@
 import { sourceScript } from './assemble.js';
 import { jobRecords, nothing, strings, type JobRecord } from './replies.js';
-import { scriptOf, type Script } from '../redis/script.js';
+import { scriptOf, type Script } from '../../redis/script.js';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { withIncludes } from '../redis/includes.js';
+import { withIncludes } from '../../redis/includes.js';
 
 const SCRIPTS = new URL('./scripts/', import.meta.url);
 

@@ -1,10 +1,10 @@
-import { ConfigurationError } from '../job/errors.js';
-import { ChannelHub } from '../redis/channel-hub.js';
-import { isCluster, type ConnectionSpec } from '../redis/connect.js';
-import { nodeConnection } from '../redis/node-connection.js';
-import type { ConnectionLog } from '../redis/outage-log.js';
-import { toPlainConnection, type PlainConnection } from '../redis/plain-connection.js';
-import { RedisConnection } from '../redis/redis-connection.js';
+import { ConfigurationError } from '../../job/errors.js';
+import { ChannelHub } from '../../redis/channel-hub.js';
+import { isCluster, type ConnectionSpec } from '../../redis/connect.js';
+import { nodeConnection } from '../../redis/node-connection.js';
+import type { ConnectionLog } from '../../redis/outage-log.js';
+import { toPlainConnection, type PlainConnection } from '../../redis/plain-connection.js';
+import { RedisConnection } from '../../redis/redis-connection.js';
 
 /** Where a qless is. */
 export interface QlessServer {

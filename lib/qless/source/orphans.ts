@@ -1,7 +1,7 @@
-import { GearMonkeyError, messageOf } from '../job/errors.js';
-import { isOutage } from '../redis/retry.js';
+import { GearMonkeyError, messageOf } from '../../job/errors.js';
+import { isOutage } from '../../redis/retry.js';
 import { orphan } from './claims.js';
-import type { QlessConnections } from './connections.js';
+import type { QlessConnections } from '../connection/connections.js';
 import type { Locks } from './locks.js';
 import type { Settler } from './settler.js';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isReply } from '../redis/redis-errors.js';
-import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
-import * as scripts from './source-scripts.js';
+import { isReply } from '../../redis/redis-errors.js';
+import { YIELD_MS, type RedisConnection } from '../../redis/redis-connection.js';
+import * as scripts from '../wire/source-scripts.js';
 
 /** How long a wait lasts at most: jobs that other implementations of the core put wake nobody. */
 const LOOK_SECONDS = 1;

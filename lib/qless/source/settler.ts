@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isUtf8 } from 'node:buffer';
-import type { Payload } from '../job/codec.js';
-import type { JobErrorInfo } from '../job/errors.js';
-import { ConnectionError } from '../job/server-errors.js';
-import type { Outcome } from '../job/job-source.js';
-import { isReply } from '../redis/redis-errors.js';
-import { isOutage } from '../redis/retry.js';
-import { YIELD_MS, type RedisConnection } from '../redis/redis-connection.js';
-import * as scripts from './source-scripts.js';
+import type { Payload } from '../../job/codec.js';
+import type { JobErrorInfo } from '../../job/errors.js';
+import { ConnectionError } from '../../job/server-errors.js';
+import type { Outcome } from '../../job/job-source.js';
+import { isReply } from '../../redis/redis-errors.js';
+import { isOutage } from '../../redis/retry.js';
+import { YIELD_MS, type RedisConnection } from '../../redis/redis-connection.js';
+import * as scripts from '../wire/source-scripts.js';
 
 const OUTCOMES_A_CALL = 100;
 /** Calls under way at the same time: what comes up meanwhile goes together. */

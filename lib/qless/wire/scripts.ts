@@ -16,7 +16,7 @@ import {
   type QueueCounts,
   type QueueStats,
 } from './replies.js';
-import { scriptOf, type Script } from '../redis/script.js';
+import { scriptOf, type Script } from '../../redis/script.js';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';

@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { QlessClient, type QlessClientOptions } from './qless-client.js';
+import { QlessClient, type QlessClientOptions } from '../client/qless-client.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<QlessClientOptions>({
   moduleName: 'Qless',

@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { withDeadline } from '../job/deadline.js';
-import { messageOf } from '../job/errors.js';
-import { ConnectionError } from '../job/server-errors.js';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../job/job-source.js';
-import type { ChannelHub } from '../redis/channel-hub.js';
-import { healthOf } from '../redis/connection-health.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import { isReply, isTransientReply } from '../redis/redis-errors.js';
+import { withDeadline } from '../../job/deadline.js';
+import { messageOf } from '../../job/errors.js';
+import { ConnectionError } from '../../job/server-errors.js';
+import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import type { ChannelHub } from '../../redis/channel-hub.js';
+import { healthOf } from '../../redis/connection-health.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { isReply, isTransientReply } from '../../redis/redis-errors.js';
 import { toClaim } from './claims.js';
-import type { QlessConnections } from './connections.js';
+import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
 import { Orphans } from './orphans.js';
-import { QueueWaiter } from './queue-waiter.js';
-import { deregisterWorkers, config as readConfig } from './scripts.js';
+import { QueueWaiter } from '../queues/queue-waiter.js';
+import { deregisterWorkers, config as readConfig } from '../wire/scripts.js';
 import { Settler } from './settler.js';
-import * as scripts from './source-scripts.js';
+import * as scripts from '../wire/source-scripts.js';
 
 export interface QlessSourceOptions {
   readonly queues: readonly string[];
