@@ -26,7 +26,7 @@ const TIMES = {
   suspectCap: 'longest such rest, 60s',
   silence: 'silence that makes a worker lost, 60s',
   forgetWorker: 'how long a lost worker is remembered, 1h',
-  forgetLack: "how long a worker's 404 for a name is remembered, 60s",
+  forgetMissingName: "how long a worker's 404 for a name is remembered, 60s",
   unreadResult: 'how long a kept result stays unread, 1h',
   readResult: 'how long it stays after it was read, 30s',
   tombstone: 'how long a job that has ended is remembered, 25h',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
-import { startJqMaster } from '../../lib/jq/master/listen-master.js';
+import { listenMaster } from '../../lib/jq/master/listen-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { Http, type Reply } from '../jq/master/http.js';
 import type { Traced } from '../support/command-trace.js';
@@ -118,7 +118,7 @@ describe('the rights of docs/security.md', () => {
     let refused: string[];
 
     beforeAll(async () => {
-      const master = await startJqMaster({ ...SOON, connection: urlOf('jq'), port: 0 });
+      const master = await listenMaster({ ...SOON, connection: urlOf('jq'), port: 0 });
       try {
         const check = (method: string, path: string, reply: Reply) => {
           if (reply.status >= 400)

@@ -6,14 +6,14 @@ import 'reflect-metadata';
 import { Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MessageAdapter } from '../../../dist/jq/master/message.adapter.js';
-import { startJqMaster } from '../../../dist/jq/master/jq-master.js';
+import { listenMaster } from '../../../dist/jq/master/listen-master.js';
 
 const { contender, redis } = JSON.parse(process.argv[2]);
 process.once('disconnect', () => process.exit(1));
 process.send({ url: await { jq: startMaster, nest: startEmpty }[contender]() });
 
 async function startMaster() {
-  const { url } = await startJqMaster({ connection: redis, port: 0 });
+  const { url } = await listenMaster({ connection: redis, port: 0 });
   return url;
 }
 

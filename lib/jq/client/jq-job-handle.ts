@@ -9,8 +9,8 @@ export interface JqPollOptions {
   signal?: AbortSignal;
 }
 
-/** What a handle asks its client. */
-interface Asked {
+/** The calls of a client that a handle makes. */
+interface JobCalls {
   get(id: string, ref: FunctionRef): Promise<JqJob | null>;
   poll(id: string, options: JqPollOptions | undefined, ref: FunctionRef): Promise<JqJob | null>;
   cancel(id: string): Promise<void>;
@@ -21,7 +21,7 @@ interface Asked {
 export class JqJobHandle<Output = unknown> {
   /** @internal */
   constructor(
-    private readonly client: Asked,
+    private readonly client: JobCalls,
     readonly id: string,
     private readonly ref: FunctionRef,
   ) {}

@@ -1,7 +1,7 @@
-import type { Limits } from '../engine/operations.js';
 import { Paths } from '../message-pack/pick.js';
 import { limitOf, matches, type Constraint } from './constraint.js';
 import { JobFields, stepsOf, type MatchedJob } from './job-fields.js';
+import type { Limits } from './limits.js';
 
 interface Entry {
   readonly id: string;

@@ -1,4 +1,5 @@
-import { isOne, type Limits, type Operation } from './operations.js';
+import type { Limits } from '../constraints/limits.js';
+import { isOne, type Operation } from './operations.js';
 import type { StaleJob } from './turn.js';
 
 export interface StoredConstraints {
@@ -7,12 +8,12 @@ export interface StoredConstraints {
   readonly byId?: ReadonlyMap<string, string>;
 }
 
-/** With `insist` it is asked until Redis answers. */
-export function constraints(known = '', insist = false): Operation<StoredConstraints> {
+/** Those of another version than the one that is `known`. Sent until Redis answers if `repeatable`. */
+export function constraints(known: string, repeatable: boolean): Operation<StoredConstraints> {
   return {
     name: 'constraints',
     args: [known],
-    repeatable: insist,
+    repeatable,
     decode: (reply) => {
       const [version, flat] = reply as [Buffer, Buffer[] | undefined];
       if (!flat) return { version: String(version) };
@@ -54,9 +55,9 @@ export function removeConstraint(id: string): Operation<boolean> {
   return { name: 'remove_constraint', args: [id], decode: isOne };
 }
 
-export function relane({ id, lane }: StaleJob, { version, limits }: Limits): Operation<void> {
+export function reassignLane({ id, lane }: StaleJob, { version, limits }: Limits): Operation<void> {
   return {
-    name: 'relane',
+    name: 'reassign_lane',
     args: [id, lane, version, limits.join()],
     repeatable: true,
     decode: () => undefined,

@@ -20,15 +20,19 @@ export class ConstraintStore {
     return this.set;
   }
 
-  /**
-   * Reads them anew, unless Redis still has the version that is known and `force` is not given; with `insist` it
-   * waits for Redis.
-   */
-  async load({ force = false, insist = false } = {}): Promise<ConstraintSet> {
-    const known = force ? '' : this.set.version;
-    const { version, byId } = await this.turns.run(operations.constraints(known, insist));
-    if (byId) this.set = new ConstraintSet(version, parsed(byId));
-    return this.set;
+  /** Reads them if Redis has another version. @throws EngineUnavailableError */
+  refresh(): Promise<ConstraintSet> {
+    return this.read(this.set.version, false);
+  }
+
+  /** Reads them. @throws EngineUnavailableError */
+  load(): Promise<ConstraintSet> {
+    return this.read('', false);
+  }
+
+  /** Reads them, and asks until Redis answers. */
+  loadUntilAnswered(): Promise<ConstraintSet> {
+    return this.read('', true);
   }
 
   /** Its id, or `undefined` when there are too many. */
@@ -52,11 +56,11 @@ export class ConstraintStore {
    * Finds the limits of jobs anew that were enqueued under others. A job that can't be read falls under none: it
    * holds up no other.
    */
-  async relane(
+  async reassignLanes(
     jobs: readonly StaleJob[],
     onUnreadable: (job: StaleJob, error: unknown) => void = () => undefined,
   ): Promise<void> {
-    const set = await this.load({ insist: true });
+    const set = await this.read(this.set.version, true);
     const limitsOf = (job: StaleJob) => {
       try {
         return set.limitsOf(job);
@@ -65,7 +69,13 @@ export class ConstraintStore {
         return { version: set.version, limits: [] };
       }
     };
-    await Promise.all(jobs.map((job) => this.turns.run(operations.relane(job, limitsOf(job)))));
+    await Promise.all(jobs.map((job) => this.turns.run(operations.reassignLane(job, limitsOf(job)))));
+  }
+
+  private async read(known: string, repeatable: boolean): Promise<ConstraintSet> {
+    const { version, byId } = await this.turns.run(operations.constraints(known, repeatable));
+    if (byId) this.set = new ConstraintSet(version, parsed(byId));
+    return this.set;
   }
 }
 

@@ -2,7 +2,7 @@
 type Waiter = () => void;
 
 /** Long polls that wait for a word, by key. */
-export class Waiting {
+export class EndWaits {
   private readonly byKey = new Map<string, Set<Waiter>>();
 
   /** Resolves when the key is woken, the time is over, or the signal aborts; `cancel` ends it without. */

@@ -9,7 +9,7 @@ import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
 import { LongPolls } from './long-polls.js';
 import * as operations from './operations.js';
 import type { HandedJob, JobView, PushOutcome, Reported } from './operations.js';
-import { Relaning } from './lane-reassignment.js';
+import { LaneReassignment } from './lane-reassignment.js';
 import { requireMasterRights } from './rights.js';
 import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
 import type { Probe, Tally, TurnReply } from './turn.js';
@@ -55,7 +55,7 @@ export class JqEngine {
   ];
   /** Whether it hands out jobs, and hears of what others do. */
   isStarted = false;
-  private readonly relaning: Relaning;
+  private readonly reassignment: LaneReassignment;
   private pushing = false;
   private timer?: NodeJS.Timeout;
   private sweepAt = Infinity;
@@ -78,13 +78,13 @@ export class JqEngine {
       prefix: this.prefix,
       settings: packSettings(this.settings),
       ...(options.now ? { now: options.now } : {}),
-      pushes: () => this.pushing && !this.relaning.underWay && !this.stopped,
+      pushes: () => this.pushing && !this.reassignment.underWay && !this.stopped,
       onTurn: (reply) => this.onTurn(reply),
       onProblem: options.onProblem,
     });
-    this.polls = new LongPolls(this.turns, () => this.relaning.underWay);
+    this.polls = new LongPolls(this.turns, () => this.reassignment.underWay);
     this.constraints = new ConstraintStore(this.turns);
-    this.relaning = new Relaning(this.constraints, () => this.turns.want(), onProblem);
+    this.reassignment = new LaneReassignment(this.constraints, () => this.turns.want(), onProblem);
     this.administration = new Administration(this.turns);
   }
 
@@ -97,7 +97,7 @@ export class JqEngine {
     await requireMasterRights(this.connection, this.prefix);
     await Promise.all([
       ...this.listeners.map(([channel, listener]) => this.hub.listen(this.prefix + channel, listener)),
-      this.constraints.load({ force: true, insist: true }),
+      this.constraints.loadUntilAnswered(),
       this.turns.run(operations.adopt()),
     ]);
     if (this.closed) return;
@@ -129,7 +129,7 @@ export class JqEngine {
       if (reply.status === 'created') return reply.id;
       if (reply.status === 'reused') throw new KeyReusedError();
       if (reply.status === 'full') break;
-      await this.constraints.load();
+      await this.constraints.refresh();
     }
     throw new QueueFullError();
   }
@@ -223,7 +223,7 @@ export class JqEngine {
     this.#options.onTally?.(tally);
     if (probes.length > 0) this.#options.onProbes?.(probes);
     if (handed.length > 0) this.#options.onHanded?.(handed);
-    if (stale.length > 0) this.relaning.begin(stale);
+    if (stale.length > 0) this.reassignment.begin(stale);
     if (wait >= 0) this.sweepWithin(wait);
   }
 
@@ -236,7 +236,7 @@ export class JqEngine {
   }
 
   private reloadConstraints(): void {
-    this.constraints.load({ force: true, insist: true }).then(
+    this.constraints.loadUntilAnswered().then(
       () => this.turns.want(true),
       () => undefined,
     );

@@ -7,7 +7,7 @@ import type { StaleJob } from './operations.js';
 const PAUSE_MS = 1000;
 
 /** Jobs that are matched anew after constraints have changed, a batch at a time. */
-export class Relaning {
+export class LaneReassignment {
   /** Nothing is handed out in the meantime: what is in front may be what has to be looked at. */
   underWay?: Promise<void>;
 
@@ -18,12 +18,12 @@ export class Relaning {
   ) {}
 
   begin(jobs: readonly StaleJob[]): void {
-    this.underWay ??= this.relane(jobs);
+    this.underWay ??= this.reassign(jobs);
   }
 
-  private async relane(jobs: readonly StaleJob[]): Promise<void> {
+  private async reassign(jobs: readonly StaleJob[]): Promise<void> {
     try {
-      await this.constraints.relane(jobs, ({ id }, error) => this.complain(`Job ${id}`, error));
+      await this.constraints.reassignLanes(jobs, ({ id }, error) => this.complain(`Job ${id}`, error));
     } catch (error) {
       this.complain('Jobs', error);
       await delay(PAUSE_MS, undefined, { ref: false });

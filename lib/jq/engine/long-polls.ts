@@ -2,7 +2,7 @@ import * as operations from './operations.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
 import type { Turns } from './turns.js';
-import { Waiting } from './end-waits.js';
+import { EndWaits } from './end-waits.js';
 
 /** Of so many workers the names are remembered that they want. */
 const MAX_WORKERS = 10_000;
@@ -11,7 +11,7 @@ const OVERTIME_MS = 2000;
 
 /** Requests that wait: for the end of a job, or for a job to run. Other masters wake them through channels. */
 export class LongPolls {
-  private readonly ends = new Waiting();
+  private readonly ends = new EndWaits();
   private readonly pulls = new PullWaits();
   private readonly namesOf = new Map<string, readonly string[]>();
   private stopped = false;
@@ -19,7 +19,7 @@ export class LongPolls {
   constructor(
     private readonly turns: Turns,
     /** Resolves when jobs that wanted it have been matched with the constraints. */
-    private readonly relaned: () => Promise<void> | undefined,
+    private readonly reassigned: () => Promise<void> | undefined,
   ) {}
 
   /** The job once it has ended, or as it is when the time is over or the signal aborts. */
@@ -75,7 +75,7 @@ export class LongPolls {
         if (isTaken) return job;
         const isAnswer = status === 'none' || status === 'full';
         if (isAnswer) await waiter.woken;
-        else if (status === 'stale') await this.relaned();
+        else if (status === 'stale') await this.reassigned();
         // Where there was too much to look at, the next turn knows more.
         isOver = signal?.aborted === true || performance.now() >= until + (isAnswer ? 0 : OVERTIME_MS);
       } finally {

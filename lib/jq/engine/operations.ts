@@ -1,3 +1,4 @@
+import type { Limits } from '../constraints/limits.js';
 import { Raw } from '../message-pack/raw.js';
 import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
 import { digestOf, printOf } from './idempotency.js';
@@ -13,12 +14,6 @@ export interface Operation<Reply> {
   /** Whether it may be sent again when the connection broke before its reply. */
   readonly repeatable?: boolean;
   decode(reply: unknown): Reply;
-}
-
-/** The limits that a job falls under, and the version of the constraints they were found with. */
-export interface Limits {
-  readonly version: string;
-  readonly limits: readonly string[];
 }
 
 export type Enqueued =
@@ -64,7 +59,7 @@ export function hasEnded({ status }: JobView): boolean {
   return status === 'done' || status === 'error';
 }
 
-/** `undefined` for a job that never was, or was forgotten. With `wait` its end is told to `onEnded`. */
+/** `undefined` for a job that never was, or was forgotten. With `wait` its end is published on the channel "ended". */
 export function read(id: string, wait = false): Operation<JobView | undefined> {
   return { name: 'read', args: [id, wait ? 1 : 0], decode: (reply) => readView(reply as Buffer[]) };
 }
@@ -154,7 +149,7 @@ export function done(worker: string, request: DoneRequest): Operation<Reported> 
 
 /** How a push ended. */
 export type PushOutcome =
-  | { readonly status: 'accepted' | 'lacks' | 'undelivered' | 'gone' }
+  | { readonly status: 'accepted' | 'unknown_name' | 'undelivered' | 'gone' }
   /** `blamed`: its worker has been blamed for the request already, with another job of the batch. */
   | { readonly status: 'refused' | 'broken' | 'silent'; readonly blamed?: boolean }
   /** Milliseconds. */

@@ -27,7 +27,7 @@ export interface EngineOptions {
   /** How long a lost worker is remembered. @default '1h' */
   forgetWorker?: Duration;
   /** How long a worker's 404 for a name is remembered. @default '60s' */
-  forgetLack?: Duration;
+  forgetMissingName?: Duration;
   /** How long a kept result stays that nobody reads. @default '1h' */
   unreadResult?: Duration;
   /** How long a kept result stays after it was first read. @default '30s' */
@@ -59,7 +59,7 @@ export interface EngineSettings {
   readonly silence: number;
   readonly max_losses: number;
   readonly forget_worker: number;
-  readonly forget_lack: number;
+  readonly forget_missing_name: number;
   readonly unread_result: number;
   readonly read_result: number;
   readonly tombstone: number;
@@ -99,7 +99,7 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
     silence: ms('silence', '60s'),
     max_losses: count('maxLosses', 3),
     forget_worker: ms('forgetWorker', '1h'),
-    forget_lack: ms('forgetLack', '60s'),
+    forget_missing_name: ms('forgetMissingName', '60s'),
     unread_result: ms('unreadResult', '1h'),
     read_result: ms('readResult', '30s'),
     tombstone: ms('tombstone', '25h'),

@@ -8,7 +8,7 @@ import { isTemporary, refused, type MasterReply } from './master-http.js';
  * @param what method and path, for the message
  * @throws JqUnreachableError when the signal aborts first, or JqRefusedError when all it said was "later"
  */
-export async function insist(
+export async function retryUntilAnswered(
   request: () => Promise<MasterReply>,
   signal: AbortSignal,
   { url, what }: { readonly url: string; readonly what: string },

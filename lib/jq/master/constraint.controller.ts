@@ -15,13 +15,13 @@ export class ConstraintController {
 
   @Get()
   async list(): Promise<Packable> {
-    const { byId } = await this.engine.constraints.load({ force: true });
+    const { byId } = await this.engine.constraints.load();
     return { constraints: [...byId].map(([id, constraint]) => bodyOf(id, constraint)) };
   }
 
   @Get(':id')
   async read(@Param('id') id: string): Promise<Packable> {
-    const constraint = (await this.engine.constraints.load({ force: true })).byId.get(id);
+    const constraint = (await this.engine.constraints.load()).byId.get(id);
     if (!constraint) throw constraintNotFound();
     return bodyOf(id, constraint);
   }

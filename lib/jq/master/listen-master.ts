@@ -25,7 +25,7 @@ export interface JqMaster {
  *
  * @throws InvalidOptionError, ConfigurationError, and what listening throws
  */
-export async function startJqMaster(
+export async function listenMaster(
   options: JqMasterOptions,
   logger: LoggerService | boolean = false,
 ): Promise<JqMaster> {

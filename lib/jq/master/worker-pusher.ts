@@ -160,7 +160,7 @@ function outcomesOf({ body }: Exchanged, count: number): readonly PushOutcome[] 
 
 function outcomeOfStatus(status: number, retryAfter: string | string[] | undefined): PushOutcome {
   if (status >= 200 && status < 300) return { status: 'accepted' };
-  if (status === 404) return { status: 'lacks' };
+  if (status === 404) return { status: 'unknown_name' };
   if (status === 410) return { status: 'gone' };
   if (status === 429 || status === 503) return { status: 'busy', rest: restOf(retryAfter, Date.now()) };
   if (status === 400) return { status: 'invalid', message: 'the worker refused it with 400' };

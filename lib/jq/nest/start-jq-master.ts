@@ -14,11 +14,11 @@ export async function startJqMaster(
   logger: LoggerService | boolean = true,
 ): Promise<JqMaster> {
   // Workers and pushers do without the packages that serve HTTP.
-  const { startJqMaster: start } = await import('../master/listen-master.js').catch((error: unknown) => {
+  const { listenMaster } = await import('../master/listen-master.js').catch((error: unknown) => {
     throw new ConfigurationError(
       `The master could not be loaded: ${messageOf(error)}. Install what it serves with: npm install @nestjs/platform-express undici.`,
       { cause: error },
     );
   });
-  return start(options, logger);
+  return listenMaster(options, logger);
 }

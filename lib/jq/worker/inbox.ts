@@ -17,14 +17,14 @@ export interface HeldJob {
 }
 
 /** What became of a job that came: only a taken one is this worker's. */
-export type Arrived = 'taken' | 'full' | 'unclaimed';
+export type Delivery = 'taken' | 'full' | 'unclaimed';
 
 interface Arrival extends HeldJob {
-  end(how: Arrived): void;
+  end(how: Delivery): void;
 }
 
 /** A claim that waits, and what it has got. */
-interface Waiting {
+interface WaitingClaim {
   /** Slots that are free still. */
   readonly left: Map<string, number>;
   readonly claims: Claim[];
@@ -35,14 +35,14 @@ interface Waiting {
 export type OnGone = (callback: () => void) => void;
 
 /** Where jobs that come meet the claims that wait for them. */
-export class HandOver {
+export class Inbox {
   onRevoked: OnRevoked = () => undefined;
   /** Called when it was full and isn't any more. */
   onRoom: () => void = () => undefined;
   private readonly held = new Map<string, HeldJob>();
   private readonly claimed = new WeakMap<Claim, HeldJob>();
   private readonly arrivals = new Set<Arrival>();
-  private waiting?: Waiting;
+  private waiting?: WaitingClaim;
 
   constructor(private readonly maxJobs: number) {}
 
@@ -55,7 +55,7 @@ export class HandOver {
    * Resolves when a claim has taken the job, or none will. What is pulled is ours already: it waits for as long
    * as it takes. Of a push, `onGone` says when its master waits no more.
    */
-  async arrive(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Arrived> {
+  async arrive(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
     const holding = this.held.get(job.id);
     if (holding && job.attempt !== undefined && holding.attempt === job.attempt) return 'taken';
     if (onGone && (this.isFull || registration.held >= registration.maxJobs)) return 'full';
@@ -68,7 +68,7 @@ export class HandOver {
   async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
     const claims: Claim[] = [];
-    const waiting: Waiting = { left: new Map(slots), claims, end: () => undefined };
+    const waiting: WaitingClaim = { left: new Map(slots), claims, end: () => undefined };
     this.takeArrivals(waiting);
     if (claims.length > 0) return claims;
     const end = new Promise<void>((resolve) => (waiting.end = resolve));
@@ -107,7 +107,7 @@ export class HandOver {
     this.onRoom();
   }
 
-  private takeArrivals(waiting: Waiting): void {
+  private takeArrivals(waiting: WaitingClaim): void {
     for (const arrival of this.arrivals) {
       if (!this.take(arrival, waiting)) continue;
       arrival.end('taken');
@@ -122,7 +122,7 @@ export class HandOver {
     return true;
   }
 
-  private take(job: HeldJob, { left, claims }: Waiting): boolean {
+  private take(job: HeldJob, { left, claims }: WaitingClaim): boolean {
     const { claim, registration } = job;
     const free = left.get(claim.fn) ?? 0;
     if (free === 0 || this.isFull) return false;
@@ -135,9 +135,9 @@ export class HandOver {
     return true;
   }
 
-  private wait(job: HeldJob, onGone?: OnGone): Promise<Arrived> {
+  private wait(job: HeldJob, onGone?: OnGone): Promise<Delivery> {
     return new Promise((resolve) => {
-      const end = (how: Arrived) => {
+      const end = (how: Delivery) => {
         clearTimeout(timer);
         this.arrivals.delete(arrival);
         resolve(how);

@@ -7,9 +7,9 @@ import { MasterHttp } from '../http/master-http.js';
 import { messagePack } from '../message-pack/codec.js';
 import { MAX_BATCH, MAX_BATCH_BYTES } from '../wire/batch.js';
 import type { WorkerJob } from '../wire/worker-job.js';
-import { HandOver } from './inbox.js';
+import { Inbox } from './inbox.js';
 import { Puller } from './puller.js';
-import { quietly } from './throttled-log.js';
+import { throttledLog } from './throttled-log.js';
 import { PushServer } from './push-server.js';
 import type { Origin, PushStatus } from './pushes.js';
 import { Registration } from './registration.js';
@@ -33,7 +33,7 @@ class JqSource implements JobSource {
   readonly codec = messagePack;
   private readonly settings: SourceSettings;
   private readonly http: MasterHttp;
-  private readonly handOver: HandOver;
+  private readonly inbox: Inbox;
   private readonly reports: Reports;
   private readonly server: PushServer | undefined;
   private readonly leaving = new AbortController();
@@ -50,12 +50,12 @@ class JqSource implements JobSource {
   constructor(private readonly options: JqSourceOptions) {
     this.settings = sourceSettings(options);
     this.http = new MasterHttp(options);
-    this.handOver = new HandOver(this.settings.maxJobs);
-    this.handOver.onRoom = () => this.pull();
+    this.inbox = new Inbox(this.settings.maxJobs);
+    this.inbox.onRoom = () => this.pull();
     // Every request under way listens.
     setMaxListeners(0, this.leaving.signal);
     const log = new Logger('JqWorker');
-    this.onProblem = quietly(options.onProblem ?? ((message) => log.warn(message)));
+    this.onProblem = throttledLog(options.onProblem ?? ((message) => log.warn(message)));
     this.reports = new Reports(this.http, this.leaving.signal, this.onProblem);
     this.server =
       options.listen &&
@@ -65,8 +65,8 @@ class JqSource implements JobSource {
   }
 
   /** Listens. The master hears of a function when its slots are known: with the first claim. */
-  async open(functions: readonly string[], onRevoked: OnRevoked = this.handOver.onRevoked): Promise<void> {
-    this.handOver.onRevoked = onRevoked;
+  async open(functions: readonly string[], onRevoked: OnRevoked = this.inbox.onRevoked): Promise<void> {
+    this.inbox.onRevoked = onRevoked;
     this.functions = new Set([...this.functions, ...functions]);
     this.pings ??= setInterval(() => this.ping(), this.settings.pingInterval).unref();
     await (this.opening ??= this.server?.listen() ?? Promise.resolve(undefined));
@@ -80,7 +80,7 @@ class JqSource implements JobSource {
     this.slots = slots;
     try {
       this.pull();
-      return await this.handOver.claim(slots, signal);
+      return await this.inbox.claim(slots, signal);
     } finally {
       this.slots = new Map();
     }
@@ -140,7 +140,7 @@ class JqSource implements JobSource {
       batch: this.settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
       signal: this.leaving.signal,
       onProblem: this.onProblem,
-      onForgotten: (forgotten) => this.handOver.revoke(forgotten),
+      onForgotten: (forgotten) => this.inbox.revoke(forgotten),
     });
     this.registrations.push(registration);
     registration.ready().catch(() => undefined);
@@ -164,8 +164,8 @@ class JqSource implements JobSource {
       http: this.http,
       registration,
       signal: this.leaving.signal,
-      wanted: () => !this.handOver.isFull && (this.slots.get(registration.fn) ?? 0) > 0,
-      onJob: (job) => void this.handOver.arrive(job, registration),
+      wanted: () => !this.inbox.isFull && (this.slots.get(registration.fn) ?? 0) > 0,
+      onJob: (job) => void this.inbox.arrive(job, registration),
       onProblem: this.onProblem,
     });
   }
@@ -177,13 +177,13 @@ class JqSource implements JobSource {
     if (addressed.length === 0) return 410;
     const registration = addressed.find((each) => each.takes(job));
     if (!registration) return 404;
-    const arrived = await this.handOver.arrive(job, registration, onGone);
+    const arrived = await this.inbox.arrive(job, registration, onGone);
     return arrived === 'taken' ? 202 : arrived === 'full' ? 429 : 503;
   };
 
   /** The attempt tells the master of an outcome that is sent again, and of one whose job others have by now. */
   private async report(outcome: Outcome): Promise<boolean> {
-    const job = this.handOver.release(outcome.claim);
+    const job = this.inbox.release(outcome.claim);
     return job ? this.reports.send(job, outcome) : false;
   }
 }

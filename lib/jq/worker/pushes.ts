@@ -9,7 +9,7 @@ import { Fields } from '../wire/fields.js';
 import { SIGNATURE_HEADER, verify } from '../wire/signature.js';
 import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
 import type { OnGone } from './inbox.js';
-import { Recent } from './replay-cache.js';
+import { ReplayCache } from './replay-cache.js';
 import type { SourceSettings } from './source-options.js';
 
 /** What a push is answered with. */
@@ -68,14 +68,14 @@ const STATUSES: readonly (readonly [ErrorClass, number])[] = [
 
 /** Decides about bodies of `POST /worker-job`: one job, or a batch of them, each by itself. */
 export class Pushes {
-  private readonly taken: Recent;
+  private readonly taken: ReplayCache;
 
   constructor(
     private readonly settings: SourceSettings,
     private readonly pages: PageGuard,
     private readonly onPush: OnPush,
   ) {
-    this.taken = new Recent(2 * settings.signatureWindow);
+    this.taken = new ReplayCache(2 * settings.signatureWindow);
   }
 
   /** What can be told before the body is read. @throws ForeignPageError, UnsignedPushError */

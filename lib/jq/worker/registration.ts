@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Backoff } from '../http/backoff.js';
-import { insist } from '../http/retry-until-answered.js';
+import { retryUntilAnswered } from '../http/retry-until-answered.js';
 import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';
@@ -91,7 +91,7 @@ export class Registration {
     delete this.workerId;
     const headers = { 'worker-id': id };
     const leave = () => this.http.request('DELETE', '/worker', { headers, signal });
-    await insist(leave, signal, { url: this.http.url, what: 'DELETE /worker' });
+    await retryUntilAnswered(leave, signal, { url: this.http.url, what: 'DELETE /worker' });
   }
 
   /** The master may have taken it already: then it has to be told. */

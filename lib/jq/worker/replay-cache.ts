@@ -1,5 +1,5 @@
 /** Remembers what was seen for at least so long: two generations, so that forgetting costs nothing. */
-export class Recent {
+export class ReplayCache {
   private current = new Set<string>();
   private former = new Set<string>();
   private turned = 0;

@@ -29,15 +29,19 @@ export class Reports {
     const isRelease = outcome.status === 'released' && job.attempt !== undefined;
     const path = isRelease ? '/worker/release' : '/done';
     const head = { job_id: outcome.claim.id, attempt: job.attempt };
-    const answer = await this.insist(job, path, pack(isRelease ? head : { ...head, ...reportOf(outcome) }));
+    const answer = await this.sendUntilAnswered(
+      job,
+      path,
+      pack(isRelease ? head : { ...head, ...reportOf(outcome) }),
+    );
     if (isTaken(answer)) return true;
     if (isUnknownWorker(answer) && job.workerId !== undefined) job.registration.forgotten(job.workerId);
     if (answer.status === 404 || answer.status === 409) return false;
-    return this.apologize(job, head, answer);
+    return this.reportRefusal(job, head, answer);
   }
 
   /** A report that the master can't take, for its size or depth, would leave the job to its timeout. */
-  private async apologize(
+  private async reportRefusal(
     job: HeldJob,
     head: { readonly job_id: string },
     { status, message = 'without a reason' }: Answer,
@@ -48,11 +52,11 @@ export class Reports {
       message: `The master refused the report with ${status}: ${message}`,
     };
     this.onProblem(`Job ${head.job_id} of "${job.claim.fn}" fails for its report: ${failure.message}`);
-    return isTaken(await this.insist(job, '/done', pack({ ...head, ...failed(failure, false) })));
+    return isTaken(await this.sendUntilAnswered(job, '/done', pack({ ...head, ...failed(failure, false) })));
   }
 
   /** What the same report brings a second time is harmless by contract. */
-  private async insist(job: HeldJob, path: string, body: Buffer): Promise<Answer> {
+  private async sendUntilAnswered(job: HeldJob, path: string, body: Buffer): Promise<Answer> {
     const backoff = new Backoff();
     for (;;) {
       this.signal.throwIfAborted();

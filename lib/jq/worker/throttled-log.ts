@@ -2,7 +2,7 @@ const REPEAT_MS = 30_000;
 const MOST = 100;
 
 /** Says the same thing no more than once in half a minute. */
-export function quietly(
+export function throttledLog(
   say: (message: string) => void,
   now = () => performance.now(),
 ): (message: string) => void {

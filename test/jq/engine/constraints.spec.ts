@@ -17,13 +17,13 @@ describe('constraints', () => {
   beforeEach(async () => {
     rig = new EngineRig(used.redis, `{${used.fn('jq')}}:`);
     store = new ConstraintStore(rig);
-    await store.load({ force: true });
+    await store.load();
     await rig.worker({ maxJobs: 1000 });
   });
 
   const create = async (constraint: Constraint) => {
     const id = await store.create(constraint);
-    await store.load({ force: true });
+    await store.load();
     if (id === undefined) throw new Error('The constraint was refused.');
     return id;
   };
@@ -43,7 +43,7 @@ describe('constraints', () => {
     for (;;) {
       const reply = await rig.turn([], { pushes: 100, sweep: true });
       handed.push(...reply.handed);
-      if (reply.stale.length > 0) await store.relane(reply.stale);
+      if (reply.stale.length > 0) await store.reassignLanes(reply.stale);
       else if (!reply.more) return handed;
     }
   };
@@ -146,7 +146,7 @@ describe('constraints', () => {
       await create({ match: [MAIL], rate: { count: 1, period: 10 } });
       const id = await enqueue('mail');
       const [job] = await handOut();
-      if (job) await rig.answer(job, 'lacks');
+      if (job) await rig.answer(job, 'unknown_name');
       await rig.worker();
       expect((await handOut()).map((next) => next.id)).toEqual([id]);
     });

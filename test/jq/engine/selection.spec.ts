@@ -71,7 +71,7 @@ describe('selection', () => {
     const worker = await rig.worker();
     const refused = await rig.handOutOne();
     expect(refused.id).toBe(foreign);
-    await rig.answer(refused, 'lacks');
+    await rig.answer(refused, 'unknown_name');
     expect((await rig.handOutOne()).id).toBe(own);
     await rig.succeed({ id: own, worker });
     await expect(rig.handOut()).resolves.toEqual([]);
@@ -84,7 +84,7 @@ describe('selection', () => {
   it('asks a worker again for a name it lacked after a while', async () => {
     const id = await rig.enqueue();
     await rig.worker();
-    await rig.answer(await rig.handOutOne(), 'lacks');
+    await rig.answer(await rig.handOutOne(), 'unknown_name');
     await rig.pass(59_999);
     await expect(rig.handOut()).resolves.toEqual([]);
     await rig.pass(1);

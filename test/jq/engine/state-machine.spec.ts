@@ -88,7 +88,7 @@ class Model {
   async begin(): Promise<void> {
     const match = [{ field: 'name', equal: LIMITED }];
     await this.store.create({ match, per: 'argument.tenant', concurrency: PER_TENANT });
-    await this.store.load({ force: true });
+    await this.store.load();
     for (const maxJobs of [1, 3]) await this.join(maxJobs);
   }
 

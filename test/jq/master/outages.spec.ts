@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
-import { startJqMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
+import { listenMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
@@ -19,7 +19,7 @@ describe('a master of JQ', () => {
   });
 
   const start = async (connection: string): Promise<Http & { master: JqMaster }> => {
-    const master = await startJqMaster({ connection, port: 0 });
+    const master = await listenMaster({ connection, port: 0 });
     closing.push(() => master.close());
     return Object.assign(new Http(master.url), { master });
   };

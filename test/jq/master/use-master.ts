@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { startJqMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
+import { listenMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
 import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
 import { until } from '../../support/until.js';
 import { useRedis, type UsedRedis } from '../../support/use-redis.js';
@@ -22,7 +22,7 @@ export function useMaster(options: Partial<JqMasterOptions> = {}): UsedMaster {
   let master: JqMaster | undefined;
 
   const start = async (more: Partial<JqMasterOptions> = {}) => {
-    const started = await startJqMaster({ connection: redis.url, port: 0, ...options, ...more });
+    const started = await listenMaster({ connection: redis.url, port: 0, ...options, ...more });
     if (more.connection === undefined && !more.tls && !options.tls) {
       await until(async () => (await fetch(`${started.url}/health/ready`)).ok);
     }

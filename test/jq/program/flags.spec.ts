@@ -23,7 +23,7 @@ describe('the flags of jq-master', () => {
     suspectCap: '8s',
     silence: '9s',
     forgetWorker: '10h',
-    forgetLack: '11s',
+    forgetMissingName: '11s',
     unreadResult: '12h',
     readResult: '13s',
     tombstone: '14h',

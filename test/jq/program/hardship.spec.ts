@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
+import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { freePort } from '../../support/free-port.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
@@ -38,7 +38,7 @@ describe('jq-master among bad peers', () => {
   };
 
   it('goes on, and drains, when nobody reads what it says any more', async () => {
-    const open = await startJqMaster({ connection: used.url, port: 0 });
+    const open = await listenMaster({ connection: used.url, port: 0 });
     const worker = await new Http(open.url).register({ url: 'http://127.0.0.1:1' });
     await open.close();
     const master = start('--callback-allow', 'example.com', '--suspect', '10ms', '--lost-after', '1000');

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
+import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { ListenOptions } from '../../../lib/jq/worker/source-options.js';
 import { ALL_CAPABILITIES, type SourceRig, type StoredState } from '../../contract/rig.js';
@@ -33,7 +33,7 @@ const STATES: Readonly<Record<string, string>> = {
 /** A master of the contract, on a Redis of its own. */
 export async function jqRig(listen?: ListenOptions): Promise<SourceRig> {
   const server = await RedisServer.start();
-  const master = await startJqMaster({ connection: server.url, port: 0, backoff: 10 });
+  const master = await listenMaster({ connection: server.url, port: 0, backoff: 10 });
   const http = new Http(master.url);
   const redis = new Redis(server.url);
   /** A job that a worker has taken waits for the master until that has heard of it. */

@@ -3,7 +3,7 @@ import { encode } from '@msgpack/msgpack';
 import { RetryLaterError, UnrecoverableError } from '../../../lib/job/retry.js';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { messagePack, rawMessagePack } from '../../../lib/jq/message-pack/codec.js';
-import { startJqMaster } from '../../../lib/jq/master/listen-master.js';
+import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';
@@ -149,7 +149,7 @@ describe.each([
   it('are reported when the master is back, and new ones follow', async () => {
     const port = await freePort();
     const prefix = '{outage}:';
-    const start = () => startJqMaster({ connection: master.redis.url, port, prefix, backoff: 10 });
+    const start = () => listenMaster({ connection: master.redis.url, port, prefix, backoff: 10 });
     let outage = await start();
     const http = new Http(outage.url);
     const [running, end] = [gate(), gate<string>()];
@@ -221,7 +221,7 @@ describe('a worker', () => {
     const { problems } = await listeningWorker(url, 'mail', () => 'ran');
     await until(() => problems.length > 0);
     expect(problems[0]).toContain(`No jobs of "mail" until ${url} takes the worker`);
-    const late = await startJqMaster({ connection: master.redis.url, port });
+    const late = await listenMaster({ connection: master.redis.url, port });
     try {
       const http = new Http(url);
       const id = await http.enqueue();

@@ -1,7 +1,7 @@
 --[[
   Constraints, changed at run time.
 
-  constraints          id -> JSON, as engine/constraints.ts wrote it
+  constraints          id -> JSON, as constraints/read-constraint.ts made it
   constraints-version  grows whenever jobs may fall under other limits than before
 ]]
 
@@ -56,7 +56,7 @@ function ops.constraints(known)
 end
 
 --- A job that waits in a lane found with older constraints goes to where it belongs now.
-function ops.relane(id, lane, found_with, limits)
+function ops.reassign_lane(id, lane, found_with, limits)
   if found_with ~= version or not call('ZSCORE', P .. 'ready:' .. lane, id) then return 0 end
   local job = read_job(id, 'priority')
   unqueue(id, lane)

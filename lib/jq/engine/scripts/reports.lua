@@ -98,12 +98,12 @@ function answers.accepted(id, job, worker, w)
 end
 
 --- 404: it is somebody else's.
-function answers.lacks(id, job, worker, w)
+function answers.unknown_name(id, job, worker, w)
   local lacks = P .. 'lacks:' .. worker
   if w then
-    call('ZADD', lacks, now + settings.forget_lack, job.name)
-    call('PEXPIRE', lacks, text(settings.forget_lack))
-    call('ZADD', P .. 'lacking', 'NX', now + settings.forget_lack, worker)
+    call('ZADD', lacks, now + settings.forget_missing_name, job.name)
+    call('PEXPIRE', lacks, text(settings.forget_missing_name))
+    call('ZADD', P .. 'lacking', 'NX', now + settings.forget_missing_name, worker)
     revive(worker, w)
   end
   detach(id, job, true)

@@ -4,7 +4,7 @@ import type { Packable } from '../../message-pack/pack.js';
 import { jobNotFound, notDead } from '../http-errors.js';
 import { ForRole } from '../access.guard.js';
 import { listJobs } from './job-list.js';
-import { Asked, readClearQuery, readJobsQuery, type ClearQuery, type JobsQuery } from './query.js';
+import { Query, readClearQuery, readJobsQuery, type ClearQuery, type JobsQuery } from './query.js';
 
 const readDeadQuery = (query: Readonly<Record<string, unknown>>): JobsQuery =>
   readJobsQuery({ ...query, status: 'error' });
@@ -16,19 +16,19 @@ export class DeadLettersController {
   constructor(private readonly engine: JqEngine) {}
 
   @Get()
-  list(@Asked(readDeadQuery) query: JobsQuery): Promise<Packable> {
+  list(@Query(readDeadQuery) query: JobsQuery): Promise<Packable> {
     return listJobs(this.engine.administration, query);
   }
 
   @Post('requeue')
   @HttpCode(HttpStatus.OK)
-  async requeueMany(@Asked(readClearQuery) { limit, name }: ClearQuery): Promise<Packable> {
+  async requeueMany(@Query(readClearQuery) { limit, name }: ClearQuery): Promise<Packable> {
     const { count, more } = await this.engine.administration.requeueDead(limit, name);
     return { count, more };
   }
 
   @Delete()
-  async discardMany(@Asked(readClearQuery) { limit, name }: ClearQuery): Promise<Packable> {
+  async discardMany(@Query(readClearQuery) { limit, name }: ClearQuery): Promise<Packable> {
     const { count, more } = await this.engine.administration.discardDead(limit, name);
     return { count, more };
   }

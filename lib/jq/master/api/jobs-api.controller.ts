@@ -5,7 +5,7 @@ import { jobNotFound, notDiscardable, notRetriable } from '../http-errors.js';
 import { ForRole } from '../access.guard.js';
 import { detailsBody } from './bodies.js';
 import { listJobs } from './job-list.js';
-import { Asked, readJobsQuery, type JobsQuery } from './query.js';
+import { Query, readJobsQuery, type JobsQuery } from './query.js';
 
 /** Jobs as people want to see them. */
 @Controller('api/jobs')
@@ -14,7 +14,7 @@ export class JobsApiController {
   constructor(private readonly engine: JqEngine) {}
 
   @Get()
-  list(@Asked(readJobsQuery) query: JobsQuery): Promise<Packable> {
+  list(@Query(readJobsQuery) query: JobsQuery): Promise<Packable> {
     return listJobs(this.engine.administration, query);
   }
 

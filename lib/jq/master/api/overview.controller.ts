@@ -5,7 +5,7 @@ import type { Packable } from '../../message-pack/pack.js';
 import { workerNotFound } from '../http-errors.js';
 import { ForRole } from '../access.guard.js';
 import { nameBody, workerBody } from './bodies.js';
-import { Asked, readListQuery, writeCursor, type ListQuery } from './query.js';
+import { Query, readListQuery, writeCursor, type ListQuery } from './query.js';
 
 /** Who works, what there is, and how much of it. */
 @Controller('api')
@@ -19,13 +19,13 @@ export class OverviewController {
   }
 
   @Get('names')
-  async names(@Asked(readListQuery) query: ListQuery): Promise<Packable> {
+  async names(@Query(readListQuery) query: ListQuery): Promise<Packable> {
     const page = await this.engine.administration.names(pageOf(query));
     return { names: page.rows.map(nameBody), cursor: cursorOf(page) };
   }
 
   @Get('workers')
-  async workers(@Asked(readListQuery) query: ListQuery): Promise<Packable> {
+  async workers(@Query(readListQuery) query: ListQuery): Promise<Packable> {
     const page = await this.engine.administration.workers(pageOf(query));
     return { workers: page.rows.map(workerBody), cursor: cursorOf(page) };
   }

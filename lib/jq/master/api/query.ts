@@ -15,7 +15,7 @@ export const STATUSES: readonly JobStatus[] = ['running', 'queued', 'retrying', 
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** What follows the `?`, as `read` makes it. */
-export const Asked = createParamDecorator((read: (query: Parameters) => unknown, context: ExecutionContext) =>
+export const Query = createParamDecorator((read: (query: Parameters) => unknown, context: ExecutionContext) =>
   read(context.switchToHttp().getRequest<{ readonly query: Parameters }>().query),
 );
 
