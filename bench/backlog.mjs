@@ -1,9 +1,9 @@
 /**
  * Whether a backlog makes jobs dearer: runs jobs at the front of queues of very different length.
  *
- *   npm run bench:backlog                     up to 1,500,000 waiting jobs, about two minutes; draws docs/backlog.svg
- *   npm run bench:backlog -- --max 100000     up to so many; draws nothing
- *   npm run bench:backlog -- --json           the figures as JSON
+ *   npm run check -- backlog                  up to 1,500,000 waiting jobs, about two minutes; draws docs/backlog.svg
+ *   npm run check -- backlog --max 100000     up to so many; draws nothing
+ *   npm run check -- backlog --json           the figures as JSON
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';

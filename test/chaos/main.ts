@@ -1,11 +1,11 @@
 /**
  * The fault suite, as long as one likes.
  *
- *   npm run chaos -- --minutes 30 --seed 7      one run with the package's default leases
- *   npm run chaos -- --short                    what `npm test` runs, with short leases
- *   npm run chaos -- --only kill-worker,cut     these faults alone
- *   npm run chaos -- --keep                     histories and logs are kept in any case
- *   npm run chaos -- --json                     figures as JSON, progress on stderr
+ *   npm run check -- chaos --minutes 30 --seed 7      one run with the package's default leases
+ *   npm run check -- chaos --short                    what `npm test` runs, with short leases
+ *   npm run check -- chaos --only kill-worker,cut     these faults alone
+ *   npm run check -- chaos --keep                     histories and logs are kept in any case
+ *   npm run check -- chaos --json                     figures as JSON, progress on stderr
  *
  * Exits with 1 when anything was violated.
  */

@@ -1,4 +1,4 @@
-// Figures of one server, and of masters of a cluster: `npm run scaling`. Redis' CPU time for each job says how
+// Figures of one server, and of masters of a cluster: `npm run check -- scaling`. Redis' CPU time for each job says how
 // many jobs a master can take, which a machine where clients and servers share two cores does not.
 import 'reflect-metadata';
 import { cpus, loadavg } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Hours of the same, to see whether anything grows: `npm run soak -- --minutes 10`.
+ * Hours of the same, to see whether anything grows: `npm run check -- soak --minutes 10`.
  *
  * A private server, two worker processes and one that enqueues, cancels and watches. Ends with 1 when memory,
  * open resources or keys grow beyond their bounds, or when not all jobs have ended.

@@ -30,7 +30,7 @@ interface ManualReply {
 /** `table`: locked; `rows`: some that run are locked; `line`: a daemon's to the database is cut. Each for longer than a lease. */
 type Victim = 'daemon' | 'master' | 'database' | 'table' | 'rows' | 'line';
 
-/** The long form takes its victims by chance: `npm run chaos:jobd`. */
+/** The long form takes its victims by chance: `npm run check -- jobd-kills`. */
 const LONG = Number(process.env['JOBD_KILLS'] ?? 0);
 const SHORT: readonly (readonly Victim[])[] = [
   ['daemon'],

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { useMaster } from '../master/use-master.js';
 import { runLoad } from './load.js';
 
-/** `npm run jq:load` has more. */
+/** `npm run check -- jq-load` has more. */
 const JOBS = 1500;
 const SEED = 6;
 const PATIENCE_MS = 200_000;

@@ -10,7 +10,7 @@ const SEED = 6;
 const PATIENCE_MS = 30 * 60 * 1000;
 const MASTERS = 2;
 
-/** `npm run jq:load [JOBS]`: the load of the test suite in full, with masters in processes of their own. */
+/** `npm run check -- jq-load [JOBS]`: the load of the test suite in full, with masters in processes of their own. */
 async function main(): Promise<void> {
   const jobs = Number(process.argv[2] ?? DEFAULT_JOBS);
   const server = await RedisServer.start();

@@ -1,0 +1,117 @@
+/**
+ * Runs what package.json's scripts and `npm run check` name: prepares what it needs, then starts it.
+ *
+ *   node scripts/run.mjs NAME [args]
+ *   node scripts/run.mjs check [NAME] [args]    without a name, lists the checks
+ *
+ * Nothing but Node itself may be imported here: this runs before anything is installed.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * @typedef {object} Program
+ * @property {string[]} needs steps of prepare.mjs
+ * @property {string[]} node arguments of Node
+ * @property {string} [says] what it does, for the list of checks
+ * @property {Record<string, string>} [env] variables it gets unless they are set
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const JEST = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
+const TYPESCRIPT = ['--import', '@swc-node/register/esm-register'];
+
+/** @type {Record<string, Program>} */
+const SCRIPTS = {
+  test: { needs: ['packages', 'servers', 'build'], node: JEST },
+  demo: { needs: ['packages', 'build'], node: ['sample/run.mjs', 'demo'] },
+  sample: { needs: ['packages', 'build'], node: ['sample/run.mjs'] },
+  bench: { needs: ['packages', 'build'], node: [...TYPESCRIPT, 'bench/run.mjs'] },
+};
+
+/** @type {Record<string, Program>} */
+const CHECKS = {
+  chaos: {
+    says: 'faults among real processes on Redis, and a checker of the history; --minutes 30 --seed 7',
+    needs: ['packages', 'servers', 'build'],
+    node: [...TYPESCRIPT, 'test/chaos/main.ts'],
+  },
+  'jobd-kills': {
+    says: 'random SIGKILLs of jobd daemons, masters and their database; JOBD_KILLS=100',
+    needs: ['packages', 'servers', 'build'],
+    node: [...JEST, 'test/jobd/daemon/history'],
+    env: { JOBD_KILLS: '100' },
+  },
+  soak: {
+    says: 'hours of the same work, to see whether anything grows; --minutes 10',
+    needs: ['packages', 'servers'],
+    node: [...TYPESCRIPT, 'test/soak/soak.ts'],
+  },
+  backlog: {
+    says: 'whether a backlog makes jobs more expensive, up to 1,500,000 waiting jobs; --max 10000',
+    needs: ['packages', 'build'],
+    node: [...TYPESCRIPT, 'bench/backlog.mjs'],
+  },
+  scaling: {
+    says: 'figures for one Redis server and for the masters of a cluster',
+    needs: ['packages', 'servers', 'build'],
+    node: [...TYPESCRIPT, 'test/scaling/figures.ts'],
+  },
+  'jq-load': {
+    says: '100,000 JQ jobs, with every limit checked while they run',
+    needs: ['packages', 'servers'],
+    node: [...TYPESCRIPT, 'test/jq/load/main.ts'],
+  },
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+if (name === 'check') check(...args);
+else run(SCRIPTS, name, args);
+
+function check(asked = '', ...rest) {
+  if (Object.hasOwn(CHECKS, asked)) return run(CHECKS, asked, rest);
+  const width = Math.max(...Object.keys(CHECKS).map((one) => one.length));
+  console.log('Checks that take too long for `npm test`: npm run check -- NAME [args]\n');
+  for (const [one, { says }] of Object.entries(CHECKS)) console.log(`  ${one.padEnd(width)}  ${says}`);
+  if (asked !== '') fail(`Expected a check from the list above; got ${asked}.`);
+}
+
+/**
+ * @param {Record<string, Program>} programs
+ * @param {string} asked
+ * @param {string[]} rest
+ */
+function run(programs, asked, rest) {
+  const program = Object.hasOwn(programs, asked) ? programs[asked] : undefined;
+  if (!program) {
+    return fail(
+      `Expected one of ${[...Object.keys(programs), 'check'].join(', ')}; got ${asked || 'nothing'}.`,
+    );
+  }
+  const { status } = spawnSync(process.execPath, ['scripts/prepare.mjs', ...program.needs], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) return void (process.exitCode = status ?? 1);
+  const child = spawn(process.execPath, [...program.node, ...rest], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...program.env, ...process.env },
+  });
+  // A terminal sends SIGINT to the child as well; the other signals reach this process alone.
+  process.on('SIGINT', () => {});
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => child.kill(signal));
+  }
+  child.on('error', (error) => fail(error.message));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0);
+  });
+}
+
+/** @param {string} message */
+function fail(message) {
+  console.error(`run: ${message}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TestProcess, type Ended } from './support/test-process.js';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+
+/** Everything that people read: documents and the heads of programs. */
+const texts = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...filesIn('docs', 'bench', 'sample', 'scripts', 'test'),
+]
+  .filter((path) => /\.(md|ts|mjs|py)$/.test(path))
+  .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+
+describe("package.json's scripts", () => {
+  it('are at most ten', () => {
+    expect(Object.keys(scripts).length).toBeLessThanOrEqual(10);
+  });
+
+  it('exist wherever a text names one', () => {
+    expect(missing(/\bnpm run ([\w:-]+)/g, Object.keys(scripts))).toEqual([]);
+  });
+});
+
+describe('npm run check', () => {
+  it('lists what it runs, a line each, and has each check that a text names', async () => {
+    const { stdout, code } = await check();
+    expect(code).toBe(0);
+    const names = [...stdout.matchAll(/^ {2}(\S+) +\S/gm)].map(([, name = '']) => name);
+    expect(names).toEqual(['chaos', 'jobd-kills', 'soak', 'backlog', 'scaling', 'jq-load']);
+    expect(missing(/\bnpm run check -- ([a-z][\w-]*)/g, names)).toEqual([]);
+  });
+
+  it('refuses a name that it does not know', async () => {
+    const { stderr, code } = await check('no-such-check');
+    expect(stderr).toContain('got no-such-check');
+    expect(code).toBe(2);
+  });
+});
+
+function check(...args: string[]): Promise<Ended> {
+  return new TestProcess(process.execPath, ['scripts/run.mjs', 'check', ...args]).ended();
+}
+
+function missing(pattern: RegExp, names: string[]): string[] {
+  return texts.flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)]
+      .map(([, name = '']) => name)
+      .filter((name) => !names.includes(name))
+      .map((name) => `${path}: ${name}`),
+  );
+}
+
+function filesIn(...folders: string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.includes('node_modules'))
+      .map((path) => join(folder, path)),
+  );
+}
