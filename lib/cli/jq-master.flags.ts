@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readFileSync } from 'node:fs';
+import { defined } from '../job/defined.js';
 import { ConfigurationError, messageOf } from '../job/errors.js';
 import type { EngineOptions, JqMasterOptions } from '../jq/index.js';
 import { packageVersion } from './version.js';
@@ -112,47 +113,45 @@ export const FLAGS: readonly string[] = PROGRAM.options.map(({ long = '' }) => l
 export function optionsFromFlags(args: readonly string[] = process.argv.slice(2)): JqMasterOptions {
   const flags = PROGRAM.parse(args, { from: 'user' }).opts<Flags>();
   const { redis, prefix, host, port, maxBodyBytes, maxDepth, callbackAllow, callbackSecret } = flags;
-  return {
+  return defined({
     connection: redis,
     host,
     port,
-    ...(prefix === undefined ? {} : { prefix }),
+    prefix,
     tokens: {
       pusher: flags.pusherToken,
       worker: flags.workerToken,
       admin: flags.adminToken,
       metrics: flags.metricsToken,
     },
-    ...tlsOf(flags),
-    callbacks: {
-      ...(callbackAllow ? { allow: callbackAllow } : {}),
-      ...(callbackSecret === undefined ? {} : { secret: callbackSecret }),
-      ...(flags.callbackCa ? { ca: flags.callbackCa } : {}),
-      ...(flags.callbackCert ? { cert: flags.callbackCert } : {}),
-      ...(flags.callbackKey ? { key: flags.callbackKey } : {}),
-    },
-    ...(flags.allowOpen || process.env['JQ_ALLOW_OPEN'] === 'on' ? { allowOpen: true } : {}),
-    ...(flags.hosts ? { hosts: flags.hosts } : {}),
-    ...(flags.maxConnections === undefined ? {} : { maxConnections: flags.maxConnections }),
-    ...(flags.requestTimeout === undefined ? {} : { requestTimeout: flags.requestTimeout }),
-    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
-    ...(maxDepth === undefined ? {} : { maxDepth }),
+    tls: tlsOf(flags),
+    callbacks: defined({
+      allow: callbackAllow,
+      secret: callbackSecret,
+      ca: flags.callbackCa || undefined,
+      cert: flags.callbackCert || undefined,
+      key: flags.callbackKey || undefined,
+    }),
+    allowOpen: flags.allowOpen || process.env['JQ_ALLOW_OPEN'] === 'on' || undefined,
+    hosts: flags.hosts,
+    maxConnections: flags.maxConnections,
+    requestTimeout: flags.requestTimeout,
+    maxBodyBytes,
+    maxDepth,
     ...engineOptionsOf(flags),
-    ...(flags.docs && process.env['JQ_DOCS'] !== 'off' ? {} : { docs: false }),
-    ...(flags.metrics && process.env['JQ_METRICS'] !== 'off' ? {} : { metrics: false }),
-  };
+    docs: flags.docs && process.env['JQ_DOCS'] !== 'off' ? undefined : false,
+    metrics: flags.metrics && process.env['JQ_METRICS'] !== 'off' ? undefined : false,
+  });
 }
 
 function engineOptionsOf(flags: Flags): EngineOptions {
   const names = [...Object.keys(TIMES), ...Object.keys(COUNTS)] as (Time | Count)[];
-  return Object.fromEntries(
-    names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])),
-  );
+  return defined(Object.fromEntries(names.map((name) => [name, flags[name]])));
 }
 
-function tlsOf({ tlsCert: cert, tlsKey: key, tlsClientCa: clientCa }: Flags): Pick<JqMasterOptions, 'tls'> {
-  if (cert && key) return { tls: { cert, key, ...(clientCa ? { clientCa } : {}) } };
-  if (!cert && !key && !clientCa) return {};
+function tlsOf({ tlsCert: cert, tlsKey: key, tlsClientCa }: Flags): JqMasterOptions['tls'] {
+  if (cert && key) return defined({ cert, key, clientCa: tlsClientCa || undefined });
+  if (!cert && !key && !tlsClientCa) return undefined;
   throw new ConfigurationError('HTTPS wants both --tls-cert and --tls-key.');
 }
 

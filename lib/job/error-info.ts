@@ -1,4 +1,5 @@
 import { isNativeError } from 'node:util/types';
+import { defined } from './defined.js';
 import { excerpt } from './secrets.js';
 
 /** A job's error as it is stored: the message for every language, the rest for ours. */
@@ -46,13 +47,13 @@ function infoOf(thrown: unknown, options: ErrorInfoOptions, depth: number): JobE
   const code = textOf(thrown, 'code');
   const stack = detail === 'stack' ? textOf(thrown, 'stack') : undefined;
   const cause = depth < MAX_CAUSES ? partOf(thrown, 'cause') : undefined;
-  return {
+  return defined({
     name: excerpt(textOf(thrown, 'name') || 'Error', MAX_NAME),
     message,
-    ...(code === undefined ? {} : { code: excerpt(code, MAX_NAME) }),
-    ...(stack === undefined ? {} : { stack: excerpt(stack, limit) }),
-    ...(cause === undefined ? {} : { cause: infoOf(cause, options, depth + 1) }),
-  };
+    code: code === undefined ? undefined : excerpt(code, MAX_NAME),
+    stack: stack === undefined ? undefined : excerpt(stack, limit),
+    cause: cause === undefined ? undefined : infoOf(cause, options, depth + 1),
+  });
 }
 
 /** Whether this was stored as an error: the cause of a JobFailedError is one. */

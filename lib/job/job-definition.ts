@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { defined } from './defined.js';
 import { codecOf, type Codec, type CodecName } from './codec.js';
 import { toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
@@ -98,14 +99,16 @@ export function defineJob(
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
   const { codec, input, output, retry, timeout } = checkOptions('defineJob', options, KNOWN);
-  return Object.freeze({
-    name: checkFunctionName(name),
-    ...(codec === undefined ? {} : { codec: codecOf(codec) }),
-    ...(retry === undefined ? {} : { retry: checkRetry(retry) }),
-    ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
-    ...(input ? { input } : {}),
-    ...(output ? { output } : {}),
-  });
+  return Object.freeze(
+    defined({
+      name: checkFunctionName(name),
+      codec: codec === undefined ? undefined : codecOf(codec),
+      retry: retry === undefined ? undefined : checkRetry(retry),
+      timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
+      input,
+      output,
+    }),
+  );
 }
 
 /** A definition, or just the name of a function that nothing more is known about. */

@@ -216,7 +216,8 @@ export class MemoryFunction {
     now: number,
   ): void {
     this.leases.delete(id);
-    this.set(id, { status, output, finished: now, ...(error ? { error: JSON.stringify(error) } : {}) });
+    const ended = { status, output, finished: now };
+    this.set(id, error ? { ...ended, error: JSON.stringify(error) } : ended);
     this.expiring.push({ id, at: now + JOB_TTL_SECONDS * 1000 });
     this.publish('finish', id);
   }

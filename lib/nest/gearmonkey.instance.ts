@@ -1,4 +1,5 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
+import { defined } from '../job/defined.js';
 import { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { RedisSource } from '../gearmonkey/source/redis-source.js';
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
@@ -91,18 +92,21 @@ function redisBackend(
   log: WorkerLog,
 ): Backend {
   const { keysOf, close, ...connections } = openConnections(spec, options.hashTag, log);
-  const source = new RedisSource(connections, {
-    ...(options.lease === undefined ? {} : { lease: toMilliseconds('lease', options.lease) }),
-    ...(options.maxStalls === undefined ? {} : { maxStalls: options.maxStalls }),
-    ...(options.maxPayloadBytes === undefined ? {} : { maxPayloadBytes: options.maxPayloadBytes }),
-    keysOf,
-    onProblem: (message) => log.warn(message),
-  });
+  const source = new RedisSource(
+    connections,
+    defined({
+      lease: options.lease === undefined ? undefined : toMilliseconds('lease', options.lease),
+      maxStalls: options.maxStalls,
+      maxPayloadBytes: options.maxPayloadBytes,
+      keysOf,
+      onProblem: (message) => log.warn(message),
+    }),
+  );
   const replicas = options.durability === 'wait' ? (options.waitReplicas ?? 1) : undefined;
   const store = new RedisStore(connections.commands, connections.hub, {
     timeout: options.enqueueTimeout,
     keysOf,
-    ...(replicas === undefined ? {} : { replicas }),
+    replicas,
   });
   return { store, source, close };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../job/defined.js';
 import { messageOf } from '../job/errors.js';
 import type { SourceHealth } from '../job/job-source.js';
 import type { ChannelHub } from './channel-hub.js';
@@ -17,5 +18,5 @@ export function healthOf(
   commands.open();
   const trouble = commands.trouble ?? hub.trouble;
   const connected = commands.isReady && !blocking.isDown && !hub.isDown;
-  return { connected, ...(trouble === undefined ? {} : { problem: messageOf(trouble) }) };
+  return defined({ connected, problem: trouble === undefined ? undefined : messageOf(trouble) });
 }

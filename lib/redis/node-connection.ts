@@ -2,6 +2,7 @@ import { AbstractConnector, type Cluster, Redis, type RedisOptions } from 'iored
 import { createConnection, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../job/defined.js';
 import { masterOf, refreshSlots } from './cluster-slots.js';
 import { clusterOptions, type ClusterSpec } from './connect.js';
 import { ownSettings } from './own-settings.js';
@@ -58,7 +59,7 @@ class NodeConnector extends AbstractConnector {
     this.connecting = true;
     const node = await this.found();
     const { host = '127.0.0.1', port = 6379, family, tls } = node;
-    const address = { host, port, ...(family === undefined ? {} : { family }) };
+    const address = defined({ host, port, family });
     const socket = tls
       ? connectTls({ ...address, ...(tls as ConnectionOptions) })
       : createConnection(address);

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import { defined } from '../job/defined.js';
 import type { ProgressUpdate } from '../job/job.js';
 import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
@@ -71,12 +72,12 @@ export function bindHandler(
   return {
     definition,
     handle,
-    limits: {
+    limits: defined({
       concurrency,
-      ...(retry === undefined ? {} : { retry: checkRetry(retry) }),
-      ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
-      ...(jobLimits === undefined ? {} : { jobLimits: checkJobLimits(jobLimits) }),
-    },
+      retry: retry === undefined ? undefined : checkRetry(retry),
+      timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
+      jobLimits: jobLimits === undefined ? undefined : checkJobLimits(jobLimits),
+    }),
   };
 }
 

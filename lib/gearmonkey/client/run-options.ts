@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobOptions } from '../../job/job-source.js';
@@ -50,7 +51,7 @@ export function placementOfMany(options: RunManyOptions): Placement {
 /** `reply` is who wants the output at once. @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: RunOptions, reply?: string): Placement {
   const own = jobOptionsOf(options, reply);
-  return { ...queueOf(options), ...(own === undefined ? {} : { options: own }) };
+  return defined({ ...queueOf(options), options: own });
 }
 
 /** What the job itself carries, as JSON. */
@@ -59,11 +60,11 @@ function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string
   if (typeof retry?.backoff === 'function') {
     throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");
   }
-  const options: JobOptions = {
-    ...(retry === undefined ? {} : { retry: checkRetry(retry) as JobRetryOptions }),
-    ...(jobTimeout === undefined ? {} : { timeout: toMilliseconds('jobTimeout', jobTimeout) }),
-    ...(reply === undefined ? {} : { reply }),
-  };
+  const options: JobOptions = defined({
+    retry: retry === undefined ? undefined : (checkRetry(retry) as JobRetryOptions),
+    timeout: jobTimeout === undefined ? undefined : toMilliseconds('jobTimeout', jobTimeout),
+    reply,
+  });
   return JSON.stringify(options);
 }
 

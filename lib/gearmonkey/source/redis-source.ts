@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../../job/defined.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
@@ -69,11 +70,11 @@ export class RedisSource implements JobSource {
   }
 
   health(): SourceHealth {
-    return {
+    return defined({
       ...healthOf(this.connections, this.waker),
-      ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}),
-      ...(this.opened.size > 0 ? { leasesKeptBy: this.holdings.keptBy } : {}),
-    };
+      lastTurn: this.lastTurn,
+      leasesKeptBy: this.opened.size > 0 ? this.holdings.keptBy : undefined,
+    });
   }
 
   reach(timeout: number): Promise<void> {

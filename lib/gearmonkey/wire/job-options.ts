@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { toMilliseconds } from '../../job/duration.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkRetryValues, type JobRetryOptions } from '../../job/retry.js';
@@ -11,11 +12,11 @@ export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {
     const { retry, timeout, reply } = JSON.parse(json) as JobOptions;
-    return {
-      ...(retry === undefined ? {} : { retry: checkRetryValues(retry) as JobRetryOptions }),
-      ...(timeout === undefined ? {} : { timeout: toMilliseconds('timeout', timeout) }),
-      ...(typeof reply === 'string' && REPLY.test(reply) ? { reply } : {}),
-    };
+    return defined({
+      retry: retry === undefined ? undefined : (checkRetryValues(retry) as JobRetryOptions),
+      timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
+      reply: typeof reply === 'string' && REPLY.test(reply) ? reply : undefined,
+    });
   } catch {
     return NO_OPTIONS;
   }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { defined } from '../../job/defined.js';
 import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
@@ -17,18 +18,18 @@ const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'succe
 export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
   const status = statusOf(fn, id, stored);
   const output = stored.get('output');
-  return {
+  return defined({
     id,
     fn,
     status,
     input: read(codec, fn, 'input', stored.get('input') ?? new Uint8Array()),
-    ...(status === 'success' && output ? { output: read(codec, fn, 'output', output) } : {}),
-    ...(status === 'error' ? { error: errorOf(stored) } : {}),
-    ...optional('progress', progressOf(stored)),
+    output: status === 'success' && output ? read(codec, fn, 'output', output) : undefined,
+    error: status === 'error' ? errorOf(stored) : undefined,
+    progress: progressOf(stored),
     errors: attemptErrors(stored),
     attempts: numberOf(stored, 'attempts') ?? 0,
     times: timesOf(stored),
-  };
+  });
 }
 
 /** A job of which only its output is known. @throws UnreadablePayloadError */
@@ -85,12 +86,12 @@ export function progressOf(stored: StoredJob): Progress | undefined {
 }
 
 function timesOf(stored: StoredJob): JobTimes {
-  return {
-    ...optional('created', dateOf(stored, 'created')),
-    ...optional('scheduled', dateOf(stored, 'due')),
-    ...optional('started', dateOf(stored, 'started')),
-    ...optional('finished', dateOf(stored, 'finished')),
-  };
+  return defined({
+    created: dateOf(stored, 'created'),
+    scheduled: dateOf(stored, 'due'),
+    started: dateOf(stored, 'started'),
+    finished: dateOf(stored, 'finished'),
+  });
 }
 
 function dateOf(stored: StoredJob, field: string): Date | undefined {
@@ -110,8 +111,4 @@ function text(bytes: Uint8Array | undefined): string | undefined {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
     isUtf8(bytes) ? 'utf8' : 'latin1',
   );
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [key in K]: V });
 }

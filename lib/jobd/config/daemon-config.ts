@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import type { DaemonOptions, TargetOptions } from '../daemon/daemon-options.js';
 import { ConfigError } from '../errors.js';
@@ -118,7 +119,7 @@ function readTargets(options: OptionReader, { sections }: IniFile): ReadonlyMap<
   const timeout = milliseconds(options, 'job_timeout', 0.001);
   const attempts = options.integer('retry_attempts', [1, 1000]);
   const delay = milliseconds(options, 'retry_delay', 0.001);
-  const said = { ...(attempts !== undefined && { attempts }), ...(delay !== undefined && { delay }) };
+  const said = defined({ attempts, delay });
   const retry = Object.keys(said).length > 0 ? said : undefined;
   const concurrencies = readTargetSection(section('targets'));
   return new Map(

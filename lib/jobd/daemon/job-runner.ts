@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import { retryDelay } from '../../job/retry.js';
 import type { JobResult } from '../launcher/job-result.js';
@@ -186,7 +187,7 @@ export class JobRunner {
     const { columns } = this.table;
     const canRetry = columns.has('attempts') && columns.has('time_scheduled') && job.origin === 'waiting';
     if (result.result === 'ok' || !canRetry) return undefined;
-    const retry = { ...target.retry, ...(job.maxAttempts && { attempts: job.maxAttempts }) };
+    const retry = { ...target.retry, ...defined({ attempts: job.maxAttempts || undefined }) };
     return retryDelay(retry, job.attempts + 1, result);
   }
 }

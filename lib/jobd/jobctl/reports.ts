@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { DaemonStatus, TargetStatus } from '../daemon/operations.js';
 import type { ListedWorker } from '../master/worker-states.js';
 import type { ManualReply } from '../protocol/job-results.js';
@@ -48,10 +49,10 @@ function cellsOf({ concurrency, length, paused }: TargetStatus): string[] {
 }
 
 export function memoryReport({ memoryUsage, jobPromisesCount }: StatusReply): Report {
-  const data = {
+  const data = defined({
     ...memoryUsage,
-    ...(jobPromisesCount !== undefined && { pendingJobPromises: jobPromisesCount }),
-  };
+    pendingJobPromises: jobPromisesCount,
+  });
   const rows = Object.entries(data).map(([what, value]) => [what, String(value)]);
   return { data, text: renderTable(['what', 'value'], rows) };
 }

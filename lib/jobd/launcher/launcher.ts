@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs';
+import { defined } from '../../job/defined.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { commandOf } from './command.js';
 import type { JobResult } from './job-result.js';
@@ -93,10 +94,10 @@ export class Launcher {
 
 /** A job of which no process was started. */
 export function neverStarted(stderr: string, isShort = false): LaunchedJob {
-  const result: JobResult = {
+  const result: JobResult = defined({
     ...{ result: 'fail', code: null, signal: null, stdout: '', stderr },
-    ...(isShort && { isShort }),
-  };
+    isShort: isShort || undefined,
+  });
   return { result: Promise.resolve(result), signal: () => false, terminate: () => false };
 }
 

@@ -40,7 +40,7 @@ export async function sendSignals(
   );
   // Another worker's answer stands, whatever became of this one's.
   for (const id of Object.keys(delivered)) delete errors[id];
-  return { ...delivered, ...(Object.keys(errors).length > 0 && { errors }) };
+  return Object.keys(errors).length > 0 ? { ...delivered, errors } : delivered;
 }
 
 async function signalOn(

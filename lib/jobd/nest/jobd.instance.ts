@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
 import type { JobdLog } from '../log.js';
 import { JobdMaster } from '../master/jobd-master.js';
@@ -62,7 +63,7 @@ export class JobdInstance extends Opaque {
       const master = await this.master?.start();
       await this.daemon?.start();
       const worker = await this.worker?.start();
-      this.ports = { ...(master && { master }), ...(worker && { worker }) };
+      this.ports = defined({ master: master || undefined, worker: worker || undefined });
       this.link?.start();
       localPolls.on(this.key, this.onLocalPoll);
     } catch (error) {
@@ -128,15 +129,7 @@ function createWorker(
 ): JobdWorker | undefined {
   if (!listen) return undefined;
   const { host = LOCALHOST, port, auth = {}, tls } = listen;
-  return new JobdWorker(daemon, {
-    host,
-    port,
-    auth,
-    name,
-    log,
-    ...(tls && { tls }),
-    ...(master && { master }),
-  });
+  return new JobdWorker(daemon, { host, port, auth, name, log, tls, master });
 }
 
 /** For a worker that only its master reaches. */

@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { JobResult } from '../launcher/job-result.js';
 
 /** What `run-manual` answers; either field is left out where it would be empty. */
@@ -10,10 +11,10 @@ export function toManualReply(
   jobs: ReadonlyMap<number, JobResult>,
   errors: ReadonlyMap<number, string>,
 ): ManualReply {
-  return {
-    ...(jobs.size > 0 && { jobs: Object.fromEntries([...jobs].map(([id, job]) => [id, inOrder(job)])) }),
-    ...(errors.size > 0 && { errors: Object.fromEntries(errors) }),
-  };
+  return defined({
+    jobs: jobs.size > 0 ? Object.fromEntries([...jobs].map(([id, job]) => [id, inOrder(job)])) : undefined,
+    errors: errors.size > 0 ? Object.fromEntries(errors) : undefined,
+  });
 }
 
 /** The order of the protocol, and nothing else that the object may hold. */

@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { Claim, Outcome } from '../../job/job-source.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
@@ -44,10 +45,10 @@ export class ClaimedRows {
       input: inputOf(row, this.input),
       attempts: attempts + 1,
       stalls: 0,
-      options: {
-        ...(maxAttempts !== undefined && { retry: { attempts: maxAttempts } }),
-        ...(timeout !== undefined && { timeout: timeout * 1000 }),
-      },
+      options: defined({
+        retry: maxAttempts === undefined ? undefined : { attempts: maxAttempts },
+        timeout: timeout === undefined ? undefined : timeout * 1000,
+      }),
     };
     this.held.set(id, { claim, job });
     return claim;

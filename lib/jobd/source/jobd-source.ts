@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
 import { MasterLink } from '../worker/master-link.js';
@@ -67,7 +68,7 @@ export class JobdSource extends Opaque implements JobSource {
 
   health(): SourceHealth {
     const { lastTurn } = this;
-    return { connected: this.work?.isConnected ?? false, ...(lastTurn && { lastTurn }) };
+    return defined({ connected: this.work?.isConnected ?? false, lastTurn });
   }
 
   /** Looks for waiting rows of these targets, or of all. */

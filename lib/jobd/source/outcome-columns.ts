@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import type { Outcome } from '../../job/job-source.js';
@@ -33,7 +34,12 @@ export function rowOutcome(
     case 'retry':
       return retried(outcome.error, outcome.delay, job, columns);
     case 'released':
-      return { columns: { status: job.origin, ...(columns.has('attempts') && { attempts: job.attempts }) } };
+      return {
+        columns: defined({
+          status: job.origin,
+          attempts: columns.has('attempts') ? job.attempts : undefined,
+        }),
+      };
   }
 }
 

@@ -1,4 +1,5 @@
 import { sql, type CompiledQuery } from 'kysely';
+import { defined } from '../../job/defined.js';
 import type { AcceptedJob } from './accepted-job.js';
 import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
@@ -229,15 +230,15 @@ function acceptedJob(
   begins: Begins = () => false,
 ): AcceptedJob {
   const job = { id: idOf(row), target: row.target };
-  return {
+  return defined({
     ...job,
     owner,
     origin,
     attempts: Number(row.attempts ?? 0),
-    ...(Number(row.max_attempts) > 0 && { maxAttempts: Number(row.max_attempts) }),
-    ...(Number(row.timeout) > 0 && { timeout: Number(row.timeout) }),
+    maxAttempts: Number(row.max_attempts) > 0 ? Number(row.max_attempts) : undefined,
+    timeout: Number(row.timeout) > 0 ? Number(row.timeout) : undefined,
     hasBegun: begins(job),
-  };
+  });
 }
 
 function whyNot({ id, status, target }: FoundRow): string {

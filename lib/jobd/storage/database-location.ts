@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { DatabaseSetupError } from './errors.js';
 
 /** A server, as the `mysql_*` options or a URL name it. */
@@ -49,15 +50,15 @@ export function parseDatabaseUrl(text: string): DatabaseLocation {
   if (!url.hostname || !database || database.includes('/')) {
     throw new DatabaseSetupError(`${EXPECTED}; its ${url.hostname ? 'database' : 'host'} is missing.`);
   }
-  return {
+  return defined({
     dialect,
     host: url.hostname.replace(/^\[|\]$/g, ''),
-    ...(url.port && { port: Number(url.port) }),
-    ...(url.username && { user: decoded(url.username) }),
-    ...(url.password && { password: decoded(url.password) }),
+    port: url.port ? Number(url.port) : undefined,
+    user: url.username ? decoded(url.username) : undefined,
+    password: url.password ? decoded(url.password) : undefined,
     database,
     ...readTls(url.searchParams),
-  };
+  });
 }
 
 function sqliteFile(rest: string): FileLocation {
@@ -74,7 +75,7 @@ function readTls(parameters: URLSearchParams): Pick<ServerLocation, 'tls' | 'tls
   const tls = parameters.get('tls') ?? 'false';
   if (tls !== 'true' && tls !== 'false') throw new DatabaseSetupError(`${EXPECTED}; 'tls' is true or false.`);
   const tlsCa = parameters.get('tls_ca') ?? undefined;
-  return { tls: tls === 'true' || tlsCa !== undefined, ...(tlsCa !== undefined && { tlsCa }) };
+  return defined({ tls: tls === 'true' || tlsCa !== undefined, tlsCa });
 }
 
 function decoded(part: string): string {

@@ -50,7 +50,7 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
     supportBigNumbers: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
-    ...(tls && { ssl: { ...tls, verifyIdentity: true } }),
+    ssl: tls && { ...tls, verifyIdentity: true },
   });
   const open = new Set<{ destroy(): void }>();
   pool.on('connection', (connection) => {

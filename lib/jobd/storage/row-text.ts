@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { fitBytes } from '../launcher/output-buffer.js';
 import type { Database } from './database.js';
 import type { JobsTable } from './schema.js';
@@ -38,5 +39,9 @@ export function plainerTexts(columns: Columns): Columns[] {
 
 function mapTexts(columns: Columns, map: (text: string) => string): Columns {
   const { stdout, stderr } = columns;
-  return { ...columns, ...(stdout && { stdout: map(stdout) }), ...(stderr && { stderr: map(stderr) }) };
+  return defined({
+    ...columns,
+    stdout: stdout && map(stdout),
+    stderr: stderr && map(stderr),
+  });
 }

@@ -105,7 +105,7 @@ export class JqClient {
   ): Promise<JqJob<OutputOf<F>> | null> {
     const ms = toMilliseconds('timeout', timeout);
     const path = `${pathOf(id)}/polling?timeout=${Math.ceil(ms / 1000)}`;
-    const reply = await this.calls.ask('GET', path, { wait: ms, ...(signal ? { signal } : {}) });
+    const reply = await this.calls.ask('GET', path, { wait: ms, signal });
     if (reply.status === 408) return null;
     if (reply.status === 404) throw new JqJobNotFoundError(id);
     if (reply.status !== 200) throw refused(`Job ${id}`, reply);
@@ -151,7 +151,7 @@ export class JqClient {
 
   private async untilEnded(id: string, ref: Ref, signal?: AbortSignal): Promise<unknown> {
     for (;;) {
-      const options = { timeout: RESULT_POLL, ...(signal ? { signal } : {}) };
+      const options = { timeout: RESULT_POLL, signal };
       const job = await this.poll(id, options, ref).catch((error: unknown) => {
         if (isOutage(error)) return null;
         throw error;

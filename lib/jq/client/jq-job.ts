@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { read, type Codec } from '../../job/codec.js';
 import { messagePack } from '../message-pack/codec.js';
 import type { Raw } from '../message-pack/raw.js';
@@ -33,16 +34,16 @@ export function readJob(id: string, fn: string, codec: Codec, body: Buffer): JqJ
   const fields = Fields.of(toRaw(body, MAX_DEPTH));
   const [workerId, message] = [fields.optionalText('worker_id'), fields.optionalText('message')];
   const [result, error] = [fields.raw('result'), fields.raw('error')];
-  return {
+  return defined({
     id,
     status: readStatus(fields),
     retryCount: fields.integer('retry_count', { default: 0, min: 0, max: MAX_INT32 }),
-    ...(workerId === undefined ? {} : { workerId }),
-    ...(message === undefined ? {} : { message }),
-    ...(result ? { result: valueOf(result, codec, fn) } : {}),
-    ...(error ? { error: valueOf(error, messagePack, fn) } : {}),
-    raw: { ...(result ? { result: result.bytes } : {}), ...(error ? { error: error.bytes } : {}) },
-  };
+    workerId,
+    message,
+    result: result && valueOf(result, codec, fn),
+    error: error && valueOf(error, messagePack, fn),
+    raw: defined({ result: result?.bytes, error: error?.bytes }),
+  });
 }
 
 export function readJobId(body: Buffer): string {

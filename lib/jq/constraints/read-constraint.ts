@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { Fields, MAX_INT32, type FieldName } from '../wire/fields.js';
 import type { Raw } from '../message-pack/raw.js';
 import { scalarOf } from './scalar.js';
@@ -28,12 +29,12 @@ export function readConstraint(fields: Fields): Constraint {
   if (!rate && concurrency === undefined)
     fields.fail('rate', 'there, or `concurrency`: a limit of some kind');
   const per = fields.has('per') ? readField(fields, 'per') : undefined;
-  return {
+  return defined({
     match: readMatch(fields),
-    ...(per === undefined ? {} : { per }),
-    ...(rate ? { rate } : {}),
-    ...(concurrency === undefined ? {} : { concurrency }),
-  };
+    per,
+    rate,
+    concurrency,
+  });
 }
 
 function readRate(fields: Fields): RateLimit | undefined {
@@ -55,15 +56,15 @@ function readMatch(fields: Fields): Condition[] {
 
 function readCondition(fields: Fields): Condition {
   if (fields.only(TESTS) < 2) fields.fail('match', 'conditions with one test at least');
-  return {
+  return defined({
     field: readField(fields, 'field'),
-    ...(fields.has('equal') ? { equal: readScalar(fields, 'equal', fields.raw('equal')) } : {}),
-    ...(fields.has('in') ? { in: readValues(fields) } : {}),
-    ...(fields.has('glob') ? { glob: readText(fields, 'glob', MAX_FIELD_BYTES) } : {}),
-    ...(fields.has('min') ? { min: readNumber(fields, 'min') } : {}),
-    ...(fields.has('max') ? { max: readNumber(fields, 'max') } : {}),
-    ...(fields.has('exists') ? { exists: fields.boolean('exists') } : {}),
-  };
+    equal: fields.has('equal') ? readScalar(fields, 'equal', fields.raw('equal')) : undefined,
+    in: fields.has('in') ? readValues(fields) : undefined,
+    glob: fields.has('glob') ? readText(fields, 'glob', MAX_FIELD_BYTES) : undefined,
+    min: fields.has('min') ? readNumber(fields, 'min') : undefined,
+    max: fields.has('max') ? readNumber(fields, 'max') : undefined,
+    exists: fields.has('exists') ? fields.boolean('exists') : undefined,
+  });
 }
 
 function readField(fields: Fields, name: FieldName): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '../../job/defined.js';
 import * as operations from './constraint-operations.js';
 import type { Operation, StaleJob } from './operations.js';
 import type { Constraint } from '../constraints/constraint.js';
@@ -84,10 +85,10 @@ function changeOf(id: string, constraint: Constraint, known: boolean) {
   return operations.putConstraint({
     id,
     json: JSON.stringify(constraint),
-    rules: {
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...(rate ? { rate: { count: rate.count, period: rate.period * 1000 } } : {}),
-    },
+    rules: defined({
+      concurrency,
+      rate: rate && { count: rate.count, period: rate.period * 1000 },
+    }),
     known,
     selects: JSON.stringify([match, per]),
   });

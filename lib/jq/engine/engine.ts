@@ -77,7 +77,7 @@ export class JqEngine {
     this.turns = new Turns(this.connection, {
       prefix: this.prefix,
       settings: packSettings(this.settings),
-      ...(options.now ? { now: options.now } : {}),
+      now: options.now,
       pushes: () => this.pushing && !this.reassignment.underWay && !this.stopped,
       onTurn: (reply) => this.onTurn(reply),
       onProblem: options.onProblem,

@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { Raw } from '../message-pack/raw.js';
 import type { JobStatus } from './operations.js';
 
@@ -55,7 +56,7 @@ export interface JobDetails extends JobSummary {
 
 export function readSummary(status: JobStatus, row: readonly Buffer[]): JobSummary {
   const [id, since, name, priority, enqueued, worker, begun, message] = row.map(String);
-  return {
+  return defined({
     id: id ?? '',
     name: name ?? '',
     status,
@@ -63,9 +64,9 @@ export function readSummary(status: JobStatus, row: readonly Buffer[]): JobSumma
     priority: Number(priority),
     enqueued: Number(enqueued),
     retryCount: Math.max(0, Number(begun) - 1),
-    ...(worker ? { worker } : {}),
-    ...(message ? { message: message.slice(1) } : {}),
-  };
+    worker: worker || undefined,
+    message: message ? message.slice(1) : undefined,
+  });
 }
 
 /** `undefined` for a job that is missing. */
@@ -75,7 +76,7 @@ export function readDetails(id: string, reply: unknown): JobDetails | undefined 
   const hash = new Hash(flat);
   const status = String(word) as JobStatus;
   const nextAttempt = again.length > 0 ? Math.round(Number(String(again))) : undefined;
-  return {
+  return defined({
     id,
     name: hash.text('name') ?? '',
     status,
@@ -89,23 +90,19 @@ export function readDetails(id: string, reply: unknown): JobDetails | undefined 
     attempt: hash.count('attempt'),
     failures: hash.count('failures'),
     losses: hash.count('losses'),
-    ...given('worker', status === 'queued' || status === 'retrying' ? undefined : hash.text('worker')),
-    ...given('handed', hash.number('handed')),
-    ...given('ended', hash.number('ended')),
-    ...given('finishedAt', timeOf(hash.text('finished_at'))),
-    ...given('nextAttempt', nextAttempt),
-    ...given('waitsFor', limit.length > 0 ? constraintOf(String(limit)) : undefined),
-    ...given('message', hash.text('message')),
-    ...given('argument', hash.raw('argument')),
-    ...given('error', hash.raw('error')),
-    ...given('result', hash.raw('result')),
+    worker: status === 'queued' || status === 'retrying' ? undefined : hash.text('worker'),
+    handed: hash.number('handed'),
+    ended: hash.number('ended'),
+    finishedAt: timeOf(hash.text('finished_at')),
+    nextAttempt,
+    waitsFor: limit.length > 0 ? constraintOf(String(limit)) : undefined,
+    message: hash.text('message'),
+    argument: hash.raw('argument'),
+    error: hash.raw('error'),
+    result: hash.raw('result'),
     constraints: constraintsOf(hash.text('lane') ?? ''),
     attempts: hash.attempts(),
-  };
-}
-
-function given<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [K in Key]: Value });
+  });
 }
 
 /** A lane is "version|limit,limit…|name". */

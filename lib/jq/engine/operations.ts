@@ -1,4 +1,5 @@
 import type { Limits } from '../constraints/limits.js';
+import { defined } from '../../job/defined.js';
 import { Raw } from '../message-pack/raw.js';
 import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
 import { digestOf, printOf } from './idempotency.js';
@@ -66,14 +67,14 @@ export function read(id: string, wait = false): Operation<JobView | undefined> {
 
 function readView([status, worker, begun, message, error, result]: readonly Buffer[]): JobView | undefined {
   if (!worker) return undefined;
-  return {
+  return defined({
     status: String(status) as JobStatus,
     retryCount: Math.max(0, Number(begun) - 1),
-    ...(worker.length > 0 ? { worker: String(worker) } : {}),
-    ...(message && message.length > 0 ? { message: message.toString('utf8', 1) } : {}),
-    ...(error && error.length > 0 ? { error: new Raw(error) } : {}),
-    ...(result && result.length > 0 ? { result: new Raw(result) } : {}),
-  };
+    worker: worker.length > 0 ? String(worker) : undefined,
+    message: message && message.length > 0 ? message.toString('utf8', 1) : undefined,
+    error: error && error.length > 0 ? new Raw(error) : undefined,
+    result: result && result.length > 0 ? new Raw(result) : undefined,
+  });
 }
 
 export function cancel(id: string): Operation<'cancelled' | 'missing' | 'conflict'> {
@@ -111,11 +112,11 @@ export function pull(worker: string): Operation<Pulled> {
     args: [worker],
     decode: (reply) => {
       const [status, names = [], job] = reply as [Buffer, Buffer[] | undefined, Buffer[] | undefined];
-      return {
+      return defined({
         status: String(status) as Pulled['status'],
         names: names.map(String),
-        ...(job ? { job: readHanded(job) } : {}),
-      };
+        job: job && readHanded(job),
+      });
     },
   };
 }

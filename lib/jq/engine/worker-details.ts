@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 /** A worker in a list. Times are milliseconds since 1970. */
 export interface WorkerSummary {
   readonly id: string;
@@ -26,7 +27,7 @@ export interface WorkerDetails extends WorkerSummary {
 export function readWorker(row: unknown): WorkerDetails {
   const [id, running, fields, names, jobs] = row as [Buffer, number, Buffer[], Buffer[]?, Buffer[]?];
   const [name = '', maxJobs, url, registered, seen, failures, rests, lost] = fields.map(String);
-  return {
+  return defined({
     id: String(id),
     name,
     maxJobs: Number(maxJobs),
@@ -35,9 +36,9 @@ export function readWorker(row: unknown): WorkerDetails {
     running,
     failures: Number(failures),
     state: lost === '1' ? 'lost' : Number(failures) > 0 ? 'suspect' : 'live',
-    ...(url ? { url } : {}),
-    ...(rests ? { rests: Number(rests) } : {}),
-    ...(names && names.length > 0 ? { names: names.map(String) } : {}),
-    ...(jobs ? { jobs: jobs.map(String) } : {}),
-  };
+    url: url || undefined,
+    rests: rests ? Number(rests) : undefined,
+    names: names && names.length > 0 ? names.map(String) : undefined,
+    jobs: jobs && jobs.map(String),
+  });
 }

@@ -1,4 +1,5 @@
 import { Pool, type Dispatcher } from 'undici';
+import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
 import { textOf, toRaw } from '../message-pack/unpack.js';
@@ -52,6 +53,7 @@ export class MasterHttp {
   /** As many as there are requests that wait. */
   private readonly waiting: Pool;
   readonly #common: Readonly<Record<string, string>>;
+  readonly #withBody: Readonly<Record<string, string>>;
 
   /** @throws ConfigurationError */
   constructor({ master, token, ca }: MasterAddress) {
@@ -61,10 +63,9 @@ export class MasterHttp {
     const tls = ca === undefined ? {} : { connect: { ca: [ca].flat() as (string | Buffer)[] } };
     this.pool = new Pool(url.origin, { connections: CONNECTIONS, ...tls });
     this.waiting = new Pool(url.origin, tls);
-    this.#common = {
-      accept: MESSAGE_PACK,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    };
+    const accept = { accept: MESSAGE_PACK };
+    this.#common = token === undefined ? accept : { ...accept, authorization: `Bearer ${token}` };
+    this.#withBody = { ...this.#common, 'content-type': MESSAGE_PACK };
   }
 
   /** Whatever was answered. @throws what connections throw, and when the signal aborts */
@@ -81,12 +82,12 @@ export class MasterHttp {
       } = await exchange(waits ? this.waiting : this.pool, {
         method,
         path: this.path + path,
-        headers: { ...this.#common, ...(body ? { 'content-type': MESSAGE_PACK } : {}), ...headers },
+        headers: { ...(body ? this.#withBody : this.#common), ...headers },
         body: body ?? null,
         headersTimeout: timeout,
         bodyTimeout: timeout,
         maxReplyBytes: MAX_REPLY_BYTES,
-        ...(signal ? { signal } : {}),
+        signal,
       });
       this.lastReply = new Date();
       this.isReachable = true;
@@ -117,7 +118,7 @@ export function reasonOf({ body }: MasterReply): { code?: string; message?: stri
       return raw && textOf(raw);
     };
     const [code, message] = [word('code'), word('message')];
-    return { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+    return defined({ code, message });
   } catch {
     return {};
   }

@@ -1,4 +1,5 @@
 import { HttpException, HttpStatus, Logger } from '@nestjs/common';
+import { defined } from '../../job/defined.js';
 import { EngineUnavailableError, KeyReusedError, QueueFullError } from '../engine/engine-errors.js';
 import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { InvalidBatchError, type Verdict } from '../wire/batch.js';
@@ -42,13 +43,13 @@ export interface ErrorReply {
 export function errorReply(error: unknown): ErrorReply {
   const { status, body } = describe(error);
   const isLater = status === HttpStatus.TOO_MANY_REQUESTS || status === HttpStatus.SERVICE_UNAVAILABLE;
-  return { status, body, ...(isLater ? { retryAfter: RETRY_AFTER_SECONDS } : {}) };
+  return defined({ status, body, retryAfter: isLater ? RETRY_AFTER_SECONDS : undefined });
 }
 
 /** The same as an element of a batch's reply. */
 export function errorVerdict(error: unknown): Verdict {
   const { status, body, retryAfter } = errorReply(error);
-  return { status, ...body, ...(retryAfter === undefined ? {} : { retry_after: retryAfter }) };
+  return defined({ status, ...body, retry_after: retryAfter });
 }
 
 function describe(error: unknown): { status: number; body: ErrorBody } {

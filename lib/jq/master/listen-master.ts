@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { LoggerService, NestApplicationOptions } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
+import { defined } from '../../job/defined.js';
 import { MasterModule } from './master.module.js';
 import { hasTokens, masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
 import { serveDocs } from './openapi/docs-page.js';
@@ -32,13 +33,17 @@ export async function listenMaster(
   const settings = masterSettings(options);
   const { host, port, tls, docs } = settings;
   const adapter = new MessageAdapter(settings);
-  const app = await NestFactory.create<NestExpressApplication>(MasterModule.forRoot(options), adapter, {
-    bodyParser: false,
-    // Nest has one logger a process: with true it stays as it is.
-    ...(logger === true ? {} : { logger }),
-    abortOnError: false,
-    ...(tls ? { httpsOptions: httpsOptions(tls) } : {}),
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    MasterModule.forRoot(options),
+    adapter,
+    defined({
+      bodyParser: false,
+      // Nest has one logger a process: with true it stays as it is.
+      logger: logger === true ? undefined : logger,
+      abortOnError: false,
+      httpsOptions: tls && httpsOptions(tls),
+    }),
+  );
   app.disable('x-powered-by');
   app.setLocal('maxDepth', settings.maxDepth);
   app.setLocal('maxBodyBytes', settings.maxBodyBytes);

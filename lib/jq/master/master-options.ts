@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { defined } from '../../job/defined.js';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../../job/errors.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
@@ -126,7 +127,7 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
   checkTokens(tokens);
   checkOpenness(options);
   if (tls) checkIdentity('tls', { ...tls, ca: tls.clientCa });
-  return {
+  return defined({
     host,
     port: whole('port', port, 0, HIGHEST_PORT),
     maxBodyBytes: whole('maxBodyBytes', maxBodyBytes, 1, MAX_BODY_BYTES),
@@ -137,10 +138,10 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
     tokens,
     hosts: options.hosts ?? [],
     callbacks: callbackSettings(options.callbacks ?? {}),
-    ...(tls ? { tls } : {}),
-    ...(docs === undefined ? {} : { docs }),
-    ...(metrics === undefined ? {} : { metrics }),
-  };
+    tls,
+    docs,
+    metrics,
+  });
 }
 
 function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSettings['callbacks'] {
@@ -150,11 +151,11 @@ function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSet
       `The secret of \`callbacks\` is too short. Give it ${MIN_SECRET_BYTES} bytes or more, by chance.`,
     );
   }
-  return {
+  return defined({
     tls,
-    ...(allow ? { allowlist: new CallbackAllowlist(allow) } : {}),
-    ...(secret === undefined ? {} : { secret }),
-  };
+    allowlist: allow && new CallbackAllowlist(allow),
+    secret,
+  });
 }
 
 function whole(option: string, value: number, min: number, max: number): number {

@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { GearMonkeyError } from '../../job/errors.js';
 import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { pack } from '../message-pack/pack.js';
@@ -122,15 +123,14 @@ function readVerdict(raw: Raw): Verdict {
   const fields = Fields.of(raw);
   const word = (name: 'code' | 'message') => {
     const value = fields.raw(name);
-    const text = value && textOf(value);
-    return text === undefined ? {} : { [name]: text };
+    return value && textOf(value);
   };
-  return {
+  return defined({
     status: fields.integer('status', { min: 100, max: 599 }),
-    ...word('code'),
-    ...word('message'),
-    ...(fields.has('retry_after')
-      ? { retry_after: fields.integer('retry_after', { min: 0, max: 86_400 }) }
-      : {}),
-  };
+    code: word('code'),
+    message: word('message'),
+    retry_after: fields.has('retry_after')
+      ? fields.integer('retry_after', { min: 0, max: 86_400 })
+      : undefined,
+  });
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import { Raw } from '../message-pack/raw.js';
 import { textOf } from '../message-pack/unpack.js';
 import { MAX_INT32, MIN_INT32, type FieldName, type Fields } from './fields.js';
@@ -53,13 +54,13 @@ export function readRegister(fields: Fields): RegisterRequest {
     return name && isName(name) ? name : fields.fail('names', `names of 1 to ${MAX_NAME_BYTES} bytes`);
   });
   if (names?.length === 0) fields.fail('names', 'one name at least, or left out for jobs of all names');
-  return {
+  return defined({
     name: readName(fields, 'name'),
     maxJobs: fields.integer('max_jobs', POSITIVE),
-    ...(url === undefined ? {} : { url }),
-    ...(names === undefined ? {} : { names }),
-    ...(fields.has('batch') ? { batch: fields.integer('batch', POSITIVE) } : {}),
-  };
+    url,
+    names,
+    batch: fields.has('batch') ? fields.integer('batch', POSITIVE) : undefined,
+  });
 }
 
 /** `POST /done`. */
@@ -83,11 +84,11 @@ export type DoneRequest = {
 /** @throws InvalidFieldError */
 export function readDone(fields: Fields): DoneRequest {
   const finishedAt = readTime(fields, 'finished_at');
-  const common = {
+  const common = defined({
     jobId: fields.text('job_id'),
-    ...(fields.has('attempt') ? { attempt: fields.integer('attempt', POSITIVE) } : {}),
-    ...(finishedAt === undefined ? {} : { finishedAt }),
-  };
+    attempt: fields.has('attempt') ? fields.integer('attempt', POSITIVE) : undefined,
+    finishedAt,
+  });
   const type = fields.text('type');
   if (type === 'success') return { ...common, type, result: fields.raw('result') ?? Raw.NIL };
   if (type !== 'failure') return fields.fail('type', '"success" or "failure"');

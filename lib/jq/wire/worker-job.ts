@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { Raw } from '../message-pack/raw.js';
 import { MAX_INT32, type Fields } from './fields.js';
 
@@ -16,12 +17,12 @@ export interface WorkerJob {
 
 /** @throws InvalidFieldError */
 export function readWorkerJob(fields: Fields): WorkerJob {
-  return {
+  return defined({
     id: fields.optionalText('id') ?? fields.text('job_id'),
     name: fields.text('name'),
     argument: fields.map('argument'),
     timeout: fields.integer('timeout', { min: 1, max: MAX_INT32 }),
-    ...(fields.has('attempt') ? { attempt: fields.integer('attempt', { min: 1, max: MAX_INT32 }) } : {}),
+    attempt: fields.has('attempt') ? fields.integer('attempt', { min: 1, max: MAX_INT32 }) : undefined,
     retryCount: fields.integer('retry_count', { default: 0, min: 0, max: MAX_INT32 }),
-  };
+  });
 }

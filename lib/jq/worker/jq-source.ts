@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
+import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
 import { MasterHttp } from '../http/master-http.js';
@@ -103,7 +104,7 @@ class JqSource implements JobSource {
 
   health(): SourceHealth {
     const { lastReply, isReachable } = this.http;
-    return { connected: isReachable, ...(lastReply ? { lastTurn: lastReply } : {}) };
+    return defined({ connected: isReachable, lastTurn: lastReply });
   }
 
   close(): Promise<void> {
@@ -136,7 +137,7 @@ class JqSource implements JobSource {
       fn,
       maxJobs: missing,
       name: this.options.name ?? `${hostname()}:${process.pid}`,
-      ...(url === undefined ? {} : { url }),
+      url,
       batch: this.settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
       signal: this.leaving.signal,
       onProblem: this.onProblem,

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { defined } from '../../job/defined.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
@@ -70,7 +71,7 @@ export class QlessSource implements JobSource {
 
   health(): SourceHealth {
     const known = healthOf({ commands: this.connections.commands, hub: this.hub }, this.blocking);
-    return { ...known, ...(this.lastTurn ? { lastTurn: this.lastTurn } : {}) };
+    return defined({ ...known, lastTurn: this.lastTurn });
   }
 
   reach(timeout: number): Promise<void> {

@@ -14,7 +14,7 @@ export async function listJobs(
   let after: Place | undefined = cursor?.after;
   for (const each of statuses) {
     if (jobs.length === limit) return pageBody(jobs, writeCursor({ status: each }));
-    const request = { limit: limit - jobs.length, ...(after ? { after } : {}) };
+    const request = { limit: limit - jobs.length, after };
     const { rows, next } = await administration.jobs(each, name, request);
     jobs.push(...rows);
     if (next) return pageBody(jobs, writeCursor({ status: each, after: next }));

@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, HttpCode, HttpStatus, Param } from '@nestjs/common';
+import { defined } from '../../../job/defined.js';
 import type { Page } from '../../engine/administration.js';
 import { JqEngine } from '../../engine/engine.js';
 import type { Packable } from '../../message-pack/pack.js';
@@ -46,7 +47,7 @@ export class OverviewController {
 }
 
 function pageOf({ limit, cursor }: ListQuery) {
-  return { limit, ...(cursor?.after ? { after: cursor.after } : {}) };
+  return defined({ limit, after: cursor?.after });
 }
 
 function cursorOf({ next }: Page<unknown>): string | undefined {

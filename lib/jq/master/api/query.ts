@@ -1,4 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { defined } from '../../../job/defined.js';
 import type { Place } from '../../engine/administration.js';
 import type { JobStatus } from '../../engine/operations.js';
 import { InvalidParameterError } from '../../wire/body-errors.js';
@@ -43,10 +44,10 @@ export interface ClearQuery {
 /** @throws InvalidParameterError */
 export function readListQuery(query: Parameters): ListQuery {
   const text = optionalText(query, 'cursor', MAX_CURSOR);
-  return {
+  return defined({
     limit: readLimit(query, DEFAULT_LIMIT, MAX_LIMIT),
-    ...(text === undefined ? {} : { cursor: readCursor(text) }),
-  };
+    cursor: text === undefined ? undefined : readCursor(text),
+  });
 }
 
 /** @throws InvalidParameterError */
@@ -59,7 +60,7 @@ export function readJobsQuery(query: Parameters): JobsQuery {
   if (list.cursor && (!list.cursor.status || (status !== undefined && list.cursor.status !== status))) {
     throw foreignCursor(query['cursor']);
   }
-  return { ...list, ...readName(query), ...(status === undefined ? {} : { status }) };
+  return defined({ ...list, ...readName(query), status });
 }
 
 /** @throws InvalidParameterError */
@@ -76,10 +77,10 @@ function readCursor(text: string): Cursor {
   if (!isText(status) || !isText(score) || !isText(member)) throw foreignCursor(text);
   if (status !== '' && !isStatus(status)) throw foreignCursor(text);
   if (!/^\d{0,16}$/.test(score) || (score === '' && status === '')) throw foreignCursor(text);
-  return {
-    ...(status === '' ? {} : { status }),
-    ...(score === '' ? {} : { after: { score, member } }),
-  };
+  return defined({
+    status: status === '' ? undefined : status,
+    after: score === '' ? undefined : { score, member },
+  });
 }
 
 function partsOf(text: string): readonly unknown[] {

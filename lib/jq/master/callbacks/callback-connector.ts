@@ -1,6 +1,7 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
+import { defined } from '../../../job/defined.js';
 import { GearMonkeyError } from '../../../job/errors.js';
 import type { CallbackAllowlist } from './callback-allowlist.js';
 
@@ -25,7 +26,7 @@ export interface ConnectorOptions {
 
 /** Connects only to what the allowlist admits: the very address that is checked is the one connected to. */
 export function callbackConnector({ allowlist, ...options }: ConnectorOptions): buildConnector.connector {
-  const connect = buildConnector({ ...options, ...(allowlist ? { lookup: lookupWithin(allowlist) } : {}) });
+  const connect = buildConnector(defined({ ...options, lookup: allowlist && lookupWithin(allowlist) }));
   if (!allowlist) return connect;
   return (target, callback) => {
     const host = target.hostname.replace(/^\[(.*)\]$/, '$1');

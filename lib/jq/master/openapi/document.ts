@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { defined } from '../../../job/defined.js';
 import { JSON_TYPE, MESSAGE_PACK } from '../../wire/media-type.js';
 import { API_ROUTES, OPERATION_ROUTES } from './api-routes.js';
 import { API_SCHEMAS } from './api-schemas.js';
@@ -89,17 +90,19 @@ export function openApiDocument(): OpenApiDocument {
   };
 }
 
+const TOKEN_OR_NONE: NonNullable<Operation['security']> = [{ token: [] }, {}];
+
 function operationOf(route: Route): Operation {
   const { method, path, tag, summary, role, parameters, body } = route;
-  return {
+  return defined({
     operationId: [method, ...path.split(/\W+/)].filter(Boolean).join('-'),
     tags: [tag],
     summary,
-    ...(role ? { security: [{ token: [] }, {}] } : {}),
-    ...(parameters ? { parameters } : {}),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(BOTH, body) } }),
+    security: role ? TOKEN_OR_NONE : undefined,
+    parameters,
+    requestBody: body === undefined ? undefined : { required: true, content: contentOf(BOTH, body) },
     responses: repliesOf(route),
-  };
+  });
 }
 
 function repliesOf(route: Route): Record<string, Reply> {
@@ -115,7 +118,7 @@ function repliesOf(route: Route): Record<string, Reply> {
     ...Object.fromEntries(
       Object.entries(replies).map(([status, [description, schema]]) => [
         status,
-        { description, ...(schema === undefined ? {} : { content: contentOf(media, schema) }) },
+        defined({ description, content: schema === undefined ? undefined : contentOf(media, schema) }),
       ]),
     ),
     ...Object.fromEntries([...statuses].map((status) => [status, errorOf(status)])),
@@ -124,11 +127,11 @@ function repliesOf(route: Route): Record<string, Reply> {
 
 function errorOf(status: number): Reply {
   const seconds: Schema = { type: 'integer', minimum: 0, description: 'Seconds.' };
-  return {
+  return defined({
     description: ERRORS[status] ?? '',
-    ...(WITH_RETRY_AFTER.includes(status) ? { headers: { 'retry-after': { schema: seconds } } } : {}),
+    headers: WITH_RETRY_AFTER.includes(status) ? { 'retry-after': { schema: seconds } } : undefined,
     content: contentOf(BOTH, 'Error'),
-  };
+  });
 }
 
 function contentOf(media: readonly string[], schema: string): Record<string, Content> {

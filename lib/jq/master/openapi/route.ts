@@ -1,3 +1,4 @@
+import { defined } from '../../../job/defined.js';
 import type { Role } from '../master-options.js';
 import { text, type Schema } from './schema.js';
 
@@ -31,12 +32,13 @@ export interface Route {
 }
 
 const path = (name: string): Parameter => ({ in: 'path', name, required: true, schema: text() });
-export const query = (name: string, schema: Schema, description?: string): Parameter => ({
-  in: 'query',
-  name,
-  schema,
-  ...(description === undefined ? {} : { description }),
-});
+export const query = (name: string, schema: Schema, description?: string): Parameter =>
+  defined({
+    in: 'query',
+    name,
+    schema,
+    description,
+  });
 
 export const ID = path('id');
 export const NOTHING: readonly [string] = ['Done.'];

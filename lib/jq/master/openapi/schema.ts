@@ -1,3 +1,4 @@
+import { defined } from '../../../job/defined.js';
 import { MAX_BATCH } from '../../wire/batch.js';
 
 /** The part of JSON Schema that OpenAPI 3.0 and what is described here have in common. */
@@ -33,11 +34,11 @@ export function reply(required: Properties, optional: Properties = {}): Schema {
 /** These fields, and others that are ignored: what the master takes. */
 export function request(required: Properties, optional: Properties = {}): Schema {
   const names = Object.keys(required);
-  return {
+  return defined({
     type: 'object',
-    ...(names.length > 0 ? { required: names } : {}),
+    required: names.length > 0 ? names : undefined,
     properties: { ...required, ...optional },
-  };
+  });
 }
 
 export function listOf(items: Schema): Schema {
@@ -58,7 +59,7 @@ export function oneOf(...words: readonly string[]): Schema {
 }
 
 export function text(description?: string): Schema {
-  return { type: 'string', ...(description === undefined ? {} : { description }) };
+  return defined({ type: 'string', description });
 }
 
 /** Any value at all: whatever its sender put there. */

@@ -1,0 +1,7 @@
+/** The fields that have a value: one that is undefined would override a default, and be a key of its own. */
+export function defined<T extends object>(fields: T): T;
+export function defined(fields: Readonly<Record<string, unknown>>): object {
+  const kept: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name];
+  return kept;
+}
