@@ -139,6 +139,11 @@ export class JqEngine {
     return isJobId(id) ? this.turns.run(operations.read(id)) : undefined;
   }
 
+  /** The same, but a kept result stays as it is. */
+  async peek(id: string): Promise<JobView | undefined> {
+    return isJobId(id) ? this.turns.run(operations.read(id, 'peek')) : undefined;
+  }
+
   /** The job once it has ended, or as it is when the time is over or the signal aborts. */
   async poll(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
     return isJobId(id) ? this.polls.end(id, ms, signal) : undefined;

@@ -90,7 +90,7 @@ export function readDetails(id: string, reply: unknown): JobDetails | undefined 
     attempt: hash.count('attempt'),
     failures: hash.count('failures'),
     losses: hash.count('losses'),
-    worker: status === 'queued' || status === 'retrying' ? undefined : hash.text('worker'),
+    worker: workerOf(status, hash),
     handed: hash.number('handed'),
     ended: hash.number('ended'),
     finishedAt: timeOf(hash.text('finished_at')),
@@ -103,6 +103,12 @@ export function readDetails(id: string, reply: unknown): JobDetails | undefined 
     constraints: constraintsOf(hash.text('lane') ?? ''),
     attempts: hash.attempts(),
   });
+}
+
+/** Who has it, or ran it last. */
+function workerOf(status: JobStatus, hash: Hash): string | undefined {
+  if (status === 'queued') return undefined;
+  return (status === 'retrying' ? hash.text('ran') : hash.text('worker')) || undefined;
 }
 
 /** A lane is "version|limit,limit…|name". */

@@ -29,7 +29,7 @@ export class LongPolls {
       const left = this.stopped ? 0 : Math.max(0, until - performance.now());
       const waiter = this.ends.wait(id, left, signal);
       try {
-        const view = await this.turns.run(operations.read(id, left > 0));
+        const view = await this.turns.run(operations.read(id, left > 0 ? 'wait' : 'read'));
         if (!view || operations.hasEnded(view) || left === 0) return view;
         await waiter.woken;
         // Whoever is gone has not read a result.

@@ -60,9 +60,12 @@ export function hasEnded({ status }: JobView): boolean {
   return status === 'done' || status === 'error';
 }
 
-/** `undefined` for a job that never was, or was forgotten. With `wait` its end is published on the channel "ended". */
-export function read(id: string, wait = false): Operation<JobView | undefined> {
-  return { name: 'read', args: [id, wait ? 1 : 0], decode: (reply) => readView(reply as Buffer[]) };
+/** `read` begins the end of a kept result; `wait` does so too, and has the job's end published; `peek` changes nothing. */
+export type ReadMode = 'read' | 'wait' | 'peek';
+
+/** `undefined` for a job that never was, or was forgotten. */
+export function read(id: string, mode: ReadMode = 'read'): Operation<JobView | undefined> {
+  return { name: 'read', args: [id, mode], decode: (reply) => readView(reply as Buffer[]) };
 }
 
 function readView([status, worker, begun, message, error, result]: readonly Buffer[]): JobView | undefined {

@@ -5,7 +5,7 @@ import type { Packable } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
 import { readEnqueue, type EnqueueRequest } from '../wire/requests.js';
 import { jobNotFound, notCancelable, notYet } from './http-errors.js';
-import { ClientGone, IdempotencyKey, Message, PollTimeout } from './request.decorators.js';
+import { ClientGone, IdempotencyKey, IsHead, Message, PollTimeout } from './request.decorators.js';
 import { ForRole } from './access.guard.js';
 
 /** What pushers ask. */
@@ -23,8 +23,8 @@ export class JobController {
   }
 
   @Get(':id')
-  async read(@Param('id') id: string): Promise<Packable> {
-    const view = await this.engine.read(id);
+  async read(@Param('id') id: string, @IsHead() isHead: boolean): Promise<Packable> {
+    const view = await (isHead ? this.engine.peek(id) : this.engine.read(id));
     if (!view) throw jobNotFound();
     return bodyOf(view);
   }
@@ -42,8 +42,9 @@ export class JobController {
     @Param('id') id: string,
     @PollTimeout() timeout: number,
     @ClientGone() gone: AbortSignal,
+    @IsHead() isHead: boolean,
   ): Promise<Packable> {
-    const view = await this.engine.poll(id, timeout, gone);
+    const view = await (isHead ? this.engine.peek(id) : this.engine.poll(id, timeout, gone));
     if (!view) throw jobNotFound();
     if (!hasEnded(view)) throw notYet();
     return bodyOf(view);

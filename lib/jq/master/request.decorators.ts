@@ -52,6 +52,11 @@ export const WorkerId = createParamDecorator((_: undefined, context: ExecutionCo
   throw new InvalidParameterError('the header worker-id', id, 'the id that POST /worker gave');
 });
 
+/** Whether only the head of the reply is wanted: routes of GET get these, too, and are to change nothing then. */
+export const IsHead = createParamDecorator(
+  (_: undefined, context: ExecutionContext) => requestOf(context).method === 'HEAD',
+);
+
 const LONGEST_KEY = 255;
 
 /** What makes it safe to send a request again; `undefined` without. */

@@ -115,11 +115,12 @@ describe('the life of a job', () => {
 
     it('is spent by each failure, and the last one ends the job', async () => {
       const id = await rig.enqueue({ maxRetry: 2 });
-      await rig.worker();
+      const worker = await rig.worker();
       for (const retryCount of [0, 1]) {
         await rig.fail(await rig.accepted(), { message: `no ${retryCount}` });
         await expect(rig.view(id)).resolves.toEqual({
           status: 'retrying',
+          worker,
           retryCount,
           message: `no ${retryCount}`,
         });
@@ -129,6 +130,24 @@ describe('the life of a job', () => {
       await expect(rig.view(id)).resolves.toMatchObject({ status: 'error', retryCount: 2, message: 'boom' });
       await rig.pass(HOUR);
       await expect(rig.handOut()).resolves.toEqual([]);
+    });
+
+    it('shows who ran the job last, whoever is offered it meanwhile or loses it', async () => {
+      const id = await rig.enqueue();
+      const first = await rig.worker();
+      await rig.fail(await rig.accepted());
+      await rig.run(operations.unregister(first));
+      await rig.pass(2000);
+      await rig.worker();
+      const offered = await rig.handOutOne();
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'retrying', worker: first });
+      await rig.answer(offered, 'refused');
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'retrying', worker: first });
+      await rig.pass(2000);
+      const second = (await rig.accepted()).worker;
+      await rig.run(operations.unregister(second));
+      await rig.pass(1);
+      await expect(rig.view(id)).resolves.toMatchObject({ status: 'retrying', worker: second });
     });
 
     it.each([
@@ -257,7 +276,7 @@ describe('the life of a job', () => {
     await subscriber.subscribe(`${rig.prefix}ended`);
     subscriber.on('message', (_: string, id: string) => heard.push(id));
     const [quiet, awaited] = [await rig.enqueue(), await rig.enqueue()];
-    await expect(rig.run(operations.read(awaited, true))).resolves.toMatchObject({ status: 'queued' });
+    await expect(rig.run(operations.read(awaited, 'wait'))).resolves.toMatchObject({ status: 'queued' });
     await rig.worker({ maxJobs: 2 });
     for (const job of await rig.handOut()) await rig.succeed(job);
     await subscriber.ping();

@@ -61,6 +61,24 @@ describe('a master of JQ', () => {
     await until(async () => (await ready(http)) === 200);
   });
 
+  it('lets a poll wait on when its connections to Redis break', async () => {
+    const http = await start(used.url);
+    await until(async () => (await ready(http)) === 200);
+    const worker = await http.register();
+    const id = await http.enqueue();
+    const isAwaited = async () => (await used.redis.hexists(`{jq}:job:${id}`, 'awaited')) === 1;
+    const poll = http.call('GET', `/job/${id}/polling?timeout=60`);
+    await until(isAwaited);
+    await used.redis.hdel(`{jq}:job:${id}`, 'awaited');
+    await used.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    // It was woken, and has asked again.
+    await until(isAwaited);
+    await expect(http.pull(worker, 60)).resolves.toMatchObject({ status: 200 });
+    const report = { job_id: id, type: 'success', result: null };
+    await expect(http.post('/done', report, { worker })).resolves.toMatchObject({ status: 204 });
+    await expect(poll).resolves.toMatchObject({ status: 200, body: { status: 'done' } });
+  });
+
   it('is not ready while what it writes to is a replica', async () => {
     const next = await RedisServer.start();
     closing.push(() => next.stop());

@@ -178,6 +178,32 @@ describe('the routes of the master', () => {
     });
   });
 
+  describe('HEAD /job/{id}', () => {
+    const isRead = (id: string) => master.redis.redis.hexists(`{jq}:job:${id}`, 'read');
+
+    it('answers as GET does, does not wait, and reads no result', async () => {
+      const id = await master.enqueue({ keep_result: true });
+      await expect(master.call('HEAD', `/job/${id}`)).resolves.toMatchObject({ status: 200 });
+      await expect(master.call('HEAD', `/job/${id}/polling?timeout=60`)).resolves.toMatchObject({
+        status: 408,
+      });
+      await pulled();
+      await master.post('/done', { job_id: id, type: 'success', result: 7 }, { worker });
+      for (const path of [`/job/${id}`, `/job/${id}/polling`]) {
+        const { status, headers, bytes } = await master.call('HEAD', path);
+        expect(status).toBe(200);
+        expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
+        expect(bytes).toHaveLength(0);
+      }
+      await expect(isRead(id)).resolves.toBe(0);
+      await expect(master.job(id)).resolves.toMatchObject({ body: { result: 7 } });
+      await expect(isRead(id)).resolves.toBe(1);
+      for (const path of [`/job/${NO_JOB}`, `/job/${NO_JOB}/polling`]) {
+        await expect(master.call('HEAD', path)).resolves.toMatchObject({ status: 404 });
+      }
+    });
+  });
+
   describe('DELETE /job/{id}', () => {
     it('cancels what waits, and answers 409 to what began', async () => {
       const id = await master.enqueue();

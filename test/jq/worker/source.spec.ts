@@ -54,6 +54,15 @@ describe.each([
     expect(bytes.toString('hex')).toContain(`a6726573756c74${result}`);
   });
 
+  it('are run where function and worker have long names, which together are longer than the master takes', async () => {
+    const fn = 'f'.repeat(200);
+    const options = { master: master.url, name: 'é'.repeat(100), onProblem: () => undefined };
+    const long = jq({ ...options, ...(listen ? { listen } : {}) });
+    await runWorker(long, defineJob(fn, { codec: messagePack }), () => 'ran');
+    const id = await master.enqueue({ name: fn, keep_result: true });
+    await expect(ended(id)).resolves.toMatchObject({ status: 'done', result: 'ran' });
+  });
+
   it('are tried again as often as their pusher says, whatever the error', async () => {
     let runs = 0;
     await run('fails', () => Promise.reject(new RangeError(`run ${++runs}`)));

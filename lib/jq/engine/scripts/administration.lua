@@ -43,11 +43,10 @@ function ops.list_jobs(status, name, score, id, limit)
   local key = P .. 'status:' .. status .. (by_name and ':' .. name or '')
   local scan = name ~= '' and not by_name and MAX_SCAN or tonumber(limit)
   return page(key, score, id, tonumber(limit), scan, function(member, since)
-    local job = read_job(member, 'state', 'failures', 'priority', 'enqueued', 'worker', 'begun', 'message')
+    local job = read_job(member, 'state', 'failures', 'priority', 'enqueued', 'worker', 'ran', 'begun', 'message')
     if not job or (name ~= '' and job.name ~= name) then return nil end
-    local has_worker = ENDED[job.state] or job.state == 'running'
     return {
-      member, since, job.name, job.priority, job.enqueued, has_worker and job.worker or '', job.begun or '0',
+      member, since, job.name, job.priority, job.enqueued, worker_of(job), job.begun or '0',
       job.message and 'm' .. string.sub(job.message, 1, MAX_LISTED_MESSAGE_BYTES) or '',
     }
   end)
@@ -77,7 +76,7 @@ end
 local function requeue(id, job)
   local key = P .. 'job:' .. id
   call('HSET', key, 'state', 'queued', 'failures', 0, 'losses', 0, 'bounces', 0, 'open', '')
-  call('HDEL', key, 'ended', 'finished_at', 'message', 'error', 'awaited')
+  call('HDEL', key, 'ended', 'finished_at', 'message', 'error', 'awaited', 'ran')
   if call('EXISTS', P .. 'status:queued:' .. job.name) == 0 then call('ZADD', P .. 'names', now, job.name) end
   file(id, job.name, 'error', 'queued')
   queue(id, job.lane, job.priority)

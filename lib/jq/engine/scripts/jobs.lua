@@ -38,29 +38,28 @@ local function is_kept(job)
 end
 
 --[[
-  A job as its pusher sees it; reading a result for the first time begins the end of it. With `wait` '1' its end
-  will be told on the channel "ended". Returns status, worker, begun, message, error, result ('' for what is
+  A job as its pusher sees it. `mode` 'read': reading a result for the first time begins the end of it; 'wait': its
+  end will also be told on the channel "ended"; 'peek': nothing changes. Returns status, worker, begun, message, error, result ('' for what is
   not there), or 'missing'.
 ]]
-function ops.read(id, wait)
-  local job = read_job(id, 'state', 'failures', 'worker', 'begun', 'keep', 'ended', 'read', 'message', 'error')
+function ops.read(id, mode)
+  local job = read_job(id, 'state', 'failures', 'worker', 'ran', 'begun', 'keep', 'ended', 'read', 'message', 'error')
   if not job or (job.ended and now >= job.ended + settings.tombstone) then return { 'missing' } end
-  if wait == '1' and not ENDED[job.state] then
+  if mode == 'wait' and not ENDED[job.state] then
     write_though_full()
     call('HSET', P .. 'job:' .. id, 'awaited', 1)
   end
   local result
   if job.state == 'done' and is_kept(job) then
     result = call('HGET', P .. 'job:' .. id, 'result')
-    if not job.read then
+    if not job.read and mode ~= 'peek' then
       write_though_full()
       call('HSET', P .. 'job:' .. id, 'read', text(now))
       call('ZADD', P .. 'results', now + settings.read_result, id)
     end
   end
-  local has_worker = ENDED[job.state] or job.state == 'running'
   return {
-    status_of(job), has_worker and job.worker or '', job.begun or '0',
+    status_of(job), worker_of(job), job.begun or '0',
     job.message and 'm' .. job.message or '', job.error or '', result or '',
   }
 end

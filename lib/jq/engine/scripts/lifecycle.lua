@@ -7,6 +7,7 @@
     begun      how often a worker took it
     failures   how often it failed;  losses: how often its worker was lost;  bounces: pushes nobody answered
     worker     who has it, or had it last;  handed: when it was handed out
+    ran        who ran it last, where that attempt came to nothing and it waits for another
     open       'unanswered' or 'lost': back in its lane, but its last worker may be running it and may still
                report, until another has it
     reported   "worker:attempt:type" of the last report that was taken
@@ -25,6 +26,12 @@ local MAX_MESSAGE_BYTES = 1000
 local function status_of(job)
   if job.state ~= 'pushing' then return job.state end
   return tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
+end
+
+--- Who has it or ran it last, as the outside sees it; '' while nobody has.
+local function worker_of(job)
+  if ENDED[job.state] or job.state == 'running' then return job.worker or '' end
+  return status_of(job) == 'retrying' and job.ran or ''
 end
 
 local function tell(id)
@@ -83,7 +90,7 @@ local function fail(id, job, outcome, message, error, should_retry, ...)
     return finish(id, job, 'error')
   end
   local wait = doubled(settings.backoff, failures - 1, settings.backoff_cap) * (0.5 + math.random() / 2)
-  call('HSET', key, 'state', 'retrying', 'open', '')
+  call('HSET', key, 'state', 'retrying', 'open', '', 'ran', job.worker)
   file(id, job.name, status_of(job), 'retrying')
   call('ZADD', P .. 'delayed', now + wait, id)
   count('retried')
@@ -101,7 +108,8 @@ local function give_back(id, job, lost)
     return finish(id, job, 'error', 'losses', losses, 'message', message)
   end
   local open = job.state == 'pushing' and 'unanswered' or 'lost'
-  put_back(id, job, 'losses', losses, 'open', lost and open or '')
+  local ran = job.state == 'running' and job.worker or job.ran or ''
+  put_back(id, job, 'losses', losses, 'open', lost and open or '', 'ran', ran)
 end
 
 --- A worker has taken it: its time runs since it was handed out.
@@ -114,6 +122,6 @@ local function begin(id, job)
 end
 
 local HANDLED = { 'state', 'priority', 'lane', 'worker', 'attempt', 'handed', 'failures', 'losses', 'bounces',
-  'max_retry', 'timeout', 'begun', 'keep', 'open', 'reported', 'awaited' }
+  'max_retry', 'timeout', 'begun', 'keep', 'open', 'reported', 'awaited', 'ran' }
 
 local function read_handled(id) return read_job(id, unpack(HANDLED)) end
