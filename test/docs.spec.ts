@@ -132,8 +132,8 @@ describe('other languages in the documents', () => {
     start('/usr/bin/python3', ['-'], worker);
     const client = await startApp();
 
-    await expect(client.call('shout', 'hi', { timeout: 10 })).resolves.toBe('HI');
-    const failing = client.call('shout', 1, { timeout: 10, retry: { attempts: 2 } });
+    await expect(client.call('shout', 'hi', { timeout: '10s' })).resolves.toBe('HI');
+    const failing = client.call('shout', 1, { timeout: '10s', retry: { attempts: 2 } });
     await expect(failing).rejects.toThrow("'int' object has no attribute");
     const [done, failed] = await Promise.all([1, 2].map((id) => redis.redis.hgetall(`job:shout:${id}`)));
     expect(Object.keys(done ?? {}).toSorted()).toEqual(

@@ -1,33 +1,50 @@
 import ms, { type StringValue } from 'ms';
 import { InvalidOptionError } from './errors.js';
 
-/** Milliseconds, or text such as `'30s'`, `'5 minutes'`, `'2h'`. */
+/** A span of time: milliseconds, or text with a unit, such as `'30s'`, `'5 minutes'`, `'2h'`. */
 export type Duration = number | string;
 
 /** The longest time a timer of Node holds. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+/** The longest time that no timer waits for, as until a job is due. */
+export const MAX_SPAN_MS = 36_525 * 24 * 3_600_000;
+
+/** Which durations an option takes, in milliseconds. */
+export interface DurationBounds {
+  /** @default more than 0 */
+  readonly least?: number;
+  /** @default what a timer of Node holds */
+  readonly most?: number;
+}
 
 /**
- * A duration in whole milliseconds, rounded up; more than 0 and at most 24 days.
+ * A duration in whole milliseconds, rounded up. The only reader of durations: whatever takes one takes the same.
  *
  * @throws InvalidOptionError naming `option`
  */
-export function toMilliseconds(option: string, duration: Duration): number {
+export function toMilliseconds(option: string, duration: Duration, bounds: DurationBounds = {}): number {
+  const { least, most = MAX_TIMER_MS } = bounds;
   const value = typeof duration === 'string' ? parse(duration) : duration;
-  if (typeof value !== 'number' || !(value > 0) || value > MAX_TIMER_MS) {
-    throw new InvalidOptionError(
-      option,
-      duration,
-      "more than 0 ms and at most 24 days, as a number or like '30s'",
-    );
-  }
-  return Math.ceil(value);
+  if (typeof value === 'number' && (least === undefined ? value > 0 : value >= least) && value <= most)
+    return Math.ceil(value);
+  throw new InvalidOptionError(option, duration, expectation(least, most));
 }
 
+/** A number alone says no unit, and whoever wrote it may have meant seconds. */
 function parse(text: string): number {
   try {
-    return ms(text as StringValue) ?? Number.NaN;
+    return /[a-z]$/i.test(text) ? (ms(text as StringValue) ?? Number.NaN) : Number.NaN;
   } catch {
     return Number.NaN;
   }
+}
+
+function expectation(least: number | undefined, most: number): string {
+  const from = least === undefined ? 'more than 0 ms' : `at least ${inWords(least)}`;
+  return `${from} and at most ${inWords(most)}, as a number of milliseconds or text with a unit like '30s'`;
+}
+
+function inWords(span: number): string {
+  if (span === MAX_TIMER_MS) return '24 days';
+  return span === MAX_SPAN_MS ? '100 years' : `${span} ms`;
 }

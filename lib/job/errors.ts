@@ -178,9 +178,10 @@ export class WaitTimeoutError extends GearMonkeyError {
   constructor(
     readonly fn: string,
     readonly id: string,
-    seconds: number,
+    /** Milliseconds. */
+    readonly timeout: number,
   ) {
-    super(`Job ${id} of "${fn}" didn't finish within ${seconds} s. It goes on; read it with get().`);
+    super(`Job ${id} of "${fn}" didn't finish within ${timeout} ms. It goes on; read it with get().`);
   }
 }
 

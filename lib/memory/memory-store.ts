@@ -1,7 +1,13 @@
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
-import type { JobListener, JobStore, ReadProgress, Placement } from '../gearmonkey/client/job-store.js';
+import {
+  scoreOf,
+  type JobListener,
+  type JobStore,
+  type ReadProgress,
+  type Placement,
+} from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
@@ -17,7 +23,9 @@ export class MemoryStore implements JobStore {
 
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
     const target = this.function(fn);
-    return inputs.map((input) => ({ id: target.enqueue(input, placement, Date.now()) }));
+    const now = Date.now();
+    const placed = { ...placement, score: scoreOf(placement, now) };
+    return inputs.map((input) => ({ id: target.enqueue(input, placed, now) }));
   }
 
   async read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {

@@ -2,8 +2,8 @@
 import { lastValueFrom, timeout } from 'rxjs';
 import { FAST } from './jobs.mjs';
 
-/** Seconds: far more than anything takes, so that giving up means that a finish was missed. */
-const PATIENCE_SECONDS = 60;
+/** Far more than anything takes, so that giving up means that a finish was missed. */
+const PATIENCE_MS = 60_000;
 
 const codeOf = (error) => ({ code: error.code ?? error.name ?? String(error) });
 
@@ -14,7 +14,7 @@ export function callMany(client, note, names, starvation) {
       const began = performance.now();
       const before = starvation.ms;
       const told = await client
-        .call(FAST, { n, kind: 'fast', ms: 1 }, { timeout: PATIENCE_SECONDS })
+        .call(FAST, { n, kind: 'fast', ms: 1 }, { timeout: PATIENCE_MS })
         .then((output) => ({ got: output?.n ?? JSON.stringify(output) }), codeOf);
       const took = Math.round(performance.now() - began);
       note({ e: 'call', n, ...told, took, starved: starvation.ms - before });
@@ -24,14 +24,14 @@ export function callMany(client, note, names, starvation) {
 
 export async function awaitResult(handle, note, of) {
   const { fn, id } = handle;
-  const told = await handle.result({ timeout: PATIENCE_SECONDS }).then(({ n }) => ({ n }), codeOf);
+  const told = await handle.result({ timeout: PATIENCE_MS }).then(({ n }) => ({ n }), codeOf);
   note({ e: 'result', fn, id, of, ...told });
 }
 
 /** The last that a watcher sees is the job's end. */
 export async function watchToEnd(client, handle, note, of) {
   const { fn, id } = handle;
-  const watched = client.watch(fn, id).pipe(timeout(PATIENCE_SECONDS * 1000));
+  const watched = client.watch(fn, id).pipe(timeout(PATIENCE_MS));
   const told = await lastValueFrom(watched).then(
     ({ status, output }) => (status === 'success' ? { n: output.n } : { code: status }),
     (error) => (error.name === 'TimeoutError' ? { code: 'WAIT_TIMEOUT' } : codeOf(error)),

@@ -81,7 +81,7 @@ function text(random, bytes) {
 
 function placed(random) {
   const chance = random.next();
-  if (chance < 0.03) return { scheduled: Date.now() / 1000 + random.next() * 3 };
+  if (chance < 0.03) return { delay: random.next() * 3000 };
   if (chance < 0.1) return { priority: 'high' };
   return chance < 0.2 ? { priority: 'low' } : {};
 }

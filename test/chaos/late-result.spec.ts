@@ -12,7 +12,7 @@ describe('A result that comes after the timeout of its run', () => {
     const server = memoryServer('memory:');
     const client = new GearMonkeyClient(new MemoryStore(server));
     await runWorker(new MemorySource(server), 'f', () => holdEventLoop(60), { timeout: 20 });
-    const job = await client.run('f', 'input', { blocking: true, timeout: 10 });
+    const job = await client.run('f', 'input', { blocking: true, timeout: '10s' });
     expect(await job.get()).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' } });
   });
 });

@@ -43,7 +43,7 @@ describe('Our client, with a worker in Python', () => {
     });
     await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
     await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
-    await client.run(text(fn), 'later', { scheduled: 4_000_000_000.5 });
+    await client.run(text(fn), 'later', { scheduled: new Date(4_000_000_000_500) });
     await expect(server.redis.zscore(`queue:${fn}:scheduled`, '2')).resolves.toBe('4000000000.5');
     await expect(server.redis.get(`uid:${fn}`)).resolves.toBe('2');
     await expect(log.close()).resolves.toEqual(['create:1', 'create:2']);
@@ -53,7 +53,7 @@ describe('Our client, with a worker in Python', () => {
     const fn = server.fn();
     const log = await ChannelLog.open(server.redis, fn);
     await python(fn);
-    await expect(client.call(text(fn), 'hello', { timeout: 10 })).resolves.toBe('HELLO');
+    await expect(client.call(text(fn), 'hello', { timeout: '10s' })).resolves.toBe('HELLO');
     await until(async () => (await server.redis.ttl(`lock:${fn}:1`)) > 0);
     await expectFinished(server.redis, fn, 1, { status: 'success', input: 'hello', output: 'HELLO' });
     await expect(client.get(text(fn), 1)).resolves.toMatchObject({ attempts: 0, output: 'HELLO' });
@@ -63,10 +63,10 @@ describe('Our client, with a worker in Python', () => {
   it('gets the message of an error', async () => {
     const fn = server.fn();
     await python(fn, '--fail', 'disk full');
-    const calling = client.call(text(fn), 'x', { timeout: 10 });
+    const calling = client.call(text(fn), 'x', { timeout: '10s' });
     await expect(calling).rejects.toThrow(JobFailedError);
     await expect(calling).rejects.toMatchObject({ error: { name: 'Error', message: 'disk full' } });
-    const job = await client.run(text(fn), 'x', { blocking: true, timeout: 10 });
+    const job = await client.run(text(fn), 'x', { blocking: true, timeout: '10s' });
     await expect(job.get()).resolves.toMatchObject({ status: 'error' });
   });
 
@@ -77,7 +77,7 @@ describe('Our client, with a worker in Python', () => {
     const job = await client.run(text(fn), 'later', {
       scheduled: new Date(due),
       blocking: true,
-      timeout: 10,
+      timeout: '10s',
     });
     expect(Date.now()).toBeGreaterThanOrEqual(due);
     await expect(job.result()).resolves.toBe('LATER');
@@ -88,7 +88,7 @@ describe('Our client, with a worker in Python', () => {
     for (const priority of ['low', 'normal', 'high'] as const) {
       await client.run(text(fn), priority, { priority });
     }
-    await client.run(text(fn), 'due', { scheduled: 0 });
+    await client.run(text(fn), 'due', { scheduled: new Date(0) });
     const actor = await python(fn, '--max-jobs', 4);
     const order: (string | undefined)[] = [];
     for (let line = 0; line < 8; line++) order.push((await actor.line()).input);
@@ -110,7 +110,7 @@ describe('Our client, with a worker in Python', () => {
   it('sends bytes and gets bytes', async () => {
     const fn = server.fn();
     await python(fn);
-    const output = await client.call(bytes(fn), BINARY, { timeout: 10 });
+    const output = await client.call(bytes(fn), BINARY, { timeout: '10s' });
     expect(Buffer.from(output)).toEqual(BINARY_UPPER);
   });
 
@@ -146,7 +146,7 @@ describe('Our client, with a worker in Python', () => {
     await runWorker(actors.source(), text(fn), upper, { concurrency: 3 });
     const inputs = Array.from({ length: 40 }, (_, i) => `job ${i}`);
     const jobs = await client.runMany(text(fn), inputs);
-    const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: 20 })));
+    const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
     expect(outputs).toEqual(inputs.map(upper));
     expect((await log.close()).sort()).toEqual(jobs.flatMap(({ id }) => ranOnce(id)).sort());
   });

@@ -52,7 +52,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
 
     it('ends a scheduled job', async () => {
       const fn = rigOf().fn();
-      const job = await clientOf().run(fn, 'x', { scheduled: Date.now() / 1000 + 0.2 });
+      const job = await clientOf().run(fn, 'x', { delay: 200 });
       await expect(job.cancel()).resolves.toBe(true);
       await cancelled(fn, job.id);
       await nextIs(fn, 'next');
@@ -96,10 +96,10 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       const runs = await running.passed;
       await expect(job.cancel()).resolves.toBe(true);
       await expect(reason.passed).resolves.toBeInstanceOf(JobCancelledError);
-      await expect(clientOf().call(fn, 'short', { timeout: 10 })).resolves.toBe('short');
+      await expect(clientOf().call(fn, 'short', { timeout: '10s' })).resolves.toBe('short');
       await expect(runs.update(1, 2)).rejects.toThrow(JobCancelledError);
       end.open();
-      await expect(clientOf().call(fn, 'after', { timeout: 10 })).resolves.toBe('after');
+      await expect(clientOf().call(fn, 'after', { timeout: '10s' })).resolves.toBe('after');
       await cancelled(fn, job.id);
     });
 
@@ -120,7 +120,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
     it('is seen by who watches and by who waits', async () => {
       const fn = rigOf().fn();
       const job = await clientOf().run(fn, 'x');
-      const waiting = rigOf().client().result(fn, job.id, { timeout: 10 });
+      const waiting = rigOf().client().result(fn, job.id, { timeout: '10s' });
       const refused = expect(waiting).rejects.toMatchObject({
         code: 'JOB_FAILED',
         error: { code: 'JOB_CANCELLED', message: 'cancelled' },

@@ -42,55 +42,72 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await client.run(fn, 'default');
         await client.run(fn, 'normal', { priority: 'normal' });
         await client.run(fn, 'high', { priority: 'high' });
-        await client.run(fn, 'due', { priority: 'scheduled', scheduled: 1 });
+        await client.run(fn, 'due', { priority: 'scheduled', scheduled: new Date(1000) });
         const source = rig.source();
         const order = await claimInOrder(source, fn, 5);
         await source.close();
         expect(order).toEqual(['"due"', '"high"', '"default"', '"normal"', '"low"']);
       });
 
-      it.each([
-        ['a Date', (ms: number) => new Date(ms)],
-        ['seconds, with a fraction', (ms: number) => ms / 1000],
-      ])('holds a job back until the time it is scheduled for: %s', async (_, toTime) => {
+      it('holds a job back until the time it is scheduled for', async () => {
         const fn = rig.fn();
         const due = Date.now() + 600;
-        const job = await client.run(fn, 'x', { scheduled: toTime(due) });
+        const job = await client.run(fn, 'x', { scheduled: new Date(due) });
         await expect(job.get()).resolves.toMatchObject({ times: { scheduled: new Date(due) } });
         await runWorker(rig.source(), fn, echo);
-        await expect(job.result({ timeout: 10 })).resolves.toBe('x');
+        await expect(job.result({ timeout: '10s' })).resolves.toBe('x');
         expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(due);
       });
 
       it.each([
-        ['a Date', new Date(Date.now() - 60_000)],
-        ['before 1970', -5],
-      ])('runs a job that is scheduled in the past now: %s', async (_, scheduled) => {
+        ['text', '600ms'],
+        ['milliseconds', 600],
+        ['part of a millisecond', 599.5],
+      ])('holds a job back for its delay: %s', async (_, delay) => {
+        const fn = rig.fn();
+        const before = Date.now();
+        const job = await client.run(fn, 'x', { delay });
+        const due = (await job.get()).times.scheduled?.getTime();
+        expect(due).toBeGreaterThanOrEqual(before + 600);
+        expect(due).toBeLessThanOrEqual(Date.now() + 600);
+        await runWorker(rig.source(), fn, echo);
+        await expect(job.result({ timeout: '10s' })).resolves.toBe('x');
+        expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(before + 600);
+      });
+
+      it('delays longer than any timer holds', async () => {
+        const job = await client.run(rig.fn(), 'x', { delay: '99y' });
+        expect((await job.get()).times.scheduled?.getUTCFullYear()).toBeGreaterThan(2100);
+      });
+
+      it.each([
+        ['a Date', { scheduled: new Date(Date.now() - 60_000) }],
+        ['a Date before 1970', { scheduled: new Date(-5) }],
+        ['a delay of 0', { delay: 0 }],
+      ])('runs a job whose time has passed now: %s', async (_, time) => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
-        const job = await client.run(fn, 'x', { scheduled });
-        await expect(job.result({ timeout: 10 })).resolves.toBe('x');
+        const job = await client.run(fn, 'x', time);
+        await expect(job.result({ timeout: '10s' })).resolves.toBe('x');
       });
 
       it('returns when the job has finished if it is blocking', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
-        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
         await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'x' });
       });
 
       it('returns as well when a blocking job has failed', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, () => Promise.reject(new Error('no')));
-        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
         await expect(job.get()).resolves.toMatchObject({ status: 'error', error: { message: 'no' } });
       });
 
       it('gives up waiting after the timeout; the job goes on', async () => {
         const fn = rig.fn();
-        await expect(client.run(fn, 'x', { blocking: true, timeout: 0.05 })).rejects.toThrow(
-          WaitTimeoutError,
-        );
+        await expect(client.run(fn, 'x', { blocking: true, timeout: 50 })).rejects.toThrow(WaitTimeoutError);
         await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
       });
 
@@ -147,14 +164,14 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       it('returns the output', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, (input) => ({ was: input }));
-        await expect(client.call(fn, [1, 'ä'], { timeout: 10 })).resolves.toEqual({ was: [1, 'ä'] });
+        await expect(client.call(fn, [1, 'ä'], { timeout: '10s' })).resolves.toEqual({ was: [1, 'ä'] });
       });
 
       it('returns the output of each of many at once', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo, { concurrency: 20 });
         const inputs = Array.from({ length: 200 }, (_, i) => i);
-        const outputs = await Promise.all(inputs.map((input) => client.call(fn, input, { timeout: 20 })));
+        const outputs = await Promise.all(inputs.map((input) => client.call(fn, input, { timeout: '20s' })));
         expect(outputs).toEqual(inputs);
       });
 
@@ -164,7 +181,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
           const error = new RangeError('too far', { cause: new TypeError('a bad map') });
           throw Object.assign(error, { code: 'E_FAR' });
         });
-        const calling = client.call(fn, 'x', { timeout: 10 });
+        const calling = client.call(fn, 'x', { timeout: '10s' });
         await expect(calling).rejects.toThrow(JobFailedError);
         await expect(calling).rejects.toMatchObject({
           code: 'JOB_FAILED',
@@ -181,7 +198,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       });
 
       it('gives up after the timeout', async () => {
-        await expect(client.call(rig.fn(), 'x', { timeout: 0.05 })).rejects.toThrow(WaitTimeoutError);
+        await expect(client.call(rig.fn(), 'x', { timeout: 50 })).rejects.toThrow(WaitTimeoutError);
       });
     });
 
@@ -209,7 +226,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         const done = gate<string>();
         await runWorker(rig.source(), fn, () => done.passed);
         const job = await client.run(fn, 'x');
-        const result = job.result({ timeout: 10 });
+        const result = job.result({ timeout: '10s' });
         done.open('out');
         await expect(result).resolves.toBe('out');
       });
@@ -217,20 +234,20 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       it('result of a job that had finished is there at once', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
-        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
         await expect(job.result()).resolves.toBe('x');
         await expect(rig.client().result(fn, job.id)).resolves.toBe('x');
       });
 
       it('result gives up after the timeout', async () => {
         const job = await client.run(rig.fn(), 'x');
-        await expect(job.result({ timeout: 0.05 })).rejects.toThrow(WaitTimeoutError);
+        await expect(job.result({ timeout: 50 })).rejects.toThrow(WaitTimeoutError);
       });
 
       it('times tell when a job was created, started and finished', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
-        const job = await client.run(fn, 'x', { blocking: true, timeout: 10 });
+        const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
         const { times, attempts } = await job.get();
         const stations = [times.created, times.started, times.finished].map((time) => Number(time));
         expect(attempts).toBe(1);

@@ -16,20 +16,20 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await runWorker(rigOf().source(), fn, (input) => void received.push(input));
       const words = ['hello', '', '{"a":', 'é€😀', '[1]', 'null'];
       for (const word of words) await rigOf().submit(fn, word);
-      await clientOf().result(fn, words.length, { timeout: 10 });
+      await clientOf().result(fn, words.length, { timeout: '10s' });
       expect(received).toEqual(['hello', '', '{"a":', 'é€😀', [1], null]);
     });
 
     it('json writes undefined as null', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => undefined);
-      await expect(clientOf().call(fn, undefined, { timeout: 10 })).resolves.toBeNull();
+      await expect(clientOf().call(fn, undefined, { timeout: '10s' })).resolves.toBeNull();
     });
 
     it('text passes strings as they are', async () => {
       const job = defineJob<string, string>(rigOf().fn(), { codec: 'text' });
       await runWorker(rigOf().source(), job, (input) => `${input as string}!`);
-      await expect(clientOf().call(job, '"{', { timeout: 10 })).resolves.toBe('"{!');
+      await expect(clientOf().call(job, '"{', { timeout: '10s' })).resolves.toBe('"{!');
       await expect(rigOf().stored(job.name, '1')).resolves.toEqual({ status: 'success', output: '"{!' });
     });
 
@@ -37,7 +37,7 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       const job = defineJob<{ bytes: Uint8Array }>(rigOf().fn(), { codec: 'msgpack' });
       await runWorker(rigOf().source(), job, echo);
       const input = { bytes: new Uint8Array([0, 255, 13, 10]) };
-      await expect(clientOf().call(job, input, { timeout: 10 })).resolves.toEqual(input);
+      await expect(clientOf().call(job, input, { timeout: '10s' })).resolves.toEqual(input);
     });
 
     it('of a definition hold where only its name is given, once it is registered', async () => {

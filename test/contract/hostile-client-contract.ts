@@ -25,7 +25,7 @@ export function hostileClientContract(rigOf: () => ClientRig, clientOf: () => Ge
       const jobs = await clientOf().runMany(fn, [...HOSTILE_VALUES.keys()]);
       for (const [index, job] of jobs.entries()) {
         const [what] = HOSTILE_VALUES[index] ?? [];
-        const failed = await job.result({ timeout: 30 }).catch((error: unknown) => error);
+        const failed = await job.result({ timeout: '30s' }).catch((error: unknown) => error);
         const { error, errors } = await job.get();
         expect([what, failed]).toEqual([what, expect.any(JobFailedError)]);
         expect([what, (failed as JobFailedError).error]).toEqual([what, error]);
@@ -45,9 +45,9 @@ export function hostileClientContract(rigOf: () => ClientRig, clientOf: () => Ge
         concurrency: 10,
       });
       const calls = Promise.allSettled(
-        HOSTILE_VALUES.map(([, make]) => clientOf().call(fn, make(), { timeout: 30 })),
+        HOSTILE_VALUES.map(([, make]) => clientOf().call(fn, make(), { timeout: '30s' })),
       );
-      const beside = HOSTILE_VALUES.map(() => clientOf().call(fn, 'good', { timeout: 30 }));
+      const beside = HOSTILE_VALUES.map(() => clientOf().call(fn, 'good', { timeout: '30s' }));
       await expect(Promise.all(beside)).resolves.toEqual(HOSTILE_VALUES.map(() => 'done'));
       for (const end of await calls) {
         if (end.status === 'fulfilled') expect(end.value).toBe('odd');

@@ -65,8 +65,8 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
     it('leave nothing behind after call, result and blocking', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => 'out');
-      await clientOf().call(fn, 'x', { timeout: 10 });
-      await (await clientOf().run(fn, 'x', { blocking: true, timeout: 10 })).result();
+      await clientOf().call(fn, 'x', { timeout: '10s' });
+      await (await clientOf().run(fn, 'x', { blocking: true, timeout: '10s' })).result();
       await expect(clientOf().call(fn, 1n)).rejects.toThrow('BigInt');
       await subscribed(fn, 0);
     });
@@ -81,8 +81,8 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
         .subscribe((event) => events.push(event));
       await subscribed(fn, 1);
       await runWorker(rigOf().source(), fn, () => 'out');
-      await clientOf().call(fn, 'a', { timeout: 10 });
-      await clientOf().call(fn, 'b', { timeout: 10 });
+      await clientOf().call(fn, 'a', { timeout: '10s' });
+      await clientOf().call(fn, 'b', { timeout: '10s' });
       await until(() => events.length >= 6);
       subscription.unsubscribe();
       expect(events).toEqual(
@@ -128,7 +128,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
         .subscribe((progress) => seen.push(progress));
       await subscribed(fn, 1);
       await runWorker(rigOf().source(), fn, threeSteps);
-      for (const input of ['a', 'b']) await clientOf().call(fn, input, { timeout: 10 });
+      for (const input of ['a', 'b']) await clientOf().call(fn, input, { timeout: '10s' });
       await until(() => seen.length >= 6);
       subscription.unsubscribe();
       expect(seen.map(({ id, dividend }) => `${id}:${dividend}`)).toEqual([
@@ -180,7 +180,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
     it('of a job that had finished is that job once', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => 'out');
-      const job = await clientOf().run(fn, 'x', { blocking: true, timeout: 10 });
+      const job = await clientOf().run(fn, 'x', { blocking: true, timeout: '10s' });
       const seen = await all(clientOf().watch(fn, job.id));
       expect(seen).toHaveLength(1);
       expect(seen[0]).toMatchObject({ status: 'success', output: 'out' });

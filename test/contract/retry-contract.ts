@@ -37,7 +37,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, failing);
       const retrying = { attempts: 3, delay: 10, jitter: 0 };
-      const job = await clientOf().run(fn, 'x', { retry: retrying, blocking: true, timeout: 10 });
+      const job = await clientOf().run(fn, 'x', { retry: retrying, blocking: true, timeout: '10s' });
       const { status, attempts, error, errors } = await job.get();
       expect([status, attempts, error?.message]).toEqual(['error', 3, 'attempt 3']);
       expect(errors.map(({ attempt, name, message }) => [attempt, name, message])).toEqual([
@@ -99,7 +99,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
     it('ends at its own timeout, whatever the handler says', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => new Promise(() => undefined), { timeout: '1 minute' });
-      await expect(clientOf().call(fn, 'x', { jobTimeout: 40, timeout: 10 })).rejects.toMatchObject({
+      await expect(clientOf().call(fn, 'x', { jobTimeout: 40, timeout: '10s' })).rejects.toMatchObject({
         error: { code: 'JOB_TIMEOUT', message: expect.stringContaining('40 ms') },
       });
     });

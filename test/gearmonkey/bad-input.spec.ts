@@ -1,7 +1,9 @@
+import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import { MalformedJobError, NoWorkersError } from '../../lib/job/errors.js';
+import { noDurations } from '../support/no-durations.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -76,17 +78,34 @@ describe('GearMonkeyClient.run, before anything is written', () => {
     ['an unknown priority', { priority: 'urgent' as 'high' }, "Expected `priority` to be 'low', 'normal'"],
     ['a priority that is no string', { priority: 1 as unknown as 'high' }, 'got 1'],
     ["priority 'scheduled' without a time", { priority: 'scheduled' }, 'Expected `scheduled` to be a time'],
-    ['a time with another priority', { priority: 'high', scheduled: 1 }, 'absent with any other'],
-    ['an invalid date', { scheduled: new Date('never') }, 'Expected `scheduled` to be a valid Date'],
-    ['NaN as a time', { scheduled: Number.NaN }, 'got NaN'],
-    ['a time in milliseconds', { scheduled: Date.now() + 5000 }, 'seconds since 1970, not milliseconds'],
-    ['a time that is text', { scheduled: '2027-01-01' as unknown as Date }, 'got "2027-01-01"'],
-    ['a timeout of 0', { blocking: true, timeout: 0 }, 'Expected `timeout` to be more than 0'],
-    ['a timeout of NaN', { blocking: true, timeout: Number.NaN }, 'got NaN'],
-    ['a negative timeout', { blocking: true, timeout: -1 }, 'got -1'],
-    ['an endless timeout', { blocking: true, timeout: Infinity }, 'got Infinity'],
-    ['a timeout that is text', { timeout: '30' as unknown as number }, 'got "30"'],
+    ['a time with another priority', { priority: 'high', scheduled: new Date() }, 'absent with any other'],
+    [
+      'a delay with another priority',
+      { priority: 'high', delay: '1s' },
+      'Expected `delay` to be a time with',
+    ],
+    ['both a time and a delay', { scheduled: new Date(), delay: '1s' }, 'absent where `scheduled` is given'],
   ];
+  const moments: unknown[] = [30, 0, -1, Number.NaN, Infinity, 1e12, '30s', '2027-01-01', '', null, {}, 5n];
+  options.push(
+    ...[...moments, new Date('never')].map((moment): [string, RunOptions, string] => [
+      `${inspect(moment)} as the time it is scheduled for`,
+      { scheduled: moment as Date },
+      "as in `scheduled: new Date('2027-01-01')`, or absent with `delay: '30s'` in its place, got",
+    ]),
+    ...[...noDurations(), ['101 years', '101 years']].map(([what, delay]): [string, RunOptions, string] => [
+      `${String(what)} as a delay`,
+      { delay: delay as number },
+      'Expected `delay` to be at least 0 ms and at most 100 years',
+    ]),
+    ...[...noDurations(), ['0', 0], ['25 days', '25d']].map(
+      ([what, timeout]): [string, RunOptions, string] => [
+        `${String(what)} as a timeout`,
+        { blocking: true, timeout: timeout as number },
+        'Expected `timeout` to be more than 0 ms and at most 24 days',
+      ],
+    ),
+  );
   it.each(options)('refuses %s', async (_, option, reason) => {
     const running = client.run(server.fn(), 'x', option);
     await expect(running).rejects.toThrow(reason);
@@ -135,7 +154,7 @@ describe('GearMonkeyClient.run', () => {
     'takes the function name %s, all the way',
     async (name) => {
       await runWorker(actors.source(), name, (input) => input);
-      await expect(client.call(name, 'x', { timeout: 10 })).resolves.toBe('x');
+      await expect(client.call(name, 'x', { timeout: '10s' })).resolves.toBe('x');
       await expect(server.redis.exists(`job:${name}:1`)).resolves.toBe(1);
     },
   );

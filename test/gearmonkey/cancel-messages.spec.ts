@@ -35,7 +35,7 @@ describe('A message on cancel:{FN}', () => {
   async function heard(db: 0 | 1, fn: string): Promise<void> {
     const { handle, end } = await running(fn, db);
     await handle.cancel();
-    await expect(handle.result({ timeout: 20 })).rejects.toMatchObject({ code: 'JOB_FAILED' });
+    await expect(handle.result({ timeout: '20s' })).rejects.toMatchObject({ code: 'JOB_FAILED' });
     end.open();
   }
 
@@ -49,7 +49,7 @@ describe('A message on cancel:{FN}', () => {
     await heard(0, server.fn());
     expect(job.signal.aborted).toBe(false);
     end.open();
-    await expect(handle.result({ timeout: 20 })).resolves.toBe('of 0');
+    await expect(handle.result({ timeout: '20s' })).resolves.toBe('of 0');
     await expect(handle.get()).resolves.toMatchObject({ attempts: 1 });
   });
 
@@ -60,11 +60,11 @@ describe('A message on cancel:{FN}', () => {
     const member = `${here.handle.id}:${here.job.claim.token}`;
     await there.handle.cancel();
     await server.redis.publish(`cancel:${fn}`, member);
-    await expect(there.handle.result({ timeout: 20 })).rejects.toMatchObject({ code: 'JOB_FAILED' });
+    await expect(there.handle.result({ timeout: '20s' })).rejects.toMatchObject({ code: 'JOB_FAILED' });
     await heard(0, server.fn());
     expect(here.job.signal.aborted).toBe(false);
     here.end.open();
-    await expect(here.handle.result({ timeout: 20 })).resolves.toBe('of 0');
+    await expect(here.handle.result({ timeout: '20s' })).resolves.toBe('of 0');
   });
 
   it('that is true stops the handler, and says that it was cancelled', async () => {

@@ -59,7 +59,7 @@ describe('Short jobs of a worker with one slot', () => {
     await started.passed;
     const after = await client.runMany(fn, numbers(20));
     await runWorker(actors.source(), fn, () => 'of the other');
-    const outputs = await Promise.all(after.map((job) => job.result({ timeout: 20 })));
+    const outputs = await Promise.all(after.map((job) => job.result({ timeout: '20s' })));
     expect(new Set(outputs)).toEqual(new Set(['of the other']));
     for (const job of after) await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
     end.open();

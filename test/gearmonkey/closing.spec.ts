@@ -67,7 +67,7 @@ describe('A worker that closes', () => {
     await expect(outputsOf(jobs)).resolves.toEqual(jobs.map(() => 'of the other'));
     closing.end.open();
     await stopped;
-    await expect(closing.held.result({ timeout: 20 })).resolves.toBe('held');
+    await expect(closing.held.result({ timeout: '20s' })).resolves.toBe('held');
   });
 
   it('waits for no more work while it drains, and takes no marker from others', async () => {
@@ -78,7 +78,7 @@ describe('A worker that closes', () => {
     const stopped = closing.stop();
     await becomesBlocked(1);
     for (let i = 0; i < 5; i++)
-      await expect(client.call(fn, i, { timeout: 20 })).resolves.toBe('of the other');
+      await expect(client.call(fn, i, { timeout: '20s' })).resolves.toBe('of the other');
     closing.end.open();
     await stopped;
   });
@@ -119,7 +119,7 @@ describe('A worker that closes', () => {
     await outputsOf([...early, ...late]);
     closing.end.open();
     await stopped;
-    await expect(closing.held.result({ timeout: 20 })).resolves.toBe('held');
+    await expect(closing.held.result({ timeout: '20s' })).resolves.toBe('held');
   });
 
   it('claims again when it is asked to after all', async () => {

@@ -22,7 +22,7 @@ describe('A worker, given what nobody would write', () => {
   const echo = (input: unknown) => input;
 
   async function goesOn(fn: string): Promise<void> {
-    await expect(client.call(fn, 'next', { timeout: 10 })).resolves.toBe('next');
+    await expect(client.call(fn, 'next', { timeout: '10s' })).resolves.toBe('next');
   }
 
   it('fails the job alone when the input is not readable, and says why', async () => {
@@ -72,7 +72,7 @@ describe('A worker, given what nobody would write', () => {
     const id = await submit(server.redis, fn, 'x');
     await server.redis.hset(`job:${fn}:${id}`, fields);
     await runWorker(actors.source(), fn, echo);
-    await expect(client.result(fn, id, { timeout: 10 })).resolves.toBe('x');
+    await expect(client.result(fn, id, { timeout: '10s' })).resolves.toBe('x');
     await goesOn(fn);
   });
 
@@ -83,7 +83,7 @@ describe('A worker, given what nobody would write', () => {
       await server.redis.set(`queue:${fn}:${queue}`, 'text');
       await runWorker(actors.source(), fn, echo);
       const priority = queue === 'high' ? 'low' : 'high';
-      await expect(client.call(fn, 'x', { priority, timeout: 10 })).resolves.toBe('x');
+      await expect(client.call(fn, 'x', { priority, timeout: '10s' })).resolves.toBe('x');
     },
   );
 

@@ -59,11 +59,11 @@ describe('A worker, and keys that a plain client has spoiled', () => {
     it(`in ${HARMLESS.join(', ')}: runs its jobs all the same`, async () => {
       const fn = server.fn();
       const lines = await worker([fn]);
-      await client.call(fn, 'before', { timeout: 20 });
+      await client.call(fn, 'before', { timeout: '20s' });
       for (const name of HARMLESS) await spoil(keyOf(fn, name), how);
-      for (let i = 0; i < 5; i++) await expect(client.call(fn, i, { timeout: 20 })).resolves.toBe(i);
+      for (let i = 0; i < 5; i++) await expect(client.call(fn, i, { timeout: '20s' })).resolves.toBe(i);
       const plain = await submit(server.redis, fn, Buffer.from('"plain"'));
-      await expect(client.result(fn, plain, { timeout: 20 })).resolves.toBe('plain');
+      await expect(client.result(fn, plain, { timeout: '20s' })).resolves.toBe('plain');
       expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
     });
 
@@ -71,7 +71,7 @@ describe('A worker, and keys that a plain client has spoiled', () => {
       const fn = server.fn();
       const other = server.fn();
       const lines = await worker([fn, other]);
-      await client.call(fn, 'before', { timeout: 20 });
+      await client.call(fn, 'before', { timeout: '20s' });
       await spoil(keyOf(fn, name), how);
       const queues = ['high', 'normal', 'low'] as const;
       const jobs: string[] = [];
@@ -79,11 +79,11 @@ describe('A worker, and keys that a plain client has spoiled', () => {
         const id = await submit(server.redis, fn, Buffer.from('"x"'), { queue }).catch(() => undefined);
         if (id !== undefined) jobs.push(id);
       }
-      for (let i = 0; i < 5; i++) await expect(client.call(other, i, { timeout: 20 })).resolves.toBe(i);
+      for (let i = 0; i < 5; i++) await expect(client.call(other, i, { timeout: '20s' })).resolves.toBe(i);
       const key = keyOf(fn, name);
       const wanted = name === 'leases' || name === 'scheduled' ? 'zset' : 'list';
       if ((await server.redis.type(key)) !== wanted) await server.redis.del(key);
-      for (const id of jobs) await expect(client.result(fn, id, { timeout: 20 })).resolves.toBe('x');
+      for (const id of jobs) await expect(client.result(fn, id, { timeout: '20s' })).resolves.toBe('x');
       await until(async () => (await server.redis.zcard(`lease:${fn}`)) === 0, {
         message: 'no lease is left',
       });
@@ -96,7 +96,7 @@ describe('A worker, and keys that a plain client has spoiled', () => {
     const lines = await worker([fn]);
     const junk = Array.from({ length: 20_000 }, (_, i) => `junk\n[Nest] ${i}`);
     await server.redis.lpush(`queue:${fn}:normal`, ...junk);
-    await expect(client.call(fn, 'x', { timeout: 20 })).resolves.toBe('x');
+    await expect(client.call(fn, 'x', { timeout: '20s' })).resolves.toBe('x');
     await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(0);
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(MAX_LINES);

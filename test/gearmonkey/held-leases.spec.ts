@@ -70,7 +70,7 @@ describe('A process that holds its event loop', () => {
     const job = await client.run(fn, { block: 3 * lease });
     await blocking.says('start');
     const ran = await bystander(fn);
-    await expect(job.result({ timeout: 20 })).resolves.toBe('of the program');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe('of the program');
     expect(ran).toEqual([]);
     await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
     expect(blocking.all('logged')).toEqual([]);
@@ -82,7 +82,7 @@ describe('A process that holds its event loop', () => {
     const job = await client.run(fn, { block: 9 * LEASE_MS }, { jobTimeout: LEASE_MS });
     await blocking.says('start');
     const ran = await bystander(fn);
-    await expect(job.result({ timeout: 20 })).resolves.toBe('of another');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe('of another');
     expect(ran).toMatchObject([{ id: job.id, attempts: 2, stalls: 1 }]);
     expect(blocking.all('end')).toEqual([]);
     await blocking.says('end');
@@ -99,7 +99,7 @@ describe('A process that is stopped for longer than its lease', () => {
     await stopped.says('start');
     stopped.signal('SIGSTOP');
     await bystander(fn);
-    await expect(job.result({ timeout: 20 })).resolves.toBe('of another');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe('of another');
     stopped.signal('SIGCONT');
     await expect(stopped.says('aborted')).resolves.toMatchObject({ id: job.id, code: 'LEASE_LOST' });
     await expect(stopped.says('logged')).resolves.toMatchObject({
@@ -117,7 +117,7 @@ describe('A process that is stopped for longer than its lease', () => {
     await stopped.says('start');
     stopped.signal('SIGSTOP');
     await bystander(fn);
-    await job.result({ timeout: 20 });
+    await job.result({ timeout: '20s' });
     stopped.tell('go on');
     stopped.signal('SIGCONT');
     await stopped.says('end');
@@ -150,7 +150,7 @@ describe('A process that is killed', () => {
     await until(() => Date.now() > Number(lastEnd));
     await until(() => other['connections'].commands.uptime('') > GRACE_MS);
     recovered.open();
-    await client.result(fn, 5, { timeout: 20 });
+    await client.result(fn, 5, { timeout: '20s' });
     expect(ran.map(({ id }) => id)).toEqual(['4', '1', '2', '3', '5']);
     expect(ran.map(({ stalls }) => stalls)).toEqual([0, 1, 1, 1, 0]);
   });
@@ -163,7 +163,7 @@ describe('A process that is killed', () => {
     const ran = await bystander(fn);
     const at = performance.now();
     await killed.kill();
-    await job.result({ timeout: 20 });
+    await job.result({ timeout: '20s' });
     expect((ran[0]?.at ?? Infinity) - at).toBeLessThan(onThisMachine(LEASE_MS + SLACK_MS));
   });
 });
@@ -181,7 +181,7 @@ describe.each([
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();
-    await job.result({ timeout: 10 });
+    await job.result({ timeout: '10s' });
     expect(ran).toEqual([]);
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
@@ -225,7 +225,7 @@ describe.each([
     const ran = await bystander(fn);
     await longerThanALease(fn, lease);
     end.open();
-    await Promise.all(jobs.map((job) => job.result({ timeout: 40 })));
+    await Promise.all(jobs.map((job) => job.result({ timeout: '40s' })));
     expect(ran).toEqual([]);
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
@@ -241,7 +241,7 @@ describe.each([
     await server.redis.set(`count:${fn}`, 'text');
     await longerThanALease(fn);
     end.open();
-    await job.result({ timeout: 10 });
+    await job.result({ timeout: '10s' });
     await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
     await expect(server.redis.get(`count:${other}`)).resolves.toBe('1');
   });
@@ -299,7 +299,7 @@ describe('The keeper', () => {
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();
-    await job.result({ timeout: 10 });
+    await job.result({ timeout: '10s' });
     expect(ran).toEqual([]);
   });
 
@@ -313,7 +313,7 @@ describe('The keeper', () => {
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();
-    await job.result({ timeout: 10 });
+    await job.result({ timeout: '10s' });
     expect(ran).toEqual([]);
   });
 });

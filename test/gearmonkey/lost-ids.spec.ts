@@ -46,9 +46,13 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
   it('is never the other to its handle', async () => {
     const { fn, lost, another } = await lostAndAnother();
     await runWorker(actors.source(), fn, (input) => input);
-    await expect(another.result({ timeout: 20 })).resolves.toBe('another');
+    await expect(another.result({ timeout: '20s' })).resolves.toBe('another');
     await expect(lost.get()).rejects.toThrow(JobLostError);
-    await expect(lost.result({ timeout: 20 })).rejects.toMatchObject({ code: 'JOB_LOST', fn, id: lost.id });
+    await expect(lost.result({ timeout: '20s' })).rejects.toMatchObject({
+      code: 'JOB_LOST',
+      fn,
+      id: lost.id,
+    });
     await expect(client.get(fn, lost.id)).resolves.toMatchObject({ input: 'another' });
   });
 
@@ -74,17 +78,17 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     await until(async () => (await another.get()).status === 'busy');
     await expect(lost.cancel()).rejects.toThrow(JobLostError);
     end.open('out');
-    await expect(another.result({ timeout: 20 })).resolves.toBe('out');
+    await expect(another.result({ timeout: '20s' })).resolves.toBe('out');
   });
 
   it('rejects the call that waits for it', async () => {
     const fn = server.fn();
-    const calling = client.call(fn, 'lost', { timeout: 20 });
+    const calling = client.call(fn, 'lost', { timeout: '20s' });
     const outcome = expect(calling).rejects.toThrow(JobLostError);
     const lost = await until(() => client.get(fn, 1));
     await lose({ fn, id: lost.id } as JobHandle);
     await runWorker(actors.source(), fn, (input) => input);
-    await expect(client.call(fn, 'another', { timeout: 20 })).resolves.toBe('another');
+    await expect(client.call(fn, 'another', { timeout: '20s' })).resolves.toBe('another');
     await outcome;
   });
 
@@ -116,7 +120,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
       await expect(another.get()).resolves.toMatchObject({ status: 'busy' });
       expect(await another.get()).not.toHaveProperty('progress');
       gateOf('another')?.open('its own');
-      await expect(another.result({ timeout: 20 })).resolves.toBe('its own');
+      await expect(another.result({ timeout: '20s' })).resolves.toBe('its own');
       expect(begun).toEqual(['lost', 'another']);
     });
   });
@@ -133,7 +137,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     await until(async () => (await subscriptions(server.redis, fn)) === 1);
     await lose(lost);
     await runWorker(actors.source(), fn, async (_, job) => job.update(1, 2));
-    await client.call(fn, 'another', { timeout: 20 });
+    await client.call(fn, 'another', { timeout: '20s' });
     await expect(progress.passed).resolves.toBeInstanceOf(JobLostError);
     await expect(watch.passed).resolves.toBeInstanceOf(JobLostError);
     expect(seen).toEqual([]);
@@ -157,7 +161,7 @@ describe('An output that somebody else sends', () => {
     const fn = server.fn();
     const end = gate<string>();
     await runWorker(actors.source(), fn, () => end.passed);
-    const calling = client.call(fn, 'x', { timeout: 20 });
+    const calling = client.call(fn, 'x', { timeout: '20s' });
     const { status } = await until(async () => {
       const job = await client.get(fn, 1);
       return job?.status === 'busy' && job;

@@ -165,7 +165,7 @@ describe('An outage that is longer than the time of a command', () => {
     line.lead(1);
     line.cut();
     await until(isDown);
-    await expect(client.result(fn, id, { timeout: 0.2 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
+    await expect(client.result(fn, id, { timeout: 200 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
     await expect(lastValueFrom(client.watch(fn, id).pipe(timeout(200)))).rejects.toThrow('Timeout');
     line.lead(server.server.port);
     await expect(firstValueFrom(client.watch(fn, id))).resolves.toMatchObject({ status: 'idle' });

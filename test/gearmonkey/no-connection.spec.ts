@@ -43,7 +43,7 @@ describe('GearMonkeyClient without a server', () => {
   });
 
   it('rejects result at its timeout', async () => {
-    await expect(client.result('fn', 1, { timeout: 0.2 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
+    await expect(client.result('fn', 1, { timeout: 200 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
   });
 
   it('rejects at once when it was closed', async () => {

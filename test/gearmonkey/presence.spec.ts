@@ -134,6 +134,6 @@ describe('count:{FN}', () => {
     await server.server.restart();
     await until(() => server.redis.ping().catch(() => false));
     expect(await becomes(fn, 2)).toBeLessThan(2 * PRESENCE_MS + SLACK_MS);
-    await expect(client.call(fn, 'x', { timeout: 10 })).resolves.toBe(1);
+    await expect(client.call(fn, 'x', { timeout: '10s' })).resolves.toBe(1);
   });
 });

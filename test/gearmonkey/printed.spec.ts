@@ -63,7 +63,7 @@ describe('What is logged, or returned by a controller,', () => {
   it('is of a running job its function, id and attempt, without its input', async () => {
     const fn = server.fn();
     await runWorker(actors.source(), fn, (_, job) => [JSON.stringify(job), inspect(job)]);
-    await expect(actors.client().call(fn, INPUT, { timeout: 20 })).resolves.toEqual([
+    await expect(actors.client().call(fn, INPUT, { timeout: '20s' })).resolves.toEqual([
       JSON.stringify({ fn, id: '1', attempts: 1 }),
       `RunningJob { fn: '${fn}', id: '1', attempts: 1 }`,
     ]);

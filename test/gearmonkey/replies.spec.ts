@@ -71,7 +71,7 @@ describe('The output of a call', () => {
     await server.redis.hset(`job:${fn}:7`, 'status', 'idle', 'input', '1', 'options', options);
     await server.redis.lpush(`queue:${fn}:normal`, '7');
     await runWorker(actors.source(), fn, () => 'secret');
-    await client.result(fn, '7', { timeout: 20 });
+    await client.result(fn, '7', { timeout: '20s' });
     listener.disconnect();
     expect(heard.filter((channel) => channel.startsWith('reply:'))).toEqual([]);
   });

@@ -68,7 +68,7 @@ describe('An option that is not known', () => {
     const rig = await memoryRig();
     const client: GearMonkeyClient = rig.client();
     const fn = rig.fn();
-    await expect(client.run(fn, 1, bad({ delay: 5 }))).rejects.toThrow('run has no option `delay`');
+    await expect(client.run(fn, 1, bad({ wait: 5 }))).rejects.toThrow('run has no option `wait`');
     await expect(client.run(fn, 1, bad({ rollcall: true }))).rejects.toThrow('Did you mean `rollCall`?');
     await expect(client.run(fn, 1, 'high' as never)).rejects.toThrow(ConfigurationError);
     await expect(client.call(fn, 1, bad({ prioritty: 'high' }))).rejects.toThrow('Did you mean `priority`?');

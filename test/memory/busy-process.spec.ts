@@ -31,9 +31,9 @@ describe('The embedded server in a process that is busy', () => {
     const busy = await runWorker(rig.source({ lease: LEASE_MS }), 'busy', () => holdEventLoop(LEASE_MS * 3));
     const jobs = await client.runMany('waits', ['a', 'b']);
     await until(() => begun.length === 2);
-    for (let round = 0; round < 4; round++) await client.call('busy', round, { timeout: 20 });
+    for (let round = 0; round < 4; round++) await client.call('busy', round, { timeout: '20s' });
     end.open();
-    await expect(Promise.all(jobs.map((job) => job.result({ timeout: 20 })))).resolves.toEqual(['a', 'b']);
+    await expect(Promise.all(jobs.map((job) => job.result({ timeout: '20s' })))).resolves.toEqual(['a', 'b']);
     log.push(...first.said, ...second.said, ...busy.said);
     expect([begun.sort(), log]).toEqual([['a', 'b'], []]);
     await expect(jobs[0]?.get()).resolves.toMatchObject({ attempts: 1 });
@@ -47,7 +47,7 @@ describe('The embedded server in a process that is busy', () => {
       return (runs += 1);
     };
     const { said } = await runWorker(rig.source({ lease: LEASE_MS }), 'fn', handle, { concurrency: 3 });
-    await expect(rig.client().call('fn', 'x', { timeout: 20 })).resolves.toBe(1);
+    await expect(rig.client().call('fn', 'x', { timeout: '20s' })).resolves.toBe(1);
     expect([runs, said]).toEqual([1, []]);
   });
 });

@@ -25,7 +25,7 @@ class App {}
 const app = await NestFactory.create(App, { logger: false });
 await app.listen(0, '127.0.0.1');
 const client = app.get(GearMonkeyClient);
-const output = await client.call('upper', 'done', { timeout: 30 });
+const output = await client.call('upper', 'done', { timeout: '30s' });
 // Subscriptions that nobody gives back, and a job that nobody will run.
 client.progress('upper').subscribe();
 const started = firstValueFrom(client.events('other'));

@@ -302,7 +302,7 @@ describe('the connections of an instance', () => {
     });
     const client = app.get(GearMonkeyClient);
     const calls = Array.from({ length: 300 }, (_, index) =>
-      client.call(functions[index % FUNCTIONS] as string, index, { timeout: 20 }),
+      client.call(functions[index % FUNCTIONS] as string, index, { timeout: '20s' }),
     );
     await expect(Promise.all(calls)).resolves.toEqual(Array.from({ length: 300 }, (_, index) => index));
     await expect(ours(used.redis)).resolves.toEqual([

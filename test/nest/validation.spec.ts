@@ -104,7 +104,7 @@ describe.each([
     return (await apps.start({ imports, providers: providers as Type[] })).get(GearMonkeyClient);
   }
   const call = (client: GearMonkeyClient, fn: string, input: unknown) =>
-    client.call(fn, input, { timeout: 30 });
+    client.call(fn, input, { timeout: '30s' });
 
   it.each(['undecorated', 'decorated', 'parameter', 'generator'])(
     'gives an instance, and says what is wrong with an input: %s',

@@ -25,7 +25,7 @@ describe('GearMonkeyModule', () => {
   }
   const failed = async (client: GearMonkeyClient, fn: string, attempts = 1) => {
     const retry = { attempts, delay: 1 };
-    return (await client.run(fn, 'x', { blocking: true, timeout: 20, retry })).get();
+    return (await client.run(fn, 'x', { blocking: true, timeout: '20s', retry })).get();
   };
 
   it('stores stacks of what handlers throw, without the credentials of URLs', async () => {

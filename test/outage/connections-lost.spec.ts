@@ -15,7 +15,7 @@ describe('connections that the server kills', () => {
       const killer = outage.redis.duplicate();
       const calls: Promise<string>[] = [];
       for (let i = 0; i < JOBS; i++) {
-        calls.push(worker.client.call(work, `job ${i}`, { timeout: 20 }));
+        calls.push(worker.client.call(work, `job ${i}`, { timeout: '20s' }));
         if (i % 60 === 30) await killer.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
         if (i % 20 === 0) await calls[i];
       }
@@ -28,7 +28,7 @@ describe('connections that the server kills', () => {
 
   it('are made again within a moment, the blocking one and the keeper too', async () => {
     const worker = await outage.actor();
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     await until(() => areAllThere(outage.redis));
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
@@ -40,7 +40,7 @@ describe('connections that the server kills', () => {
     const worker = await outage.actor();
     const job = await worker.client.run(work, HELD);
     await until(() => worker.runs.length === 1);
-    const result = job.result({ timeout: 20 });
+    const result = job.result({ timeout: '20s' });
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     worker.letGo();
@@ -56,7 +56,7 @@ describe('scripts that the server forgets', () => {
     const worker = await outage.actor();
     const calls: Promise<string>[] = [];
     for (let i = 0; i < JOBS; i++) {
-      calls.push(worker.client.call(work, `job ${i}`, { timeout: 20 }));
+      calls.push(worker.client.call(work, `job ${i}`, { timeout: '20s' }));
       if (i % 30 === 0) await outage.redis.script('FLUSH');
       if (i % 10 === 0) await calls[i];
     }

@@ -51,9 +51,9 @@ describe('a failover', () => {
     proxy.retarget(replica.port);
 
     figure('failover: worker resumes on the new master', await timeToRun(promoted));
-    await expect(held.result({ timeout: 30 })).resolves.toBe('held, done');
+    await expect(held.result({ timeout: '30s' })).resolves.toBe('held, done');
     const during = await enqueued;
-    await expect(during.result({ timeout: 30 })).resolves.toBe('during, done');
+    await expect(during.result({ timeout: '30s' })).resolves.toBe('during, done');
     await expect(statuses(promoted)).resolves.toEqual({ success: 3 });
     expect(worker.repeated).toEqual([]);
     await until(() => worker.health.connected);
@@ -88,7 +88,7 @@ describe("durability: 'wait'", () => {
     expect((refused as NotDurableError).ids).toEqual(['1', '2']);
     const alone = await Promise.allSettled(['c', 'd'].map((input) => worker.client.run(work, input)));
     expect(alone).toMatchObject([{ reason: { ids: ['3'] } }, { reason: { ids: ['4'] } }]);
-    await expect(worker.client.result(work, '2', { timeout: 5 })).resolves.toBe('b, done');
+    await expect(worker.client.result(work, '2', { timeout: '5s' })).resolves.toBe('b, done');
     await until(async () => (await statuses(outage.redis))['success'] === 4);
   });
 });

@@ -15,7 +15,7 @@ describe('connections that fall silent', () => {
 
   it('are given up by the worker, and new ones serve it', async () => {
     const worker = await outage.actor({ connection: proxy.url });
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     proxy.freezeOpenOnes();
     figure('half-open connections: worker resumes', await timeToRun(outage.redis));
     await until(() => worker.health.connected);
@@ -24,15 +24,15 @@ describe('connections that fall silent', () => {
   it('do not stop an enqueue, which creates its job once', async () => {
     const observer = await outage.actor({ connection: proxy.url }, { works: false });
     const worker = await outage.actor();
-    await observer.client.call(work, 'before', { timeout: 30 });
+    await observer.client.call(work, 'before', { timeout: '30s' });
     proxy.freezeOpenOnes();
     const since = performance.now();
     const jobs = await observer.client.runMany(work, ['a', 'b']);
     figure('half-open connections: enqueue acknowledged', performance.now() - since);
-    await expect(Promise.all(jobs.map((job) => job.result({ timeout: 30 })))).resolves.toHaveLength(2);
+    await expect(Promise.all(jobs.map((job) => job.result({ timeout: '30s' })))).resolves.toHaveLength(2);
     // What was held back arrives now: the same calls, which find that they were made.
     proxy.heal();
-    await observer.client.call(work, 'after', { timeout: 5 });
+    await observer.client.call(work, 'after', { timeout: '5s' });
     await until(async () => (await statuses(outage.redis))['success'] === 4);
     expect(worker.repeated).toEqual([]);
     expect(worker.runs).toHaveLength(4);
@@ -42,7 +42,7 @@ describe('connections that fall silent', () => {
     const observer = await outage.actor({ connection: proxy.url }, { works: false });
     const worker = await outage.actor();
     const job = await observer.client.run(work, HELD);
-    const result = job.result({ timeout: 20 });
+    const result = job.result({ timeout: '20s' });
     const seen: string[] = [];
     const watched = new Promise<void>((complete, error) =>
       observer.client
@@ -50,7 +50,7 @@ describe('connections that fall silent', () => {
         .subscribe({ next: ({ status }) => seen.push(status), complete, error }),
     );
     const progressed = new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error }));
-    const called = observer.client.call(work, HELD, { timeout: 20 });
+    const called = observer.client.call(work, HELD, { timeout: '20s' });
     await until(() => worker.runs.length === 2 && seen.includes('busy'));
 
     proxy.freezeOpenOnes();
@@ -76,7 +76,7 @@ describe('a network that swallows everything', () => {
 
   it('is told of by health, ends enqueues at their deadline, and leaves no trace once it is over', async () => {
     const worker = await outage.actor({ connection: proxy.url, enqueueTimeout: 1000 });
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     proxy.separate('swallowed');
     const since = performance.now();
     await expect(worker.client.run(work, 'x')).rejects.toThrow(EnqueueTimeoutError);
@@ -98,7 +98,7 @@ describe('a network that swallows everything', () => {
     worker.letGo();
     other.letGo();
     proxy.heal();
-    await expect(Promise.all(held.map((job) => job.result({ timeout: 20 })))).resolves.toHaveLength(16);
+    await expect(Promise.all(held.map((job) => job.result({ timeout: '20s' })))).resolves.toHaveLength(16);
     expect([...worker.runs, ...other.runs].toSorted()).toEqual(held.map(({ id }) => id).toSorted());
   });
 
@@ -113,13 +113,13 @@ describe('a network that swallows everything', () => {
     await until(() => other.runs.includes(job.id), { timeout: 15_000 });
     figure('worker cut off, lease of 1 s: its job runs elsewhere', performance.now() - since);
     other.letGo();
-    await expect(other.client.result(work, job.id, { timeout: 10 })).resolves.toBe('held, done');
+    await expect(other.client.result(work, job.id, { timeout: '10s' })).resolves.toBe('held, done');
     const settled = await outage.redis.hgetall(`job:work:${job.id}`);
     lost.letGo();
     proxy.heal();
     figure('worker cut off: it resumes', await timeToRun(outage.redis));
     await until(() => lost.health.connected);
-    await lost.client.call(work, 'after', { timeout: 10 });
+    await lost.client.call(work, 'after', { timeout: '10s' });
     await expect(outage.redis.hgetall(`job:work:${job.id}`)).resolves.toEqual(settled);
   });
 });

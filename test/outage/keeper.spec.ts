@@ -24,7 +24,7 @@ describe('a failover that leaves connections open', () => {
       const worker = await outage.actor({ connection: line.url, lease: LEASE_MS });
       const other = await outage.actor({ connection: line.url, lease: LEASE_MS });
       const job = await worker.client.run(work, HELD);
-      const result = job.result({ timeout: 30 });
+      const result = job.result({ timeout: '30s' });
       await until(() => worker.runs.length + other.runs.length === 1);
 
       line.lead(replica.port);
@@ -82,7 +82,7 @@ describe('a keeper that gets no connection', () => {
     await until(() => worker.health.leasesKeptBy === 'thread' && other.health.leasesKeptBy === 'thread');
     worker.letGo();
     other.letGo();
-    await expect(job.result({ timeout: 20 })).resolves.toBe('held, done');
+    await expect(job.result({ timeout: '20s' })).resolves.toBe('held, done');
     expect([...worker.runs, ...other.runs]).toEqual([job.id]);
   });
 });

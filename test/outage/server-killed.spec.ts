@@ -9,7 +9,7 @@ describe('a server that is killed and comes back with its data', () => {
 
   it.each([1, 2, 3])('has its worker back by itself within seconds (time %i)', async () => {
     const worker = await outage.actor();
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     const { lastTurn } = worker.health;
 
     await outage.server.kill();
@@ -25,9 +25,9 @@ describe('a server that is killed and comes back with its data', () => {
   it('loses no job and runs none twice when it was away for less than a lease', async () => {
     const worker = await outage.actor();
     const held = await worker.client.runMany(work, Array<string>(5).fill(HELD));
-    const results = Promise.all(held.map((job) => job.result({ timeout: 20 })));
+    const results = Promise.all(held.map((job) => job.result({ timeout: '20s' })));
     await until(() => worker.runs.length === 5);
-    await worker.client.run(work, 'later', { scheduled: Date.now() / 1000 + 1.5 });
+    await worker.client.run(work, 'later', { delay: 1500 });
 
     await outage.server.kill();
     await until(() => !worker.health.connected);
@@ -45,7 +45,7 @@ describe('a server that is killed and comes back with its data', () => {
     await outage.server.kill();
     await until(() => !worker.health.connected);
     const calls = Promise.all(
-      ['a', 'b', 'c'].map((input) => worker.client.call(work, input, { timeout: 20 })),
+      ['a', 'b', 'c'].map((input) => worker.client.call(work, input, { timeout: '20s' })),
     );
     await outage.server.restart();
     await expect(calls).resolves.toEqual(['a, done', 'b, done', 'c, done']);
@@ -58,7 +58,7 @@ describe('a server that is killed and comes back with its data', () => {
     const attempts = [
       () => worker.client.run(work, 'x'),
       () => worker.client.runMany(work, ['x', 'y']),
-      () => worker.client.call(work, 'x', { timeout: 20 }),
+      () => worker.client.call(work, 'x', { timeout: '20s' }),
     ].map(async (attempt) => {
       const since = performance.now();
       await expect(attempt()).rejects.toThrow(EnqueueTimeoutError);
@@ -89,7 +89,7 @@ describe('a server that is killed and comes back with its data', () => {
       }),
     );
     const progressed = new Promise<void>((complete, error) => job.progress$.subscribe({ complete, error }));
-    const result = job.result({ timeout: 20 });
+    const result = job.result({ timeout: '20s' });
     await until(() => worker.runs.length === 1 && snapshots.includes('busy'));
 
     await outage.server.kill();
@@ -116,7 +116,7 @@ describe('a server that comes back empty', () => {
 
   it('is told of its workers again, and given jobs', async () => {
     const worker = await outage.actor();
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     await outage.server.kill();
     await until(() => !worker.health.connected);
     await outage.server.restart();

@@ -23,7 +23,7 @@ describe('a server that is out of memory', () => {
 
     await outage.redis.config('SET', 'maxmemory', '0');
     figure('out of memory: worker resumes', await timeToRun(outage.redis));
-    await expect(held.result({ timeout: 30 })).resolves.toBe('held, done');
+    await expect(held.result({ timeout: '30s' })).resolves.toBe('held, done');
     await expect(statuses(outage.redis)).resolves.toEqual({ success: 2 });
     expect(worker.repeated).toEqual([]);
     await until(() => worker.health.connected);
@@ -41,7 +41,7 @@ describe('a server that is loading', () => {
 
   it('is waited for: workers resume, and an enqueue within its deadline succeeds', async () => {
     const worker = await outage.actor({ enqueueTimeout: '20s' });
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     const ballast = Array.from({ length: KEYS }, (_, key) => [`ballast:${key}`, 'x'.repeat(100)]);
     await outage.redis.mset(Object.fromEntries(ballast));
     await outage.redis.bgrewriteaof();
@@ -56,7 +56,7 @@ describe('a server that is loading', () => {
       /^LOADING/,
     );
     expect(worker.health.connected).toBe(false);
-    const enqueued = worker.client.call(work, 'during', { timeout: 20 });
+    const enqueued = worker.client.call(work, 'during', { timeout: '20s' });
     await until(async () => (await probe.get('x').catch(() => 'loading')) === null, { timeout: 20_000 });
     const since = performance.now();
     await expect(enqueued).resolves.toBe('during, done');

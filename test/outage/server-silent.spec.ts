@@ -10,8 +10,8 @@ describe('a server that is paused for 3 s', () => {
 
   it.each(['CLIENT PAUSE', 'SIGSTOP'])('takes every enqueue within its deadline, once: %s', async (how) => {
     const worker = await outage.actor();
-    await worker.client.call(work, 'before', { timeout: 30 });
-    const held = await worker.client.call(work, HELD, { timeout: 0.01 }).catch(() => undefined);
+    await worker.client.call(work, 'before', { timeout: '30s' });
+    const held = await worker.client.call(work, HELD, { timeout: 10 }).catch(() => undefined);
     expect(held).toBeUndefined();
     await until(() => worker.runs.length === 2);
 
@@ -23,7 +23,7 @@ describe('a server that is paused for 3 s', () => {
     clearTimeout(timer);
     worker.letGo();
     figure(`${how} 3 s: enqueue acknowledged`, performance.now() - since);
-    await expect(Promise.all(jobs.map((job) => job.result({ timeout: 30 })))).resolves.toEqual([
+    await expect(Promise.all(jobs.map((job) => job.result({ timeout: '30s' })))).resolves.toEqual([
       'a, done',
       'b, done',
       'c, done',
@@ -37,7 +37,7 @@ describe('a server that is paused for 3 s', () => {
 
   it('says that it is not connected meanwhile', async () => {
     const worker = await outage.actor();
-    await worker.client.call(work, 'before', { timeout: 30 });
+    await worker.client.call(work, 'before', { timeout: '30s' });
     await outage.server.kill('SIGSTOP');
     const since = performance.now();
     await until(() => !worker.health.connected);

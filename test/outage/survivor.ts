@@ -60,7 +60,7 @@ const timer = setInterval(() => {
 obey(async () => {
   clearInterval(timer);
   await Promise.all(underWay);
-  const results = acknowledged.map((id) => client.result(work, id, { timeout: 20 }).then(Number));
+  const results = acknowledged.map((id) => client.result(work, id, { timeout: '20s' }).then(Number));
   const finished = (await Promise.allSettled(results)).filter(({ status }) => status === 'fulfilled').length;
   await app.close();
   return { acknowledged: acknowledged.length, finished, rejected, begun };

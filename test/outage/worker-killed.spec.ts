@@ -26,8 +26,8 @@ describe('a worker process that is killed, at defaults', () => {
       figure('SIGKILL of a worker, defaults: the count is right', performance.now() - since);
       await until(async () => Number(await outage.redis.zscore('lease:work', `${job.id}:1`)) < Date.now());
       other.letGo();
-      await expect(job.result({ timeout: 30 })).resolves.toBe('left behind, done');
-      await waiting.result({ timeout: 30 });
+      await expect(job.result({ timeout: '30s' })).resolves.toBe('left behind, done');
+      await waiting.result({ timeout: '30s' });
       expect(other.runs.slice(filling.length)).toEqual([job.id, waiting.id]);
     } finally {
       dying.kill();

@@ -35,7 +35,7 @@ describe(`${RUNS} runs that wait for their jobs`, () => {
     await trace.take();
 
     const inputs = Array.from({ length: RUNS }, (_, number) => number);
-    const runs = inputs.map((input) => client.run('echo', input, { blocking: true, timeout: 60 }));
+    const runs = inputs.map((input) => client.run('echo', input, { blocking: true, timeout: '60s' }));
     const jobs = await Promise.all(runs);
     expect((await connectionsOf(server.redis)).length).toBeLessThanOrEqual(4);
     const counts = Object.values(countCalls(await trace.take()));

@@ -46,7 +46,7 @@ describe(`an app with ${FUNCTIONS} functions`, () => {
 
   it('serves each of them, on four connections', async () => {
     const client = app.get(GearMonkeyClient);
-    const outputs = await Promise.all(names.map((fn) => client.call(fn, 'x', { timeout: 60 })));
+    const outputs = await Promise.all(names.map((fn) => client.call(fn, 'x', { timeout: '60s' })));
     expect(outputs).toEqual(names);
     expect((await connectionsOf(server.redis)).length).toBeLessThanOrEqual(4);
   });

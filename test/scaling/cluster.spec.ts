@@ -48,7 +48,7 @@ describe('on a cluster', () => {
     await until(async () => (await worker.line()).ready);
     const client = actors.client();
     await expect(client.rollCall(fn)).resolves.toBe(1);
-    await expect(client.call(fn, 'shout', { timeout: 10 })).resolves.toBe('SHOUT');
+    await expect(client.call(fn, 'shout', { timeout: '10s' })).resolves.toBe('SHOUT');
   });
 
   it('our worker runs what a plain client enqueues, and ends its wait', async () => {
@@ -106,17 +106,17 @@ describe('on a cluster', () => {
     const { wake } = taggedKeysOf(fn);
     const client = actors.client();
     await runWorker(actors.source(), fn, (input) => input);
-    await expect(client.call(fn, 'before', { timeout: 10 })).resolves.toBe('before');
+    await expect(client.call(fn, 'before', { timeout: '10s' })).resolves.toBe('before');
     const from = await cluster.masterOf(wake);
     const to = (await cluster.masters()).find((member) => member !== from) as ClusterMember;
     const move = await cluster.beginMove(wake, from, to);
 
-    const during = client.call(fn, 'during', { timeout: 20 });
+    const during = client.call(fn, 'during', { timeout: '20s' });
     const refused = async () => (await from.redis.info('errorstats')).includes('errorstat_TRYAGAIN');
     await until(refused, { message: 'Nobody was asked to try again' });
     await move.finish();
     await expect(during).resolves.toBe('during');
-    await expect(client.call(fn, 'after', { timeout: 10 })).resolves.toBe('after');
+    await expect(client.call(fn, 'after', { timeout: '10s' })).resolves.toBe('after');
     await expect(client.get(fn, 1)).resolves.toMatchObject({ output: 'before' });
   });
 
@@ -130,7 +130,7 @@ describe('on a cluster', () => {
     });
     const job = await actors.client().run(fn, 'x');
     await begun.passed;
-    const result = job.result({ timeout: 60 });
+    const result = job.result({ timeout: '60s' });
     const listened = await until(async () => {
       const held = await Promise.all(cluster.members.map((member) => subscriptions(member.redis, `{${fn}}`)));
       return cluster.members[held.indexOf(1)];
@@ -152,7 +152,7 @@ describe('on a cluster', () => {
     const client = actors.client();
     const job = await client.run(fn, 'long');
     const claim = await claimOne(source, fn);
-    const result = job.result({ timeout: 60 });
+    const result = job.result({ timeout: '60s' });
     const expiry = async () => Number(await redis.zscore(leases, `${claim.id}:${claim.token}`));
     const renewed = async () => {
       const last = await expiry();

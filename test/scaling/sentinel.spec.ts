@@ -18,7 +18,7 @@ describe('under Sentinel', () => {
       await source.open(['fn']);
       const job = await actors.client().run('fn', 'long');
       const claim = await claimOne(source, 'fn');
-      const result = job.result({ timeout: 60 });
+      const result = job.result({ timeout: '60s' });
       const expiry = async () =>
         Number(await redis.zscore(keysOf('fn').leases, `${claim.id}:${claim.token}`));
       const renewed = async () => {

@@ -7,7 +7,6 @@ import { enqueue } from '../gearmonkey/scripts/scripts.js';
 import { until } from '../support/until.js';
 
 export const FN = 'mail';
-const DAY_S = 86_400;
 
 /** Does what its input says. */
 export async function handle(input: unknown, job: RunningJob): Promise<unknown> {
@@ -45,7 +44,7 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await redis.hset(`job:${FN}:${held.id}`, 'status:dividend', 1, 'status:divisor', 3);
   await progress;
   const waiting = await client.run(FN, 'ok');
-  const later = await client.run(FN, 'ok', { scheduled: Date.now() / 1000 + DAY_S });
+  const later = await client.run(FN, 'ok', { delay: '1 day' });
   for (const job of [waiting, later, held]) await job.cancel();
   await watched;
 }

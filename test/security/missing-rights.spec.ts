@@ -72,7 +72,9 @@ describe('a Redis user that lacks a right', () => {
       'needs: ZADD queue:mail:scheduled',
     );
     const client = (await start(without('client', '+zadd'))).get(GearMonkeyClient);
-    await expect(client.run('mail', 1, { scheduled: 1e9 })).rejects.toThrow('ZADD queue:mail:scheduled');
+    await expect(client.run('mail', 1, { scheduled: new Date(1e12) })).rejects.toThrow(
+      'ZADD queue:mail:scheduled',
+    );
   });
 
   it.each(['+eval', '+evalsha'])(
@@ -92,7 +94,7 @@ describe('a Redis user that lacks a right', () => {
     const client = app.get(GearMonkeyClient);
     const outcomes = await Promise.allSettled([
       client.runMany('mail', [1, 2]),
-      client.run('mail', 1, { scheduled: 1e9 }),
+      client.run('mail', 1, { scheduled: new Date(1e12) }),
       client.get('mail', 1),
       client.rollCall('mail'),
       client.cancel('mail', 1),

@@ -65,7 +65,7 @@ async function tick(): Promise<void> {
   track(cancelOnceStarted(await client.run(soak, input('waits'), { jobTimeout: '1h' })));
   await client.run(soak, input('flaky'), { priority: 'high' });
   await client.run(soak, input('hangs'), { retry: { attempts: 1 }, priority: 'low' });
-  await client.run(soak, input('plain'), { scheduled: Date.now() / 1000 + 1 });
+  await client.run(soak, input('plain'), { delay: '1s' });
   counts.enqueued += TICK_JOBS;
 }
 

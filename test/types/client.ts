@@ -19,12 +19,26 @@ export async function client(jobs: GearMonkeyClient): Promise<void> {
   // @ts-expect-error no such priority
   await jobs.run(resize, size, { priority: 'urgent' });
 
-  const output = await jobs.call(resize, size, { timeout: 30 });
+  const output = await jobs.call(resize, size, { timeout: '30s' });
   same<typeof output, string>();
   // @ts-expect-error `call` always waits
   await jobs.call(resize, size, { blocking: true });
   // @ts-expect-error the output is a string
   const wrong: number = await jobs.call(resize, size);
+
+  await jobs.run(resize, size, { scheduled: new Date(), jobTimeout: '1m' });
+  await jobs.run(resize, size, { delay: 500 });
+  await jobs.runMany(resize, [size], { delay: '30s' });
+  // @ts-expect-error a span is `delay`
+  await jobs.run(resize, size, { scheduled: 30 });
+  // @ts-expect-error a point in time is a Date
+  await jobs.run(resize, size, { scheduled: '2027-01-01' });
+  // @ts-expect-error a point in time is `scheduled`
+  await jobs.run(resize, size, { delay: new Date() });
+  // @ts-expect-error a duration is a number or text
+  await jobs.call(resize, size, { timeout: 5n });
+  // @ts-expect-error `result` waits for a span
+  await handle.result({ timeout: new Date() });
 
   const handles = await jobs.runMany(resize, [size, size]);
   same<typeof handles, JobHandle<typeof resize>[]>();
@@ -33,7 +47,7 @@ export async function client(jobs: GearMonkeyClient): Promise<void> {
 
   const found = await jobs.get(resize, 7);
   same<typeof found, Job<Size, string> | null>();
-  const waited = await jobs.result(resize, '7', { timeout: 1 });
+  const waited = await jobs.result(resize, '7', { timeout: '1s' });
   same<typeof waited, string>();
   const watched = jobs.watch(resize, 7);
   same<typeof watched, Observable<Job<Size, string>>>();

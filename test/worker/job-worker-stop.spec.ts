@@ -163,7 +163,7 @@ describe('JobWorker with a lease', () => {
     abort.abort();
     await expect(stolen).resolves.toEqual([]);
     end.open();
-    await expect(job.result({ timeout: 5 })).resolves.toBeNull();
+    await expect(job.result({ timeout: '5s' })).resolves.toBeNull();
   });
 
   it("aborts the job when it is lost, and its outcome is nobody's", async () => {

@@ -25,7 +25,7 @@ describe('JobWorker', () => {
   /** The outcome of one job. */
   async function outcome(handle: JobHandler, input: unknown = 'x', settings?: WorkerSettings) {
     await runWorker(rig.source(), 'fn', handle, settings);
-    return client.call('fn', input, { timeout: 5 });
+    return client.call('fn', input, { timeout: '5s' });
   }
 
   async function updates(handle: JobHandler): Promise<[output: unknown, number[]]> {
@@ -84,7 +84,7 @@ describe('JobWorker', () => {
 
     it('does not end the worker', async () => {
       await expect(outcome(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-      await expect(client.call('fn', 'x', { timeout: 5 })).rejects.toThrow('no');
+      await expect(client.call('fn', 'x', { timeout: '5s' })).rejects.toThrow('no');
     });
 
     it.each([
@@ -182,7 +182,7 @@ describe('JobWorker', () => {
       );
       await until(() => active === concurrency);
       end.open();
-      await Promise.all(jobs.map((job) => job.result({ timeout: 5 })));
+      await Promise.all(jobs.map((job) => job.result({ timeout: '5s' })));
       expect(most).toBe(concurrency);
     });
   });
@@ -210,20 +210,20 @@ describe('JobWorker', () => {
 
     it('refuse input of other clients before the handler', async () => {
       const id = await rig.submit('fn', '{"n":"x"}');
-      await expect(client.result('fn', id, { timeout: 5 })).rejects.toMatchObject({
+      await expect(client.result('fn', id, { timeout: '5s' })).rejects.toMatchObject({
         error: { code: 'VALIDATION_FAILED', message: expect.stringContaining('The input of "fn"') },
       });
       expect(calls).toBe(0);
     });
 
     it('refuse output', async () => {
-      await expect(client.call(job, { n: 6 }, { timeout: 5 })).rejects.toMatchObject({
+      await expect(client.call(job, { n: 6 }, { timeout: '5s' })).rejects.toMatchObject({
         error: { code: 'VALIDATION_FAILED', message: expect.stringContaining('The output of "fn"') },
       });
     });
 
     it('hand over what they make of input and output', async () => {
-      await expect(client.call(job, { n: '5' }, { timeout: 5 })).resolves.toEqual({ twice: 10 });
+      await expect(client.call(job, { n: '5' }, { timeout: '5s' })).resolves.toEqual({ twice: 10 });
     });
   });
 });

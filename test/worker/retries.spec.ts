@@ -59,7 +59,7 @@ describe('JobWorker, when a handler fails', () => {
   /** What a job's attempts said, once it has finished. */
   async function attemptsOf(handle: JobHandler, limits: RunLimits = {}, options: RunOptions = {}) {
     await runWorker(rig.source(), 'fn', handle, limits);
-    const job = await client.run('fn', 'x', { ...options, blocking: true, timeout: 10 });
+    const job = await client.run('fn', 'x', { ...options, blocking: true, timeout: '10s' });
     const { status, attempts, errors } = await job.get();
     return { status, attempts, said: errors.map(({ message }: AttemptError) => message) };
   }
@@ -99,7 +99,7 @@ describe('JobWorker, when a handler fails', () => {
     await runWorker(rig.source(), handled, failing, { retry: { ...FAST, attempts: 3 } });
     const own: RunOptions = { retry: { attempts: 4, backoff: 'fixed', delay: 1 } };
     const attempts = async (fn: string, options: RunOptions = {}) =>
-      (await (await client.run(fn, 'x', { ...options, blocking: true, timeout: 10 })).get()).attempts;
+      (await (await client.run(fn, 'x', { ...options, blocking: true, timeout: '10s' })).get()).attempts;
     await expect(attempts('defined')).resolves.toBe(2);
     await expect(attempts('handled')).resolves.toBe(3);
     await expect(attempts('handled', own)).resolves.toBe(4);
@@ -180,7 +180,7 @@ describe('JobWorker, when a handler fails', () => {
     });
     await runWorker(rig.source(), job, (value) => value as string);
     const id = await rig.submit('fn', input);
-    await expect(client.result('fn', id, { timeout: 5 })).rejects.toMatchObject({
+    await expect(client.result('fn', id, { timeout: '5s' })).rejects.toMatchObject({
       error: { code: 'VALIDATION_FAILED' },
     });
     await expect(rig.client().get('fn', id)).resolves.toMatchObject({ attempts: 1 });
@@ -193,7 +193,7 @@ describe('JobWorker, when a handler fails', () => {
     let runs = 0;
     const handle = () => (runs++, output);
     await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000, retry: { ...FAST, attempts: 5 } });
-    const job = await client.run('fn', 'x', { blocking: true, timeout: 10 });
+    const job = await client.run('fn', 'x', { blocking: true, timeout: '10s' });
     await expect(job.get()).resolves.toMatchObject({ attempts: 1, error: { code } });
     expect(runs).toBe(1);
   });
@@ -203,7 +203,7 @@ describe('JobWorker, when a handler fails', () => {
       throw { name: 'Long', message: 'ä'.repeat(5000) };
     };
     await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000 });
-    const job = await client.run('fn', 'x', { blocking: true, timeout: 10 });
+    const job = await client.run('fn', 'x', { blocking: true, timeout: '10s' });
     const { output = '' } = await rig.stored('fn', job.id);
     expect(output).toContain('ä');
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(1000);
@@ -212,7 +212,7 @@ describe('JobWorker, when a handler fails', () => {
   it("cuts a job's own timeout down to what the handler allows", async () => {
     const jobLimits = { timeout: 30 };
     await runWorker(rig.source(), 'fn', () => new Promise(() => undefined), { jobLimits });
-    await expect(client.call('fn', 'x', { jobTimeout: '20 days', timeout: 20 })).rejects.toMatchObject({
+    await expect(client.call('fn', 'x', { jobTimeout: '20 days', timeout: '20s' })).rejects.toMatchObject({
       error: { code: 'JOB_TIMEOUT' },
     });
   });
@@ -230,7 +230,7 @@ describe('JobWorker, when a handler fails', () => {
     await claimOne(dead, 'fn');
     await claimOne(dead, 'fn');
     await runWorker(rig.source(), 'fn', failing, { retry: { ...FAST, attempts: 2 } });
-    await expect(client.result('fn', 1, { timeout: 5 })).rejects.toThrow('attempt 4');
+    await expect(client.result('fn', 1, { timeout: '5s' })).rejects.toThrow('attempt 4');
     await expect(client.get('fn', 1)).resolves.toMatchObject({
       attempts: 4,
       errors: [{ attempt: 3 }, { attempt: 4 }],
@@ -243,7 +243,7 @@ describe('JobWorker, when a handler fails', () => {
       return input;
     });
     const later = await client.run('fn', 'later');
-    await expect(client.call('fn', 'now', { timeout: 5 })).resolves.toBe('now');
+    await expect(client.call('fn', 'now', { timeout: '5s' })).resolves.toBe('now');
     await expect(later.get()).resolves.toMatchObject({ status: 'idle', attempts: 1 });
   });
 });

@@ -39,7 +39,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       return never();
     };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await timedOut(client.call('fn', 'x', { timeout: 5 }));
+    await timedOut(client.call('fn', 'x', { timeout: '5s' }));
     await expect(reason.passed).resolves.toBeInstanceOf(JobTimeoutError);
   });
 
@@ -50,9 +50,9 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       return input;
     };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await expect(client.call('fn', 'x', { timeout: 5 })).resolves.toBe('x');
+    await expect(client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
     await runWorker(rig.source(), 'other', never, { timeout: 2 * TIMEOUT_MS });
-    await expect(client.call('other', 'x', { timeout: 5 })).rejects.toThrow('timeout');
+    await expect(client.call('other', 'x', { timeout: '5s' })).rejects.toThrow('timeout');
     expect(signal?.aborted).toBe(false);
   });
 
@@ -62,14 +62,14 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     ['the job', { timeout: '1h' }, { timeout: '1h' }, { jobTimeout: TIMEOUT_MS }],
   ])('takes the timeout of %s', async (_, defined, handled, own) => {
     await runWorker(rig.source(), defineJob('fn', defined), never, handled);
-    await timedOut(client.call('fn', 'x', { ...own, timeout: 5 }));
+    await timedOut(client.call('fn', 'x', { ...own, timeout: '5s' }));
   });
 
   it('unsubscribes from an Observable', async () => {
     const left = gate();
     const handle = () => new Observable(() => () => left.open());
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await timedOut(client.call('fn', 'x', { timeout: 5 }));
+    await timedOut(client.call('fn', 'x', { timeout: '5s' }));
     await expect(left.passed).resolves.toBeUndefined();
   });
 
@@ -85,7 +85,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       }
     };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await timedOut(client.call('fn', 'x', { timeout: 5 }));
+    await timedOut(client.call('fn', 'x', { timeout: '5s' }));
     step.open();
     await expect(ended.passed).resolves.toBeUndefined();
     expect((await client.get('fn', 1))?.progress).toBeUndefined();
@@ -95,7 +95,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     const handle = (input: unknown) => (input === 'long' ? never() : input);
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
     await client.run('fn', 'long');
-    await expect(client.call('fn', 'short', { timeout: 5 })).resolves.toBe('short');
+    await expect(client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
   });
 
   it('lets a handler that ignored its signal complete nothing later', async () => {
@@ -111,10 +111,10 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       },
       { timeout: TIMEOUT_MS },
     );
-    await timedOut(client.call('fn', 'long', { timeout: 5 }));
+    await timedOut(client.call('fn', 'long', { timeout: '5s' }));
     end.open();
     await expect(updated.passed).resolves.toBeInstanceOf(JobTimeoutError);
-    await expect(client.call('fn', 'short', { timeout: 5 })).resolves.toBe('short');
+    await expect(client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
     const job = await client.getOrThrow('fn', 1);
     expect(job).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' }, attempts: 1 });
     expect([job.output, job.progress]).toEqual([undefined, undefined]);
@@ -125,7 +125,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     const handle = (input: unknown, { attempts }: RunningJob) => (attempts === 1 ? never() : input);
     const retry = { attempts: 2, delay: 1 };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS, retry });
-    await expect(client.call('fn', 'x', { timeout: 5 })).resolves.toBe('x');
+    await expect(client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
     await expect(client.get('fn', 1)).resolves.toMatchObject({
       attempts: 2,
       errors: [{ attempt: 1, code: 'JOB_TIMEOUT' }],
@@ -137,7 +137,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     const began = performance.now();
     const calls = Array.from({ length: 30 }, async (_, index) => {
       const jobTimeout = 30 + 10 * ((index * 7) % 30);
-      await client.call('fn', index, { jobTimeout, timeout: 10 }).catch(() => undefined);
+      await client.call('fn', index, { jobTimeout, timeout: '10s' }).catch(() => undefined);
       return performance.now() - began - jobTimeout;
     });
     const late = await Promise.all(calls);

@@ -89,7 +89,7 @@ describe('A worker', () => {
   /** What it said of one job, whose input is SECRET. */
   async function saidOf(handle: JobHandler, settings: WorkerSettings = {}, options: RunOptions = {}) {
     const { said } = await runWorker(rig.source(), 'fn', handle, settings);
-    await client.run('fn', 'SECRET', { ...options, blocking: true, timeout: 10 });
+    await client.run('fn', 'SECRET', { ...options, blocking: true, timeout: '10s' });
     return said;
   }
   const throwing = (thrown: unknown) => () => {
@@ -120,8 +120,8 @@ describe('A worker', () => {
     const checked = defineJob('checked', { input: z.object({ to: z.email() }) });
     const { said } = await runWorker(rig.source(), checked, () => 10n);
     // Enqueued by who knows no schema.
-    await client.run('checked', { to: 'SECRET' }, { blocking: true, timeout: 10 });
-    await client.run('checked', { to: 'ada@example.com' }, { blocking: true, timeout: 10 });
+    await client.run('checked', { to: 'SECRET' }, { blocking: true, timeout: '10s' });
+    await client.run('checked', { to: 'ada@example.com' }, { blocking: true, timeout: '10s' });
     expect(said).toEqual([
       expect.stringContaining('checked 1 failed (attempt 1 of 1): ValidationError: '),
       expect.stringContaining('checked 2 failed (attempt 1 of 1): NotSerializableError: '),

@@ -15,6 +15,7 @@ import {
   placementOfMany,
   waitOf,
   type CallOptions,
+  type ResultOptions,
   type RunManyOptions,
   type RunOptions,
 } from './run-options.js';
@@ -56,11 +57,11 @@ export class GearMonkeyClient {
     input: InputOf<F>,
     options: RunOptions = {},
   ): Promise<JobHandle<F>> {
-    const seconds = waitOf(options);
+    const timeout = waitOf(options);
     if (!options.blocking) return this.#handle(ref, await this.#enqueue(ref, input, options));
     let key: JobKey | undefined;
     const enqueue = async () => (key = await this.#enqueue(ref, input, options, this.#store.inbox));
-    const { id } = await this.#jobs.runUntilFinal(ref, enqueue, seconds);
+    const { id } = await this.#jobs.runUntilFinal(ref, enqueue, timeout);
     return this.#handle(ref, key ?? { id });
   }
 
@@ -125,7 +126,7 @@ export class GearMonkeyClient {
   async result<F extends FunctionRef>(
     ref: F,
     id: string | number,
-    options: { timeout?: number } = {},
+    options: ResultOptions = {},
   ): Promise<OutputOf<F>> {
     return this.#jobs.result(ref, { id: String(id) }, options);
   }

@@ -13,7 +13,7 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage, pauseAfter } from '../../redis/retry.js';
 import { inParts, MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
-import type { Placement } from './job-store.js';
+import { scoreOf, type Placement } from './job-store.js';
 import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
 import * as scripts from '../wire/scripts.js';
@@ -185,14 +185,15 @@ export class Enqueuer {
   private async create(redis: Redis | Cluster, lane: Lane, call: Call): Promise<string[]> {
     const { inputs, mark, placement } = call;
     const { ids, jobs, channel, wake, ...queues }: FunctionKeys = this.keysOf(call.fn);
+    const now = Date.now();
     const last = await scripts.enqueue.run(
       redis,
       [ids, jobs, queues[placement.queue], channel, wake, lane.key],
-      Date.now(),
+      now,
       lane.calls,
       MEMORY_SECONDS + Math.ceil(this.options.timeout / 1000),
       mark,
-      placement.score ?? '',
+      scoreOf(placement, now) ?? '',
       placement.options ?? '',
       [...inputs],
     );

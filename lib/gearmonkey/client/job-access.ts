@@ -10,7 +10,7 @@ import { runUntilFinal, untilFinal, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
-import { resultWaitOf } from './run-options.js';
+import { resultWaitOf, type ResultOptions } from './run-options.js';
 import { markIn, toFinished, toJob } from '../wire/stored-job.js';
 
 type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
@@ -28,17 +28,13 @@ export class JobAccess implements JobReader {
     return (await this.readerOf(ref)(key)).job;
   }
 
-  async result<F extends FunctionRef>(
-    ref: F,
-    key: JobKey,
-    options: { timeout?: number },
-  ): Promise<OutputOf<F>> {
+  async result<F extends FunctionRef>(ref: F, key: JobKey, options: ResultOptions): Promise<OutputOf<F>> {
     return outputOf(await untilFinal(key, this.wait(ref, resultWaitOf(options))));
   }
 
   /** Enqueues, and waits for the end. */
-  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<JobKey>, seconds: number): Promise<Job> {
-    return runUntilFinal(enqueue, this.wait(ref, seconds));
+  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<JobKey>, timeout: number): Promise<Job> {
+    return runUntilFinal(enqueue, this.wait(ref, timeout));
   }
 
   async cancel(ref: FunctionRef, key: JobKey): Promise<boolean> {
@@ -81,12 +77,12 @@ export class JobAccess implements JobReader {
     };
   }
 
-  private wait(ref: FunctionRef, seconds: number): Wait {
+  private wait(ref: FunctionRef, timeout: number): Wait {
     const fn = this.functions.nameOf(ref);
     return {
       fn,
       feed: this.feeds.of(fn),
-      seconds,
+      timeout,
       sightOf: (key) => this.sight(ref, key),
       replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
     };

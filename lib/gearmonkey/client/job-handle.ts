@@ -2,13 +2,14 @@ import type { Observable } from 'rxjs';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { JobKey } from '../wire/protocol.js';
+import type { ResultOptions } from './run-options.js';
 
 /** What a handle asks its client for. */
 export interface JobReader {
   progress(ref: FunctionRef, job: JobKey): Observable<JobProgress>;
   get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
   cancel(ref: FunctionRef, job: JobKey): Promise<boolean>;
-  result<F extends FunctionRef>(ref: F, job: JobKey, options: { timeout?: number }): Promise<OutputOf<F>>;
+  result<F extends FunctionRef>(ref: F, job: JobKey, options: ResultOptions): Promise<OutputOf<F>>;
 }
 
 /** A job that was enqueued. Its methods never speak of another that was given its id after a failover. */
@@ -47,9 +48,9 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   /**
    * The output, once the job has finished.
    *
-   * @throws JobFailedError if it failed · WaitTimeoutError after `timeout` seconds · JobLostError
+   * @throws JobFailedError if it failed · WaitTimeoutError after `timeout` · JobLostError
    */
-  result(options: { timeout?: number } = {}): Promise<OutputOf<F>> {
+  result(options: ResultOptions = {}): Promise<OutputOf<F>> {
     return this.#reader.result(this.#ref, this.#key, options);
   }
 

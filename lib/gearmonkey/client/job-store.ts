@@ -9,8 +9,15 @@ export interface Placement {
   readonly queue: Queue;
   /** Seconds since 1970 from which a job in `scheduled` may run. */
   readonly score?: number;
+  /** Milliseconds after which a job in `scheduled` may run, instead of `score`. */
+  readonly delay?: number;
   /** The jobs' own options, as JSON. */
   readonly options?: string;
+}
+
+/** From when a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
+export function scoreOf({ score, delay }: Placement, now: number): number | undefined {
+  return delay === undefined ? score : (now + delay) / 1000;
 }
 
 /** How far a job is, and its mark where the server has marks. */

@@ -9,7 +9,8 @@ import type { JobKey } from '../wire/protocol.js';
 export interface Wait {
   readonly fn: string;
   readonly feed: JobFeed;
-  readonly seconds: number;
+  /** Milliseconds. */
+  readonly timeout: number;
   readonly sightOf: (job: JobKey) => JobSight;
   /** The job of which only its output is known. @throws UnreadablePayloadError */
   readonly replied: (id: string, output: string) => Job;
@@ -53,7 +54,7 @@ export function untilFinal(job: JobKey, wait: Wait): Promise<Job> {
  * outage would outlast the deadlines. Every way out gives the feed back.
  */
 async function follow(
-  { fn, feed, seconds, sightOf, replied }: Wait,
+  { fn, feed, timeout, sightOf, replied }: Wait,
   start: () => Promise<Awaited>,
 ): Promise<Job> {
   let unfollow = (): void => undefined;
@@ -84,7 +85,7 @@ async function follow(
       unfollow = feed.follow(job.id, { finished: check, resync: check, replied: settle, fail: reject });
       if (mayBeFinal) opened.then(check, reject);
     });
-    return await withDeadline(final, seconds * 1000, () => new WaitTimeoutError(fn, job.id, seconds));
+    return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout));
   } finally {
     waits = false;
     unfollow();

@@ -1,5 +1,6 @@
+import { isDate } from 'node:util/types';
 import { defined } from '../../job/defined.js';
-import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
@@ -10,16 +11,18 @@ export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
 
 /** The options of the protocol's Client.run. */
 export interface RunOptions {
-  /** @default 'normal', or 'scheduled' when `scheduled` is given */
+  /** @default 'normal', or 'scheduled' when `scheduled` or `delay` is given */
   priority?: Priority;
-  /** When it may run: a Date, or seconds since 1970. A time that has passed means now. */
-  scheduled?: Date | number;
+  /** When it may run. A time that has passed means now. */
+  scheduled?: Date;
+  /** After how long it may run, counted from when it is sent to the server; instead of `scheduled`. 0 means now. */
+  delay?: Duration;
   /** Return only when the job has finished, successfully or not (OPT_BLOCKING). @default false */
   blocking?: boolean;
   /** Refuse unless a worker is registered for the function (OPT_ROLLCALL). @default false */
   rollCall?: boolean;
-  /** Seconds that `blocking` and `call` wait at most: without it for ever, where no worker ever comes. @default no limit */
-  timeout?: number;
+  /** How long `blocking` and `call` wait at most: without it for ever, where no worker ever comes. @default no limit */
+  timeout?: Duration;
   /** What happens when this job's handler fails. @default what handler or definition say */
   retry?: JobRetryOptions;
   /** How long a run of this job may take. @default what handler or definition say */
@@ -35,6 +38,7 @@ const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'hi
 const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
   priority: true,
   scheduled: true,
+  delay: true,
   rollCall: true,
   retry: true,
   jobTimeout: true,
@@ -68,50 +72,48 @@ function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string
   return JSON.stringify(options);
 }
 
-function queueOf({ priority, scheduled }: RunOptions): Pick<Placement, 'queue' | 'score'> {
-  const queue = priority ?? (scheduled === undefined ? 'normal' : 'scheduled');
+function queueOf({ priority, scheduled, delay }: RunOptions): Pick<Placement, 'queue' | 'score' | 'delay'> {
+  const isLater = scheduled !== undefined || delay !== undefined;
+  const queue = priority ?? (isLater ? 'scheduled' : 'normal');
   if (!PRIORITIES.has(queue)) {
     throw new InvalidOptionError('priority', priority, "'low', 'normal', 'high' or 'scheduled'");
   }
-  if ((queue === 'scheduled') !== (scheduled !== undefined)) {
+  if (scheduled !== undefined && delay !== undefined) {
+    throw new InvalidOptionError('delay', delay, 'absent where `scheduled` is given: choose one of them');
+  }
+  if ((queue === 'scheduled') !== isLater) {
+    const option = delay === undefined ? 'scheduled' : 'delay';
     throw new InvalidOptionError(
-      'scheduled',
-      scheduled,
+      option,
+      scheduled ?? delay,
       "a time with priority 'scheduled', and absent with any other",
     );
   }
-  return scheduled === undefined ? { queue } : { queue, score: scoreOf(scheduled) };
+  if (delay !== undefined)
+    return { queue, delay: toMilliseconds('delay', delay, { least: 0, most: MAX_SPAN_MS }) };
+  return scheduled === undefined ? { queue } : { queue, score: secondsOf(scheduled) };
 }
 
-/** The year 5138: who passes more means milliseconds. */
-const MAX_SECONDS = 1e11;
+const VALID_DATE =
+  "a valid Date, as in `scheduled: new Date('2027-01-01')`, or absent with `delay: '30s'` in its place";
 
-/** Never below 0: the protocol looks for scores from 0 to now. */
-function scoreOf(scheduled: Date | number): number {
-  const seconds = scheduled instanceof Date ? scheduled.getTime() / 1000 : scheduled;
-  if (typeof seconds !== 'number' || !Number.isFinite(seconds)) {
-    throw new InvalidOptionError('scheduled', scheduled, 'a valid Date or seconds since 1970');
-  }
-  if (typeof scheduled === 'number' && scheduled > MAX_SECONDS) {
-    throw new InvalidOptionError('scheduled', scheduled, 'seconds since 1970, not milliseconds, or a Date');
-  }
-  return Math.max(0, seconds);
+/** In seconds, as on the wire; never below 0: the protocol looks for scores from 0 to now. */
+function secondsOf(scheduled: Date): number {
+  if (!isDate(scheduled) || Number.isNaN(scheduled.getTime()))
+    throw new InvalidOptionError('scheduled', scheduled, VALID_DATE);
+  return Math.max(0, scheduled.getTime() / 1000);
 }
 
-/** Seconds to wait at most; the options are known ones then. @throws ConfigurationError, InvalidOptionError */
+/** Milliseconds to wait at most; the options are known ones then. @throws ConfigurationError, InvalidOptionError */
 export function waitOf(options: RunOptions): number {
-  return secondsOf(checkOptions('run', options, RUN).timeout);
+  return limitOf(checkOptions('run', options, RUN).timeout);
 }
 
 /** The same for who waits for a job that is there. @throws ConfigurationError, InvalidOptionError */
 export function resultWaitOf(options: ResultOptions): number {
-  return secondsOf(checkOptions('result', options, RESULT).timeout);
+  return limitOf(checkOptions('result', options, RESULT).timeout);
 }
 
-function secondsOf(timeout: number | undefined): number {
-  if (timeout === undefined) return Infinity;
-  if (typeof timeout !== 'number' || !(timeout > 0) || timeout > 2_147_483) {
-    throw new InvalidOptionError('timeout', timeout, 'more than 0 and at most 2147483 seconds');
-  }
-  return timeout;
+function limitOf(timeout: Duration | undefined): number {
+  return timeout === undefined ? Infinity : toMilliseconds('timeout', timeout);
 }
