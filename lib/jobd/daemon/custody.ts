@@ -60,18 +60,20 @@ export class Custody {
 
   /** Gives rows back; waits for the database until `signal` aborts. @throws DatabaseError */
   async release(jobs: readonly AcceptedJob[], signal: AbortSignal): Promise<void> {
-    const ours = jobs.filter((job) => this.holds(job));
-    const release = () => this.table.release(ours.filter(this.table.isOurs).map(({ id }) => id));
+    // Looked at with each try: one whose answer was lost may have given the row back, and it was accepted again.
+    const ours = () => jobs.filter((job) => this.holds(job) && this.table.isOurs(job));
+    const release = () => this.table.release(ours().map(({ id }) => id));
     await this.table.database.insist(release, { signal, isFinal: isRefusedRow });
-    for (const job of ours) this.forget(job);
+    for (const job of jobs) this.forget(job);
   }
 
-  /** Compares with the database: gives strays back, and tells what is lost. */
-  reconcile(): Promise<void> {
+  /** Compares with the database: gives strays back, and tells what is lost. @returns whether there were strays */
+  reconcile(): Promise<boolean> {
     return this.alone(async () => {
       const before = [...this.held.values()];
-      const stored = new Set(await this.releaseStrays());
+      const { stored, released } = await this.releaseStrays();
       for (const job of before) if (!stored.has(job.id) && this.holds(job)) this.onLost(job);
+      return released > 0;
     });
   }
 
@@ -94,25 +96,30 @@ export class Custody {
     if (earlier) this.onLost(earlier);
   }
 
-  private async releaseStrays(): Promise<number[]> {
+  private async releaseStrays(): Promise<{
+    readonly stored: ReadonlySet<number>;
+    readonly released: number;
+  }> {
     const stored = await this.table.heldIds();
     const strays = stored.filter((id) => !this.held.has(id));
-    if (strays.length > 0) {
+    if (strays.length > 0)
       this.log.warn(`${strays.length} rows were accepted while the connection broke; they are given back.`);
-      await this.releaseEach(strays);
-    }
+    const released = await this.releaseEach(strays);
     this.mayHaveStrays = false;
-    return stored;
+    return { stored: new Set(stored), released };
   }
 
-  /** One that the table refuses holds up no others; it is tried again with the next beat. */
-  private async releaseEach(ids: readonly number[]): Promise<void> {
+  /** One that the table refuses holds up no others; it is tried again with the next beat. @returns how many went back */
+  private async releaseEach(ids: readonly number[]): Promise<number> {
     try {
       await this.table.release(ids);
+      return ids.length;
     } catch (error) {
       if (!isRefusedRow(error)) throw error;
-      if (ids.length > 1) for (const id of ids) await this.releaseEach([id]);
+      let released = 0;
+      if (ids.length > 1) for (const id of ids) released += await this.releaseEach([id]);
       else this.log.error(`Row ${ids[0]} can't be given back, the table refuses it: ${messageOf(error)}`);
+      return released;
     }
   }
 

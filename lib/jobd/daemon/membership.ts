@@ -7,7 +7,7 @@ import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-loc
 import { Database } from '../storage/database.js';
 import { DatabaseSetupError, isContention } from '../storage/errors.js';
 import { JobTable } from '../storage/job-table.js';
-import { RowWriter } from '../storage/row-writer.js';
+import { nowInSeconds, RowWriter } from '../storage/row-writer.js';
 import { tableNames } from '../storage/schema.js';
 import { Presence, type PresenceOptions } from './presence.js';
 
@@ -117,7 +117,7 @@ export class Membership {
   }
 
   private async sayGoodbye(): Promise<void> {
-    await this.table.sweep();
+    await this.registry.settleFormer(this.options.orphans, nowInSeconds());
     await this.registry.leave();
   }
 }

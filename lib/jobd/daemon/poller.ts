@@ -50,7 +50,7 @@ export class Poller {
   wake(): void {
     if (this.isFetching || this.ready().length === 0) return;
     this.isFetching = true;
-    void this.fetchAll().finally(() => (this.isFetching = false));
+    void this.fetchAll();
   }
 
   private ready(): string[] {
@@ -70,6 +70,8 @@ export class Poller {
         if (!this.options.signal.aborted) this.options.log.error(`A poll failed: ${messageOf(error)}`);
       }
     }
+    // With the look that found nothing, so that no wake-up gets lost between them.
+    this.isFetching = false;
   }
 
   private async fetch(targets: readonly string[]): Promise<void> {

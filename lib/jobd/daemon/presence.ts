@@ -45,6 +45,8 @@ export class Presence {
   async start(): Promise<void> {
     await this.beat();
     await this.insist(() => this.look());
+    const { orphans } = this.options;
+    await this.insist(() => this.registry.takeUnentered(orphans, nowInSeconds()));
     // Whatever a look or what follows from it waits for, the beats go on.
     this.again(() => (this.beating = this.beat()));
     this.again(() => this.round());
@@ -92,7 +94,7 @@ export class Presence {
   }
 
   /** Others in the way are no outage; an outage is left to the next round. */
-  private insist(question: () => Promise<void>): Promise<void> {
+  private insist<T>(question: () => Promise<T>): Promise<T> {
     const signal = AbortSignal.any([AbortSignal.timeout(this.options.lease), this.stopping.signal]);
     return this.database.insist(question, { signal, isFinal: (error) => !isContention(error) });
   }

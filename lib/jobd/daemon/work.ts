@@ -79,8 +79,8 @@ export class Work {
   }
 
   /** Compares with the database what is this daemon's. @throws the database's errors */
-  reconcile(): Promise<void> {
-    return this.custody.reconcile();
+  async reconcile(): Promise<void> {
+    if (await this.custody.reconcile()) this.poll(this.targets.names);
   }
 
   /** Others have taken this daemon for dead: ends what it runs. */

@@ -60,7 +60,9 @@ export class SourceWork {
     const work = new SourceWork(member, options, onLost);
     await member.enter({
       onReleased: () => work.poll(),
-      onBeat: () => work.custody.reconcile(),
+      onBeat: async () => {
+        if (await work.custody.reconcile()) work.poll();
+      },
       onReborn: () => work.custody.loseAll(),
     });
     member.database.whenBack(() => work.poll());

@@ -161,11 +161,35 @@ export class DaemonRegistry {
     return { released: released.length, failed: failed.length };
   }
 
-  /** For a daemon that stops and holds nothing any more. */
+  /** For a daemon that stops and has nothing more to write. Rows whose acceptance it never heard of are given back. */
   async leave(): Promise<void> {
-    await this.database.transaction((queries) =>
-      queries.deleteFrom(this.names.daemons).where('instance', '=', this.instance).execute(),
+    await this.database.transaction(async (queries) => {
+      await queries.deleteFrom(this.names.daemons).where('instance', '=', this.instance).execute();
+      await this.takeRows(queries, this.instance, 'requeue', 0);
+    });
+  }
+
+  /**
+   * Takes rows of owners that are entered nowhere: nobody else would ever see to them.
+   *
+   * @returns whether rows wait again
+   */
+  async takeUnentered(policy: OrphanPolicy, now: number): Promise<boolean> {
+    const { owners, daemons } = this.names;
+    // In this order: whoever accepts a row is entered by then.
+    const found = await this.database.attempt((queries) =>
+      queries.selectFrom(owners).select('owner').distinct().execute(),
     );
+    const entered = await this.database.attempt((queries) =>
+      queries.selectFrom(daemons).select('instance').execute(),
+    );
+    const known = new Set(entered.flatMap(({ instance }) => [instance, formerly(instance)]));
+    let hasReleased = false;
+    for (const { owner } of found.filter(({ owner }) => !known.has(owner))) {
+      const take = (queries: JobdDatabase) => this.takeRows(queries, owner, policy, now);
+      hasReleased = (await this.database.transaction(take)).released > 0 || hasReleased;
+    }
+    return hasReleased;
   }
 
   /** True for one caller only. */

@@ -52,16 +52,18 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
     keepAliveInitialDelay: KEEP_ALIVE_MS,
     ssl: tls && { ...tls, verifyIdentity: true },
   });
-  const open = new Set<{ destroy(): void }>();
+  const sockets = new Set<Socket>();
   pool.on('connection', (connection) => {
-    open.add(connection);
-    connection.once('end', () => open.delete(connection));
-    connection.on('error', () => open.delete(connection));
+    const { stream } = connection as unknown as { readonly stream: Socket };
+    sockets.add(stream);
+    stream.once('close', () => sockets.delete(stream));
+    // A connection that breaks tells whoever waits for its answer; this event has nothing to add.
+    connection.on('error', () => undefined);
     for (const setting of MYSQL_SESSION) connection.query(setting, () => undefined);
   });
+  // Unlike the connection's own `destroy`, this tells whoever waits for an answer.
   const cut = () => {
-    for (const connection of open) connection.destroy();
-    open.clear();
+    for (const socket of sockets) socket.destroy();
   };
   return { dialect: new MysqlDialect({ pool }), cut };
 }

@@ -19,7 +19,7 @@ export interface RowWrites {
 /** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
 export class JobTable {
   readonly acceptance: Acceptance;
-  private readonly former: number[] = [];
+  private readonly former = new Set<number>();
 
   private constructor(private readonly parts: AcceptanceParts) {
     this.acceptance = new Acceptance(parts);
@@ -81,7 +81,7 @@ export class JobTable {
     if (begun.length + ended.length === 0) return new Set();
     const ids = [...begun, ...ended].map(idOf);
     if (this.writesAtOnce) {
-      this.former.push(...ended.map(idOf));
+      for (const { id } of ended) this.former.add(id);
       if (await this.writeOwned({ begun, ended }, now)) return new Set(ids);
     }
     return this.database.transaction(async (queries) => {
@@ -100,7 +100,8 @@ export class JobTable {
 
   /** Removes what `write` left beside rows that are nobody's any more. */
   async sweep(): Promise<void> {
-    const ids = this.former.splice(0);
+    const ids = [...this.former];
+    this.former.clear();
     try {
       await inChunks(ids, (some) =>
         this.database.attempt((queries) =>
@@ -112,7 +113,7 @@ export class JobTable {
         ),
       );
     } catch (error) {
-      this.former.push(...ids);
+      for (const id of ids) this.former.add(id);
       throw error;
     }
   }

@@ -211,6 +211,45 @@ describe('daemons that share a table', () => {
     await rows.reach('done', [id, ...others], 30_000);
   });
 
+  it('look for rows that they accepted without hearing of it, once those are given back', async () => {
+    const rows = await jobs.table(seedTable);
+    await jobs.daemon(rows.options());
+    await rows.reach('done', [await strayOf(rows, 'accepted'), await strayOf(rows, 'running')], 30_000);
+    expect(await rows.owners()).toEqual([]);
+  });
+
+  it('leave no row behind that they accepted without hearing of it', async () => {
+    const rows = await jobs.table(seedTable);
+    const daemon = await jobs.daemon({ ...rows.options(), lease: 600_000 });
+    const ids = [await strayOf(rows, 'accepted'), await strayOf(rows, 'running')];
+    await daemon.stop();
+    expect((await rows.all()).map(({ id, status }) => [id, status])).toEqual(
+      ids.map((id) => [id, 'waiting']),
+    );
+    expect(await rows.execute(`SELECT * FROM ${rows.table}_owners`)).toEqual([]);
+  });
+
+  it.each([
+    ['fail', ['ok', 'fail']],
+    ['requeue', ['ok', 'ok']],
+  ] as const)('find rows of one that is entered nowhere when they start: %s', async (orphans, results) => {
+    const rows = await jobs.table(seedTable);
+    const first = await jobs.daemon(rows.options());
+    await first.stop();
+    const [accepted, running] = [
+      await rows.add('', { status: 'accepted' }),
+      await rows.add('', { status: 'running' }),
+    ];
+    const ended = await rows.add('', { status: 'done', result: 'ok' });
+    await rows.execute(
+      `INSERT INTO ${rows.table}_owners VALUES (${accepted}, 'x', 'waiting'), (${running}, 'x', 'waiting'), (${ended}, '-y', 'waiting')`,
+    );
+    await jobs.daemon({ ...rows.options(), orphans });
+    await rows.reach('done', [accepted, running]);
+    expect((await rows.all()).map(({ result }) => result)).toEqual([...results, 'ok']);
+    await until(async () => (await rows.execute(`SELECT * FROM ${rows.table}_owners`)).length === 0);
+  });
+
   it('leave nothing of an earlier attempt in a row that fails with its daemon', async () => {
     const rows = await jobs.table(seedTable);
     const before = { return_code: 3, sig: 'SIGHUP', stdout: 'first run', stderr: 'first error' };
@@ -222,6 +261,15 @@ describe('daemons that share a table', () => {
     const nothing = { return_code: null, sig: null, stdout: null };
     expect(await rows.row(id)).toMatchObject({ ...nothing, stderr: expect.stringContaining('died before') });
   });
+
+  /** As the database has one whose acceptance was answered to nobody. */
+  async function strayOf(rows: JobRows, status: 'accepted' | 'running'): Promise<number> {
+    const id = await rows.add('', { status });
+    await rows.execute(
+      `INSERT INTO ${rows.table}_owners SELECT ${id}, instance, 'waiting' FROM ${rows.table}_daemons`,
+    );
+    return id;
+  }
 
   async function nameOf(rows: JobRows): Promise<string> {
     const found = await rows.execute(`SELECT name FROM ${rows.table}_daemons`);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { ClientTable } from '../../../lib/jobd/nest/client-table.js';
 import { DaemonRegistry } from '../../../lib/jobd/storage/daemon-registry.js';
@@ -350,6 +351,24 @@ describe('the storage on MariaDB', () => {
       },
       500,
     );
+  });
+
+  it('tells all who wait at once when it gives up its connections', async () => {
+    const rows = await jobs.table(seedTable);
+    const database = await Database.open(parseDatabaseUrl(rows.url), SILENT, { answerTimeout: 2000 });
+    const asked = () => database.attempt((queries) => sql`select 1`.execute(queries));
+    await Promise.all([asked(), asked()]);
+    await jobs.server.kill('SIGSTOP');
+    try {
+      const [first, then] = [asked(), delay(1000).then(asked)];
+      await Promise.all([
+        expect(first).rejects.toMatchObject({ code: 'JOBD_DATABASE' }),
+        expect(then).rejects.toMatchObject({ code: 'PROTOCOL_CONNECTION_LOST' }),
+      ]);
+    } finally {
+      await jobs.server.kill('SIGCONT');
+      await database.close();
+    }
   });
 });
 
