@@ -25,3 +25,9 @@ export interface Ending {
   readonly owner: string;
   readonly columns: Partial<JobsTable>;
 }
+
+/** What is written of rows on their way, in one go. */
+export interface RowWrites {
+  readonly begun: readonly AcceptedJob[];
+  readonly ended: readonly Ending[];
+}

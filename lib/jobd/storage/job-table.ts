@@ -1,20 +1,15 @@
 import { sql } from 'kysely';
-import type { AcceptedJob, Ending } from './accepted-job.js';
+import type { AcceptedJob, RowWrites } from './accepted-job.js';
 import { Acceptance, type AcceptanceParts } from './acceptance.js';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
-import { formerly, updateDisowned, updateKept } from './owned-updates.js';
-import { groupAlike, groupByAttempts } from './row-groups.js';
-import { beginning, begunUpdates, idOf, updateRows } from './row-statements.js';
+import { GroupedWrites } from './grouped-writes.js';
+import { formerly } from './owned-updates.js';
+import { groupAlike } from './row-groups.js';
+import { begunUpdates, idOf, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
 import type { JobdDatabase, TableNames } from './schema.js';
-
-/** What is written of rows on their way, in one go. */
-export interface RowWrites {
-  readonly begun: readonly AcceptedJob[];
-  readonly ended: readonly Ending[];
-}
 
 /** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
 export class JobTable {
@@ -82,7 +77,8 @@ export class JobTable {
     const ids = [...begun, ...ended].map(idOf);
     if (this.writesAtOnce) {
       for (const { id } of ended) this.former.add(id);
-      if (await this.writeOwned({ begun, ended }, now)) return new Set(ids);
+      const writes = new GroupedWrites({ begun, ended }, { ...this.parts, owner, now });
+      if (await writes.run(this.database)) return new Set(ids);
     }
     return this.database.transaction(async (queries) => {
       const owned = await this.ownedIds(queries, ids, owner);
@@ -180,24 +176,6 @@ export class JobTable {
   /** Without asking first whose the rows are. */
   private get writesAtOnce(): boolean {
     return this.database.traits.together;
-  }
-
-  /** In one journey: whether all rows were this daemon's. */
-  private async writeOwned({ begun, ended }: RowWrites, now: number): Promise<boolean> {
-    const { owner } = this;
-    const { names } = this.parts;
-    const groups = [
-      ...[...groupByAttempts(begun)].map(([attempts, ids]) => {
-        const change = { ids, columns: beginning(attempts, now, this.columns) };
-        return { ids, writes: [updateKept(names, owner, change)] };
-      }),
-      ...[...groupAlike(ended)].map(([columns, ids]) => {
-        return { ids, writes: updateDisowned(names, owner, { ids, columns }) };
-      }),
-    ];
-    const found = await this.database.writeTogether(groups.flatMap(({ writes }) => writes));
-    let last = -1;
-    return groups.every(({ ids, writes }) => found[(last += writes.length)] === ids.length);
   }
 
   /** Those that this daemon has ended, though it may not have heard of it. */

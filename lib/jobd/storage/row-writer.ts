@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../log.js';
 import { DatabaseError, isHeldByOthers, isRefusedRow } from './errors.js';
-import type { AcceptedJob, Ending } from './accepted-job.js';
-import type { JobTable, RowWrites } from './job-table.js';
+import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
+import type { JobTable } from './job-table.js';
 import { fitServer, plainerTexts } from './row-text.js';
 import { WriteLane } from './write-lane.js';
 
