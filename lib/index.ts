@@ -12,7 +12,8 @@ export {
   type RetryOptions,
 } from './job/retry.js';
 export * from './job/job-definition.js';
-export type { Claim, JobSource, Outcome, Slots } from './job/job-source.js';
+export type { Claim, FreeSlots, JobSource, Outcome } from './job/job-source.js';
+export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export * from './worker/job-handler.js';
 export { JobWorker, type WorkerLog, type WorkerOptions } from './worker/job-worker.js';
 export { RunningJob } from './worker/running-job.js';

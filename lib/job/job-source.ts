@@ -1,6 +1,7 @@
 import type { JobErrorInfo } from './errors.js';
 import type { Codec, Payload } from './codec.js';
 import type { JobRetryOptions } from './retry.js';
+import type { SourceCapabilities } from './source-capabilities.js';
 
 /** A job taken from a source: the right to run it, until its lease ends. */
 export interface Claim {
@@ -43,21 +44,31 @@ export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;
 export interface SourceHealth {
   readonly connected: boolean;
   /** When the server last answered a worker. */
-  readonly lastTurn?: Date;
+  readonly lastReplyAt?: Date;
   /** Why it is not connected. */
   readonly problem?: string;
   /** Where a worker's leases are renewed: in the main thread, a handler that blocks the event loop loses its job. */
   readonly leasesKeptBy?: 'thread' | 'main thread';
 }
 
-/** Free slots of each function that may take jobs; kept up to date while a claim waits. */
-export type Slots = ReadonlyMap<string, number>;
+/** How many more jobs a worker has room for. The answers change while a claim waits: ask again before each request. */
+export interface FreeSlots {
+  /** Free slots of this function now. */
+  of(fn: string): number;
+  /** The functions that have a free slot now. */
+  functions(): readonly string[];
+  /** Calls `listener` whenever a function that had no free slot gets one. Returns how to end that. */
+  onFree(listener: (fn: string) => void): () => void;
+}
 
 /**
  * Where jobs come from and where their outcomes go: one implementation a wire protocol.
  * `worker/` runs handlers for any of them. Functions are named as definitions name them.
  */
 export interface JobSource {
+  /** What of all that sources may do this one does. */
+  readonly capabilities: SourceCapabilities;
+
   /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
   readonly renewInterval?: number;
 
@@ -77,13 +88,17 @@ export interface JobSource {
   open(functions: readonly string[], onRevoked?: OnRevoked): Promise<void>;
 
   /**
-   * Takes up to `slots` jobs a function. Waits until there is at least one, or `signal` aborts: then
-   * what was already taken is returned, or nothing. Called again only after it has returned.
+   * Takes up to as many jobs of a function as it has free slots. Waits until there is at least one, also of functions
+   * that get a slot only meanwhile, or until `signal` aborts: then what was already taken is returned, or nothing.
+   * Called again only after it has returned.
    */
-  claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]>;
+  claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]>;
 
-  /** Lets the lease of a running claim end after `duration` ms, though its process be too busy to say so; Infinity lifts that. */
-  limit?(claim: Claim, duration: number): void;
+  /**
+   * Renews the lease of a running claim for `ms` more milliseconds and no longer, so that the job goes to another worker
+   * even if this process is too busy to end it. Infinity lifts the deadline.
+   */
+  setDeadline?(claim: Claim, ms: number): void;
 
   /** Extends the leases of running jobs; returns the claims that another worker holds by now. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;

@@ -1,5 +1,6 @@
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots } from '../job/job-source.js';
+import type { Claim, JobSource, OnRevoked, Outcome, FreeSlots } from '../job/job-source.js';
+import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import type { MemoryServer } from './memory-server.js';
 
 const MAX_SLEEP_MS = 60_000;
@@ -11,6 +12,7 @@ export interface MemorySourceOptions {
 
 /** Jobs of the embedded server. */
 export class MemorySource implements JobSource {
+  readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval: number;
   private readonly lease: number;
   /** How to withdraw from each function. */
@@ -40,7 +42,7 @@ export class MemorySource implements JobSource {
     }
   }
 
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     while (!signal.aborted) {
       if (this.hasEndedLeases(slots)) await timersTurn();
       if (signal.aborted) break;
@@ -71,16 +73,16 @@ export class MemorySource implements JobSource {
     this.opened.clear();
   }
 
-  private hasEndedLeases(slots: Slots): boolean {
+  private hasEndedLeases(slots: FreeSlots): boolean {
     const now = Date.now();
-    return [...slots.keys()].some((fn) => this.server.function(fn).nextExpiry <= now);
+    return slots.functions().some((fn) => this.server.function(fn).nextExpiry <= now);
   }
 
-  private claimNow(slots: Slots): Claim[] {
-    const claims = [...slots].flatMap(([fn, free]) =>
+  private claimNow(slots: FreeSlots): Claim[] {
+    const claims = slots.functions().flatMap((fn) =>
       this.server
         .function(fn)
-        .claim(free, this.lease, Date.now())
+        .claim(slots.of(fn), this.lease, Date.now())
         .map(({ options, ...taken }) => ({
           fn,
           ...taken,
@@ -109,18 +111,20 @@ export class MemorySource implements JobSource {
     }
   }
 
-  /** Until a job is enqueued or given back, one falls due, or a lease ends. */
-  private sleep(slots: Slots, signal: AbortSignal): Promise<void> {
-    const functions = [...slots.keys()].map((fn) => this.server.function(fn));
+  /** Until a job is enqueued or given back, one falls due, a lease ends, or another function gets a slot. */
+  private sleep(slots: FreeSlots, signal: AbortSignal): Promise<void> {
+    const functions = slots.functions().map((fn) => this.server.function(fn));
     const wait = Math.min(...functions.map((fn) => fn.outlook(Date.now())), MAX_SLEEP_MS);
     return new Promise((resolve) => {
       const wakeUp = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', wakeUp);
+        ignoreSlots();
         for (const { sleepers } of functions) sleepers.delete(wakeUp);
         resolve();
       };
       const timer = setTimeout(wakeUp, wait);
+      const ignoreSlots = slots.onFree(wakeUp);
       signal.addEventListener('abort', wakeUp, { once: true });
       for (const { sleepers } of functions) sleepers.add(wakeUp);
     });

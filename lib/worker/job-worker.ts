@@ -6,6 +6,7 @@ import { FunctionSlots } from './function-slots.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
 import { Settler } from './settler.js';
+import { SlotTable } from './slot-table.js';
 import { inLines, logFailure, type WorkerLog } from './worker-log.js';
 
 export type { WorkerLog };
@@ -22,8 +23,6 @@ const TIMEOUT_GRACE_MS = 1000;
 const WAIT_MS = 20;
 /** Once this has passed, as in a process that was busy or stopped, a claim that waits may be another's. */
 const WAIT_LIMIT_MS = 1000;
-/** Given, because a reason that Node makes up costs a stack trace. */
-const SLOTS_CHANGED = 'the slots have changed';
 /** How long a closing worker waits for its last outcomes to be taken. */
 const SETTLE_TIMEOUT_MS = 5000;
 
@@ -37,9 +36,8 @@ export class JobWorker {
   });
   private readonly settler: Settler;
   private readonly log: WorkerLog;
-  /** Free slots of each function that has any: kept up to date while a claim waits. */
-  private readonly slots = new Map<string, number>();
-  private claiming = new AbortController();
+  private readonly slots: SlotTable;
+  private readonly claiming = new AbortController();
   private wakeUp: () => void = () => undefined;
   private stopping = false;
   private loop: Promise<void> = Promise.resolve();
@@ -55,7 +53,7 @@ export class JobWorker {
     this.functions = new Map(
       bindings.map((binding) => [binding.definition.name, new FunctionSlots(binding, claimsAhead)]),
     );
-    for (const [fn, { free }] of this.functions) this.slots.set(fn, free);
+    this.slots = new SlotTable([...this.functions].map(([fn, { free }]) => [fn, free]));
     this.log = inLines(options.log);
     this.settler = new Settler(source, this.log);
   }
@@ -91,13 +89,12 @@ export class JobWorker {
 
   private async claimUntilStopped(): Promise<void> {
     while (!this.stopping) {
-      if (this.slots.size === 0) await this.nextWakeUp();
+      if (this.slots.isEmpty) await this.nextWakeUp();
       else this.take(await this.claim());
     }
   }
 
   private async claim(): Promise<readonly Claim[]> {
-    if (this.claiming.signal.aborted) this.claiming = new AbortController();
     try {
       return await this.source.claim(this.slots, this.claiming.signal);
     } catch (error) {
@@ -114,13 +111,13 @@ export class JobWorker {
       const slots = this.functions.get(claim.fn);
       if (!slots) this.settler.settle({ claim, status: 'released' });
       else if (slots.take(claim, now)) this.begin(claim, slots);
-      else this.wait(claim);
+      else this.hold(claim);
     }
-    for (const fn of new Set(claims.map((claim) => claim.fn))) this.count(fn);
+    for (const fn of new Set(claims.map((claim) => claim.fn))) this.updateFreeSlots(fn);
   }
 
-  private wait(claim: Claim): void {
-    this.source.limit?.(claim, WAIT_LIMIT_MS);
+  private hold(claim: Claim): void {
+    this.source.setDeadline?.(claim, WAIT_LIMIT_MS);
     this.waiting ??= setTimeout(() => this.giveBackStuck(), WAIT_MS).unref();
   }
 
@@ -143,7 +140,7 @@ export class JobWorker {
     const now = performance.now();
     slots.ended(now - began);
     this.beginNext(slots, now);
-    this.count(claim.fn);
+    this.updateFreeSlots(claim.fn);
     this.wakeUp();
   };
 
@@ -151,7 +148,7 @@ export class JobWorker {
     if (slots.isStuck(now, WAIT_LIMIT_MS)) return this.giveBack(slots);
     const claim = slots.next(now);
     if (!claim) return;
-    this.source.limit?.(claim, Infinity);
+    this.source.setDeadline?.(claim, Infinity);
     this.begin(claim, slots);
   }
 
@@ -165,7 +162,7 @@ export class JobWorker {
 
   private giveBack(slots: FunctionSlots): void {
     for (const claim of slots.giveUp()) this.settler.settle({ claim, status: 'released' });
-    this.count(slots.binding.definition.name);
+    this.updateFreeSlots(slots.binding.definition.name);
   }
 
   /** Here the run ends in time; the source's lease ends a little later, in case this process can't keep time. */
@@ -173,15 +170,11 @@ export class JobWorker {
     const { timeout, claim } = execution;
     if (timeout === undefined) return;
     this.deadlines.set(execution, performance.now() + timeout);
-    this.source.limit?.(claim, timeout + TIMEOUT_GRACE_MS);
+    this.source.setDeadline?.(claim, timeout + TIMEOUT_GRACE_MS);
   }
 
-  /** A claim that waits without this function's slots is called again with them. */
-  private count(fn: string): void {
-    const free = this.functions.get(fn)?.free ?? 0;
-    if (free === 0) return void this.slots.delete(fn);
-    if (!this.slots.has(fn)) this.claiming.abort(SLOTS_CHANGED);
-    this.slots.set(fn, free);
+  private updateFreeSlots(fn: string): void {
+    this.slots.set(fn, this.functions.get(fn)?.free ?? 0);
   }
 
   private nextWakeUp(timeout?: number): Promise<void> {
@@ -205,7 +198,7 @@ export class JobWorker {
     const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
     const execution = this.running.get(claim);
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
-    else if (this.functions.get(claim.fn)?.drop(claim)) this.count(claim.fn);
+    else if (this.functions.get(claim.fn)?.drop(claim)) this.updateFreeSlots(claim.fn);
     else return;
     if (why === 'lost')
       this.log.warn(`${claim.fn} ${claim.id} went to another worker: its lease had expired here.`);

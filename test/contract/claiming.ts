@@ -1,10 +1,11 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 
-const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 20_000;
 
 /** Up to `slots` jobs of one function; none after twenty seconds. */
 export function claimUpTo(source: JobSource, fn: string, slots: number): Promise<readonly Claim[]> {
-  return source.claim(new Map([[fn, slots]]), AbortSignal.timeout(PATIENCE_MS));
+  return source.claim(new SlotTable([[fn, slots]]), AbortSignal.timeout(PATIENCE_MS));
 }
 
 /** @throws when none came within twenty seconds */

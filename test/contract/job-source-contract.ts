@@ -1,16 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Claim, JobSource } from '../../lib/job/job-source.js';
-import { claimInOrder, claimOne, claimUpTo, inputOf, success } from './claiming.js';
+import type { Claim, FreeSlots, JobSource } from '../../lib/job/job-source.js';
+import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
+import { until } from '../support/until.js';
+import { claimInOrder, claimOne, claimUpTo, inputOf, PATIENCE_MS, success } from './claiming.js';
 import { hostileContract } from './hostile-contract.js';
 import { leaseContract } from './lease-contract.js';
-import { ALL_CAPABILITIES, type SourceCapabilities, type SourceRig } from './rig.js';
+import type { SourceRig } from './rig.js';
 import { settleContract } from './settle-contract.js';
 
 /** What `JobWorker` relies on, whatever the source. */
 export function jobSourceContract(
   name: string,
   setup: () => Promise<SourceRig>,
-  capabilities: SourceCapabilities = ALL_CAPABILITIES,
+  capabilities: SourceCapabilities,
 ): void {
   const when = (capability: keyof SourceCapabilities) => (capabilities[capability] ? it : it.skip);
 
@@ -33,6 +36,12 @@ export function jobSourceContract(
       await source.open([fn].flat());
       return source;
     }
+
+    it('can do what the contract asks of it', () => {
+      const source = rig.source();
+      opened.push(source);
+      expect(source.capabilities).toEqual(capabilities);
+    });
 
     describe('open', () => {
       when('count')('counts a worker once, however often it is called, until close', async () => {
@@ -59,7 +68,7 @@ export function jobSourceContract(
         const fn = rig.fn();
         const source = await open(fn);
         await rig.submit(fn, 'a');
-        await expect(source.claim(new Map([[fn, 1]]), AbortSignal.abort())).resolves.toEqual([]);
+        await expect(source.claim(new SlotTable([[fn, 1]]), AbortSignal.abort())).resolves.toEqual([]);
         await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('a');
       });
 
@@ -155,7 +164,7 @@ export function jobSourceContract(
         };
         for (let round = 0; round < 20; round++) {
           const abort = new AbortController();
-          const claiming = source.claim(new Map([[fn, 2]]), abort.signal);
+          const claiming = source.claim(new SlotTable([[fn, 2]]), abort.signal);
           const submitted = rig.submit(fn, 'x');
           if (round % 2 === 0) await submitted;
           abort.abort();
@@ -176,7 +185,7 @@ export function jobSourceContract(
         const abort = new AbortController();
         const work = async (source: JobSource) => {
           while (seen.length < ids.length) {
-            const claims = await source.claim(new Map([[fn, 7]]), abort.signal);
+            const claims = await source.claim(new SlotTable([[fn, 7]]), abort.signal);
             seen.push(...claims.map(({ id }) => id));
             await source.settle(claims.map((claim) => success(claim)));
             if (seen.length >= ids.length) abort.abort();
@@ -202,10 +211,48 @@ export function jobSourceContract(
         await rig.submit(two, 'b');
         const seen: string[] = [];
         while (seen.length < 2) {
-          const slots = new Map([one, two].filter((fn) => !seen.includes(fn)).map((fn) => [fn, 1]));
+          const slots = new SlotTable([one, two].filter((fn) => !seen.includes(fn)).map((fn) => [fn, 1]));
           seen.push(...(await source.claim(slots, AbortSignal.timeout(5000))).map(({ fn }) => fn));
         }
         expect(seen.sort()).toEqual([one, two].sort());
+      });
+    });
+
+    describe('slots', () => {
+      it('that come free while a claim waits are filled by it', async () => {
+        const [one, two] = [rig.fn(), rig.fn()];
+        const source = await open([one, two]);
+        const slots = new SlotTable([[one, 1]]);
+        const id = await rig.submit(two, 'b');
+        const claiming = source.claim(slots, AbortSignal.timeout(PATIENCE_MS));
+        await expect(rig.stored(two, id)).resolves.toMatchObject({ status: 'idle' });
+        slots.set(two, 1);
+        await expect(claiming).resolves.toMatchObject([{ fn: two, id }]);
+      });
+
+      it('are listened to only while a claim waits', async () => {
+        const fn = rig.fn();
+        const source = await open(fn);
+        const slots = new SlotTable([[fn, 1]]);
+        let listeners = 0;
+        const counted: FreeSlots = {
+          of: (name) => slots.of(name),
+          functions: () => slots.functions(),
+          onFree: (listener) => {
+            const ignore = slots.onFree(listener);
+            listeners += 1;
+            return () => {
+              ignore();
+              listeners -= 1;
+            };
+          },
+        };
+        const abort = new AbortController();
+        const claiming = source.claim(counted, abort.signal);
+        await until(() => listeners > 0);
+        abort.abort();
+        await expect(claiming).resolves.toEqual([]);
+        expect(listeners).toBe(0);
       });
     });
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { performance } from 'node:perf_hooks';
 import type { JobSource } from '../../lib/job/job-source.js';
+import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { until } from '../support/until.js';
 import { claimOne, inputOf, released, retry, success } from './claiming.js';
-import { MAX_STALLS, type SourceCapabilities, type SourceRig } from './rig.js';
+import { MAX_STALLS, type SourceRig } from './rig.js';
 
 const SHORT_MS = 200;
 /** For what a busy machine may delay by more than that, where it matters. */
@@ -41,7 +43,7 @@ export function leaseContract(
       const abort = new AbortController();
       const order: string[] = [];
       while (!order.includes('a')) {
-        const claims = await other.claim(new Map([[fn, 1]]), abort.signal);
+        const claims = await other.claim(new SlotTable([[fn, 1]]), abort.signal);
         order.push(...claims.map(inputOf));
         // Until the lease is over, "b" is all there is: it goes back each time.
         if (!order.includes('a')) await other.settle(claims.map(released));
@@ -63,7 +65,7 @@ export function leaseContract(
       const id = await rigOf().submit(fn, 'a');
       const claim = await claimOne(source, fn);
       const abort = new AbortController();
-      const stolen = (await open(fn)).claim(new Map([[fn, 1]]), abort.signal);
+      const stolen = (await open(fn)).claim(new SlotTable([[fn, 1]]), abort.signal);
       const start = performance.now();
       await until(async () => {
         await expect(source.renew([claim])).resolves.toEqual([]);
@@ -116,7 +118,7 @@ export function leaseContract(
         await expect(claimOne(source, fn)).resolves.toMatchObject({ id, attempts: loss + 1 });
       }
       const abort = new AbortController();
-      const none = source.claim(new Map([[fn, 1]]), abort.signal);
+      const none = source.claim(new SlotTable([[fn, 1]]), abort.signal);
       await until(async () => (await rigOf().stored(fn, id)).status === 'error');
       abort.abort();
       await expect(none).resolves.toEqual([]);

@@ -6,31 +6,6 @@ import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
 /** How often a job of a rig may lose its worker. */
 export const MAX_STALLS = 2;
 
-/** What a source can't do is said here, and its facts are left out. */
-export interface SourceCapabilities {
-  /** Workers are counted. */
-  readonly count: boolean;
-  /** Jobs go by priority: high, normal, low. */
-  readonly priorities: boolean;
-  /** Jobs may wait for a time. */
-  readonly scheduled: boolean;
-  /** Progress is recorded. */
-  readonly progress: boolean;
-  /** Claims expire, and jobs that lose their worker more than `MAX_STALLS` times end. */
-  readonly leases: boolean;
-  /** A job may say itself how it is run. */
-  readonly options: boolean;
-}
-
-export const ALL_CAPABILITIES: SourceCapabilities = {
-  count: true,
-  priorities: true,
-  scheduled: true,
-  progress: true,
-  leases: true,
-  options: true,
-};
-
 /** A server and whoever speaks to it, for one `describe`. */
 export interface SourceRig {
   /** A function name that no other test uses. */

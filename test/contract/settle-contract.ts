@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Claim, JobSource } from '../../lib/job/job-source.js';
+import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { until } from '../support/until.js';
 import { claimOne, failure, inputOf, released, retry, success } from './claiming.js';
-import type { SourceCapabilities, SourceRig } from './rig.js';
+import type { SourceRig } from './rig.js';
 
 /** The part of the contract that is about handing outcomes over, and leaving. */
 export function settleContract(
@@ -128,7 +130,7 @@ export function settleContract(
       const leaving = await open(fn);
       const id = await rigOf().submit(fn, 'a');
       const abort = new AbortController();
-      const claiming = leaving.claim(new Map([[fn, 1]]), abort.signal);
+      const claiming = leaving.claim(new SlotTable([[fn, 1]]), abort.signal);
       await new Promise(setImmediate);
       abort.abort();
       await leaving.settle((await claiming).map(released));
@@ -141,7 +143,7 @@ export function settleContract(
       const fn = rigOf().fn();
       const source = await open(fn);
       const abort = new AbortController();
-      const claiming = source.claim(new Map([[fn, 1]]), abort.signal);
+      const claiming = source.claim(new SlotTable([[fn, 1]]), abort.signal);
       abort.abort();
       await source.close();
       await expect(claiming).resolves.toEqual([]);

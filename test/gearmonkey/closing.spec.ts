@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -127,7 +128,7 @@ describe('A worker that closes', () => {
     const source = actors.source();
     await source.open([fn]);
     const pause = new AbortController();
-    const claims = source.claim(new Map([[fn, 1]]), pause.signal);
+    const claims = source.claim(new SlotTable([[fn, 1]]), pause.signal);
     await becomesBlocked(1);
     pause.abort();
     await expect(claims).resolves.toEqual([]);

@@ -1,6 +1,7 @@
+import { CAPABILITIES } from '../contract/capabilities.js';
 import { clientContract } from '../contract/client-contract.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
 import { redisRig } from './redis-rig.js';
 
-jobSourceContract('gearmonkey', redisRig);
+jobSourceContract('gearmonkey', redisRig, CAPABILITIES.gearmonkey);
 clientContract('gearmonkey', redisRig);

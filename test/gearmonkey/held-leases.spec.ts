@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { Claim } from '../../lib/job/job-source.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
@@ -277,7 +278,7 @@ describe('The keeper', () => {
     const opened = source();
     await opened.open([fn]);
     await client.run(fn, 'x');
-    const [claim] = await opened.claim(new Map([[fn, 1]]), AbortSignal.timeout(5000));
+    const [claim] = await opened.claim(new SlotTable([[fn, 1]]), AbortSignal.timeout(5000));
     await until(async () => (await keepers()) === 1);
     const thread = threadOf(opened);
     expect(thread?.threadId).toBeGreaterThan(0);

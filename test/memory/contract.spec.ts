@@ -1,6 +1,7 @@
+import { CAPABILITIES } from '../contract/capabilities.js';
 import { clientContract } from '../contract/client-contract.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
 import { memoryRig } from './memory-rig.js';
 
-jobSourceContract('memory', memoryRig);
+jobSourceContract('memory', memoryRig, CAPABILITIES.memory);
 clientContract('memory', memoryRig);

@@ -6,6 +6,7 @@ import 'reflect-metadata';
 import { Injectable, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
+  ALL_CAPABILITIES,
   GearMonkeyClient,
   GearMonkeyModule,
   OnFinish,
@@ -72,6 +73,7 @@ class Twice {
 
 /** A job system that answers only once a job of the other instance runs, and refuses. */
 const refusing: JobSource = {
+  capabilities: ALL_CAPABILITIES,
   open: async () => {
     await until(async () => (await watcher.get('held', 1))?.status === 'busy', { timeout: 20_000 });
     throw new Error('refused');

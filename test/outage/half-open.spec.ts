@@ -107,7 +107,7 @@ describe('a network that swallows everything', () => {
     const job = await lost.client.run(work, HELD);
     await until(() => lost.runs.length === 1);
     const other = await outage.actor({ lease: '1s' });
-    await until(() => other.health.lastTurn);
+    await until(() => other.health.lastReplyAt);
     proxy.separate('swallowed');
     const since = performance.now();
     await until(() => other.runs.includes(job.id), { timeout: 15_000 });

@@ -10,7 +10,7 @@ describe('a server that is killed and comes back with its data', () => {
   it.each([1, 2, 3])('has its worker back by itself within seconds (time %i)', async () => {
     const worker = await outage.actor();
     await worker.client.call(work, 'before', { timeout: '30s' });
-    const { lastTurn } = worker.health;
+    const { lastReplyAt } = worker.health;
 
     await outage.server.kill();
     await until(() => !worker.health.connected);
@@ -19,7 +19,7 @@ describe('a server that is killed and comes back with its data', () => {
     figure('server killed: worker resumes', await timeToRun(outage.redis));
     // The connection that hears messages may be back a moment after the one that claims.
     await until(() => worker.health.connected);
-    expect(worker.health.lastTurn?.getTime()).toBeGreaterThan(lastTurn?.getTime() ?? Infinity);
+    expect(worker.health.lastReplyAt?.getTime()).toBeGreaterThan(lastReplyAt?.getTime() ?? Infinity);
   });
 
   it('loses no job and runs none twice when it was away for less than a lease', async () => {

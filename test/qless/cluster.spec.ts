@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { QlessClient } from '../../lib/qless/index.js';
+import { CAPABILITIES } from '../contract/capabilities.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { until } from '../support/until.js';
-import { QLESS_CAPABILITIES, rigOn, sourceOn } from './source-rig.js';
+import { rigOn, sourceOn } from './source-rig.js';
 
 let cluster: RedisCluster;
 
@@ -19,7 +20,7 @@ jobSourceContract(
     const redis = cluster.client();
     return rigOn({ connection: { nodes: cluster.nodes } }, redis, '{ql}:', async () => redis.disconnect());
   },
-  QLESS_CAPABILITIES,
+  CAPABILITIES.qless,
 );
 
 describe('a client and a worker on a cluster', () => {

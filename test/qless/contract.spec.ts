@@ -1,4 +1,5 @@
+import { CAPABILITIES } from '../contract/capabilities.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
-import { QLESS_CAPABILITIES, qlessRig } from './source-rig.js';
+import { qlessRig } from './source-rig.js';
 
-jobSourceContract('qless', qlessRig, QLESS_CAPABILITIES);
+jobSourceContract('qless', qlessRig, CAPABILITIES.qless);

@@ -6,15 +6,12 @@ import { openConnections, type QlessServer } from '../../lib/qless/connection/co
 import { QlessSource, type QlessSourceOptions } from '../../lib/qless/source/qless-source.js';
 import * as scripts from '../../lib/qless/wire/scripts.js';
 import { workerName } from '../../lib/qless/connection/worker-name.js';
-import { ALL_CAPABILITIES, MAX_STALLS, type SourceRig, type StoredState } from '../contract/rig.js';
+import { MAX_STALLS, type SourceRig, type StoredState } from '../contract/rig.js';
 import { RedisServer } from '../support/redis-server.js';
 
 const LEASE_MS = 30_000;
 const QUEUE = 'q';
 const PRIORITIES = { scheduled: 100, high: 10, normal: 0, low: -10 };
-
-/** Workers aren't counted by function, and a job says of its running only how many retries it has. */
-export const QLESS_CAPABILITIES = { ...ALL_CAPABILITIES, count: false, options: false };
 
 /** Sources of ours on one qless. Without `keeper` nobody renews their locks but whoever calls `renew`. */
 export function sourceOn(

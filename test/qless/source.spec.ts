@@ -5,6 +5,7 @@ import { QlessClient, qless, type QlessOptions } from '../../lib/qless/index.js'
 import type { QlessSourceOptions } from '../../lib/qless/source/qless-source.js';
 import { claim } from '../../lib/qless/wire/source-scripts.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne, claimUpTo, failure, released, retry, success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -157,7 +158,7 @@ describe('jobs of a klass that nobody here handles', () => {
   it('wake whoever does handle them', async () => {
     const [ours, theirs] = [await open({}, ['K']), await open({}, ['Other'])];
     const abort = new AbortController();
-    const never = ours.claim(new Map([['K', 1]]), abort.signal);
+    const never = ours.claim(new SlotTable([['K', 1]]), abort.signal);
     const claimed = claimOne(theirs, 'Other');
     await until(async () => (await server.redis.zcard('ql:idlers:q')) === 2);
     await client.queue('q').put('Other');
@@ -401,7 +402,7 @@ describe('a worker process', () => {
     await worker.says('start');
     const abort = new AbortController();
     const source = await open({}, ['Held']);
-    const stolen = source.claim(new Map([['Held', 1]]), abort.signal);
+    const stolen = source.claim(new SlotTable([['Held', 1]]), abort.signal);
     await until(async () => (await client.jobs.get('a'))?.state === 'complete', { timeout: 15_000 });
     abort.abort();
     await expect(stolen).resolves.toEqual([]);

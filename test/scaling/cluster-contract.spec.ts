@@ -1,6 +1,7 @@
+import { CAPABILITIES } from '../contract/capabilities.js';
 import { clientContract } from '../contract/client-contract.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
 import { clusterRig } from './cluster-rig.js';
 
-jobSourceContract('gearmonkey on a cluster', clusterRig);
+jobSourceContract('gearmonkey on a cluster', clusterRig, CAPABILITIES.gearmonkey);
 clientContract('gearmonkey on a cluster', clusterRig);

@@ -3,6 +3,7 @@ import { Cluster } from 'ioredis';
 import { firstValueFrom } from 'rxjs';
 import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
 import { toPlainConnection } from '../../lib/redis/plain-connection.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne, success } from '../contract/claiming.js';
 import { PythonActor, stopActors } from '../conformance/python-actor.js';
 import { RedisActors, subscriptions } from '../gearmonkey/redis-rig.js';
@@ -73,7 +74,7 @@ describe('on a cluster', () => {
     const functions = [...Array.from({ length: 12 }, newName), '{media}:cut', '{media}:scale'];
     await source.open(functions);
     const abort = new AbortController();
-    const claiming = source.claim(new Map(functions.map((fn) => [fn, 1])), abort.signal);
+    const claiming = source.claim(new SlotTable(functions.map((fn) => [fn, 1])), abort.signal);
     const opened = async () => {
       const now = await connections();
       return { ...now, blocking: now.blocking - before.blocking, commands: now.commands - before.commands };

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { ConnectionSpec } from '../../lib/redis/connect.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
@@ -63,7 +64,7 @@ describe('rights beyond the lists of docs/security.md', () => {
     const source = actors(url('many')).source();
     await source.open(functions);
     const end = new AbortController();
-    const slots = new Map(functions.map((fn) => [fn, 1]));
+    const slots = new SlotTable(functions.map((fn) => [fn, 1]));
     const client = actors(used.url).client();
     const trace = await CommandTrace.start(used.redis);
     const claimed = source.claim(slots, end.signal);

@@ -6,6 +6,7 @@ import { LeaseLostError, ShutdownError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
+import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimInOrder, claimOne } from '../contract/claiming.js';
 import { memoryRig } from '../memory/memory-rig.js';
 import { gate } from '../support/gate.js';
@@ -157,7 +158,7 @@ describe('JobWorker with a lease', () => {
     await runWorker(rig.source({ lease: SHORT_LEASE_MS }), 'fn', () => end.passed);
     const job = await rig.client().run('fn', 'x');
     const abort = new AbortController();
-    const stolen = rig.source().claim(new Map([['fn', 1]]), abort.signal);
+    const stolen = rig.source().claim(new SlotTable([['fn', 1]]), abort.signal);
     const start = performance.now();
     await until(() => performance.now() - start > 4 * SHORT_LEASE_MS);
     abort.abort();

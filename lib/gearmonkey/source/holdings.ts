@@ -98,9 +98,9 @@ export class Holdings {
     this.keeper?.drop(claim);
   }
 
-  /** Keeps the lease for `duration` ms from now and no longer. */
-  limit(claim: Claim, duration: number): void {
-    this.keeper?.limit(claim, duration);
+  /** Keeps the lease for `ms` milliseconds from now and no longer. */
+  setDeadline(claim: Claim, ms: number): void {
+    this.keeper?.limit(claim, ms);
   }
 
   /** False when the lease is lost. Waits through an outage. */

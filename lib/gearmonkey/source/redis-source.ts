@@ -3,7 +3,8 @@ import { defined } from '../../job/defined.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { byFunction } from './by-function.js';
 import { Holdings } from './holdings.js';
 import { openWaker } from './cluster-waker.js';
@@ -20,12 +21,13 @@ const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3000;
 
 interface Waiting {
-  readonly slots: Slots;
+  readonly slots: FreeSlots;
   readonly resolve: (claims: readonly Claim[]) => void;
 }
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
+  readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;
   private readonly worker = randomUUID();
@@ -40,14 +42,12 @@ export class RedisSource implements JobSource {
   private readonly problems: Problems;
   private onRevoked: OnRevoked = () => undefined;
   private waiting: Waiting | undefined;
-  /** As the last claim gave them: whoever gives them keeps them up to date. */
-  private slots: Slots = new Map();
-  /** Claimed by a turn that came back after its caller had been answered. */
+  private slots: FreeSlots | undefined;
   private spare: Claim[] = [];
   /** Whether nobody claims any more: a worker that drains leaves all work to others. */
   private resting = false;
   private opening?: Promise<void>;
-  private lastTurn?: Date;
+  private lastReplyAt?: Date;
 
   constructor(
     private readonly connections: SourceConnections,
@@ -72,7 +72,7 @@ export class RedisSource implements JobSource {
   health(): SourceHealth {
     return defined({
       ...healthOf(this.connections, this.waker),
-      lastTurn: this.lastTurn,
+      lastReplyAt: this.lastReplyAt,
       leasesKeptBy: this.opened.size > 0 ? this.holdings.keptBy : undefined,
     });
   }
@@ -91,7 +91,7 @@ export class RedisSource implements JobSource {
     for (const fn of added) this.opened.add(fn);
   }
 
-  claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     this.slots = slots;
     this.resting = false;
     if (this.spare.length > 0 || signal.aborted) return Promise.resolve(this.spare.splice(0));
@@ -104,11 +104,14 @@ export class RedisSource implements JobSource {
         slots,
         resolve: (claims) => {
           signal.removeEventListener('abort', stop);
+          ignoreSlots();
           resolve(claims);
         },
       };
       signal.addEventListener('abort', stop, { once: true });
-      for (const fn of slots.keys()) if (!this.asleep.has(fn)) this.turnsOf(fn).claim();
+      const claimOf = (fn: string) => (this.asleep.has(fn) ? undefined : this.turnsOf(fn).claim());
+      const ignoreSlots = slots.onFree(claimOf);
+      for (const fn of slots.functions()) claimOf(fn);
     });
   }
 
@@ -116,8 +119,8 @@ export class RedisSource implements JobSource {
     return this.holdings.renew(claims);
   }
 
-  limit(claim: Claim, duration: number): void {
-    this.holdings.limit(claim, duration);
+  setDeadline(claim: Claim, ms: number): void {
+    this.holdings.setDeadline(claim, ms);
   }
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
@@ -169,7 +172,7 @@ export class RedisSource implements JobSource {
         this.asleep.delete(fn);
         this.turnsOf(fn).claim();
       },
-      hasSlots: (fn) => (this.slots.get(fn) ?? 0) > 0,
+      hasSlots: (fn) => (this.slots?.of(fn) ?? 0) > 0,
       claimBehind: (fn, ...call) => this.turnsOf(fn).claimBehind(...call),
       onRefused: (error) =>
         this.problems.report('wait', `Waiting for work is tried again: ${messageOf(error)}`),
@@ -184,7 +187,7 @@ export class RedisSource implements JobSource {
         ...this.options,
         connection: this.connections.commands,
         worker: this.worker,
-        slots: (name) => this.waiting?.slots.get(name) ?? 0,
+        slots: (name) => this.waiting?.slots.of(name) ?? 0,
         onTurn: (...turn) => this.onTurn(...turn),
         onPlain: (name) => this.watcher.saw(name),
         onProblem: (kind, message) => this.problems.report(kind, message),
@@ -207,7 +210,7 @@ export class RedisSource implements JobSource {
   }
 
   private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
-    this.lastTurn = new Date();
+    this.lastReplyAt = new Date();
     if (claims.length === asked) {
       this.asleep.delete(fn);
       this.waker.awake(fn);
@@ -218,7 +221,7 @@ export class RedisSource implements JobSource {
     if (claims.length === 0) return;
     this.holdings.add(claims);
     if (this.waiting) this.answer(claims);
-    else if ((this.slots.get(fn) ?? 0) > 0) this.spend(claims);
+    else if ((this.slots?.of(fn) ?? 0) > 0) this.spend(claims);
     else this.returnUnused(claims);
   }
 

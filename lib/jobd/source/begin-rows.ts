@@ -1,4 +1,3 @@
-import type { Slots } from '../../job/job-source.js';
 import { acceptSingly } from '../daemon/accept-singly.js';
 import type { Custody } from '../daemon/custody.js';
 import type { JobdLog } from '../log.js';
@@ -17,16 +16,16 @@ export interface Beginning {
 export async function beginRows(
   { acceptance, database }: JobTable,
   custody: Custody,
-  slots: Slots,
+  rooms: ReadonlyMap<string, number>,
   { now, signal, log }: Beginning,
 ): Promise<readonly FetchedRows[]> {
-  const begin = (some: Slots, only?: number) =>
+  const begin = (some: ReadonlyMap<string, number>, only?: number) =>
     custody.accept(() => acceptance.begin(some, now, only), signal);
   try {
-    return [await begin(slots)];
+    return [await begin(rooms)];
   } catch (error) {
     if (!isRefusedRow(error)) throw error;
-    const singly = [...slots].map(async ([target, free]) => {
+    const singly = [...rooms].map(async ([target, free]) => {
       const ids = await database.insist(() => acceptance.dueIds([target], free, now), { signal });
       return acceptSingly(ids, (id) => begin(new Map([[target, 1]]), id), log);
     });

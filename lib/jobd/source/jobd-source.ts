@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterLink } from '../worker/master-link.js';
 import { unlessDraining } from '../worker/unless-draining.js';
 import { workerRequests } from '../worker/worker-requests.js';
@@ -14,6 +15,14 @@ import { Opaque } from '../opaque.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
 export class JobdSource extends Opaque implements JobSource {
+  readonly capabilities = {
+    ...ALL_CAPABILITIES,
+    count: false,
+    priorities: false,
+    progress: false,
+    leases: false,
+    options: false,
+  };
   private readonly options: CheckedSourceOptions;
   private readonly key: string;
   private readonly instance = randomUUID();
@@ -22,7 +31,7 @@ export class JobdSource extends Opaque implements JobSource {
   private link: MasterLink | undefined;
   private periodic: NodeJS.Timeout | undefined;
   private isResting = false;
-  private lastTurn?: Date;
+  private lastReplyAt?: Date;
   private onRevoked: OnRevoked = () => undefined;
   private readonly onLocalPoll = (targets?: readonly string[]) => this.poll(targets);
 
@@ -43,9 +52,9 @@ export class JobdSource extends Opaque implements JobSource {
     if (work.serve(functions)) this.link?.update();
   }
 
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     const claims = (await this.work?.claim(slots, signal)) ?? [];
-    this.lastTurn = new Date();
+    this.lastReplyAt = new Date();
     return claims;
   }
 
@@ -67,8 +76,8 @@ export class JobdSource extends Opaque implements JobSource {
   }
 
   health(): SourceHealth {
-    const { lastTurn } = this;
-    return defined({ connected: this.work?.isConnected ?? false, lastTurn });
+    const { lastReplyAt } = this;
+    return defined({ connected: this.work?.isConnected ?? false, lastReplyAt });
   }
 
   /** Looks for waiting rows of these targets, or of all. */

@@ -1,4 +1,4 @@
-import type { Slots } from '../../job/job-source.js';
+import type { FreeSlots } from '../../job/job-source.js';
 import { Alarms } from '../daemon/alarms.js';
 import type { Targets } from '../daemon/targets.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
@@ -33,8 +33,8 @@ export class PolledTargets {
   }
 
   /** Those with room, and how much of it. A poll that comes from here on is another one. */
-  take(slots: Slots): Map<string, number> {
-    const polled = [...slots.keys()].filter((target) => this.pending.has(target));
+  take(slots: FreeSlots): Map<string, number> {
+    const polled = slots.functions().filter((target) => this.pending.has(target));
     const rooms = polled.map((target) => [target, this.targets.roomOf(target)] as const);
     const ready = new Map(rooms.filter(([, room]) => room > 0));
     for (const target of ready.keys()) this.pending.delete(target);
@@ -42,7 +42,7 @@ export class PolledTargets {
   }
 
   /** There may be more where as many came as were asked for; elsewhere some may wait for their time. */
-  lookFurther(asked: Slots, accepted: readonly AcceptedJob[], now: number): void {
+  lookFurther(asked: ReadonlyMap<string, number>, accepted: readonly AcceptedJob[], now: number): void {
     const came = (target: string) => accepted.filter((job) => job.target === target).length;
     const full = [...asked].filter(([target, free]) => came(target) >= free).map(([target]) => target);
     this.add(full);

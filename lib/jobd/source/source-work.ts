@@ -1,5 +1,5 @@
 import { messageOf } from '../../job/errors.js';
-import type { Claim, Outcome, Slots } from '../../job/job-source.js';
+import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
 import { Custody } from '../daemon/custody.js';
 import { RequestError } from '../errors.js';
 import { acceptManual } from '../daemon/manual-acceptance.js';
@@ -95,17 +95,23 @@ export class SourceWork {
   }
 
   /** Never rejects: an outage is waited for. */
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     const ending = AbortSignal.any([signal, this.closing.signal]);
-    while (!ending.aborted) {
-      const { alarmed } = this;
-      this.setConcurrency(slots);
-      const claims = [...(await this.claimManual(ending)), ...(await this.claimWaiting(slots, ending))];
-      if (claims.length > 0) return claims;
-      // What came up while the database was asked is looked for at once.
-      if (this.alarmed === alarmed) await this.nextWake(ending);
+    const ignoreSlots = slots.onFree(() => this.wake());
+    try {
+      while (!ending.aborted) {
+        const { alarmed } = this;
+        // What a target may take is what runs and what its handler has room for.
+        for (const target of this.targets.names) this.targets.setRoom(target, slots.of(target));
+        const claims = [...(await this.claimManual(ending)), ...(await this.claimWaiting(slots, ending))];
+        if (claims.length > 0) return claims;
+        // What came up while the database was asked is looked for at once.
+        if (this.alarmed === alarmed) await this.nextWake(ending);
+      }
+      return [];
+    } finally {
+      ignoreSlots();
     }
-    return [];
   }
 
   /** Whether the outcome was accepted. */
@@ -148,11 +154,6 @@ export class SourceWork {
     await this.member.leave(this.custody.size === 0);
   }
 
-  /** What a target may take is what runs and what its handler has room for. */
-  private setConcurrency(slots: Slots): void {
-    for (const target of this.targets.names) this.targets.setRoom(target, slots.get(target) ?? 0);
-  }
-
   private async claimManual(signal: AbortSignal): Promise<Claim[]> {
     const claims = await Promise.all(this.targets.takeRunnable().map((job) => this.beginManual(job, signal)));
     return claims.flat();
@@ -173,7 +174,7 @@ export class SourceWork {
     return [];
   }
 
-  private async claimWaiting(slots: Slots, signal: AbortSignal): Promise<Claim[]> {
+  private async claimWaiting(slots: FreeSlots, signal: AbortSignal): Promise<Claim[]> {
     const ready = this.polled.take(slots);
     if (ready.size === 0) return [];
     const now = nowInSeconds();

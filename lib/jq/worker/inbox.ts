@@ -1,4 +1,4 @@
-import type { Claim, OnRevoked, Slots } from '../../job/job-source.js';
+import type { Claim, FreeSlots, OnRevoked } from '../../job/job-source.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
 
@@ -25,8 +25,7 @@ interface Arrival extends HeldJob {
 
 /** A claim that waits, and what it has got. */
 interface WaitingClaim {
-  /** Slots that are free still. */
-  readonly left: Map<string, number>;
+  readonly slots: FreeSlots;
   readonly claims: Claim[];
   end(): void;
 }
@@ -65,17 +64,19 @@ export class Inbox {
   }
 
   /** Takes what has come, up to the slots; waits until there is something, or the signal aborts. */
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
     const claims: Claim[] = [];
-    const waiting: WaitingClaim = { left: new Map(slots), claims, end: () => undefined };
+    const waiting: WaitingClaim = { slots, claims, end: () => undefined };
     this.takeArrivals(waiting);
     if (claims.length > 0) return claims;
     const end = new Promise<void>((resolve) => (waiting.end = resolve));
     const stop = () => waiting.end();
     signal.addEventListener('abort', stop, { once: true });
+    const ignoreSlots = slots.onFree(() => this.takeArrivals(waiting));
     this.waiting = waiting;
     await end;
+    ignoreSlots();
     delete this.waiting;
     signal.removeEventListener('abort', stop);
     return claims;
@@ -122,11 +123,10 @@ export class Inbox {
     return true;
   }
 
-  private take(job: HeldJob, { left, claims }: WaitingClaim): boolean {
+  private take(job: HeldJob, { slots, claims }: WaitingClaim): boolean {
     const { claim, registration } = job;
-    const free = left.get(claim.fn) ?? 0;
-    if (free === 0 || this.isFull) return false;
-    left.set(claim.fn, free - 1);
+    const taken = claims.filter(({ fn }) => fn === claim.fn).length;
+    if (slots.of(claim.fn) <= taken || this.isFull) return false;
     this.replace(claim);
     this.held.set(claim.id, job);
     this.claimed.set(claim, job);

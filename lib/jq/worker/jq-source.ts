@@ -3,7 +3,8 @@ import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterHttp } from '../http/master-http.js';
 import { messagePack } from '../message-pack/codec.js';
 import { MAX_BATCH, MAX_BATCH_BYTES } from '../wire/batch.js';
@@ -31,6 +32,14 @@ export function jq(options: JqSourceOptions): JobSource {
 }
 
 class JqSource implements JobSource {
+  readonly capabilities = {
+    ...ALL_CAPABILITIES,
+    count: false,
+    scheduled: false,
+    progress: false,
+    leases: false,
+    options: false,
+  };
   readonly codec = messagePack;
   private readonly settings: SourceSettings;
   private readonly http: MasterHttp;
@@ -42,7 +51,7 @@ class JqSource implements JobSource {
   private readonly pullers = new Map<string, Puller[]>();
   private readonly onProblem: (message: string) => void;
   /** What the claim that waits would take. */
-  private slots: Slots = new Map();
+  private slots: FreeSlots | undefined;
   private opening?: Promise<string | undefined>;
   private pings?: NodeJS.Timeout;
   private closing?: Promise<void>;
@@ -73,17 +82,18 @@ class JqSource implements JobSource {
     await (this.opening ??= this.server?.listen() ?? Promise.resolve(undefined));
   }
 
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
     const url = await this.opening;
-    if ([...slots].some(([fn, free]) => this.missing(fn, free) > 0)) await nextTick();
-    for (const [fn, free] of slots) this.announce(fn, free, url);
+    await this.announceAll(slots, url);
     this.slots = slots;
+    const ignoreSlots = slots.onFree(() => void this.announceAll(slots, url).then(() => this.pull()));
     try {
       this.pull();
       return await this.inbox.claim(slots, signal);
     } finally {
-      this.slots = new Map();
+      ignoreSlots();
+      this.slots = undefined;
     }
   }
 
@@ -104,7 +114,7 @@ class JqSource implements JobSource {
 
   health(): SourceHealth {
     const { lastReply, isReachable } = this.http;
-    return defined({ connected: isReachable, lastTurn: lastReply });
+    return defined({ connected: isReachable, lastReplyAt: lastReply });
   }
 
   close(): Promise<void> {
@@ -127,6 +137,11 @@ class JqSource implements JobSource {
 
   private ping(): void {
     for (const registration of this.registrations) void registration.ping();
+  }
+
+  private async announceAll(slots: FreeSlots, url: string | undefined): Promise<void> {
+    if (slots.functions().some((fn) => this.missing(fn, slots.of(fn)) > 0)) await nextTick();
+    for (const fn of slots.functions()) this.announce(fn, slots.of(fn), url);
   }
 
   /** What is held and what is free is what the master may count on: more is announced as a further worker. */
@@ -157,7 +172,8 @@ class JqSource implements JobSource {
 
   /** Asks for jobs where handlers wait for some. */
   private pull(): void {
-    for (const fn of this.slots.keys()) for (const puller of this.pullers.get(fn) ?? []) puller.want();
+    for (const fn of this.slots?.functions() ?? [])
+      for (const puller of this.pullers.get(fn) ?? []) puller.want();
   }
 
   private puller(registration: Registration): Puller {
@@ -165,7 +181,7 @@ class JqSource implements JobSource {
       http: this.http,
       registration,
       signal: this.leaving.signal,
-      wanted: () => !this.inbox.isFull && (this.slots.get(registration.fn) ?? 0) > 0,
+      wanted: () => !this.inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > 0,
       onJob: (job) => void this.inbox.arrive(job, registration),
       onProblem: this.onProblem,
     });

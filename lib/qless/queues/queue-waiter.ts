@@ -65,9 +65,14 @@ export class QueueWaiter {
     });
   }
 
+  /** Ends the wait as if its time had passed. */
+  interrupt(): void {
+    this.wake?.(false);
+  }
+
   /** Takes the tokens back. */
   async close(): Promise<void> {
-    this.wake?.(false);
+    this.interrupt();
     if (!this.blocked) return this.leave();
     await this.nudge();
     await this.blocked;

@@ -73,9 +73,9 @@ export class Locks {
     this.keeper?.drop(claim);
   }
 
-  /** Keeps the lock for `duration` ms from now and no longer. */
-  limit(claim: Claim, duration: number): void {
-    this.keeper?.limit(claim, duration);
+  /** Keeps the lock for `ms` milliseconds from now and no longer. */
+  setDeadline(claim: Claim, ms: number): void {
+    this.keeper?.limit(claim, ms);
   }
 
   holds(jid: string): boolean {

@@ -3,7 +3,8 @@ import { defined } from '../../job/defined.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots, SourceHealth } from '../../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { healthOf } from '../../redis/connection-health.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
@@ -36,6 +37,7 @@ const MAX_NAMED = 1000;
 
 /** Jobs of a qless: functions are klasses. */
 export class QlessSource implements JobSource {
+  readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false };
   /** Known once it is open. */
   renewInterval?: number;
   private readonly functions = new Set<string>();
@@ -51,7 +53,7 @@ export class QlessSource implements JobSource {
   private opening: Promise<void> | undefined;
   private first = 1;
   private passedAt = -Infinity;
-  private lastTurn?: Date;
+  private lastReplyAt?: Date;
 
   constructor(
     private readonly connections: QlessConnections,
@@ -71,7 +73,7 @@ export class QlessSource implements JobSource {
 
   health(): SourceHealth {
     const known = healthOf({ commands: this.connections.commands, hub: this.hub }, this.blocking);
-    return defined({ ...known, lastTurn: this.lastTurn });
+    return defined({ ...known, lastReplyAt: this.lastReplyAt });
   }
 
   reach(timeout: number): Promise<void> {
@@ -85,24 +87,34 @@ export class QlessSource implements JobSource {
     return this.opening;
   }
 
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
-    let woken = false;
-    while (!signal.aborted) {
-      if (!(await this.reached(signal))) break;
-      const claimed = await this.ask(slots, woken);
-      if (claimed === undefined) continue;
-      if (claimed.jobs.length > 0) return this.begin(claimed);
-      woken = await this.waiter.wait(claimed.due === undefined ? Infinity : claimed.due * 1000, signal);
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
+    let [woken, changed] = [false, false];
+    const ignoreSlots = slots.onFree(() => {
+      changed = true;
+      this.waiter.interrupt();
+    });
+    try {
+      while (!signal.aborted) {
+        if (!(await this.reached(signal))) break;
+        changed = false;
+        const claimed = await this.ask(slots, woken);
+        if (claimed === undefined) continue;
+        if (claimed.jobs.length > 0) return this.begin(claimed);
+        const wait = claimed.due === undefined ? Infinity : claimed.due * 1000;
+        woken = !changed && (await this.waiter.wait(wait, signal));
+      }
+      return [];
+    } finally {
+      ignoreSlots();
     }
-    return [];
   }
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.locks.renew(claims);
   }
 
-  limit(claim: Claim, duration: number): void {
-    this.locks.limit(claim, duration);
+  setDeadline(claim: Claim, ms: number): void {
+    this.locks.setDeadline(claim, ms);
   }
 
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
@@ -168,7 +180,7 @@ export class QlessSource implements JobSource {
   }
 
   /** Undefined when it is to be asked again. @throws what Redis says that waiting doesn't change */
-  private async ask(slots: Slots, woken: boolean): Promise<scripts.Claimed | undefined> {
+  private async ask(slots: FreeSlots, woken: boolean): Promise<scripts.Claimed | undefined> {
     try {
       await this.orphans.settle();
       return await this.take(slots, woken);
@@ -180,10 +192,11 @@ export class QlessSource implements JobSource {
     }
   }
 
-  private async take(slots: Slots, woken: boolean): Promise<scripts.Claimed> {
+  private async take(slots: FreeSlots, woken: boolean): Promise<scripts.Claimed> {
     const { commands, prefix } = this.connections;
     const { worker, lock, popping, queues } = this.options;
-    const count = this.orphans.most([...slots.values()].reduce((sum, free) => sum + free, 0));
+    const free = slots.functions().map((fn) => [fn, slots.of(fn)] as const);
+    const count = this.orphans.most(free.reduce((sum, [, slotsOfOne]) => sum + slotsOfOne, 0));
     const passes = woken && performance.now() - this.passedAt > PASS_MS;
     if (passes) this.passedAt = performance.now();
     const rows = queues.flatMap((queue, index) => [queue, this.offsets[index] ?? 0]);
@@ -192,10 +205,10 @@ export class QlessSource implements JobSource {
       [prefix],
       '',
       ...([worker, lock, popping, this.first, count, this.waiter.id, passes ? '1' : ''] as const),
-      ...([slots.size, [...slots].flat(), rows] as const),
+      ...([free.length, free.flat(), rows] as const),
     );
     this.orphans.read();
-    this.lastTurn = new Date();
+    this.lastReplyAt = new Date();
     this.first = claimed.first;
     claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
     if (claimed.jobs.length === 0 && claimed.due !== 0) this.waiter.registered();

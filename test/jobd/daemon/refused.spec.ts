@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { jobd } from '../../../lib/jobd/source/jobd-source.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, sqliteFile, type JobRows, type SqlServer } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
@@ -69,7 +70,7 @@ describe.each<[keyof typeof TRIGGERS, () => Promise<SqlServer>]>([
     const where = { database: rows.url, table: rows.table };
     const source = jobd({ ...where, targets: ['bad', 'low'], log: SILENT });
     await source.open(['bad', 'low']);
-    const slots = new Map([
+    const slots = new SlotTable([
       ['bad', 2],
       ['low', 1],
     ]);

@@ -4,14 +4,8 @@ import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
 import type { JobsTable } from '../../../lib/jobd/storage/schema.js';
-import { ALL_CAPABILITIES, type SourceCapabilities, type SourceRig } from '../../contract/rig.js';
+import type { SourceRig } from '../../contract/rig.js';
 import { SILENT, type SqlServer } from '../../support/job-rows.js';
-
-/** Rows have no priority and no progress; who has claimed is alive or dead as a whole; nobody counts. */
-export const JOBD_CAPABILITIES: SourceCapabilities = {
-  ...ALL_CAPABILITIES,
-  ...{ count: false, priorities: false, progress: false, leases: false, options: false },
-};
 
 const STATES: Readonly<Record<string, string>> = { waiting: 'idle', accepted: 'busy', running: 'busy' };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Claim } from '../../../lib/job/job-source.js';
 import { jobd, type JobdSource } from '../../../lib/jobd/source/jobd-source.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
@@ -75,7 +76,7 @@ describe('rows of an app that is gone', () => {
     const ending = new AbortController();
     const added = jest.spyOn(AbortSignal.prototype, 'addEventListener');
     const removed = jest.spyOn(AbortSignal.prototype, 'removeEventListener');
-    const claiming = source.claim(new Map([['low', 1]]), ending.signal);
+    const claiming = source.claim(new SlotTable([['low', 1]]), ending.signal);
     for (let turn = 0; turn < 50; turn++) {
       const waits = added.mock.calls.length;
       source.poll();

@@ -55,7 +55,7 @@ describe('a Nest app with JQ', () => {
     });
     await expect(app.get(JqClient).call('mail', { to: 'Ada' })).resolves.toBe('sent to Ada');
     expect(app.get(GearMonkeyHealth).check()).toMatchObject([
-      { connected: true, lastTurn: expect.any(Date) },
+      { connected: true, lastReplyAt: expect.any(Date) },
     ]);
     await app.close();
     await expect(redis.redis.zcard('{jq}:workers')).resolves.toBe(0);

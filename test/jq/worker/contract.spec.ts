@@ -1,5 +1,6 @@
+import { CAPABILITIES } from '../../contract/capabilities.js';
 import { jobSourceContract } from '../../contract/job-source-contract.js';
-import { JQ_CAPABILITIES, jqRig } from './jq-rig.js';
+import { jqRig } from './jq-rig.js';
 
-jobSourceContract('jq, pushed', () => jqRig({ port: 0 }), JQ_CAPABILITIES);
-jobSourceContract('jq, pulled', () => jqRig(), JQ_CAPABILITIES);
+jobSourceContract('jq, pushed', () => jqRig({ port: 0 }), CAPABILITIES.jq);
+jobSourceContract('jq, pulled', () => jqRig(), CAPABILITIES.jq);

@@ -1,5 +1,5 @@
 import { decode } from '@msgpack/msgpack';
-import type { Claim, JobSource, OnRevoked, Outcome, Slots } from '../../../lib/job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../../lib/job/job-source.js';
 
 /** The contract's inputs are any bytes, JQ's arguments are maps: the inputs travel as `{ input: bytes }`. */
 export class EnvelopedSource implements JobSource {
@@ -8,6 +8,10 @@ export class EnvelopedSource implements JobSource {
 
   constructor(private readonly source: JobSource) {}
 
+  get capabilities() {
+    return this.source.capabilities;
+  }
+
   open(functions: readonly string[], onRevoked?: OnRevoked): Promise<void> {
     return this.source.open(
       functions,
@@ -15,7 +19,7 @@ export class EnvelopedSource implements JobSource {
     );
   }
 
-  async claim(slots: Slots, signal: AbortSignal): Promise<readonly Claim[]> {
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     return (await this.source.claim(slots, signal)).map((claim) => this.unwrapped(claim));
   }
 

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { ListenOptions } from '../../../lib/jq/worker/source-options.js';
-import { ALL_CAPABILITIES, type SourceRig, type StoredState } from '../../contract/rig.js';
+import type { SourceRig, StoredState } from '../../contract/rig.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until } from '../../support/until.js';
 import { Http } from '../master/http.js';
@@ -12,15 +12,6 @@ import { EnvelopedSource } from './enveloped-source.js';
  * What JQ has no word for: how many workers there are, jobs for later, progress, how a job is run. Retries are
  * timed by the master, and its silent workers are lost in a time of its own.
  */
-export const JQ_CAPABILITIES = {
-  ...ALL_CAPABILITIES,
-  count: false,
-  scheduled: false,
-  progress: false,
-  leases: false,
-  options: false,
-};
-
 const PRIORITIES = { high: -1, normal: 0, low: 1, scheduled: -2 };
 const STATES: Readonly<Record<string, string>> = {
   queued: 'idle',

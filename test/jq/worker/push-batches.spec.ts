@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { signed } from '../../../lib/jq/wire/signature.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
@@ -88,7 +89,7 @@ describe('POST /worker-job with a batch', () => {
     const port = await freePort();
     const source = jq({ master: master.url, listen: { port } });
     await source.open(['mail']);
-    await source.claim(new Map([['mail', 1]]), AbortSignal.timeout(50));
+    await source.claim(new SlotTable([['mail', 1]]), AbortSignal.timeout(50));
     const reply = await fetch(`http://127.0.0.1:${port}/worker-job`, {
       method: 'POST',
       body: Buffer.from(packed([job('a'), job('b', { name: 'sms' })])),
@@ -108,7 +109,7 @@ describe('POST /worker-job with a batch', () => {
     const source = jq({ master: master.url, listen: { port } });
     await source.open(['mail']);
     const claim = (slots: number, ms = 60_000) =>
-      source.claim(new Map([['mail', slots]]), AbortSignal.timeout(ms));
+      source.claim(new SlotTable([['mail', slots]]), AbortSignal.timeout(ms));
     await claim(3, 50);
     const claimed = claim(1);
     const body = Buffer.from(packed([job('a'), job('b'), job('c')]));

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { request } from 'undici';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { signed } from '../../../lib/jq/wire/signature.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
@@ -153,7 +154,7 @@ describe('POST /worker-job', () => {
     const port = await freePort();
     const source = jq({ master: master.url, listen: { port } });
     await source.open(['mail']);
-    await source.claim(new Map([['mail', 1]]), AbortSignal.timeout(50));
+    await source.claim(new SlotTable([['mail', 1]]), AbortSignal.timeout(50));
     const reply = await fetch(`http://127.0.0.1:${port}/worker-job`, {
       method: 'POST',
       body: packed(push()),

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { until } from '../../support/until.js';
@@ -179,7 +180,7 @@ describe('the reports of a worker', () => {
     master.onDone = () => asked.open();
     const source = jq({ master: master.url, listen: { port: 0 }, onProblem: () => undefined });
     await source.open(['mail']);
-    const claims = source.claim(new Map([['mail', 2]]), AbortSignal.timeout(60_000));
+    const claims = source.claim(new SlotTable([['mail', 2]]), AbortSignal.timeout(60_000));
     await until(() => master.registrations.length > 0);
     const url = String(master.registrations[0]?.['url']);
     const body = packed([push({ id: 'a' }), push({ id: 'b' })]);
