@@ -16,19 +16,20 @@ import {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const MAX_LINES = 250;
 
-const SYSTEM = ['job', 'worker', 'redis', 'nest'];
+const SYSTEM = ['job', 'flow', 'worker', 'redis', 'nest'];
 const CORE = [...SYSTEM, 'gearmonkey', 'memory'];
 const ARROWS: Arrows = {
   job: [],
-  worker: ['job'],
-  redis: ['job'],
-  gearmonkey: ['job', 'worker', 'redis'],
+  flow: ['job'],
+  worker: ['job', 'flow'],
+  redis: ['job', 'flow'],
+  gearmonkey: ['job', 'flow', 'worker', 'redis'],
   memory: ['job', 'gearmonkey'],
-  nest: ['job', 'worker', 'redis', 'gearmonkey', 'memory'],
+  nest: ['job', 'flow', 'worker', 'redis', 'gearmonkey', 'memory'],
   index: CORE,
   qless: SYSTEM,
   jq: SYSTEM,
-  jobd: ['job', 'worker', 'nest'],
+  jobd: ['job', 'flow', 'worker', 'nest'],
   // On nobody's list, so that nothing imports it.
   cli: [...CORE, 'index', 'qless', 'jq', 'jobd'],
 

@@ -1,14 +1,12 @@
+import { Batcher } from '../../flow/batcher.js';
+
 /** What takes longer is held up, by a row that somebody has locked for instance: others needn't wait for it. */
 const SLOW_MS = 250;
 
-/**
- * Hands items over in batches: what comes up while one is under way goes with the next. A batch that is
- * held up doesn't hold up the others; then there are two at a time.
- */
+/** Writes in batches, one at a time; beside a batch that is held up there may be another. */
 export class WriteLane<T> {
-  private waiting: T[] = [];
-  private isWriting = false;
-  private heldUp: Promise<void> | undefined;
+  private readonly batches: Batcher<T, void>;
+  private heldUp = 0;
 
   /**
    * @param write never rejects
@@ -16,39 +14,31 @@ export class WriteLane<T> {
    */
   constructor(
     private readonly write: (batch: readonly T[]) => Promise<void>,
-    private readonly maxBatch: number,
-    private readonly begin: (callback: () => void) => void,
-  ) {}
+    maxBatch: number,
+    begin: (callback: () => void) => void,
+  ) {
+    this.batches = new Batcher({
+      maxUnderWay: () => (this.heldUp > 0 ? 2 : 1),
+      take: ({ length }) => Math.min(length, maxBatch),
+      begin,
+      send: (batch) => this.send(batch),
+    });
+  }
 
   add(item: T): void {
-    this.waiting.push(item);
-    if (this.isWriting) return;
-    this.isWriting = true;
-    this.begin(() => void this.writeAll());
+    void this.batches.add(item);
   }
 
-  private async writeAll(): Promise<void> {
-    while (this.waiting.length > 0) {
-      const batch = this.write(this.waiting.splice(0, this.maxBatch));
-      if (await isSlow(batch)) await this.besides(batch);
-    }
-    this.isWriting = false;
+  private async send(batch: readonly T[]): Promise<undefined[]> {
+    let isSlow = false;
+    const timer = setTimeout(() => {
+      isSlow = true;
+      this.heldUp += 1;
+      this.batches.flush();
+    }, SLOW_MS);
+    await this.write(batch);
+    clearTimeout(timer);
+    if (isSlow) this.heldUp -= 1;
+    return batch.map(() => undefined);
   }
-
-  /** Resolves when there is one such batch at most. */
-  private async besides(batch: Promise<void>): Promise<void> {
-    await Promise.race([this.heldUp, batch]);
-    this.heldUp ??= batch.then(() => (this.heldUp = undefined));
-  }
-}
-
-/** With a bare timer: this is asked for every batch. */
-function isSlow(batch: Promise<void>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), SLOW_MS);
-    void batch.then(() => {
-      clearTimeout(timer);
-      resolve(false);
-    });
-  });
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isUtf8 } from 'node:buffer';
+import { Batcher } from '../../flow/batcher.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
@@ -14,16 +15,14 @@ const OUTCOMES_A_CALL = 100;
 const MAX_CALLS = 2;
 const RETRY_MS = 100;
 
-interface Entry {
-  readonly outcome: Outcome;
-  readonly resolve: (accepted: boolean) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** Hands outcomes over, several in one call, through outages. */
 export class Settler {
-  private readonly waiting: Entry[] = [];
-  private calls = 0;
+  private readonly outcomes = new Batcher<Outcome, boolean>({
+    maxUnderWay: MAX_CALLS,
+    take: ({ length }) => Math.min(length, OUTCOMES_A_CALL),
+    // A call that was much work for the server answers for some of them: the rest goes with the next.
+    send: (outcomes) => this.insist(outcomes.flatMap(toArguments)),
+  });
   private closed = false;
 
   constructor(
@@ -34,37 +33,11 @@ export class Settler {
 
   /** Whether it was accepted. @throws ConnectionError after `close` */
   settle(outcome: Outcome): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ outcome, resolve, reject });
-      // What ends in the same tick goes together.
-      queueMicrotask(() => this.send());
-    });
+    return this.outcomes.add(outcome);
   }
 
   close(): void {
     this.closed = true;
-  }
-
-  private send(): void {
-    while (this.calls < MAX_CALLS && this.waiting.length > 0) {
-      const entries = this.waiting.splice(0, OUTCOMES_A_CALL);
-      this.calls += 1;
-      void this.call(entries).finally(() => {
-        this.calls -= 1;
-        this.send();
-      });
-    }
-  }
-
-  private async call(entries: readonly Entry[]): Promise<void> {
-    try {
-      const accepted = await this.insist(entries.flatMap(({ outcome }) => toArguments(outcome)));
-      // A call that was much work leaves the rest to the next.
-      this.waiting.unshift(...entries.slice(accepted.length));
-      accepted.forEach((taken, index) => entries[index]?.resolve(taken));
-    } catch (error) {
-      for (const { reject } of entries) reject(error);
-    }
   }
 
   /** An outcome that was taken and whose reply was lost is accepted again. */
