@@ -22,7 +22,18 @@ export { JobHandle } from './gearmonkey/client/job-handle.js';
 export type { CallOptions, Priority, RunManyOptions, RunOptions } from './gearmonkey/client/run-options.js';
 export type { ConnectionSpec } from './redis/connect.js';
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
-export type { GearMonkeyModuleOptions, GearMonkeyOptionsFactory } from './nest/gearmonkey.options.js';
+export type {
+  CommonModuleOptions,
+  GearMonkeyModuleAsyncOptions,
+  GearMonkeyModuleOptions,
+  GearMonkeyOptionsFactory,
+  InstanceName,
+  MemoryConnection,
+  MemoryModuleOptions,
+  RedisModuleOptions,
+  RedisOnlyOptions,
+  SourceModuleOptions,
+} from './nest/gearmonkey.options.js';
 export { InjectGearMonkey } from './nest/inject-gearmonkey.decorator.js';
 export { CurrentJob, Input } from './nest/input.decorator.js';
 export {

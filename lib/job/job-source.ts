@@ -69,6 +69,9 @@ export interface JobSource {
   /** What of all that sources may do this one does. */
   readonly capabilities: SourceCapabilities;
 
+  /** What enqueues its jobs, as an error names it to who looks for a client: `QlessClient (nestjs-gearmonkey/qless)`. */
+  readonly client?: string;
+
   /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
   readonly renewInterval?: number;
 

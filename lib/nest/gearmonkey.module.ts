@@ -1,10 +1,17 @@
 import { ConfigurableModuleBuilder, Logger, Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import type { AnyJobDefinition } from '../job/job-definition.js';
+import type { ConnectionSpec } from '../redis/connect.js';
 import { inLines } from '../worker/worker-log.js';
-import { createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
+import { hostOf, usersOf } from './client-users.js';
+import { clientOf, createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
 import { GearMonkeyHealth } from './gearmonkey.health.js';
-import { DEFAULT_INSTANCE, type GearMonkeyModuleOptions } from './gearmonkey.options.js';
+import {
+  DEFAULT_INSTANCE,
+  type GearMonkeyModuleAsyncOptions,
+  type GearMonkeyModuleOptions,
+  type InstanceName,
+} from './gearmonkey.options.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { getClientToken, getInstanceToken } from './tokens.js';
@@ -31,20 +38,12 @@ export class GearMonkeyCoreModule {
   }
 }
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
-  new ConfigurableModuleBuilder<GearMonkeyModuleOptions>({
-    moduleName: 'GearMonkey',
-  })
-    .setClassMethodName('forRoot')
-    .setFactoryMethodName('createGearMonkeyOptions')
-    .setExtras({ name: DEFAULT_INSTANCE }, (definition, { name }) => ({
-      ...definition,
-      global: true,
-      imports: [...(definition.imports ?? []), GearMonkeyCoreModule],
-      providers: [...(definition.providers ?? []), ...instanceProviders(name)],
-      exports: [getClientToken(name), getInstanceToken(name), GearMonkeyCoreModule],
-    }))
-    .build();
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<object>({
+  moduleName: 'GearMonkey',
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createGearMonkeyOptions')
+  .build();
 
 /**
  * Background jobs for an app: `GearMonkeyModule.forRoot({ connection })` in the root module makes
@@ -53,7 +52,27 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
  * @see GearMonkeyModuleOptions
  */
 @Module({})
-export class GearMonkeyModule extends ConfigurableModuleClass {
+export class GearMonkeyModule {
+  /**
+   * One instance: where its jobs come from, and how they are run.
+   *
+   * @throws nothing: what is wrong with the options keeps the app from starting, as a ConfigurationError or
+   * InvalidOptionError
+   */
+  static forRoot<Connection extends ConnectionSpec>(
+    options: GearMonkeyModuleOptions<Connection> & InstanceName,
+  ): DynamicModule {
+    const given = { provide: MODULE_OPTIONS_TOKEN, useValue: options };
+    return instanceModule((options as InstanceName | undefined)?.name, { providers: [given] });
+  }
+
+  /** The same, with options that a factory makes, of what it injects. `name` stands beside the factory. */
+  static forRootAsync<Connection extends ConnectionSpec>(
+    options: GearMonkeyModuleAsyncOptions<Connection> & InstanceName,
+  ): DynamicModule {
+    return instanceModule(options.name, ConfigurableModuleClass.forRootAsync(options));
+  }
+
   /** A client for these definitions only, in the module that imports it. */
   static forFeature(
     definitions: readonly AnyJobDefinition[],
@@ -67,12 +86,26 @@ export class GearMonkeyModule extends ConfigurableModuleClass {
         {
           provide: client,
           inject: [getInstanceToken(name)],
-          useFactory: (instance: GearMonkeyInstance) => instance.client.only(definitions),
+          useFactory: (instance: GearMonkeyInstance) =>
+            clientOf(instance, 'GearMonkeyModule.forFeature').only(definitions),
         },
       ],
       exports: [client],
     };
   }
+}
+
+function instanceModule(
+  name: string = DEFAULT_INSTANCE,
+  { imports = [], providers = [] }: Pick<DynamicModule, 'imports' | 'providers'>,
+): DynamicModule {
+  return {
+    module: GearMonkeyModule,
+    global: true,
+    imports: [...imports, GearMonkeyCoreModule],
+    providers: [...providers, ...instanceProviders(name)],
+    exports: [getClientToken(name), getInstanceToken(name), GearMonkeyCoreModule],
+  };
 }
 
 function instanceProviders(name: string): Provider[] {
@@ -85,8 +118,19 @@ function instanceProviders(name: string): Provider[] {
     },
     {
       provide: getClientToken(name),
-      inject: [getInstanceToken(name)],
-      useFactory: (instance: GearMonkeyInstance) => instance.client,
+      inject: [getInstanceToken(name), ModulesContainer],
+      useFactory: (instance: GearMonkeyInstance, modules: ModulesContainer) =>
+        instance.client ?? withdrawClient(instance, modules),
     },
   ];
+}
+
+/** There is none: who can't do without it is told so now, and who asks Nest for it later finds nothing. */
+function withdrawClient(instance: GearMonkeyInstance, modules: ModulesContainer): undefined {
+  const token = getClientToken(instance.name);
+  const host = hostOf(getInstanceToken(instance.name), modules);
+  if (!host) return;
+  for (const user of usersOf(token, host, modules)) clientOf(instance, user);
+  host.providers.delete(token);
+  host.exports.delete(token);
 }

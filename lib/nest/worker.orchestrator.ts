@@ -6,13 +6,14 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
-import { codecOf, DEFAULT_MAX_PAYLOAD_BYTES } from '../job/codec.js';
+import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import { codecOf } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';
 import { bindHandler, type HandlerBinding } from '../worker/job-handler.js';
 import { JobWorker } from '../worker/job-worker.js';
 import { inLines } from '../worker/worker-log.js';
-import type { GearMonkeyInstance } from './gearmonkey.instance.js';
+import { clientOf, type GearMonkeyInstance } from './gearmonkey.instance.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
 import {
@@ -57,7 +58,7 @@ export class WorkerOrchestrator
 
   /** Ends streams of events, for whose connections Nest waits next. Clients go on. */
   beforeApplicationShutdown(): void {
-    for (const { client } of this.registry.all()) client.endObservers();
+    for (const { client } of this.registry.all()) client?.endObservers();
   }
 
   private async startAll(): Promise<void> {
@@ -103,7 +104,7 @@ export class WorkerOrchestrator
   private toHandler(instance: GearMonkeyInstance, binding: WorkerBinding): HandlerBinding {
     const { ref, options } = binding.annotation;
     refuseTransient(binding);
-    if (typeof ref !== 'string') instance.client.register(ref);
+    if (typeof ref !== 'string') instance.client?.register(ref);
     const handle = this.contexts.handlerOf(binding, instance.options.globalEnhancers ?? false);
     try {
       const { jobLimits = instance.options.jobLimits, ...handler } = options;
@@ -116,10 +117,10 @@ export class WorkerOrchestrator
   }
 
   private async start(instance: GearMonkeyInstance, bindings: readonly HandlerBinding[]): Promise<void> {
-    const { codec, errorDetail = 'stack', maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES } = instance.options;
+    const { codec, errorDetail = 'stack' } = instance.options;
     const worker = new JobWorker(instance.source, bindings, {
       codec: codecOf(codec ?? instance.source.codec),
-      maxPayloadBytes,
+      maxPayloadBytes: maxPayloadBytesOf(instance.options),
       errorDetail,
       log: this.log,
     });
@@ -135,7 +136,8 @@ export class WorkerOrchestrator
         `${label} observes jobs, but its class is request-scoped. Make it a singleton.`,
       );
     }
-    const { client } = this.registry.get(annotation.instance, `The observer ${label}`);
+    const user = `The observer ${label}`;
+    const client = clientOf(this.registry.get(annotation.instance, user), user);
     if (observed === 'progress') return client.progress(annotation.ref);
     return client.events(annotation.ref).pipe(filter(({ type }) => type === observed));
   }

@@ -8,7 +8,7 @@ import {
   GearMonkeyModule,
   OnFinish,
   Worker,
-  type GearMonkeyModuleOptions,
+  type CommonModuleOptions,
   type RunningJob,
 } from 'nestjs-gearmonkey';
 import { RedisServer } from '../support/redis-server.js';
@@ -34,7 +34,7 @@ const connections = [
 
 describe.each(connections)('an app on %s', (_, connectionOf) => {
   const apps = useApps();
-  const gearmonkey = (fn: string, options: Partial<GearMonkeyModuleOptions> = {}) =>
+  const gearmonkey = (fn: string, options: CommonModuleOptions = {}) =>
     GearMonkeyModule.forRoot({ connection: connectionOf(fn), ...options });
   const clientOn = async (fn: string) =>
     (await apps.start({ imports: [gearmonkey(fn)] })).get(GearMonkeyClient);

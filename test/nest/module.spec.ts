@@ -11,6 +11,7 @@ import {
   Worker,
   defineJob,
   getClientToken,
+  type ConnectionSpec,
   type GearMonkeyModuleOptions,
   type GearMonkeyOptionsFactory,
 } from 'nestjs-gearmonkey';
@@ -217,7 +218,7 @@ describe('the connection of GearMonkeyModule.forRoot', () => {
   const apps = useApps();
   const used = useRedis();
 
-  async function upperOn(connection: GearMonkeyModuleOptions['connection']) {
+  async function upperOn(connection: ConnectionSpec) {
     const app = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection })], providers: [Upper] });
     return { app, client: app.get(GearMonkeyClient) };
   }

@@ -12,13 +12,18 @@ import {
   OnFinish,
   Worker,
   type JobSource,
+  type RedisModuleOptions,
   type RunningJob,
+  type SourceModuleOptions,
 } from '../../lib/index.js';
 import { until } from '../support/until.js';
 
-const { connection, unreachable } = JSON.parse(process.argv[2] as string) as Partial<Record<string, string>>;
+const { connection, unreachable } = JSON.parse(process.argv[2] as string) as Record<
+  'connection' | 'unreachable',
+  string
+>;
 const options = { logger: false, abortOnError: false } as const;
-const jobs = () => GearMonkeyModule.forRoot({ connection: connection as string });
+const jobs = () => GearMonkeyModule.forRoot({ connection });
 
 @Injectable()
 class Handlers {
@@ -100,7 +105,8 @@ const outcome = (promise: Promise<unknown>) =>
     (error: Error) => error.message,
   );
 
-const legacy = (rest: object) => GearMonkeyModule.forRoot({ name: 'legacy', ...rest });
+const legacy = (rest: SourceModuleOptions | RedisModuleOptions) =>
+  GearMonkeyModule.forRoot({ name: 'legacy', ...rest });
 
 const scenarios: Record<string, () => Promise<string>> = {
   'a second instance refuses': () =>

@@ -13,8 +13,11 @@ import {
   Worker,
   type GearMonkeyModuleOptions,
 } from 'nestjs-gearmonkey';
+import { MemoryServer } from '../../lib/memory/memory-server.js';
+import { MemorySource } from '../../lib/memory/memory-source.js';
 import { useApps } from '../support/use-apps.js';
 
+const source = new MemorySource(new MemoryServer());
 const memory = () => GearMonkeyModule.forRoot({ connection: 'memory:' });
 
 describe('a decorator in the wrong place', () => {
@@ -184,13 +187,57 @@ describe('an app does not start', () => {
     await expect(starting({ imports: [memory(), named(), named()] })).rejects.toThrow('twice as "legacy"');
   });
 
+  const startingWith = (options: unknown) =>
+    starting({ imports: [GearMonkeyModule.forRoot(options as GearMonkeyModuleOptions)] });
+
   it.each([
-    ['neither connection nor source', {}],
-    ['both connection and source', { connection: 'memory:', source: {} }],
-  ])('with %s', async (_, options) => {
-    const refused = starting({ imports: [GearMonkeyModule.forRoot(options as GearMonkeyModuleOptions)] });
+    ['neither connection nor source', {}, 'wants either `connection` or `source`'],
+    ['a connection that is not set', { connection: undefined }, '`connection` is undefined here'],
+    ['a connection that is null', { connection: null }, '`connection` is null here'],
+    ['both connection and source', { connection: 'memory:', source }, 'both `connection` and `source`'],
+    ['a source that was not called', { source: function qless() {} }, 'called: `source: qless({ … })`?'],
+    [
+      'a source of another kind',
+      { source: { claim: source.claim } },
+      'no open(), renew(), progress(), settle()',
+    ],
+    ['no options', undefined, 'are no object'],
+    ['a URL instead of options', 'redis://u:s3cret@127.0.0.1', 'Write them as { connection: … }'],
+  ])('with %s', async (_, options, message) => {
+    const refused = startingWith(options);
     await expect(refused).rejects.toThrow(ConfigurationError);
-    await expect(refused).rejects.toThrow('wants either `connection` or `source`');
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.not.toThrow('s3cret');
+  });
+
+  it.each([
+    ['hashTag', true],
+    ['hashTag', false],
+    ['enqueueTimeout', '2s'],
+    ['durability', 'wait'],
+    ['waitReplicas', 2],
+    ['lease', 5000],
+    ['maxStalls', 3],
+  ])('with `%s` where there is no Redis', async (option, value) => {
+    const given = `has \`${option}: ${typeof value === 'string' ? `'${value}'` : value}\``;
+    for (const [options, why] of [
+      [{ connection: 'memory:' }, "the connection is 'memory:'"],
+      [{ connection: 'memory:shared' }, "the connection is 'memory:shared'"],
+      [{ source }, 'the jobs come from a `source`'],
+    ] as const) {
+      const refused = startingWith({ ...options, [option]: value });
+      await expect(refused).rejects.toThrow(ConfigurationError);
+      await expect(refused).rejects.toThrow(`${given}, but ${why}, and only Redis has that option`);
+      await expect(refused).rejects.toThrow(`{ connection: 'redis://…', ${option}: … }`);
+      await expect(startingWith({ ...options, [option]: undefined })).resolves.toBe('started');
+    }
+  });
+
+  it('with a `name` among the options that a factory makes', async () => {
+    const useFactory = () => ({ connection: 'memory:' as const, name: 'legacy' });
+    await expect(starting({ imports: [GearMonkeyModule.forRootAsync({ useFactory })] })).rejects.toThrow(
+      'Write it beside `useFactory`',
+    );
   });
 
   it.each([
@@ -220,14 +267,14 @@ describe('an app does not start', () => {
     ['hashTag', { hashTag: 'false' }],
     ['globalEnhancers', { globalEnhancers: 0 }],
     ['durability', { durability: 'waits' }],
-    ['durability', { connection: 'memory:', durability: true }],
-    ['enqueueTimeout', { connection: 'memory:', enqueueTimeout: 'soon' }],
+    ['durability', { durability: true }],
+    ['enqueueTimeout', { enqueueTimeout: 'soon' }],
     ['maxStalls', { maxStalls: -1 }],
     ['maxStalls', { maxStalls: 0.5 }],
     ['errorDetail', { errorDetail: 'all' }],
     ['jobLimits.attempts', { jobLimits: { attempts: 0 } }],
     ['jobLimits.timeout', { jobLimits: { timeout: 'never' } }],
-    ['lease', { connection: 'memory:', lease: 'soon' }],
+    ['lease', { lease: 'soon' }],
     ['waitReplicas', { waitReplicas: 0 }],
     ['waitReplicas', { waitReplicas: '1' }],
   ])('with a bad %s: %j', async (option, options) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { GearMonkeyClient, GearMonkeyModule, Worker, type GearMonkeyModuleOptions } from 'nestjs-gearmonkey';
+import { GearMonkeyClient, GearMonkeyModule, Worker, type CommonModuleOptions } from 'nestjs-gearmonkey';
 import { useApps } from '../support/use-apps.js';
 
 @Injectable()
@@ -19,7 +19,7 @@ class Handlers {
 describe('GearMonkeyModule', () => {
   const apps = useApps();
 
-  async function clientOf(options: GearMonkeyModuleOptions): Promise<GearMonkeyClient> {
+  async function clientOf(options: CommonModuleOptions): Promise<GearMonkeyClient> {
     const imports = [GearMonkeyModule.forRoot({ connection: 'memory:', ...options })];
     return (await apps.start({ imports, providers: [Handlers] })).get(GearMonkeyClient);
   }

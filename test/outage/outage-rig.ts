@@ -8,7 +8,7 @@ import {
   GearMonkeyModule,
   Worker,
   defineJob,
-  type GearMonkeyModuleOptions,
+  type RedisModuleOptions,
   type InstanceHealth,
   type RunningJob,
 } from '../../lib/index.js';
@@ -73,7 +73,7 @@ export interface Outage {
   readonly server: RedisServer;
   /** A plain client: connects again by itself, and is asked only while the server is up. */
   readonly redis: Redis;
-  actor(options?: GearMonkeyModuleOptions, settings?: { works?: boolean }): Promise<Actor>;
+  actor(options?: Partial<RedisModuleOptions>, settings?: { works?: boolean }): Promise<Actor>;
 }
 
 /** For a `describe`: a private server for each of its tests, and the apps that are to survive its faults. */
@@ -104,11 +104,7 @@ export function useOutage(args: readonly string[] = DURABLE): Outage {
   };
 }
 
-export async function actor(
-  apps: UsedApps,
-  options: GearMonkeyModuleOptions,
-  works: boolean,
-): Promise<Actor> {
+export async function actor(apps: UsedApps, options: RedisModuleOptions, works: boolean): Promise<Actor> {
   const begun: string[] = [];
   const held = gate();
   const providers = works ? [handlersOf(begun, held.passed)] : [];

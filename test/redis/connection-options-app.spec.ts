@@ -13,7 +13,7 @@ import {
   GearMonkeyModule,
   Worker,
   type ConnectionSpec,
-  type GearMonkeyModuleOptions,
+  type RedisModuleOptions,
   type RunningJob,
 } from '../../lib/index.js';
 import { until } from '../support/until.js';
@@ -30,7 +30,7 @@ const used = useRedis(['--unixsocket', socketPath], () => ({ tls: { ...tls, auth
 afterAll(() => rmSync(socketPath, { force: true }));
 
 /** An app on this connection, whose one function does what its input says. */
-async function appOf(connection: ConnectionSpec, options: GearMonkeyModuleOptions = {}) {
+async function appOf(connection: ConnectionSpec, options: Partial<RedisModuleOptions> = {}) {
   const fn = used.fn();
   const begun: string[] = [];
   @Injectable()

@@ -29,6 +29,13 @@ export interface ClientOptions {
   maxPayloadBytes?: number;
 }
 
+/** @throws InvalidOptionError */
+export function maxPayloadBytesOf({ maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES }: ClientOptions): number {
+  if (typeof maxPayloadBytes !== 'number' || !(maxPayloadBytes > 0))
+    throw new InvalidOptionError('maxPayloadBytes', maxPayloadBytes, 'a number above 0');
+  return maxPayloadBytes;
+}
+
 /** What a client knows of functions: their names, codecs and schemas. */
 export class KnownFunctions {
   private readonly definitions = new Map<string, AnyJobDefinition>();
@@ -37,15 +44,12 @@ export class KnownFunctions {
 
   /** @throws InvalidOptionError */
   constructor(
-    { codec, maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES }: ClientOptions,
+    options: ClientOptions,
     /** Whether functions that were not registered are refused. */
     private readonly restricted: boolean,
   ) {
-    this.codec = codecOf(codec);
-    this.maxPayloadBytes = maxPayloadBytes;
-    if (typeof maxPayloadBytes !== 'number' || !(maxPayloadBytes > 0)) {
-      throw new InvalidOptionError('maxPayloadBytes', maxPayloadBytes, 'a number above 0');
-    }
+    this.codec = codecOf(options.codec);
+    this.maxPayloadBytes = maxPayloadBytesOf(options);
   }
 
   /** @throws ConfigurationError for a second definition of one name */

@@ -23,6 +23,7 @@ export class JobdSource extends Opaque implements JobSource {
     leases: false,
     options: false,
   };
+  readonly client = 'JobdClient (nestjs-gearmonkey/jobd)';
   private readonly options: CheckedSourceOptions;
   private readonly key: string;
   private readonly instance = randomUUID();

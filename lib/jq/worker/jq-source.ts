@@ -40,6 +40,7 @@ class JqSource implements JobSource {
     leases: false,
     options: false,
   };
+  readonly client = 'JqClient (nestjs-gearmonkey/jq)';
   readonly codec = messagePack;
   private readonly settings: SourceSettings;
   private readonly http: MasterHttp;

@@ -38,6 +38,7 @@ const MAX_NAMED = 1000;
 /** Jobs of a qless: functions are klasses. */
 export class QlessSource implements JobSource {
   readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false };
+  readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */
   renewInterval?: number;
   private readonly functions = new Set<string>();

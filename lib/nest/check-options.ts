@@ -1,0 +1,138 @@
+import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import { codecOf } from '../job/codec.js';
+import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
+import type { JobSource } from '../job/job-source.js';
+import { checkOptions } from '../job/known-options.js';
+import { withoutSecrets } from '../job/secrets.js';
+import { checkJobLimits } from '../worker/job-handler.js';
+import {
+  MODULE_OPTIONS,
+  REDIS_OPTIONS,
+  type GearMonkeyModuleOptions,
+  type MemoryModuleOptions,
+  type RedisModuleOptions,
+  type SourceModuleOptions,
+} from './gearmonkey.options.js';
+
+const USER = 'GearMonkeyModule.forRoot';
+
+/** What types say of options can be got round: by JavaScript, by a cast, by what a factory reads from elsewhere. */
+type Unchecked = { readonly [Name in keyof GearMonkeyModuleOptions | 'name']?: unknown };
+
+/** @throws ConfigurationError, InvalidOptionError */
+export function checkModuleOptions(instance: string, given: GearMonkeyModuleOptions): void {
+  const options: Unchecked = checkOptions(USER, given, MODULE_OPTIONS);
+  if (options.name !== undefined && options.name !== instance) {
+    throw new ConfigurationError(
+      'The options that forRootAsync was given contain a `name`. Write it beside `useFactory`, `useClass` or `useExisting`.',
+    );
+  }
+  checkWhere(instance, options);
+  checkCount('maxStalls', given.maxStalls ?? 0, 0);
+  checkCount('waitReplicas', given.waitReplicas ?? 1, 1);
+  checkJobLimits(given.jobLimits ?? {});
+  codecOf(given.codec);
+  maxPayloadBytesOf(given);
+  checkChoices(given);
+}
+
+export function isForSource(options: GearMonkeyModuleOptions): options is SourceModuleOptions {
+  return options.source !== undefined;
+}
+
+export function isForMemory(
+  options: RedisModuleOptions | MemoryModuleOptions,
+): options is MemoryModuleOptions {
+  return typeof options.connection === 'string' && options.connection.startsWith('memory:');
+}
+
+function checkWhere(instance: string, options: Unchecked): void {
+  const { connection, source } = options;
+  if (isGiven(connection) && isGiven(source)) {
+    throw new ConfigurationError(
+      `GearMonkeyModule "${instance}" has both \`connection\` and \`source\`. Keep the one where its jobs come from, and ` +
+        'make a second instance, with a `name`, for the other.',
+    );
+  }
+  if (isGiven(source)) {
+    checkSource(source);
+    return refuseRedisOptions(instance, options, `the jobs come from a \`source\``);
+  }
+  if (!isGiven(connection)) {
+    const empty = 'connection' in options ? ` \`connection\` is ${String(connection)} here.` : '';
+    throw new ConfigurationError(
+      `GearMonkeyModule "${instance}" wants either \`connection\` or \`source\`.${empty} For a start without a server: forRoot({ connection: 'memory:' }).`,
+    );
+  }
+  if (typeof connection === 'string' && connection.startsWith('memory:'))
+    refuseRedisOptions(instance, options, `the connection is '${connection}'`);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function refuseRedisOptions(instance: string, options: Unchecked, why: string): void {
+  for (const name of REDIS_OPTIONS) {
+    const value = options[name as keyof Unchecked];
+    if (value === undefined) continue;
+    throw new ConfigurationError(
+      `GearMonkeyModule "${instance}" has \`${name}: ${shown(value)}\`, but ${why}, and only Redis has that option. ` +
+        "Leave it out, or give it only where `connection` is a Redis: { connection: 'redis://…', " +
+        `${name}: … }.`,
+    );
+  }
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? `'${withoutSecrets(value)}'` : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** Which methods every source has. */
+const METHODS = [
+  'open',
+  'claim',
+  'renew',
+  'progress',
+  'settle',
+  'close',
+] as const satisfies readonly (keyof JobSource)[];
+
+function checkSource(source: unknown): void {
+  const missing = METHODS.filter((name) => typeof (source as Partial<JobSource>)[name] !== 'function');
+  if (missing.length === 0) return;
+  const call =
+    typeof source === 'function' && source.name
+      ? ` Is it to be called: \`source: ${source.name}({ … })\`?`
+      : '';
+  throw new ConfigurationError(
+    `\`source\` of ${USER} is no JobSource: it has no ${missing.map((name) => `${name}()`).join(', ')}.${
+      call || ' Pass what qless({ … }), jq({ … }) or jobd({ … }) returns, or a JobSource of your own.'
+    }`,
+  );
+}
+
+const DETAILS: ReadonlySet<unknown> = new Set<ErrorDetail | undefined>(['message', 'stack', undefined]);
+
+/** What comes from a configuration may be text: `'false'` is no choice. */
+function checkChoices({
+  errorDetail,
+  durability,
+  hashTag = false,
+  globalEnhancers = false,
+}: GearMonkeyModuleOptions) {
+  if (!DETAILS.has(errorDetail))
+    throw new InvalidOptionError('errorDetail', errorDetail, "'message' or 'stack'");
+  if (durability !== undefined && durability !== 'wait')
+    throw new InvalidOptionError('durability', durability, "'wait' or absent");
+  for (const [option, value] of Object.entries({ hashTag, globalEnhancers })) {
+    if (typeof value !== 'boolean') throw new InvalidOptionError(option, value, 'true or false');
+  }
+}
+
+/** Redis takes these as they are, in the middle of a script. */
+function checkCount(option: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InvalidOptionError(option, value, `a whole number, ${least} or more`);
+}
