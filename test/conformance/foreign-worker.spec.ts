@@ -4,7 +4,7 @@ import { JobFailedError, NoWorkersError } from '../../lib/job/errors.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { PythonActor, stopActors } from './python-actor.js';
 import { bytes, ChannelLog, expectFinished, protocolFields, ranOnce, text, upper } from './wire.js';
@@ -54,7 +54,7 @@ describe('Our client, with a worker in Python', () => {
     const log = await ChannelLog.open(server.redis, fn);
     await python(fn);
     await expect(client.call(text(fn), 'hello', { timeout: '10s' })).resolves.toBe('HELLO');
-    await until(async () => (await server.redis.ttl(`lock:${fn}:1`)) > 0);
+    await eventually(async () => expect(await server.redis.ttl(`lock:${fn}:1`)).toBeGreaterThan(0));
     await expectFinished(server.redis, fn, 1, { status: 'success', input: 'hello', output: 'HELLO' });
     await expect(client.get(text(fn), 1)).resolves.toMatchObject({ attempts: 0, output: 'HELLO' });
     await expect(log.close()).resolves.toEqual(ranOnce(1));
@@ -127,7 +127,7 @@ describe('Our client, with a worker in Python', () => {
         .watch(text(fn), job.id)
         .subscribe(({ progress }) => progress && seen.watched.add(progress.dividend)),
     ];
-    await until(async () => (await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1] === 2);
+    await eventually(async () => expect((await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1]).toBe(2));
     await python(fn, '--updates', 100);
     await ended.passed;
     for (const subscription of subscriptions) subscription.unsubscribe();

@@ -5,7 +5,7 @@ import { ConnectionError } from '../../lib/job/server-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import type { ClientRig } from './rig.js';
 
 /** The part of the client's contract that is about its end. */
@@ -34,7 +34,7 @@ export function closeContract(rigOf: () => ClientRig): void {
         only.result(fn, id),
       ].map((promise) => expect(promise).rejects.toThrow(ConnectionError));
       await subscribed(fn);
-      await until(async () => (await client.get(fn, 3)) !== null);
+      await eventually(async () => expect(await client.get(fn, 3)).not.toBe(null));
       await client.close();
       await Promise.all(waiting);
       const [events, , , [first]] = (await observed) as [unknown[], unknown[], unknown[], unknown[]];

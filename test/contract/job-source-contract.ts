@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Claim, FreeSlots, JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { claimInOrder, claimOne, claimUpTo, inputOf, PATIENCE_MS, success } from './claiming.js';
 import { hostileContract } from './hostile-contract.js';
 import { leaseContract } from './lease-contract.js';
@@ -249,7 +249,7 @@ export function jobSourceContract(
         };
         const abort = new AbortController();
         const claiming = source.claim(counted, abort.signal);
-        await until(() => listeners > 0);
+        await eventually(() => expect(listeners).toBeGreaterThan(0));
         abort.abort();
         await expect(claiming).resolves.toEqual([]);
         expect(listeners).toBe(0);

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { claimOne, inputOf, released, retry, success } from './claiming.js';
 import { MAX_STALLS, type SourceRig } from './rig.js';
 
@@ -119,7 +119,7 @@ export function leaseContract(
       }
       const abort = new AbortController();
       const none = source.claim(new SlotTable([[fn, 1]]), abort.signal);
-      await until(async () => (await rigOf().stored(fn, id)).status === 'error');
+      await eventually(async () => expect((await rigOf().stored(fn, id)).status).toBe('error'));
       abort.abort();
       await expect(none).resolves.toEqual([]);
       await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'error', code: 'JOB_STALLED' });

@@ -5,7 +5,7 @@ import { JobNotFoundError } from '../../lib/job/errors.js';
 import type { JobEvent, JobProgress } from '../../lib/job/job.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import type { ClientRig } from './rig.js';
 
 const PATIENCE_MS = 20_000;
@@ -45,7 +45,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
         .subscribe((event) => events.push(event));
       many[0]?.unsubscribe();
       await clientOf().run(fn, 'y');
-      await until(() => events.length > 0);
+      await eventually(() => expect(events.length).toBeGreaterThan(0));
       await expect(rigOf().subscriptions(fn)).resolves.toBe(1);
       last.unsubscribe();
       await subscribed(fn, 0);
@@ -83,7 +83,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await runWorker(rigOf().source(), fn, () => 'out');
       await clientOf().call(fn, 'a', { timeout: '10s' });
       await clientOf().call(fn, 'b', { timeout: '10s' });
-      await until(() => events.length >= 6);
+      await eventually(() => expect(events.length).toBeGreaterThanOrEqual(6));
       subscription.unsubscribe();
       expect(events).toEqual(
         ['1', '2'].flatMap((id) => ['create', 'start', 'finish'].map((type) => ({ type, fn, id }))),
@@ -129,7 +129,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await subscribed(fn, 1);
       await runWorker(rigOf().source(), fn, threeSteps);
       for (const input of ['a', 'b']) await clientOf().call(fn, input, { timeout: '10s' });
-      await until(() => seen.length >= 6);
+      await eventually(() => expect(seen.length).toBeGreaterThanOrEqual(6));
       subscription.unsubscribe();
       expect(seen.map(({ id, dividend }) => `${id}:${dividend}`)).toEqual([
         '1:1',
@@ -161,16 +161,16 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
             map((state) => (seen.includes(state) ? state : seen[seen.push(state) - 1])),
           ),
       );
-      await until(() => seen.includes('idle -'));
+      await eventually(() => expect(seen).toContain('idle -'));
       await runWorker(rigOf().source(), fn, async (_, running) => {
         await step.passed;
         await running.update(1, 2);
         await end.passed;
         return 'out';
       });
-      await until(() => seen.includes('busy -'));
+      await eventually(() => expect(seen).toContain('busy -'));
       step.open();
-      await until(() => seen.includes('busy 1'));
+      await eventually(() => expect(seen).toContain('busy 1'));
       end.open();
       await expect(done).resolves.toBe('success 1');
       expect(seen).toEqual(['idle -', 'busy -', 'busy 1', 'success 1']);

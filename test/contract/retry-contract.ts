@@ -3,7 +3,7 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { runWorker } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { claimOne, failure, released, retry, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
 
@@ -85,13 +85,13 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
         .events(fn)
         .subscribe(({ type }) => seen.push(type));
       await rigOf().submit(fn, 'opens the feed');
-      await until(() => seen.length > 0);
+      await eventually(() => expect(seen.length).toBeGreaterThan(0));
       await runWorker(rigOf().source(), fn, failing);
-      await until(() => seen.includes('finish'));
+      await eventually(() => expect(seen).toContain('finish'));
       seen.length = 0;
       const job = await clientOf().run(fn, 'x', { retry: { attempts: 2, delay: 10 }, blocking: true });
       await expect(job.get()).resolves.toMatchObject({ attempts: 2 });
-      await until(() => seen.includes('finish'));
+      await eventually(() => expect(seen).toContain('finish'));
       events.unsubscribe();
       expect(seen).toEqual(['create', 'start', 'start', 'finish']);
     });

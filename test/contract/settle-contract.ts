@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Claim, JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { claimOne, failure, inputOf, released, retry, success } from './claiming.js';
 import type { SourceRig } from './rig.js';
 
@@ -135,7 +135,7 @@ export function settleContract(
       abort.abort();
       await leaving.settle((await claiming).map(released));
       await leaving.close();
-      await until(async () => (await rigOf().stored(fn, id)).status === 'idle');
+      await eventually(async () => expect((await rigOf().stored(fn, id)).status).toBe('idle'));
       await expect(claimOne(await open(fn), fn)).resolves.toMatchObject({ id, attempts: 1 });
     });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -39,7 +39,7 @@ describe('Short jobs of a worker with one slot', () => {
       await Promise.resolve();
       running -= 1;
     });
-    await until(() => ran.length === SHORT);
+    await eventually(() => expect(ran).toHaveLength(SHORT));
     expect(ran).toEqual(numbers(SHORT));
     expect(most).toBe(1);
     expect(await calls()).toBeLessThan(SHORT);
@@ -76,12 +76,12 @@ describe('Short jobs of a worker with one slot', () => {
       held.open();
       await go.passed;
     });
-    await until(() => ran.length === SHORT);
+    await eventually(() => expect(ran).toHaveLength(SHORT));
     const [, victim] = await client.runMany(fn, ['held', 'victim', 'last']);
     await held.passed;
     await expect(victim?.cancel()).resolves.toBe(true);
     go.open();
-    await until(() => ran.includes('last'));
+    await eventually(() => expect(ran).toContain('last'));
     await expect(victim?.get()).resolves.toMatchObject({ error: { code: 'JOB_CANCELLED' } });
   });
 
@@ -96,7 +96,7 @@ describe('Short jobs of a worker with one slot', () => {
       held.open();
       await end.passed;
     });
-    await until(() => count === SHORT);
+    await eventually(() => expect(count).toBe(SHORT));
     const jobs = await client.runMany(fn, ['held', ...numbers(10)]);
     await held.passed;
     const stopped = worker.stop(20_000);

@@ -6,7 +6,7 @@ import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -99,7 +99,7 @@ describe('A worker that closes', () => {
       const jobs = [...(await early), ...(await late)];
       const outputs = await outputsOf(jobs);
       expect(outputs.slice(8)).toEqual(Array<string>(8).fill('of the other'));
-      await until(async () => (await server.redis.zcard(`lease:${fn}`)) === 1, {
+      await eventually(async () => expect(await server.redis.zcard(`lease:${fn}`)).toBe(1), {
         message: 'only the held job is leased',
       });
       closing.end.open();

@@ -3,7 +3,7 @@ import { inParts, MAX_BATCH } from '../../lib/gearmonkey/client/enqueue-parts.js
 import type { JobKey } from '../../lib/gearmonkey/wire/protocol.js';
 import { EnqueueTimeoutError, NotDurableError } from '../../lib/job/server-errors.js';
 import { gate, type Gate } from '../support/gate.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 
 const LANES = 4;
 const PARTS = 10;
@@ -35,7 +35,7 @@ describe('A bulk of jobs', () => {
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
     expect(calls.parts).toHaveLength(LANES);
     for (let answered = 0; answered < PARTS; answered++) {
-      await until(() => calls.parts.length === Math.min(PARTS, LANES + answered));
+      await eventually(() => expect(calls.parts).toHaveLength(Math.min(PARTS, LANES + answered)));
       calls.answer(answered);
     }
     expect((await enqueued).map(({ id }) => id)).toEqual(inputs);
@@ -51,7 +51,7 @@ describe('A bulk of jobs', () => {
       message: expect.stringMatching(/^1000 of 2500 jobs of "fn" were enqueued, then: .* within 5000 ms/),
     });
     calls.answer(0);
-    await until(() => calls.parts.length === LANES + 1);
+    await eventually(() => expect(calls.parts).toHaveLength(LANES + 1));
     calls.answer(1, new EnqueueTimeoutError('fn', 5000));
     for (const underWay of [4, 2, 3]) calls.answer(underWay);
     await outcome;
@@ -86,7 +86,7 @@ describe('A bulk of jobs', () => {
     const notDurable = (index: number) =>
       new NotDurableError('fn', (calls.parts[index] ?? []).map(String), 'no replica has them');
     calls.answer(0);
-    await until(() => calls.parts.length === LANES + 1);
+    await eventually(() => expect(calls.parts).toHaveLength(LANES + 1));
     for (let index = 1; index <= LANES; index++) calls.answer(index, notDurable(index));
     await expect(enqueued).rejects.toMatchObject({
       code: 'NOT_DURABLE',

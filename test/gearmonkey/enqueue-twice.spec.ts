@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -103,7 +103,7 @@ describe('An enqueue whose reply is lost', () => {
     proxy.lose = Infinity;
     const inputs = Array<string>(2500).fill('x');
     const running = [client.run(fn, 'x'), client.call(fn, 'x'), client.runMany(fn, inputs)];
-    await until(() => proxy.lost > 0);
+    await eventually(() => expect(proxy.lost).toBeGreaterThan(0));
     await client.close();
     const outcomes = await Promise.allSettled(running);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'CONNECTION' } });

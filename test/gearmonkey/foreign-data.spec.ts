@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { gate } from '../support/gate.js';
 import { claimOne, success } from '../contract/claiming.js';
@@ -31,7 +31,7 @@ describe('A worker, given what nobody would write', () => {
     const id = await submit(server.redis, fn, Buffer.from([0xff, 0xfe, 0x00]));
     await goesOn(fn);
     const status = () => server.redis.hget(`job:${fn}:${id}`, 'status');
-    await until(async () => (await status()) === 'error');
+    await eventually(async () => expect(await status()).toBe('error'));
     await expect(server.redis.hget(`job:${fn}:${id}`, 'output')).resolves.toContain(
       `The input of "${fn}" is not readable as json: it is not UTF-8`,
     );
@@ -113,7 +113,7 @@ describe('A worker, given what nobody would write', () => {
     const claim = await claimOne(source, fn);
     await server.redis.set(`job:${fn}:${id}`, 'text');
     await runWorker(actors.source(), fn, echo);
-    await until(async () => (await server.redis.zcard(`lease:${fn}`)) === 0);
+    await eventually(async () => expect(await server.redis.zcard(`lease:${fn}`)).toBe(0));
     await expect(source.settle([success(claim)])).resolves.toEqual([claim]);
     await goesOn(fn);
   });

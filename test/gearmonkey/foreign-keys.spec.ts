@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/wire/protocol.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors, submit } from './redis-rig.js';
 
@@ -84,7 +84,7 @@ describe('A worker, and keys that a plain client has spoiled', () => {
       const wanted = name === 'leases' || name === 'scheduled' ? 'zset' : 'list';
       if ((await server.redis.type(key)) !== wanted) await server.redis.del(key);
       for (const id of jobs) await expect(client.result(fn, id, { timeout: '20s' })).resolves.toBe('x');
-      await until(async () => (await server.redis.zcard(`lease:${fn}`)) === 0, {
+      await eventually(async () => expect(await server.redis.zcard(`lease:${fn}`)).toBe(0), {
         message: 'no lease is left',
       });
       expect(lines.length).toBeLessThanOrEqual(MAX_LINES);

@@ -6,7 +6,7 @@ import { SlotTable } from '../../lib/worker/slot-table.js';
 import { success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 import { RedisActors } from './redis-rig.js';
@@ -60,7 +60,9 @@ async function leasesOf(fn: string): Promise<string[]> {
 async function longerThanALease(fn: string, lease = HELD_MS): Promise<void> {
   const firstEnd = async () => Number((await server.redis.zrange(`lease:${fn}`, '0', '0', 'WITHSCORES'))[1]);
   const begun = await firstEnd();
-  await until(async () => (await firstEnd()) > begun + 1.5 * lease, { timeout: 40_000 });
+  await eventually(async () => expect(await firstEnd()).toBeGreaterThan(begun + 1.5 * lease), {
+    timeout: 40_000,
+  });
 }
 
 describe('A process that holds its event loop', () => {
@@ -134,7 +136,7 @@ describe('A process that is killed', () => {
     const fn = server.fn();
     const killed = await program(fn, { concurrency: 3 });
     await client.runMany(fn, [{ hold: true }, { hold: true }, { hold: true }, {}, {}]);
-    await until(() => killed.all('start').length === 3);
+    await eventually(() => expect(killed.all('start')).toHaveLength(3));
     await killed.kill();
     const ran: { id: string; stalls: number }[] = [];
     const waiting = await server.redis.zrange(`lease:${fn}`, '0', '-1', 'WITHSCORES');
@@ -149,7 +151,7 @@ describe('A process that is killed', () => {
     await until(() => ran.some(({ id }) => id === '4'));
     const [, , , , , lastEnd] = waiting;
     await until(() => Date.now() > Number(lastEnd));
-    await until(() => other['connections'].commands.uptime('') > GRACE_MS);
+    await eventually(() => expect(other['connections'].commands.uptime('')).toBeGreaterThan(GRACE_MS));
     recovered.open();
     await client.result(fn, 5, { timeout: '20s' });
     expect(ran.map(({ id }) => id)).toEqual(['4', '1', '2', '3', '5']);
@@ -178,7 +180,7 @@ describe.each([
     const end = gate();
     await runWorker(source(keeper, HELD_MS), fn, () => end.passed);
     const job = await client.run(fn, 'x');
-    await until(async () => (await leasesOf(fn)).length === 1);
+    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();
@@ -201,13 +203,15 @@ describe.each([
       await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', '1');
       await server.redis.lpush(`queue:${fn}:normal`, id);
     }
-    await until(() => begun.length === ids.length);
+    await eventually(() => expect(begun).toHaveLength(ids.length));
     expect(begun).toEqual(ids);
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();
     for (const id of ids)
-      await until(async () => (await server.redis.hget(`job:${fn}:${id}`, 'status')) === 'success');
+      await eventually(async () =>
+        expect(await server.redis.hget(`job:${fn}:${id}`, 'status')).toBe('success'),
+      );
     expect(ran).toEqual([]);
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
@@ -222,7 +226,7 @@ describe.each([
       Array.from({ length: 2500 }, (__, i) => i),
     );
     await runWorker(source(keeper, lease), fn, () => end.passed, { concurrency: 2500 });
-    await until(async () => (await leasesOf(fn)).length === 2500);
+    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(2500));
     const ran = await bystander(fn);
     await longerThanALease(fn, lease);
     end.open();
@@ -238,7 +242,7 @@ describe.each([
     await shared.open([other]);
     await runWorker(shared, fn, () => end.passed);
     const job = await client.run(fn, 'x');
-    await until(async () => (await leasesOf(fn)).length === 1);
+    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
     await server.redis.set(`count:${fn}`, 'text');
     await longerThanALease(fn);
     end.open();
@@ -255,7 +259,7 @@ describe.each([
       reason.open(signal.reason);
     });
     const job = await client.run(fn, 'x');
-    await until(async () => (await leasesOf(fn)).length === 1);
+    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
     await server.redis.del(`lease:${fn}`);
     await expect(reason.passed).resolves.toMatchObject({ code: 'LEASE_LOST', id: job.id });
   });
@@ -279,13 +283,13 @@ describe('The keeper', () => {
     await opened.open([fn]);
     await client.run(fn, 'x');
     const [claim] = await opened.claim(new SlotTable([[fn, 1]]), AbortSignal.timeout(5000));
-    await until(async () => (await keepers()) === 1);
+    await eventually(async () => expect(await keepers()).toBe(1));
     const thread = threadOf(opened);
     expect(thread?.threadId).toBeGreaterThan(0);
     await opened.settle([success(claim as Claim)]);
     await opened.close();
     expect(thread?.threadId).toBe(-1);
-    await until(async () => (await keepers()) === 0);
+    await eventually(async () => expect(await keepers()).toBe(0));
   });
 
   it('is back after its connection was killed', async () => {
@@ -293,7 +297,7 @@ describe('The keeper', () => {
     const end = gate();
     await runWorker(source(true, HELD_MS), fn, () => end.passed);
     const job = await client.run(fn, 'x');
-    await until(async () => (await keepers()) === 1);
+    await eventually(async () => expect(await keepers()).toBe(1));
     const list = String(await server.redis.client('LIST')).split('\n');
     const id = /id=(\d+) /.exec(list.find((line) => line.includes(':keeper ')) ?? '')?.[1] ?? '';
     await server.redis.call('CLIENT', 'KILL', 'ID', id);
@@ -309,7 +313,7 @@ describe('The keeper', () => {
     const end = gate();
     await runWorker(source(true, HELD_MS), fn, () => end.passed);
     const job = await client.run(fn, 'x');
-    await until(async () => (await leasesOf(fn)).length === 1);
+    await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
     await server.redis.script('FLUSH');
     const ran = await bystander(fn);
     await longerThanALease(fn);

@@ -5,7 +5,7 @@ import { JobLostError } from '../../lib/job/errors.js';
 import type { JobProgress } from '../../lib/job/job.js';
 import { gate, type Gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors, submit, subscriptions } from './redis-rig.js';
 
@@ -75,7 +75,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     const { fn, lost, another } = await lostAndAnother();
     const end = gate<string>();
     await runWorker(actors.source(), fn, () => end.passed);
-    await until(async () => (await another.get()).status === 'busy');
+    await eventually(async () => expect((await another.get()).status).toBe('busy'));
     await expect(lost.cancel()).rejects.toThrow(JobLostError);
     end.open('out');
     await expect(another.result({ timeout: '20s' })).resolves.toBe('out');
@@ -111,10 +111,10 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
         { concurrency: 2 },
       );
       const lost = await client.run(fn, 'lost');
-      await until(() => begun.includes('lost'));
+      await eventually(() => expect(begun).toContain('lost'));
       await lose(lost);
       const another = await client.run(fn, 'another');
-      await until(() => begun.includes('another'));
+      await eventually(() => expect(begun).toContain('another'));
       await expect(update()).rejects.toMatchObject({ code: 'LEASE_LOST' });
       gateOf('lost')?.open('of the lost one');
       await expect(another.get()).resolves.toMatchObject({ status: 'busy' });
@@ -133,8 +133,8 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     lost.progress$.subscribe({ next: (update) => seen.push(update), error: progress.open });
     const statuses: unknown[] = [];
     client.watch(fn, lost.id).subscribe({ next: ({ input }) => statuses.push(input), error: watch.open });
-    await until(() => statuses.length > 0);
-    await until(async () => (await subscriptions(server.redis, fn)) === 1);
+    await eventually(() => expect(statuses.length).toBeGreaterThan(0));
+    await eventually(async () => expect(await subscriptions(server.redis, fn)).toBe(1));
     await lose(lost);
     await runWorker(actors.source(), fn, async (_, job) => job.update(1, 2));
     await client.call(fn, 'another', { timeout: '20s' });

@@ -12,7 +12,7 @@ import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { SlowLine } from '../support/slow-line.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -62,7 +62,7 @@ describe('A call whose enqueue is answered after its job has finished', () => {
     store.answered = answer.passed;
     store.deaf = deaf;
     const calling = client.call('fn', 'x');
-    await until(async () => (await client.get('fn', 2))?.status === 'success');
+    await eventually(async () => expect((await client.get('fn', 2))?.status).toBe('success'));
     store.deaf = false;
     if (deaf) for (const listener of store.listeners) listener.resync();
     answer.open();
@@ -116,19 +116,21 @@ describe('An outage that is longer than the time of a command', () => {
     await runWorker(actors.source(), fn, () => end.passed);
     const near = actors.client();
     const { id } = await near.run(fn, 'x');
-    await until(async () => (await near.get(fn, id))?.status === 'busy');
+    await eventually(async () => expect((await near.get(fn, id))?.status).toBe('busy'));
     const result = client.result(fn, id);
     const progress = lastValueFrom(client.progress(fn, id).pipe(toArray()));
     const watched = lastValueFrom(client.watch(fn, id));
     await firstValueFrom(client.watch(fn, id));
-    await until(async () => Number((await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1]) === 1);
+    await eventually(async () =>
+      expect(Number((await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1])).toBe(1),
+    );
 
     line.lead(1);
     line.cut();
     await until(isDown);
     const began = performance.now();
     end.open('out');
-    await until(async () => (await near.get(fn, id))?.status === 'success');
+    await eventually(async () => expect((await near.get(fn, id))?.status).toBe('success'));
     await until(() => performance.now() > began + 5 * TIMEOUT_MS);
     await expect(client.get(fn, id)).rejects.toMatchObject({ code: 'CONNECTION' });
     line.lead(server.server.port);

@@ -3,7 +3,7 @@ import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { claimUpTo, retry, success } from '../contract/claiming.js';
 import { SlowLine } from '../support/slow-line.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors, submit } from './redis-rig.js';
 
@@ -45,7 +45,7 @@ describe('Outcomes', () => {
     await subscriber.subscribe(`channel:${fn}`);
     line.throttle({ bandwidth: 20 });
     await expect(source.settle(held.map((claim) => success(claim, MEGABYTE)))).resolves.toEqual([]);
-    await until(() => finished.length === held.length);
+    await eventually(() => expect(finished).toHaveLength(held.length));
     expect(new Set(finished).size).toBe(held.length);
   });
 
@@ -74,7 +74,7 @@ describe('Outcomes', () => {
     const held = await claims(source, fn, 5);
     await server.redis.acl('SETUSER', 'worker', '-evalsha');
     const settled = source.settle(held.map((claim) => success(claim)));
-    await until(() => problems.some((problem) => problem.includes('NOPERM')));
+    await eventually(() => expect(problems).toContainEqual(expect.stringContaining('NOPERM')));
     await server.redis.acl('SETUSER', 'worker', '+evalsha');
     await expect(settled).resolves.toEqual([]);
     expect(problems).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('Outcomes', () => {
       ...others.map((claim) => success(claim)),
       retry(first as Claim, 3_600_000),
     ]);
-    await until(() => problems.length > 0);
+    await eventually(() => expect(problems.length).toBeGreaterThan(0));
     await server.redis.acl('SETUSER', 'worker', `+${right}`);
     await expect(settled).resolves.toEqual([]);
     await expect(statuses(fn, ['1', '2', '3'])).resolves.toEqual(['idle', 'success', 'success']);
@@ -110,7 +110,7 @@ describe('Outcomes', () => {
       await source.open([fn]);
       await server.redis.acl('SETUSER', 'worker', `-${right}`);
       const claimed = claims(source, fn, 4);
-      await until(() => problems.length > 0);
+      await eventually(() => expect(problems.length).toBeGreaterThan(0));
       await server.redis.acl('SETUSER', 'worker', `+${right}`);
       expect((await claimed).map(({ id }) => id).toSorted()).toEqual(['1', '2', '3', '4']);
     },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 import { onThisMachine } from '../support/machine.js';
@@ -61,7 +61,7 @@ describe("A plain client's job on idle workers", () => {
     const fn = server.fn();
     const { worker } = await runWorker(actors.source(), fn, () => 'out');
     await finished(fn, await submit(fn));
-    await until(async () => (await watchers(fn)) === 1);
+    await eventually(async () => expect(await watchers(fn)).toBe(1));
     const watcher = await server.redis.get(`watch:${fn}`);
     await worker.stop(0);
     await expect(server.redis.exists(`watch:${fn}`)).resolves.toBe(0);

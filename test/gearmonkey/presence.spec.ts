@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { NoWorkersError } from '../../lib/job/errors.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 import { RedisActors } from './redis-rig.js';
@@ -33,7 +33,7 @@ describe('count:{FN}', () => {
     Program.start('test/gearmonkey/worker-program.ts', { url: server.url, fn, presence });
   const becomes = async (fn: string, expected: number) => {
     const begun = performance.now();
-    await until(async () => (await count(fn)) === expected);
+    await eventually(async () => expect(await count(fn)).toBe(expected));
     return performance.now() - begun;
   };
 
@@ -74,7 +74,9 @@ describe('count:{FN}', () => {
     await server.redis.incr(`count:${fn}`);
     await killed.kill();
     await server.redis.incr(`count:${fn}`);
-    await until(async () => (await client.rollCall(fn)) === 2, { message: 'both plain workers are counted' });
+    await eventually(async () => expect(await client.rollCall(fn)).toBe(2), {
+      message: 'both plain workers are counted',
+    });
     await expect(server.redis.pttl(`count:${fn}`)).resolves.toBe(-1);
     await server.redis.decrby(`count:${fn}`, 2);
     await expect(count(fn)).resolves.toBe(0);

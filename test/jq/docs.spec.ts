@@ -6,7 +6,7 @@ import { messagePack } from '../../lib/jq/message-pack/codec.js';
 import { jq } from '../../lib/jq/worker/jq-source.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { killProcesses, TestProcess } from '../support/test-process.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useMaster } from './master/use-master.js';
 
 const PAGE = readFileSync(new URL('../../docs/jq.md', import.meta.url), 'utf8');
@@ -94,6 +94,6 @@ describe('docs/jq.md', () => {
     await expect(printed('sh', ['-eu', '-'], command.replace('curl', 'curl -s'))).resolves.toContain(
       '"concurrency":3',
     );
-    await until(async () => (await master.redis.redis.hlen('{jq}:constraints')) === 4);
+    await eventually(async () => expect(await master.redis.redis.hlen('{jq}:constraints')).toBe(4));
   });
 });

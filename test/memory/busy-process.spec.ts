@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { memoryRig } from './memory-rig.js';
 
 const LEASE_MS = 200;
@@ -30,7 +30,7 @@ describe('The embedded server in a process that is busy', () => {
     const second = await runWorker(rig.source({ lease: LEASE_MS }), 'waits', waits, { concurrency: 2 });
     const busy = await runWorker(rig.source({ lease: LEASE_MS }), 'busy', () => holdEventLoop(LEASE_MS * 3));
     const jobs = await client.runMany('waits', ['a', 'b']);
-    await until(() => begun.length === 2);
+    await eventually(() => expect(begun).toHaveLength(2));
     for (let round = 0; round < 4; round++) await client.call('busy', round, { timeout: '20s' });
     end.open();
     await expect(Promise.all(jobs.map((job) => job.result({ timeout: '20s' })))).resolves.toEqual(['a', 'b']);

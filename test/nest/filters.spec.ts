@@ -17,7 +17,7 @@ import {
   UnrecoverableError,
   Worker,
 } from 'nestjs-gearmonkey';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 
 const retry = { attempts: 3, backoff: 'fixed', delay: 1 } as const;
@@ -196,7 +196,7 @@ describe('A handler that throws', () => {
       const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' })];
       const client = (await apps.start({ imports, providers: [Handlers] })).get(GearMonkeyClient);
       await expect(client.call('throws', null)).rejects.toThrow('boom');
-      await until(() => printed.length >= 3);
+      await eventually(() => expect(printed.length).toBeGreaterThanOrEqual(3));
       expect(printed).toEqual([
         expect.stringMatching(/^throws 1 failed \(attempt 1 of 3, next in \d ms\): RangeError: boom$/),
         expect.stringMatching(/^throws 1 failed \(attempt 2 of 3, next in \d ms\): RangeError: boom$/),

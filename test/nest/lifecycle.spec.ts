@@ -12,7 +12,7 @@ import {
   type RunningJob,
 } from 'nestjs-gearmonkey';
 import { RedisServer } from '../support/redis-server.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { onThisMachine } from '../support/machine.js';
@@ -64,7 +64,7 @@ describe.each(connections)('an app on %s', (_, connectionOf) => {
     const job = await client.run(fn, null);
     const app = await apps.create({ imports: [Jobs], providers: [Handlers] });
     const started = app.init();
-    await until(() => seen.includes('bootstrap'));
+    await eventually(() => expect(seen).toContain('bootstrap'));
     await expect(client.rollCall(fn)).rejects.toThrow('No worker');
     gate.open();
     await started;
@@ -312,7 +312,7 @@ describe('the connections of an instance', () => {
       'nestjs-gearmonkey:subscriber',
     ]);
     await app.close();
-    await until(async () => (await ours(used.redis)).length === 0);
+    await eventually(async () => expect(await ours(used.redis)).toHaveLength(0));
   });
 
   it('are one for an app that only enqueues, and none before that', async () => {

@@ -13,7 +13,7 @@ import {
   type JobProgress,
   type RunningJob,
 } from 'nestjs-gearmonkey';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -25,7 +25,9 @@ const connections = [
 
 /** Redis has acknowledged the subscriptions of that many apps: they are not waited for at bootstrap. */
 async function heard(fn: string, apps = 1): Promise<void> {
-  await until(async () => Number((await used.redis.pubsub('NUMSUB', `channel:${fn}`))[1]) === apps);
+  await eventually(async () =>
+    expect(Number((await used.redis.pubsub('NUMSUB', `channel:${fn}`))[1])).toBe(apps),
+  );
 }
 
 /** What a class with one observer of each kind was told, in order. */
@@ -73,7 +75,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers, workerOf(fn)] });
     await listening(fn);
     await app.get(GearMonkeyClient).call(fn, null);
-    await until(() => seen.length === 4);
+    await eventually(() => expect(seen).toHaveLength(4));
     expect(seen).toEqual(expected);
   });
 
@@ -88,7 +90,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     });
     await listening(fn);
     await app.get(GearMonkeyClient).call(fn, null);
-    await until(() => seen.length === 4);
+    await eventually(() => expect(seen).toHaveLength(4));
     expect(seen).toEqual(expected);
   });
 
@@ -100,7 +102,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     const client = (await apps.start({ imports: [gearmonkey(fn)] })).get(GearMonkeyClient);
     await listening(fn);
     await client.call(fn, null);
-    await until(() => seen.length === 4);
+    await eventually(() => expect(seen).toHaveLength(4));
     expect(seen).toEqual(expected);
   });
 
@@ -114,7 +116,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     await listening(fn, 2);
     await first?.get(GearMonkeyClient).call(fn, null);
     for (const { seen, expected } of observers) {
-      await until(() => seen.length >= 4);
+      await eventually(() => expect(seen.length).toBeGreaterThanOrEqual(4));
       expect(seen).toEqual(expected);
     }
   });
@@ -146,7 +148,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     Logger.overrideLogger(logger as LoggerService);
     await listening(fn);
     await app.get(GearMonkeyClient).runMany(fn, [1, 2]);
-    await until(() => errors.length === 4);
+    await eventually(() => expect(errors).toHaveLength(4));
     Logger.overrideLogger(false);
     expect(seen).toEqual(['1', '2']);
     expect(new Set(errors)).toEqual(
@@ -169,7 +171,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers, workerOf(fn)] });
     await listening(fn);
     await app.get(GearMonkeyClient).call(job, 1);
-    await until(() => seen.length === 2);
+    await eventually(() => expect(seen).toHaveLength(2));
     expect(seen).toEqual(['create', 'finish']);
   });
 
@@ -193,7 +195,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     });
     await listening(fn);
     await app.get(GearMonkeyClient).run(fn, null);
-    await until(() => seen.length > 0);
+    await eventually(() => expect(seen.length).toBeGreaterThan(0));
     expect(seen).toEqual(['default']);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 
@@ -16,7 +16,7 @@ describe('An app that is told to end by SIGTERM', () => {
       await used.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', id);
       await used.redis.lpush(`queue:${fn}:normal`, id);
     }
-    await until(() => app.all('start').length === 3);
+    await eventually(() => expect(app.all('start')).toHaveLength(3));
     return { fn, app };
   }
 
@@ -31,7 +31,7 @@ describe('An app that is told to end by SIGTERM', () => {
     const { fn, app } = await running('20s');
     for (let sent = 1; sent <= times; sent++) {
       app.signal('SIGTERM');
-      await until(() => app.all('signal').length === sent);
+      await eventually(() => expect(app.all('signal')).toHaveLength(sent));
     }
     app.tell('go on');
     await app.ended();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 
 const JOBS = 300;
@@ -39,7 +39,7 @@ describe('connections that the server kills', () => {
   it('carry the result of a job that ran meanwhile', async () => {
     const worker = await outage.actor();
     const job = await worker.client.run(work, HELD);
-    await until(() => worker.runs.length === 1);
+    await eventually(() => expect(worker.runs).toHaveLength(1));
     const result = job.result({ timeout: '20s' });
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await outage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

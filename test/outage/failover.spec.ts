@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { NotDurableError } from '../../lib/index.js';
 import { SlowLine } from '../support/slow-line.js';
 import { RedisServer } from '../support/redis-server.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 
 async function replicaOf(master: RedisServer): Promise<RedisServer> {
@@ -36,8 +36,8 @@ describe('a failover', () => {
   it('whose old master answers READONLY ends connections there; the new one serves', async () => {
     const worker = await outage.actor({ connection: proxy.url });
     const held = await worker.client.run(work, HELD);
-    await until(() => worker.runs.length === 1);
-    await until(async () => (await promoted.hget(`job:work:${held.id}`, 'status')) === 'busy');
+    await eventually(() => expect(worker.runs).toHaveLength(1));
+    await eventually(async () => expect(await promoted.hget(`job:work:${held.id}`, 'status')).toBe('busy'));
 
     await promoted.replicaof('NO', 'ONE');
     await outage.redis.replicaof('127.0.0.1', replica.port);
@@ -89,6 +89,6 @@ describe("durability: 'wait'", () => {
     const alone = await Promise.allSettled(['c', 'd'].map((input) => worker.client.run(work, input)));
     expect(alone).toMatchObject([{ reason: { ids: ['3'] } }, { reason: { ids: ['4'] } }]);
     await expect(worker.client.result(work, '2', { timeout: '5s' })).resolves.toBe('b, done');
-    await until(async () => (await statuses(outage.redis))['success'] === 4);
+    await eventually(async () => expect((await statuses(outage.redis))['success']).toBe(4));
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EnqueueTimeoutError } from '../../lib/index.js';
 import { SlowLine } from '../support/slow-line.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 import { onThisMachine } from '../support/machine.js';
 
@@ -33,7 +33,7 @@ describe('connections that fall silent', () => {
     // What was held back arrives now: the same calls, which find that they were made.
     proxy.heal();
     await observer.client.call(work, 'after', { timeout: '5s' });
-    await until(async () => (await statuses(outage.redis))['success'] === 4);
+    await eventually(async () => expect((await statuses(outage.redis))['success']).toBe(4));
     expect(worker.repeated).toEqual([]);
     expect(worker.runs).toHaveLength(4);
   });
@@ -55,7 +55,7 @@ describe('connections that fall silent', () => {
 
     proxy.freezeOpenOnes();
     worker.letGo();
-    await until(async () => (await statuses(outage.redis))['success'] === 2);
+    await eventually(async () => expect((await statuses(outage.redis))['success']).toBe(2));
     const since = performance.now();
     await expect(result).resolves.toBe('held, done');
     await expect(called).resolves.toBe('held, done');
@@ -105,12 +105,12 @@ describe('a network that swallows everything', () => {
   it('gives the jobs of a worker it cuts off for longer than a lease to another, and refuses the first', async () => {
     const lost = await outage.actor({ connection: proxy.url, lease: '1s' });
     const job = await lost.client.run(work, HELD);
-    await until(() => lost.runs.length === 1);
+    await eventually(() => expect(lost.runs).toHaveLength(1));
     const other = await outage.actor({ lease: '1s' });
     await until(() => other.health.lastReplyAt);
     proxy.separate('swallowed');
     const since = performance.now();
-    await until(() => other.runs.includes(job.id), { timeout: 15_000 });
+    await eventually(() => expect(other.runs).toContain(job.id), { timeout: 15_000 });
     figure('worker cut off, lease of 1 s: its job runs elsewhere', performance.now() - since);
     other.letGo();
     await expect(other.client.result(work, job.id, { timeout: '10s' })).resolves.toBe('held, done');

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RedisServer } from '../support/redis-server.js';
 import { SlowLine } from '../support/slow-line.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, useOutage, work } from './outage-rig.js';
 
 const LEASE_MS = 2000;
@@ -20,12 +20,14 @@ describe('a failover that leaves connections open', () => {
     const promoted = new Redis(replica.url);
     const line = await SlowLine.start(outage.server.port);
     try {
-      await until(async () => (await promoted.info('replication')).includes('master_link_status:up'));
+      await eventually(async () =>
+        expect(await promoted.info('replication')).toContain('master_link_status:up'),
+      );
       const worker = await outage.actor({ connection: line.url, lease: LEASE_MS });
       const other = await outage.actor({ connection: line.url, lease: LEASE_MS });
       const job = await worker.client.run(work, HELD);
       const result = job.result({ timeout: '30s' });
-      await until(() => worker.runs.length + other.runs.length === 1);
+      await eventually(() => expect(worker.runs.length + other.runs.length).toBe(1));
 
       line.lead(replica.port);
       await promoted.replicaof('NO', 'ONE');
@@ -39,7 +41,9 @@ describe('a failover that leaves connections open', () => {
 
       const lease = async () => Number((await promoted.zrange('lease:work', '0', '0', 'WITHSCORES'))[1]);
       const first = await lease();
-      await until(async () => (await lease()) > first + 2 * LEASE_MS, { interval: 100 });
+      await eventually(async () => expect(await lease()).toBeGreaterThan(first + 2 * LEASE_MS), {
+        interval: 100,
+      });
       worker.letGo();
       other.letGo();
       await expect(result).resolves.toBe('held, done');
@@ -60,13 +64,13 @@ describe('a keeper that gets no connection', () => {
     const worker = await outage.actor({ lease: LEASE_MS });
     const other = await outage.actor({ lease: LEASE_MS });
     const job = await worker.client.run(work, HELD);
-    await until(() => worker.runs.length + other.runs.length === 1);
+    await eventually(() => expect(worker.runs.length + other.runs.length).toBe(1));
     expect(worker.health.leasesKeptBy).toBe('thread');
 
     const lines = async () =>
       (await clients(outage.redis)).split('\n').filter((line) => line.includes('id='));
     const isKeeper = (line: string) => line.includes(':keeper ');
-    await until(async () => (await lines()).filter(isKeeper).length === 2);
+    await eventually(async () => expect((await lines()).filter(isKeeper)).toHaveLength(2));
     const connected = await lines();
     const keepers = connected.filter(isKeeper);
     await outage.redis.config('SET', 'maxclients', String(connected.length - keepers.length));
@@ -77,7 +81,7 @@ describe('a keeper that gets no connection', () => {
 
     const lease = async () => Number((await outage.redis.zrange('lease:work', '0', '0', 'WITHSCORES'))[1]);
     const first = await lease();
-    await until(async () => (await lease()) > first + LEASE_MS, { interval: 100 });
+    await eventually(async () => expect(await lease()).toBeGreaterThan(first + LEASE_MS), { interval: 100 });
     await outage.redis.config('SET', 'maxclients', '1000');
     await until(() => worker.health.leasesKeptBy === 'thread' && other.health.leasesKeptBy === 'thread');
     worker.letGo();

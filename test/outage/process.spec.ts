@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SlowLine } from '../support/slow-line.js';
 import { SoakProcess } from '../soak/soak-process.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { figure, statuses, useOutage } from './outage-rig.js';
 
 interface Report {
@@ -36,7 +36,7 @@ describe('a process that works and enqueues through one outage after the other',
         const finishedBefore = await finished();
         await cause();
         const since = performance.now();
-        await until(async () => (await finished()) > finishedBefore + 20, {
+        await eventually(async () => expect(await finished()).toBeGreaterThan(finishedBefore + 20), {
           message: `Stuck after: ${what}`,
         });
         figure(`process, ${what}: 20 more jobs done`, performance.now() - since);

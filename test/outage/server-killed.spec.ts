@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnqueueTimeoutError, type JobEvent } from '../../lib/index.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 import { onThisMachine } from '../support/machine.js';
 
@@ -26,7 +26,7 @@ describe('a server that is killed and comes back with its data', () => {
     const worker = await outage.actor();
     const held = await worker.client.runMany(work, Array<string>(5).fill(HELD));
     const results = Promise.all(held.map((job) => job.result({ timeout: '20s' })));
-    await until(() => worker.runs.length === 5);
+    await eventually(() => expect(worker.runs).toHaveLength(5));
     await worker.client.run(work, 'later', { delay: 1500 });
 
     await outage.server.kill();
@@ -35,7 +35,7 @@ describe('a server that is killed and comes back with its data', () => {
     await outage.server.restart();
 
     await expect(results).resolves.toEqual(Array(5).fill('held, done'));
-    await until(async () => (await statuses(outage.redis))['success'] === 6);
+    await eventually(async () => expect((await statuses(outage.redis))['success']).toBe(6));
     expect(worker.repeated).toEqual([]);
     expect(worker.runs).toHaveLength(6);
   });
@@ -122,7 +122,7 @@ describe('a server that comes back empty', () => {
     await outage.server.restart();
     const since = performance.now();
     figure('server back empty: worker resumes', await timeToRun(outage.redis));
-    await until(async () => (await outage.redis.get('count:work')) === '1', { timeout: 15_000 });
+    await eventually(async () => expect(await outage.redis.get('count:work')).toBe('1'), { timeout: 15_000 });
     figure('server back empty: count is right', performance.now() - since);
   });
 
@@ -130,7 +130,7 @@ describe('a server that comes back empty', () => {
     await outage.actor();
     await outage.redis.flushall();
     const since = performance.now();
-    await until(async () => (await outage.redis.get('count:work')) === '1', { timeout: 15_000 });
+    await eventually(async () => expect(await outage.redis.get('count:work')).toBe('1'), { timeout: 15_000 });
     figure('FLUSHALL: count is right', performance.now() - since);
     figure('FLUSHALL: worker resumes', await timeToRun(outage.redis));
   });

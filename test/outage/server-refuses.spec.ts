@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RefusedError } from '../../lib/index.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, RESUME_BOUND_MS, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 import { onThisMachine } from '../support/machine.js';
 
@@ -11,7 +11,7 @@ describe('a server that is out of memory', () => {
   it('refuses an enqueue at once, and its worker goes on when there is memory again', async () => {
     const worker = await outage.actor();
     const held = await worker.client.run(work, HELD);
-    await until(() => worker.runs.length === 1);
+    await eventually(() => expect(worker.runs).toHaveLength(1));
     await outage.redis.config('SET', 'maxmemory-policy', 'noeviction');
     await outage.redis.config('SET', 'maxmemory', '1mb');
     const since = performance.now();
@@ -45,7 +45,9 @@ describe('a server that is loading', () => {
     const ballast = Array.from({ length: KEYS }, (_, key) => [`ballast:${key}`, 'x'.repeat(100)]);
     await outage.redis.mset(Object.fromEntries(ballast));
     await outage.redis.bgrewriteaof();
-    await until(async () => (await outage.redis.info('persistence')).includes('aof_rewrite_in_progress:0'));
+    await eventually(async () =>
+      expect(await outage.redis.info('persistence')).toContain('aof_rewrite_in_progress:0'),
+    );
     await outage.server.kill();
 
     const restarted = outage.server.restart();
@@ -57,7 +59,9 @@ describe('a server that is loading', () => {
     );
     expect(worker.health.connected).toBe(false);
     const enqueued = worker.client.call(work, 'during', { timeout: '20s' });
-    await until(async () => (await probe.get('x').catch(() => 'loading')) === null, { timeout: 20_000 });
+    await eventually(async () => expect(await probe.get('x').catch(() => 'loading')).toBe(null), {
+      timeout: 20_000,
+    });
     const since = performance.now();
     await expect(enqueued).resolves.toBe('during, done');
     figure('LOADING: a call that waited is done', performance.now() - since);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnqueueTimeoutError } from '../../lib/index.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, figure, statuses, timeToRun, useOutage, work } from './outage-rig.js';
 
 const PAUSE_MS = 3000;
@@ -13,7 +13,7 @@ describe('a server that is paused for 3 s', () => {
     await worker.client.call(work, 'before', { timeout: '30s' });
     const held = await worker.client.call(work, HELD, { timeout: 10 }).catch(() => undefined);
     expect(held).toBeUndefined();
-    await until(() => worker.runs.length === 2);
+    await eventually(() => expect(worker.runs).toHaveLength(2));
 
     if (how === 'SIGSTOP') await outage.server.kill('SIGSTOP');
     else await outage.redis.client('PAUSE', PAUSE_MS, 'ALL');
@@ -29,7 +29,7 @@ describe('a server that is paused for 3 s', () => {
       'c, done',
     ]);
     figure(`${how} 3 s: worker resumes`, performance.now() - since - PAUSE_MS);
-    await until(async () => (await statuses(outage.redis))['success'] === 5);
+    await eventually(async () => expect((await statuses(outage.redis))['success']).toBe(5));
     expect(worker.repeated).toEqual([]);
     expect(worker.runs).toHaveLength(5);
     await until(() => worker.health.connected);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SoakProcess } from '../soak/soak-process.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { HELD, figure, useOutage, work } from './outage-rig.js';
 import { onThisMachine } from '../support/machine.js';
 
@@ -12,17 +12,17 @@ describe('a worker process that is killed, at defaults', () => {
     try {
       const { client } = await outage.actor({}, { works: false });
       const job = await client.run(work, 'left behind');
-      await until(async () => (await job.get()).status === 'busy');
+      await eventually(async () => expect((await job.get()).status).toBe('busy'));
       const other = await outage.actor();
       // Who has no free slot takes no turn: what was left behind waits for the first that is free.
       const filling = await client.runMany(work, Array<string>(10).fill(HELD));
       const waiting = await client.run(work, 'waiting');
-      await until(() => other.runs.length === filling.length);
+      await eventually(() => expect(other.runs).toHaveLength(filling.length));
       await expect(client.rollCall(work)).resolves.toBe(2);
 
       dying.kill();
       const since = performance.now();
-      await until(async () => (await client.rollCall(work)) === 1, { timeout: 15_000 });
+      await eventually(async () => expect(await client.rollCall(work)).toBe(1), { timeout: 15_000 });
       figure('SIGKILL of a worker, defaults: the count is right', performance.now() - since);
       await until(async () => Number(await outage.redis.zscore('lease:work', `${job.id}:1`)) < Date.now());
       other.letGo();
@@ -39,11 +39,11 @@ describe('a worker process that is killed, at defaults', () => {
     try {
       const { client } = await outage.actor({}, { works: false });
       const job = await client.run(work, 'left behind');
-      await until(async () => (await job.get()).status === 'busy');
+      await eventually(async () => expect((await job.get()).status).toBe('busy'));
       const other = await outage.actor();
       dying.kill();
       const since = performance.now();
-      await until(() => other.runs.includes(job.id), { timeout: 12_000 });
+      await eventually(() => expect(other.runs).toContain(job.id), { timeout: 12_000 });
       figure('SIGKILL of a worker, defaults: its job runs again', performance.now() - since);
       expect(performance.now() - since).toBeLessThan(onThisMachine(10_000));
     } finally {

@@ -11,7 +11,7 @@ import {
   type QlessJob,
   type QlessQueue,
 } from '../../lib/qless/index.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
 const server = useRedis();
@@ -312,12 +312,12 @@ describe('a pop that waits', () => {
     await blocked();
     abort.abort();
     await expect(waiting).resolves.toEqual([]);
-    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 0);
+    await eventually(async () => expect(await server.redis.zcard('ql:idlers:q')).toBe(0));
   });
 
   it('wakes as many as there are jobs, each with one', async () => {
     const waiting = Array.from({ length: 5 }, () => queue.pop({ wait: 10 }));
-    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 5);
+    await eventually(async () => expect(await server.redis.zcard('ql:idlers:q')).toBe(5));
     const jids = await queue.putMany(Array.from({ length: 5 }, () => ({ klass: 'K' })));
     const jobs = (await Promise.all(waiting)).flat();
     expect(jobs.map(({ jid }) => jid).toSorted()).toEqual(jids.toSorted());
@@ -371,6 +371,6 @@ describe('events', () => {
     ]);
     await expect(worker).resolves.toEqual({ event: 'lock_lost', jid: 'a', worker: 'w' });
     await expect(completed).resolves.toBe('a');
-    await until(async () => (await server.redis.pubsub('CHANNELS', 'ql:*')).length === 0);
+    await eventually(async () => expect(await server.redis.pubsub('CHANNELS', 'ql:*')).toHaveLength(0));
   });
 });

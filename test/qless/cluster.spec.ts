@@ -4,7 +4,7 @@ import { CAPABILITIES } from '../contract/capabilities.js';
 import { jobSourceContract } from '../contract/job-source-contract.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { RedisCluster } from '../support/redis-cluster.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { rigOn, sourceOn } from './source-rig.js';
 
 let cluster: RedisCluster;
@@ -34,7 +34,7 @@ describe('a client and a worker on a cluster', () => {
       await runWorker(source, 'Double', (input) => 2 * (input as number), { concurrency: 10 });
       const queue = client.queue('shared');
       const jids = await queue.putMany(Array.from({ length: 150 }, (_, n) => ({ klass: 'Double', data: n })));
-      await until(async () => (await queue.length()) === 0);
+      await eventually(async () => expect(await queue.length()).toBe(0));
       const outputs = (await client.jobs.getMany(jids)).map(
         ({ record }) => record.history.find(({ what }) => what === 'returned')?.['output'],
       );
@@ -42,7 +42,7 @@ describe('a client and a worker on a cluster', () => {
 
       const waiting = client.queue('empty').pop({ wait: 10 });
       const holder = await cluster.masterOf('{ql}:queues');
-      await until(async () => (await holder.redis.zcard('{ql}:idlers:empty')) === 1);
+      await eventually(async () => expect(await holder.redis.zcard('{ql}:idlers:empty')).toBe(1));
       const jid = await client.queue('empty').put('K');
       await expect(waiting).resolves.toMatchObject([{ jid }]);
 

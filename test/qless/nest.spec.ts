@@ -9,7 +9,7 @@ import {
   type RunningJob,
 } from 'nestjs-gearmonkey';
 import { QlessClient, QlessModule, qless } from 'nestjs-gearmonkey/qless';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -62,7 +62,7 @@ describe('a Nest app with a qless instance', () => {
       client.queue('mail').put('SendMail', { to: 'ada' }),
       client.queue('bulk').put('SendMail', { to: 'grace' }),
     ]);
-    await until(async () => (await client.jobs.complete()).length === 2);
+    await eventually(async () => expect(await client.jobs.complete()).toHaveLength(2));
     expect(context.get(Mails).sent.toSorted()).toEqual(['ada', 'grace']);
     const job = await client.jobs.get(jids[0]);
     expect(job?.record.history.map(({ what }) => what)).toEqual([
@@ -79,7 +79,7 @@ describe('a Nest app with a qless instance', () => {
     const context = await app();
     const client = context.get(QlessClient);
     const jid = await client.queue('mail').put('SendMail', { to: 'nobody' });
-    await until(async () => (await client.jobs.get(jid))?.state === 'failed');
+    await eventually(async () => expect((await client.jobs.get(jid))?.state).toBe('failed'));
     const { record } = (await client.jobs.get(jid)) ?? {};
     expect(record?.failure).toMatchObject({
       group: 'SendMail:TypeError',
@@ -90,10 +90,12 @@ describe('a Nest app with a qless instance', () => {
 
   it('leaves no worker and no connection behind', async () => {
     const context = await app();
-    await until(async () => (await server.redis.zcard('ql:idlers:bulk')) === 1);
+    await eventually(async () => expect(await server.redis.zcard('ql:idlers:bulk')).toBe(1));
     await expect(context.get(QlessClient).workers.list()).resolves.toHaveLength(1);
     await context.close();
     await expect(server.redis.keys('ql:*')).resolves.toEqual([]);
-    await until(async () => !String(await server.redis.client('LIST')).includes('nestjs-gearmonkey:'));
+    await eventually(async () =>
+      expect(String(await server.redis.client('LIST'))).not.toContain('nestjs-gearmonkey:'),
+    );
   });
 });

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { QlessClient } from '../../lib/qless/index.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { sourceOn } from './source-rig.js';
 
@@ -91,7 +91,7 @@ describe('a worker with one slot', () => {
       ['a', 'b'],
       ['b', 'c'],
     ] as const) {
-      await until(() => begun.includes(jid));
+      await eventually(() => expect(begun).toContain(jid));
       holder.hold();
       gates.get(jid)?.open();
       await until(async () => (await stateOf(jid)) === 'complete' && (await stateOf(next)) === 'running');
@@ -99,6 +99,6 @@ describe('a worker with one slot', () => {
       holder.release();
     }
     gates.get('c')?.open();
-    await until(async () => (await stateOf('c')) === 'complete');
+    await eventually(async () => expect(await stateOf('c')).toBe('complete'));
   });
 });

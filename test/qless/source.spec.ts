@@ -9,7 +9,7 @@ import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne, claimUpTo, failure, released, retry, success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 import { sourceOn } from './source-rig.js';
@@ -160,7 +160,7 @@ describe('jobs of a klass that nobody here handles', () => {
     const abort = new AbortController();
     const never = ours.claim(new SlotTable([['K', 1]]), abort.signal);
     const claimed = claimOne(theirs, 'Other');
-    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 2);
+    await eventually(async () => expect(await server.redis.zcard('ql:idlers:q')).toBe(2));
     await client.queue('q').put('Other');
     await claimed;
     abort.abort();
@@ -201,14 +201,14 @@ describe('a source that waits', () => {
     const sources = [await open(), await open()];
     const claims = sources.map((source) => claimOne(source, 'K'));
     const tokens = () => server.redis.zrange('ql:idlers:q', '0', '-1');
-    await until(async () => (await tokens()).length === 2);
+    await eventually(async () => expect(await tokens()).toHaveLength(2));
     await server.redis.flushall();
-    await until(async () => (await tokens()).length === 2);
+    await eventually(async () => expect(await tokens()).toHaveLength(2));
     const [one = ''] = await tokens();
     await server.redis.zrem('ql:idlers:q', one);
     await server.redis.zadd('ql:idlers:q', 1, 'dead');
-    await until(async () => (await tokens()).includes(one));
-    await until(async () => !(await tokens()).includes('dead'));
+    await eventually(async () => expect(await tokens()).toContain(one));
+    await eventually(async () => expect(await tokens()).not.toContain('dead'));
     await client.queue('q').putMany([{ klass: 'K' }, { klass: 'K' }]);
     await Promise.all(claims);
   });
@@ -224,7 +224,7 @@ describe('a source that waits', () => {
     await server.redis.rpush('ql:idle:q', '1');
     const source = await open();
     const claim = claimOne(source, 'K');
-    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 1);
+    await eventually(async () => expect(await server.redis.zcard('ql:idlers:q')).toBe(1));
     await client.queue('q').put('K');
     await expect(claim).resolves.toMatchObject({ fn: 'K' });
   });
@@ -232,7 +232,7 @@ describe('a source that waits', () => {
   it('sees what a client puts that knows no markers', async () => {
     const source = await open();
     const claim = claimOne(source, 'K');
-    await until(async () => (await server.redis.zcard('ql:idlers:q')) === 1);
+    await eventually(async () => expect(await server.redis.zcard('ql:idlers:q')).toBe(1));
     const job = {
       jid: 'plain',
       klass: 'K',
@@ -259,7 +259,7 @@ describe('a source that waits', () => {
     await client.queue('q').put('K', {}, { jid: 'a' });
     await server.server.kill('SIGSTOP');
     const claim = claimOne(source, 'K');
-    await until(() => source.health().connected === false);
+    await eventually(() => expect(source.health().connected).toBe(false));
     await server.server.kill('SIGCONT');
     await expect(claim).resolves.toMatchObject({ id: 'a', attempts: 1 });
     await expect(historyOf('a')).resolves.toEqual(['put', 'popped', 'released', 'popped']);
@@ -328,7 +328,7 @@ describe('progress', () => {
     await runWorker(await open(), 'K', async (_, job) => {
       for (let part = 1; part <= 200; part++) await job.update(part, 200);
     });
-    await until(async () => (await client.jobs.get('a'))?.state === 'complete');
+    await eventually(async () => expect((await client.jobs.get('a'))?.state).toBe('complete'));
     await expect(historyOf('a')).resolves.toEqual(['put', 'popped', 'progress', 'done']);
     expect((await client.jobs.get('a'))?.record.history[2]).toMatchObject({ dividend: 200, divisor: 200 });
   });
@@ -370,7 +370,9 @@ describe('a running handler', () => {
     await client.config.set('heartbeat', 0.6);
     const { said } = await running('a');
     const first = (await client.jobs.get('a'))?.record.expires ?? 0;
-    await until(async () => ((await client.jobs.get('a'))?.record.expires ?? 0) > first + 1.5);
+    await eventually(async () =>
+      expect((await client.jobs.get('a'))?.record.expires ?? 0).toBeGreaterThan(first + 1.5),
+    );
     await server.redis.publish('ql:w:anybody', 'no JSON');
     await expect(client.queue('q').pop()).resolves.toEqual([]);
     await expect(historyOf('a')).resolves.toEqual(['put', 'popped']);
@@ -403,7 +405,9 @@ describe('a worker process', () => {
     const abort = new AbortController();
     const source = await open({}, ['Held']);
     const stolen = source.claim(new SlotTable([['Held', 1]]), abort.signal);
-    await until(async () => (await client.jobs.get('a'))?.state === 'complete', { timeout: 15_000 });
+    await eventually(async () => expect((await client.jobs.get('a'))?.state).toBe('complete'), {
+      timeout: 15_000,
+    });
     abort.abort();
     await expect(stolen).resolves.toEqual([]);
     await expect(historyOf('a')).resolves.toEqual(['put', 'popped', 'returned', 'done']);

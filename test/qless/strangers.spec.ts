@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { COMMANDS, unifiedScript } from '../../lib/qless/wire/assemble.js';
 import * as scripts from '../../lib/qless/wire/scripts.js';
 import { killProcesses, runProgram, TestProcess } from '../support/test-process.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -40,7 +40,7 @@ const days = (started: Date) =>
 /** Nobody goes on before each kind of worker has a job, so that all of them take part. */
 async function meet(redis: Redis, kind: (typeof KINDS)[number]) {
   await redis.sadd('kinds', kind);
-  await until(async () => (await redis.scard('kinds')) === KINDS.length);
+  await eventually(async () => expect(await redis.scard('kinds')).toBe(KINDS.length));
 }
 
 /** True for whoever is the first to try the job. */
@@ -137,7 +137,9 @@ describe('workers in Python, in a Nest app and on the scripts, on the same queue
     const stop = startScripts();
     try {
       await putAll(client);
-      await until(async () => (await server.redis.zcard('ql:completed')) === JOBS, { timeout: 25_000 });
+      await eventually(async () => expect(await server.redis.zcard('ql:completed')).toBe(JOBS), {
+        timeout: 25_000,
+      });
     } finally {
       await stop();
     }
@@ -157,7 +159,7 @@ describe('workers in Python, in a Nest app and on the scripts, on the same queue
       ...(isFlaky(jid) ? [`ql:popped ${jid}`] : []),
       ...[`ql:completed ${jid}`, `ql:popped ${jid}`],
     ]).sort();
-    await until(() => events.length >= expected.length);
+    await eventually(() => expect(events.length).toBeGreaterThanOrEqual(expected.length));
     expect(events.toSorted()).toEqual(expected);
     subscriber.disconnect();
     await expect(client.checkConsistency()).resolves.toMatchObject({ problems: [] });
@@ -166,7 +168,7 @@ describe('workers in Python, in a Nest app and on the scripts, on the same queue
   /** All kinds did some, and none what another did. A job is complete before its worker has noted it. */
   const expectOnce = async () => {
     const lists = () => Promise.all(KINDS.map((kind) => server.redis.lrange(`done:${kind}`, 0, -1)));
-    await until(async () => (await lists()).flat().length >= JOBS);
+    await eventually(async () => expect((await lists()).flat().length).toBeGreaterThanOrEqual(JOBS));
     const done = await lists();
     for (const jids of done) expect(jids.length).toBeGreaterThan(0);
     expect(done.flat().toSorted()).toEqual(JIDS.toSorted());

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { QlessClient } from '../../lib/qless/index.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { sourceOn } from './source-rig.js';
 
@@ -61,8 +61,8 @@ describe('a reply that can not be read', () => {
     const handled: string[] = [];
     const source = sourceOn({ connection: garbler.url }, { onProblem: (message) => problems.push(message) });
     await runWorker(source, 'K', (_, { id }) => void handled.push(id), { concurrency: 4 });
-    await until(() => handled.length === 3);
-    await until(async () => (await client.jobs.get('bad'))?.state === 'failed');
+    await eventually(() => expect(handled).toHaveLength(3));
+    await eventually(async () => expect((await client.jobs.get('bad'))?.state).toBe('failed'));
     expect(handled.toSorted()).toEqual(['a', 'b', 'c']);
     await expect(client.jobs.failures()).resolves.toEqual({ 'K:UnreadableJob': 1 });
     expect(problems).toEqual([

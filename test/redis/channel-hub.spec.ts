@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ChannelHub } from '../../lib/redis/channel-hub.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
 /** A script of somebody else's that keeps the server busy until it is killed. */
@@ -49,7 +49,7 @@ describe('ChannelHub', () => {
     await server.redis.call('ACL', 'SETUSER', 'app', 'resetchannels', '&good*');
     await cut();
     await hears('good');
-    await until(() => warnings.length > 0);
+    await eventually(() => expect(warnings.length).toBeGreaterThan(0));
     expect(warnings).toEqual([expect.stringContaining('Redis denies the channel "late"')]);
   });
 

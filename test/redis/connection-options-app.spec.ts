@@ -16,7 +16,7 @@ import {
   type RedisModuleOptions,
   type RunningJob,
 } from '../../lib/index.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { useTls } from '../support/tls.js';
@@ -80,7 +80,7 @@ async function exercise(connection: ConnectionSpec): Promise<void> {
   await expect(client.call(fn, 'fail once')).resolves.toBe('fail once, done');
   await expect(seen.then((all) => all.at(-1)?.progress)).resolves.toEqual({ dividend: 1, divisor: 2 });
   const cancelled = await client.run(fn, 'until aborted');
-  await until(() => begun.includes(cancelled.id));
+  await eventually(() => expect(begun).toContain(cancelled.id));
   await expect(cancelled.cancel()).resolves.toBe(true);
   const long = await client.run(fn, 'several leases');
   await expect(long.result()).resolves.toBe('several leases, done');
@@ -164,7 +164,7 @@ describe('TLS', () => {
 
   it('works for client, worker, subscriber and keeper, a handler that blocks included', async () => {
     await exercise(secure());
-    await until(async () => (await roles()).secure.includes('keeper'));
+    await eventually(async () => expect((await roles()).secure).toContain('keeper'));
     await expect(roles()).resolves.toEqual({
       secure: ['blocking', 'commands', 'keeper', 'subscriber'],
       plain: [],

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { SampleProcess, stopSamples } from './sample-process.js';
 
@@ -29,7 +29,7 @@ describe('sample/04-jq', () => {
     const master = start(['master'], port);
     await expect(pusher.result()).resolves.toEqual({ code: 0, output: SAID, errors: '' });
     await worker.stop();
-    await until(async () => (await redis.redis.zcard('{jq}:workers')) === 0);
+    await eventually(async () => expect(await redis.redis.zcard('{jq}:workers')).toBe(0));
     await master.stop();
   });
 });

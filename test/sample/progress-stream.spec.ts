@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { SampleProcess, stopSamples } from './sample-process.js';
 
 interface StreamEvent {
@@ -40,7 +40,7 @@ describe('sample/02-progress-stream', () => {
 
   it('answers for a job that has finished with that one event', async () => {
     const { id, events } = await start(1);
-    await until(async () => (await statusOf(id)) === 'success');
+    await eventually(async () => expect(await statusOf(id)).toBe('success'));
     const seen = await readAll(await fetch(url + events));
     expect(seen.map(({ type }) => type)).toEqual(['finished']);
   });
@@ -55,7 +55,7 @@ describe('sample/02-progress-stream', () => {
     leaving.abort();
     await sample.says(new RegExp(`Nobody watches render ${id} here any more`));
     await expect(statusOf(id)).resolves.toBe('busy');
-    await until(async () => (await statusOf(id)) === 'success');
+    await eventually(async () => expect(await statusOf(id)).toBe('success'));
   });
 
   it('has no stream of a job that is not there', async () => {

@@ -5,7 +5,7 @@ import type { JobHandler } from '../../lib/worker/job-handler.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { judge, readBudgets, writeBudgets, type Budgets } from './budget.js';
 import { costOf, type CommandCost } from './command-cost.js';
@@ -124,7 +124,7 @@ describe('the commands of a job', () => {
     return measured(jobs, async () => {
       await runWorker(actors.source(), fn, handle, { concurrency });
       const left = [`queue:${fn}:normal`, `lease:${fn}`];
-      await until(async () => (await server.redis.exists(...left)) === 0, { timeout: 20_000 });
+      await eventually(async () => expect(await server.redis.exists(...left)).toBe(0), { timeout: 20_000 });
     });
   }
 

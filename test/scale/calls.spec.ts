@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { SlowLine } from '../support/slow-line.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
 
@@ -68,7 +68,7 @@ describe('Very many calls at once, of a worker in another process', () => {
         line.cut();
       }, CUT_MS);
       const callers = Array.from({ length: AT_ONCE }, caller);
-      await until(() => cuts === CUTS);
+      await eventually(() => expect(cuts).toBe(CUTS));
       await until(() => underWay === 0, {
         timeout: PATIENCE_MS,
         message: 'Calls hang',

@@ -4,7 +4,7 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { RedisActors, submit } from '../gearmonkey/redis-rig.js';
 import { CommandTrace, type Traced } from '../support/command-trace.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { connectionsOf, type Connection } from './connections.js';
 import { onThisMachine } from '../support/machine.js';
@@ -41,7 +41,7 @@ describe(`${WORKERS} idle workers`, () => {
     await trace.take();
     const [before, since] = [runs, performance.now()];
     await enqueue();
-    await until(() => runs === before + jobs, { message: `Not all of ${jobs} jobs were run` });
+    await eventually(() => expect(runs).toBe(before + jobs), { message: `Not all of ${jobs} jobs were run` });
     await until(() => allIdle(server.redis));
     const commands = await trace.take();
     const seconds = (performance.now() - since) / 1000;
@@ -90,7 +90,7 @@ describe(`${WORKERS} idle workers`, () => {
       const before = runs;
       const since = performance.now();
       await submit(server.redis, fn, '"x"');
-      await until(() => runs > before);
+      await eventually(() => expect(runs).toBeGreaterThan(before));
       waits.push(performance.now() - since);
     }
     expect(waits.toSorted((one, other) => one - other)[7]).toBeLessThan(onThisMachine(50));

@@ -10,7 +10,7 @@ import { RedisActors, subscriptions } from '../gearmonkey/redis-rig.js';
 import { gate } from '../support/gate.js';
 import { RedisCluster, type ClusterMember } from '../support/redis-cluster.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 
 const LEASE_MS = 1500;
 const FAILOVER_MS = 20_000;
@@ -79,13 +79,13 @@ describe('on a cluster', () => {
       const now = await connections();
       return { ...now, blocking: now.blocking - before.blocking, commands: now.commands - before.commands };
     };
-    await until(async () => (await opened()).blocking === 13);
+    await eventually(async () => expect((await opened()).blocking).toBe(13));
     expect((await opened()).commands).toBeLessThanOrEqual(cluster.members.length);
     expect((await opened()).subscriber - before.subscriber).toBe(1);
     abort.abort();
     await claiming;
     await source.close();
-    await until(async () => (await opened()).blocking === 0);
+    await eventually(async () => expect((await opened()).blocking).toBe(0));
   });
 
   it("the settings of a Cluster are given to the keeper's thread, but for functions that say where nodes are", () => {
@@ -157,7 +157,7 @@ describe('on a cluster', () => {
     const expiry = async () => Number(await redis.zscore(leases, `${claim.id}:${claim.token}`));
     const renewed = async () => {
       const last = await expiry();
-      await until(async () => (await expiry()) > last, {
+      await eventually(async () => expect(await expiry()).toBeGreaterThan(last), {
         timeout: FAILOVER_MS,
         message: 'It was not renewed',
       });

@@ -3,7 +3,7 @@ import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { claimOne, success } from '../contract/claiming.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { RedisSentinels } from '../support/redis-sentinels.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 
 const LEASE_MS = 1500;
 const FAILOVER_MS = 20_000;
@@ -24,7 +24,10 @@ describe('under Sentinel', () => {
       const renewed = async () => {
         const last = await expiry();
         const message = 'It was not renewed';
-        await until(async () => (await expiry()) > last, { timeout: FAILOVER_MS, message });
+        await eventually(async () => expect(await expiry()).toBeGreaterThan(last), {
+          timeout: FAILOVER_MS,
+          message,
+        });
       };
       await renewed();
       await sentinels.master.kill();

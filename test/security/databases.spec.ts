@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
 const CALLS = 20;
@@ -33,12 +33,14 @@ describe('two databases of one server', () => {
     const watching = clients[0]
       ?.events(fn)
       .subscribe(({ type, id }) => type === 'finish' && finished.push(id));
-    await until(async () => Number((await used.redis.pubsub('NUMSUB', `channel:${fn}`))[1]) === 1);
+    await eventually(async () =>
+      expect(Number((await used.redis.pubsub('NUMSUB', `channel:${fn}`))[1])).toBe(1),
+    );
     const outputs = await Promise.all(
       clients.map((client) => Promise.all(Array.from({ length: CALLS }, (_, i) => client.call(fn, i)))),
     );
     expect(outputs).toEqual([1, 2].map((db) => Array.from({ length: CALLS }, (_, i) => `${i} in ${db}`)));
-    await until(() => finished.length === 2 * CALLS);
+    await eventually(() => expect(finished).toHaveLength(2 * CALLS));
     watching?.unsubscribe();
   });
 
@@ -48,7 +50,7 @@ describe('two databases of one server', () => {
     const [one, two] = [await app(1, fn, held.passed), await app(2, fn, held.passed)];
     const jobs = [await one.run(fn, 'x'), await two.run(fn, 'x')] as const;
     expect(jobs[0].id).toBe(jobs[1].id);
-    for (const job of jobs) await until(async () => (await job.get()).status === 'busy');
+    for (const job of jobs) await eventually(async () => expect((await job.get()).status).toBe('busy'));
     await jobs[0].cancel();
     held.open();
     await expect(jobs[1].result()).resolves.toBe('x in 2');

@@ -5,7 +5,7 @@ import { SlotTable } from '../../lib/worker/slot-table.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { handle } from './gearmonkey-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals, type Rights } from './rights.js';
@@ -84,7 +84,9 @@ describe('rights on a cluster', () => {
 
   it('are those of the lists with the braces, and what finds its nodes', async () => {
     await used.redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
-    await until(async () => String(await used.redis.cluster('INFO')).includes('cluster_state:ok'));
+    await eventually(async () =>
+      expect(String(await used.redis.cluster('INFO'))).toContain('cluster_state:ok'),
+    );
     for (const user of ['client', 'worker']) {
       const rights = rightsFor(user, ['{mail}']).filter((right) => !right.startsWith('~wake:?'));
       const own = user === 'worker' ? ['~wake:{mail}:*'] : [];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule, Worker } from 'nestjs-gearmonkey';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
@@ -128,6 +128,6 @@ describe('a Redis user that lacks a right', () => {
     const app = await start(without('client', '&reply:mail:*'));
     const client = app.get(GearMonkeyClient);
     await expect(client.call('mail', 'ok')).rejects.toMatchObject({ code: 'REFUSED' });
-    await until(async () => (await used.redis.pubsub('CHANNELS', '*:mail')).length === 0);
+    await eventually(async () => expect(await used.redis.pubsub('CHANNELS', '*:mail')).toHaveLength(0));
   });
 });

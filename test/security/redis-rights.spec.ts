@@ -7,7 +7,7 @@ import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { Http, type Reply } from '../jq/master/http.js';
 import type { Traced } from '../support/command-trace.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { AttributedTrace } from './attributed-trace.js';
 import { askEverything, bringEverything, enqueueInVain, FN, handle } from './gearmonkey-scenario.js';
@@ -69,7 +69,7 @@ describe('the rights of docs/security.md', () => {
       await loseBlocking(used.redis);
       await client.call(FN, 'ok');
       const held = await client.run(FN, 'hold');
-      await until(async () => (await held.get()).status === 'busy');
+      await eventually(async () => expect((await held.get()).status).toBe('busy'));
       await trace.look();
       await stopWorkers();
       await held.cancel();
@@ -149,7 +149,7 @@ async function loseBlocking(redis: Redis): Promise<void> {
   const idOf = (line: string) => /^id=(\d+)/.exec(line)?.[1] ?? '';
   const id = idOf(await until(waiting));
   await redis.client('KILL', 'ID', id);
-  await until(async () => ![undefined, id].includes(idOf((await waiting()) ?? `id=${id}`)));
+  await eventually(async () => expect([undefined, id]).not.toContain(idOf((await waiting()) ?? `id=${id}`)));
 }
 
 async function waitingForWork(redis: Redis): Promise<string | undefined> {

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { killProcesses, runProgram, runScript, TestProcess } from './test-process.js';
-import { until } from './until.js';
 
 const node = (code: string, timeout?: number) => runProgram(process.execPath, ['-e', code], { timeout });
 const LASTS = 'setInterval(() => {}, 1000);';
@@ -39,12 +38,5 @@ describe('a program that a test runs', () => {
     const mute = new TestProcess(process.execPath, ['-e', LASTS]);
     const said = mute.shows(() => false, '"ready"', { timeout: 1 });
     await expect(said).rejects.toThrow(/did not show "ready" \(waited 1 ms\)\n.*It is running/s);
-  });
-});
-
-describe('until', () => {
-  it('says what it waited for and what it saw last', async () => {
-    const few = until(() => [1, 2].length === 3, { timeout: 1, seen: () => [1, 2] });
-    await expect(few).rejects.toThrow(/length === 3.*waited 1 ms\)\nIt was last: \[ 1, 2 \]$/s);
   });
 });

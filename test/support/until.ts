@@ -12,18 +12,21 @@ export interface UntilOptions {
   timeout?: number;
   /** Milliseconds between two looks: more for those that cost something. @default 5 */
   interval?: number;
-  /** What was waited for; the error begins with it. @default the condition's source */
+  /** What was waited for; the error begins with it. @default for `until`, the condition's source */
   message?: string;
-  /** What the error tells of how it looks when time is up, besides what the condition gave last. */
+  /** What else the error shows, read when time is up. */
   seen?: () => unknown;
 }
 
-/** Looks every few milliseconds until the condition holds, and returns what it gave. Its errors pass through. */
+/**
+ * Calls `condition` every few milliseconds until it returns something truthy, and returns that. Its errors pass
+ * through. For a condition that compares, `eventually` says more when it fails.
+ */
 export async function until<T>(
   condition: () => T | Promise<T>,
   { timeout = 20_000, interval = POLL_MS, message, seen }: UntilOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
-  const deadline = performance.now() + Math.max(timeout, Math.min(onThisMachine(timeout), MAX_WAIT_MS));
+  const deadline = deadlineAfter(timeout);
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | 0 | '' | null | undefined>;
@@ -34,6 +37,38 @@ export async function until<T>(
     }
     await sleep(interval);
   }
+}
+
+/**
+ * Makes the assertion every few milliseconds until it passes. When time is up, its last failure is the error, which
+ * shows what was expected and what was seen. Other errors pass through.
+ */
+export async function eventually(
+  assertion: () => void | Promise<void>,
+  { timeout = 20_000, interval = POLL_MS, message }: Omit<UntilOptions, 'seen'> = {},
+): Promise<void> {
+  const deadline = deadlineAfter(timeout);
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (!isAssertionError(error)) throw error;
+      if (performance.now() > deadline) {
+        error.message = `${message ?? 'The assertion did not pass'} (waited ${timeout} ms)\n${error.message}`;
+        throw error;
+      }
+    }
+    await sleep(interval);
+  }
+}
+
+function deadlineAfter(timeout: number): number {
+  return performance.now() + Math.max(timeout, Math.min(onThisMachine(timeout), MAX_WAIT_MS));
+}
+
+/** Jest's `expect` throws errors with a `matcherResult`. */
+function isAssertionError(error: unknown): error is Error {
+  return error instanceof Error && 'matcherResult' in error;
 }
 
 function toText(state: unknown): string {

@@ -11,7 +11,7 @@ import { claimInOrder, claimOne } from '../contract/claiming.js';
 import { memoryRig } from '../memory/memory-rig.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 
 const LONG_MS = 20_000;
 const SHORT_LEASE_MS = 100;
@@ -76,7 +76,7 @@ describe('JobWorker.stop', () => {
     };
     const { worker } = await runWorker(rig.source(), 'fn', handle, { concurrency: 3 });
     await client.runMany('fn', ['a', 'b', 'c', 'd']);
-    await until(() => started.size === 3);
+    await eventually(() => expect(started.size).toBe(3));
     await worker.stop(1);
     await expect(claimInOrder(rig.source(), 'fn', 4)).resolves.toEqual(['"a"', '"b"', '"c"', '"d"']);
   });

@@ -10,7 +10,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { memoryRig } from '../memory/memory-rig.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach, type WorkerSettings } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 
 describe('JobWorker', () => {
   let rig: Awaited<ReturnType<typeof memoryRig>>;
@@ -180,7 +180,7 @@ describe('JobWorker', () => {
         'fn',
         Array.from({ length: 12 }, (_, i) => i),
       );
-      await until(() => active === concurrency);
+      await eventually(() => expect(active).toBe(concurrency));
       end.open();
       await Promise.all(jobs.map((job) => job.result({ timeout: '5s' })));
       expect(most).toBe(concurrency);

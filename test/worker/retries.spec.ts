@@ -10,7 +10,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne } from '../contract/claiming.js';
 import { memoryRig } from '../memory/memory-rig.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 
 const FAST: RetryOptions = { backoff: 'fixed', delay: 1 };
 const bad: [string, RunLimits][] = [
@@ -220,7 +220,7 @@ describe('JobWorker, when a handler fails', () => {
   it('does not try again what the codec cannot read', async () => {
     await runWorker(rig.source(), 'fn', (input) => input, { retry: { ...FAST, attempts: 5 } });
     const id = await rig.submit('fn', Buffer.from([0xff, 0xfe]));
-    await until(async () => (await rig.stored('fn', id)).status === 'error');
+    await eventually(async () => expect((await rig.stored('fn', id)).status).toBe('error'));
     await expect(rig.stored('fn', id)).resolves.toMatchObject({ code: 'UNREADABLE_PAYLOAD' });
   });
 

@@ -13,7 +13,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { inLines, logFailure } from '../../lib/worker/worker-log.js';
 import { memoryRig } from '../memory/memory-rig.js';
 import { runWorker, stopWorkersAfterEach, type WorkerSettings } from '../support/run-worker.js';
-import { until } from '../support/until.js';
+import { eventually } from '../support/until.js';
 
 /** A log that keeps its lines with their levels. */
 function keeping() {
@@ -140,9 +140,9 @@ describe('A worker', () => {
     };
     const { worker, said } = await runWorker(rig.source(), 'waiting', waiting, { concurrency: 2 });
     const [first, second] = await client.runMany('waiting', [1, 2]);
-    await until(async () => (await second?.get())?.status === 'busy');
+    await eventually(async () => expect((await second?.get())?.status).toBe('busy'));
     await client.cancel('waiting', first?.id ?? '');
-    await until(async () => (await first?.get())?.status === 'error');
+    await eventually(async () => expect((await first?.get())?.status).toBe('error'));
     await worker.stop(0);
     await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
     expect(said).toEqual([]);

@@ -7,7 +7,7 @@ import { PeerLostError } from '../../../lib/jobd/errors.js';
 import { SILENT } from '../../../lib/jobd/logging.js';
 import { remoteRoute } from '../../../lib/jobd/nest/request-routes.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { RawClient } from '../wire/raw-client.js';
 import { newRow } from '../wire/use-worker.js';
 import { runCli, useCli } from './cli-process.js';
@@ -54,7 +54,7 @@ describe('jobd-master, as others see it', () => {
     program.signal('SIGHUP');
     await until(() => existsSync(log));
     const client = await RawClient.connect(port);
-    await until(async () => (await readFile(log, 'utf8')).includes('connected'));
+    await eventually(async () => expect(await readFile(log, 'utf8')).toContain('connected'));
     client.close();
     program.signal('SIGTERM');
     await expect(program.ended()).resolves.toMatchObject({ code: 0 });
@@ -89,7 +89,9 @@ describe('jobd whose files may not grow', () => {
     await program.limit('fsize', 200_000);
     const served = await RawClient.connect(port);
     await served.ask('[0,{"no":1,"type":"add-target","data":{"target":"low","concurrency":3}}]');
-    await until(() => program.stdout.includes("The database doesn't answer"), { timeout: 40_000 });
+    await eventually(() => expect(program.stdout).toContain("The database doesn't answer"), {
+      timeout: 40_000,
+    });
     await answers(port);
     await program.limit('fsize', 'unlimited');
     const isDone = async () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { SILENT } from '../../../lib/jobd/logging.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { runProgram } from '../../support/test-process.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { newRow } from '../wire/use-worker.js';
 import { runCli, useCli, CliProcess } from './cli-process.js';
 
@@ -149,13 +149,13 @@ describe('jobctl', () => {
       }
       const { stdout } = await worker('--json', 'list-targets');
       expect(JSON.parse(stdout)).toMatchObject({ new: { paused: true, concurrency: 7, length: 0 } });
-      await until(async () =>
-        (await ask(master, '--master', '--json', 'list-workers')).stdout.includes('"new"'),
+      await eventually(async () =>
+        expect((await ask(master, '--master', '--json', 'list-workers')).stdout).toContain('"new"'),
       );
       await expect(worker('continue', '--all')).resolves.toEqual(said('ok\n'));
       await expect(worker('remove-target', 'new')).resolves.toEqual(said('ok\n'));
-      await until(
-        async () => !(await ask(master, '--master', '--json', 'list-workers')).stdout.includes('"new"'),
+      await eventually(async () =>
+        expect((await ask(master, '--master', '--json', 'list-workers')).stdout).not.toContain('"new"'),
       );
     });
 
@@ -196,7 +196,7 @@ describe('jobctl', () => {
     it('signals running jobs', async () => {
       await addManual([301, 'any']);
       const run = worker('run-manual', '301');
-      await until(async () => (await worker('send-signal', '0', '301')).code === 0);
+      await eventually(async () => expect((await worker('send-signal', '0', '301')).code).toBe(0));
       await expect(worker('send-signal', 'kill', '301', '999')).resolves.toEqual({
         code: 2,
         stdout: table(
@@ -243,7 +243,9 @@ describe('jobctl', () => {
     it('runs jobs where their targets are, and keeps the results of others when a worker is killed', async () => {
       await addManual([111, '1/low'], [311, '2/low']);
       const run = ask(master, '--master', 'run-manual', '111:1/low', '311:2/low', '5:nobody');
-      await until(async () => (await ask(master, '--master', 'send-signal', '0', '311:2/low')).code === 0);
+      await eventually(async () =>
+        expect((await ask(master, '--master', 'send-signal', '0', '311:2/low')).code).toBe(0),
+      );
       workers[1]?.program.signal('SIGKILL');
       const { code, stdout } = await run;
       expect(code).toBe(2);

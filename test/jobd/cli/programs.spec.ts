@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SILENT } from '../../../lib/jobd/logging.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { RawClient } from '../wire/raw-client.js';
 import { newRow } from '../wire/use-worker.js';
 import { runCli, useCli } from './cli-process.js';
@@ -136,11 +136,11 @@ describe('jobd on SIGTERM', () => {
     waiting.send(request('run-manual', { ids: [1] }));
     const signal = (name: number | string) => other.ask(request('send-signal', { jobs: { 1: name } }));
     const delivered = '[1,{"no":1,"data":{"1":true}}]';
-    await until(async () => (await signal(0)).includes(delivered));
+    await eventually(async () => expect(await signal(0)).toContain(delivered));
 
     program.signal('SIGTERM');
     const refused = '[1,{"no":1,"error":"this worker is shutting down"}]';
-    await until(async () => (await other.ask(request('poll'))).includes(refused));
+    await eventually(async () => expect(await other.ask(request('poll'))).toContain(refused));
     await expect(other.ask(request('status'))).resolves.toEqual([expect.stringContaining('"length":1')]);
     await expect(RawClient.connect(port)).rejects.toThrow('ECONNREFUSED');
     await expect(signal('SIGKILL')).resolves.toEqual([delivered]);
@@ -170,12 +170,12 @@ describe('the logs', () => {
       `${config}${LAUNCHER}${levels}log_file = ${log}\npassword = ${SECRET}-own\nmysql_password = ${SECRET}\n` +
         `master_host = 127.0.0.1\nmaster_port = ${master.port}\nunknown_secret = ${SECRET}\n[targets]\nlow = 1\n`,
     );
-    await until(async () => (await readFile(masterLog, 'utf8')).includes('serves 1 targets'));
+    await eventually(async () => expect(await readFile(masterLog, 'utf8')).toContain('serves 1 targets'));
     for (const { port } of [worker, master]) {
       const right = await RawClient.connect(port);
       await right.ask(request('status', { x: SECRET }, `${SECRET}-own`));
       right.send(`not JSON ${SECRET}`, `[0,{"password":"${SECRET}"}]`, `["${SECRET}"]`, '[2]');
-      await until(() => right.received.includes('[3]'));
+      await eventually(() => expect(right.received).toContain('[3]'));
       right.close();
       const wrong = await RawClient.connect(port);
       wrong.send(request('poll', undefined, `${SECRET}-wrong`));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { useTls } from '../../support/tls.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { RawClient } from '../wire/raw-client.js';
 import { runCli, useCli } from './cli-process.js';
 
@@ -25,8 +25,8 @@ describe('TLS', () => {
       code: 0,
       stdout: 'ok\n',
     });
-    await until(async () =>
-      (await ask(master.port, ...trusting, '--master', 'list-workers')).stdout.includes('safe'),
+    await eventually(async () =>
+      expect((await ask(master.port, ...trusting, '--master', 'list-workers')).stdout).toContain('safe'),
     );
 
     await expect(ask(worker.port, '--tls', 'poll', '--all')).resolves.toMatchObject({

@@ -8,7 +8,7 @@ import { CutLine } from '../../support/cut-line.js';
 import { freePort } from '../../support/free-port.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { useCli, type CliProcess } from '../cli/cli-process.js';
 import { Random } from '../../chaos/random.mjs';
@@ -98,7 +98,10 @@ describe('a history of SIGKILLs', () => {
     for (const [round, victims] of rounds.entries()) {
       const begun = (await rows.history()).length;
       // Somebody is at work when they die.
-      await until(async () => (await rows.history()).length >= begun + 8, PATIENCE);
+      await eventually(
+        async () => expect((await rows.history()).length).toBeGreaterThanOrEqual(begun + 8),
+        PATIENCE,
+      );
       const dies = (victim: Victim) => victims.includes(victim);
       const one = round % daemons.length;
       const rival = dies('table') || dies('rows') ? await jobs.server.connect() : undefined;
@@ -209,7 +212,10 @@ async function leasePasses(rows: JobRows, name: string): Promise<void> {
     return Math.max(-1, ...(found as { beat: number }[]).map(({ beat }) => Number(beat)));
   };
   const before = await beats();
-  await until(async () => (await beats()) >= before + 8, { ...PATIENCE, interval: 50 });
+  await eventually(async () => expect(await beats()).toBeGreaterThanOrEqual(before + 8), {
+    ...PATIENCE,
+    interval: 50,
+  });
 }
 
 async function killed(program: CliProcess | undefined): Promise<void> {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DaemonOptions } from '../../../lib/jobd/daemon/daemon-options.js';
 import { seedTable, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
@@ -98,7 +98,7 @@ describe('what the original loses, the daemon does not', () => {
       const daemon = await inProcess(options);
       await rows.reach('running', ids.slice(0, 2));
       await rows.reach('accepted', ids.slice(2));
-      await until(async () => (await rows.history()).length === 2);
+      await eventually(async () => expect(await rows.history()).toHaveLength(2));
       await daemon.kill();
       expect(await rows.statuses()).toEqual(['running', 'running', 'accepted', 'accepted', 'accepted']);
       await jobs.daemon(options);
@@ -107,7 +107,7 @@ describe('what the original loses, the daemon does not', () => {
 
     it('the next daemon fails what ran, ends its processes, and runs the rest', async () => {
       const { rows, ids } = await killed('fail');
-      await until(async () => (await rows.history()).length === 4);
+      await eventually(async () => expect(await rows.history()).toHaveLength(4));
       await rows.put('go');
       await rows.reach('done', ids);
       const all = await rows.all();
@@ -118,7 +118,7 @@ describe('what the original loses, the daemon does not', () => {
 
     it('or runs it again, where the policy says so', async () => {
       const { rows, ids } = await killed('requeue');
-      await until(async () => (await rows.history()).length === 4);
+      await eventually(async () => expect(await rows.history()).toHaveLength(4));
       await rows.put('go');
       await rows.reach('done', ids);
       expect((await rows.all()).every(({ result, stdout }) => result === 'ok' && stdout === 'end\n')).toBe(
@@ -140,7 +140,7 @@ describe('what the original loses, the daemon does not', () => {
     await jobs.daemon(options);
     expect(await rows.statuses()).toEqual(['running']);
     lost.signal('SIGSTOP');
-    await until(async () => (await rows.history()).length === 2);
+    await eventually(async () => expect(await rows.history()).toHaveLength(2));
     lost.signal('SIGCONT');
     await rows.put('go');
     await rows.reach('done', [id]);
@@ -186,7 +186,7 @@ describe('what the original loses, the daemon does not', () => {
     const ids = await rows.addMany(5, HOLD);
     await jobs.daemon(rows.options({ low: 2 }));
     await rows.reach('running', ids.slice(0, 2));
-    await until(async () => (await rows.history()).length === 2);
+    await eventually(async () => expect(await rows.history()).toHaveLength(2));
     await jobs.server.kill(signal);
     await rows.put('go');
     await jobs.server.restart();
@@ -257,7 +257,7 @@ describe('what the original loses, the daemon does not', () => {
     // Not from innodb_trx: it is not brought up to date while somebody keeps asking.
     const waiting =
       "SELECT 1 FROM information_schema.global_status WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS' AND variable_value > 0";
-    await until(async () => (await rows.execute(waiting)).length > 0);
+    await eventually(async () => expect((await rows.execute(waiting)).length).toBeGreaterThan(0));
     await rival.query(`SELECT job_id FROM ${rows.table}_owners WHERE job_id = ? FOR UPDATE`, [id]);
     await rival.query('COMMIT');
     await rival.end();

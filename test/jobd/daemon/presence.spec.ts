@@ -4,7 +4,7 @@ import type { JobdLog } from '../../../lib/jobd/log.js';
 import { CutLine } from '../../support/cut-line.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
 const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
@@ -34,7 +34,7 @@ describe('daemons that share a table', () => {
   /** As many leases have passed, as somebody who is not held up beats. */
   const leasesPass = async (rows: JobRows, name: string, leases: number) => {
     const beat = await beatOf(rows, name);
-    await until(async () => (await beatOf(rows, name)) >= beat + leases * 4, {
+    await eventually(async () => expect(await beatOf(rows, name)).toBeGreaterThanOrEqual(beat + leases * 4), {
       timeout: 40_000,
       interval: 50,
     });
@@ -72,7 +72,7 @@ describe('daemons that share a table', () => {
         const options: DaemonOptions = { ...rows.options({ low: 1 }), orphans, lease: 1500 };
         const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
         const daemon = await jobs.daemon({ ...options, database, name: 'cut off', log });
-        await until(async () => (await rows.history()).length === 1);
+        await eventually(async () => expect(await rows.history()).toHaveLength(1));
         if (place === 'elsewhere')
           await rows.execute(`UPDATE ${rows.table}_daemons SET machine = 'elsewhere' WHERE name = 'cut off'`);
         const others = { ...options, targets: new Map([['other', { concurrency: 1 }]]) };
@@ -86,7 +86,7 @@ describe('daemons that share a table', () => {
 
       it('runs its row again as another run, when the first has ended: requeue', async () => {
         const { rows, daemon, id, log } = await cutOff('requeue');
-        await until(async () => (await rows.history()).length === 2, { timeout: 30_000 });
+        await eventually(async () => expect(await rows.history()).toHaveLength(2), { timeout: 30_000 });
         await rows.put('go');
         await rows.reach('done', [id]);
         expect(await rows.row(id)).toMatchObject({ result: 'ok', sig: null, stdout: 'end\n' });
@@ -100,7 +100,7 @@ describe('daemons that share a table', () => {
 
       it('leaves it as those wrote it who took it: fail', async () => {
         const { rows, daemon, id } = await cutOff('fail');
-        await until(() => daemon.status().targets['low']?.length === 0, { timeout: 30_000 });
+        await eventually(() => expect(daemon.status().targets['low']?.length).toBe(0), { timeout: 30_000 });
         await rows.put('go');
         const row = {
           result: 'fail',
@@ -159,12 +159,15 @@ describe('daemons that share a table', () => {
     daemon.poll();
     const fetches =
       "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%' AND info LIKE '%skip locked'";
-    await until(async () => (await rows.execute(fetches)).length > 0);
+    await eventually(async () => expect((await rows.execute(fetches)).length).toBeGreaterThan(0));
     daemon.removeTarget('low');
     await rival.query('UNLOCK TABLES');
-    await until(() => log.lines.some((line) => line.includes('could not be given back')), {
-      timeout: 30_000,
-    });
+    await eventually(
+      () => expect(log.lines).toContainEqual(expect.stringContaining('could not be given back')),
+      {
+        timeout: 30_000,
+      },
+    );
     await rival.query('DROP TRIGGER refusing');
     await rival.end();
     await rows.reach('waiting', [id]);
@@ -175,12 +178,12 @@ describe('daemons that share a table', () => {
     const rows = await jobs.table(seedTable);
     const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
     const daemon = await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
-    await until(async () => (await rows.history()).length === 1);
+    await eventually(async () => expect(await rows.history()).toHaveLength(1));
     await leasesPass(rows, await nameOf(rows), 0.5);
     await rows.execute(`DELETE FROM ${rows.table}_daemons`);
-    await until(async () => (await rows.row(id)).status === 'waiting', { timeout: 30_000 });
+    await eventually(async () => expect((await rows.row(id)).status).toBe('waiting'), { timeout: 30_000 });
     daemon.poll();
-    await until(async () => (await rows.history()).length === 2, { timeout: 30_000 });
+    await eventually(async () => expect(await rows.history()).toHaveLength(2), { timeout: 30_000 });
     await rows.put('go');
     await rows.reach('done', [id]);
     expect(await rows.row(id)).toMatchObject({ result: 'ok' });
@@ -200,12 +203,14 @@ describe('daemons that share a table', () => {
     await rows.execute(`DELETE FROM ${rows.table}_daemons`);
     await rows.reach('accepted', [id], 30_000);
     await rows.put('ended');
-    await until(async () => (await rows.history()).length === 1, { timeout: 30_000 });
+    await eventually(async () => expect(await rows.history()).toHaveLength(1), { timeout: 30_000 });
     const others = await rows.addMany(2, HOLD);
     daemon.poll();
     const statuses = async () => (await rows.all()).map(({ status }) => status).sort();
-    await until(async () => !(await statuses()).includes('waiting'), { timeout: 30_000 });
-    await until(async () => (await statuses()).filter((status) => status === 'running').length >= 2);
+    await eventually(async () => expect(await statuses()).not.toContain('waiting'), { timeout: 30_000 });
+    await eventually(async () =>
+      expect((await statuses()).filter((status) => status === 'running').length).toBeGreaterThanOrEqual(2),
+    );
     expect(await statuses()).toEqual(['accepted', 'running', 'running']);
     await rows.put('go');
     await rows.reach('done', [id, ...others], 30_000);
@@ -247,7 +252,9 @@ describe('daemons that share a table', () => {
     await jobs.daemon({ ...rows.options(), orphans });
     await rows.reach('done', [accepted, running]);
     expect((await rows.all()).map(({ result }) => result)).toEqual([...results, 'ok']);
-    await until(async () => (await rows.execute(`SELECT * FROM ${rows.table}_owners`)).length === 0);
+    await eventually(async () =>
+      expect(await rows.execute(`SELECT * FROM ${rows.table}_owners`)).toHaveLength(0),
+    );
   });
 
   it('leave nothing of an earlier attempt in a row that fails with its daemon', async () => {

@@ -5,7 +5,7 @@ import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, sqliteFile, type JobRows, type SqlServer } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { PostgresServer } from '../../support/postgres-server.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { onThisMachine } from '../../support/machine.js';
 
@@ -52,7 +52,7 @@ describe.each<[keyof typeof TRIGGERS, () => Promise<SqlServer>]>([
       const error = (line: string) => void said.push(line);
       const daemon = await jobs.daemon({ ...rows.options({ bad: 2, low: 2 }), log: { ...SILENT, error } });
       await rows.reach('done', good);
-      await until(() => said.some((line) => line.includes('not this one')));
+      await eventually(() => expect(said).toContainEqual(expect.stringContaining('not this one')));
       expect(daemon.reachesDatabase).toBe(true);
       const more = await rows.addMany(3);
       daemon.poll();

@@ -11,7 +11,7 @@ import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
 import { PosixSpawn } from '../../../lib/jobd/launcher/posix-spawn.js';
 import { nodeStarter, processStarter } from '../../../lib/jobd/launcher/start-process.js';
 import { runProgram } from '../../support/test-process.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 
 /** A zombie, whom nobody has fetched yet, runs no more. */
 function isRunning(pid: number): boolean {
@@ -154,7 +154,7 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
     await run('exit 0');
     const before = open();
     await Promise.all(Array.from({ length: 20 }, () => run('echo one; echo two >&2')));
-    await until(() => open() <= before);
+    await eventually(() => expect(open()).toBeLessThanOrEqual(before));
   });
 
   it.each([

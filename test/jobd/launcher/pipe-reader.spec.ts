@@ -2,7 +2,7 @@ import { closeSync, existsSync, writeSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Libc } from '../../../lib/jobd/launcher/libc.js';
 import { PipeReader } from '../../../lib/jobd/launcher/pipe-reader.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 
 describe('PipeReader', () => {
   const libc = Libc.open();
@@ -43,9 +43,9 @@ describe('PipeReader', () => {
     reader.finish();
     expect([heard, reader.hasEnded]).toEqual(['one ', false]);
     writeSync(write, 'two');
-    await until(() => heard === 'one two');
+    await eventually(() => expect(heard).toBe('one two'));
     closeSync(write);
-    await until(() => ends === 1);
+    await eventually(() => expect(ends).toBe(1));
     expect(isOpen()).toBe(false);
     reader.finish();
     reader.follow();
@@ -59,8 +59,8 @@ describe('PipeReader', () => {
     reader.follow();
     reader.finish();
     expect(heard).toBe('');
-    await until(() => heard === sent);
+    await eventually(() => expect(heard).toBe(sent));
     closeSync(write);
-    await until(() => ends === 1);
+    await eventually(() => expect(ends).toBe(1));
   });
 });

@@ -17,7 +17,7 @@ import { MariaDbServer } from '../../support/mariadb-server.js';
 import { gate } from '../../support/gate.js';
 import { useApps } from '../../support/use-apps.js';
 import { useJobTables } from '../../support/use-job-tables.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 
 const HOST = '127.0.0.1';
 
@@ -112,9 +112,9 @@ describe('JobdModule', () => {
     const ended = lastValueFrom(
       client.rows([id], { interval: 50 }).pipe(map(({ status }) => statuses.push(status))),
     );
-    await until(() => statuses.length === 1);
+    await eventually(() => expect(statuses).toHaveLength(1));
     await rows.execute(`UPDATE ${rows.table} SET status = 'running'`);
-    await until(() => statuses.length === 2);
+    await eventually(() => expect(statuses).toHaveLength(2));
     await rows.execute(`UPDATE ${rows.table} SET status = 'done'`);
     await ended;
     expect(statuses).toEqual(['waiting', 'running', 'done']);
@@ -220,13 +220,13 @@ describe('an app and a master', () => {
     );
     const first = await rows.add('until [ -e "$dir/go" ]; do sleep 0.05; done');
     const client = master.get(JobdClient);
-    await until(() => master.get(JobdMaster).workers === 1);
+    await eventually(() => expect(master.get(JobdMaster).workers).toBe(1));
     await client.poke('low');
     await rows.reach('running', [first]);
     const closing = draining.close();
-    await until(async () => (await rows.execute('SELECT 1')).length > 0);
+    await eventually(async () => expect((await rows.execute('SELECT 1')).length).toBeGreaterThan(0));
     await apps.start({ imports: [JobdModule.forRoot({ ...table, worker: { ...worker, name: 'other' } })] });
-    await until(() => master.get(JobdMaster).workers === 2);
+    await eventually(() => expect(master.get(JobdMaster).workers).toBe(2));
     for (let turn = 0; turn < 10; turn++) {
       const id = await rows.add();
       await client.poke('low');

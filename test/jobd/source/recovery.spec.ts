@@ -6,7 +6,7 @@ import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { useJobTables } from '../../support/use-job-tables.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
 describe('rows of an app that is gone', () => {
@@ -52,7 +52,7 @@ describe('rows of an app that is gone', () => {
     const again = await claimOne(other, 'low');
     expect(again.token).toBeGreaterThan(claim.token);
     await expect(slow.renew([claim])).resolves.toEqual([claim]);
-    await until(() => lost.length === 1);
+    await eventually(() => expect(lost).toHaveLength(1));
     expect(lost).toEqual([claim]);
     await expect(slow.settle([success(claim, 'old')])).resolves.toEqual([claim]);
     await expect(other.settle([success(again, 'new')])).resolves.toEqual([]);
@@ -80,7 +80,7 @@ describe('rows of an app that is gone', () => {
     for (let turn = 0; turn < 50; turn++) {
       const waits = added.mock.calls.length;
       source.poll();
-      await until(() => added.mock.calls.length > waits);
+      await eventually(() => expect(added.mock.calls.length).toBeGreaterThan(waits));
     }
     // The one that waits now, and the few that the database's own waits have.
     expect(added.mock.calls.length - removed.mock.calls.length).toBeLessThan(10);

@@ -12,7 +12,7 @@ import { tableNames, type JobsTable } from '../../../lib/jobd/storage/schema.js'
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { useTls } from '../../support/tls.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
 describe('the storage on MariaDB', () => {
@@ -262,7 +262,7 @@ describe('the storage on MariaDB', () => {
       await rival.query('BEGIN');
       await rival.query(`SELECT id FROM ${rows.table} WHERE id = ? FOR UPDATE`, [locked]);
       const asked = ask(locked);
-      await until(() => givenUp >= 2);
+      await eventually(() => expect(givenUp).toBeGreaterThanOrEqual(2));
       await rival.query('COMMIT');
       expect((await asked).accepted).toMatchObject([{ id: locked, hasBegun: true }]);
       await rival.end();

@@ -5,7 +5,7 @@ import { Database } from '../../../lib/jobd/storage/database.js';
 import { SILENT } from '../../support/job-rows.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { useTls } from '../../support/tls.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
 describe('PostgreSQL', () => {
@@ -18,7 +18,7 @@ describe('PostgreSQL', () => {
     const ids = await rows.addMany(4, hold);
     await jobs.daemon(rows.options({ low: 2 }));
     await rows.reach('running', ids.slice(0, 2));
-    await until(async () => (await rows.history()).length === 2);
+    await eventually(async () => expect(await rows.history()).toHaveLength(2));
     await jobs.server.restart();
     await rows.put('go');
     await rows.reach('done', ids);

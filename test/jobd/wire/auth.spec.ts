@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { authenticator, hashPassword } from '../../../lib/jobd/protocol/authentication.js';
 import { SILENT } from '../../../lib/jobd/logging.js';
 import { JobdConnection } from '../../../lib/jobd/protocol/connection.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { RawClient } from './raw-client.js';
 import { useWorker } from './use-worker.js';
 
@@ -147,7 +147,7 @@ describe('guesses at a hashed password', () => {
       return verdict;
     });
     const refusedUnseen = 950;
-    await until(() => looked >= refusedUnseen - 1);
+    await eventually(() => expect(looked).toBeGreaterThanOrEqual(refusedUnseen - 1));
     await expect(authenticate?.('secret', '10.0.0.2')).resolves.toBe(true);
     expect(looked).toBeLessThan(refusedUnseen + 10);
     expect(new Set(await Promise.all(guesses))).toEqual(new Set([false]));
@@ -196,7 +196,7 @@ describe('a stranger that begins a message and does not end it', () => {
     } finally {
       jest.useRealTimers();
     }
-    await until(() => far.length > 0);
+    await eventually(() => expect(far.length).toBeGreaterThan(0));
     expect(far).toEqual(['no end of a message within 10 s, before any password']);
   });
 });

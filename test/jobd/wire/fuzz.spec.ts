@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { useWorker } from './use-worker.js';
 
 const SEED = 7080;
@@ -79,7 +79,7 @@ describe('a worker that is sent mutated messages', () => {
       await expect(other.ask('[0,{"no":1,"type":"poll"}]')).resolves.toEqual(['[1,{"no":1,"data":"ok"}]']);
       // An EOT first: the last message may have lost its own.
       client.send('', LAST);
-      await until(() => client.received.includes(LAST_REPLY), {
+      await eventually(() => expect(client.received).toContain(LAST_REPLY), {
         message: 'The last request is not answered',
       });
       const answers = client.received;

@@ -3,7 +3,7 @@ import type { DaemonOperations } from '../../../lib/jobd/daemon/operations.js';
 import { SILENT } from '../../../lib/jobd/logging.js';
 import { JobdWorker, type MasterAddress } from '../../../lib/jobd/worker/jobd-worker.js';
 import { freePort } from '../../support/free-port.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { OriginalMaster } from './original-actors.js';
 import { useWorker } from './use-worker.js';
 
@@ -46,11 +46,11 @@ describe('a worker and a master as the original is', () => {
   it('answers a poll that comes before the ok, and no password is asked of its master', async () => {
     master.pollBeforeOk = true;
     await start({}, 'secret');
-    await until(() => master.received.includes('[1,{"no":77,"data":"ok"}]'));
+    await eventually(() => expect(master.received).toContain('[1,{"no":77,"data":"ok"}]'));
     master.send([0, { no: 78, type: 'pause', data: { targets: ['zzz'] } }]);
     master.send([0, { no: 79, type: 'poll' }]);
     master.send([2]);
-    await until(() => master.received.includes('[3]'));
+    await eventually(() => expect(master.received).toContain('[3]'));
     expect(master.received.slice(-3)).toEqual([
       '[1,{"no":78,"error":"invalid target \'zzz\'"}]',
       '[1,{"no":79,"data":"ok"}]',
@@ -101,12 +101,14 @@ describe('a worker and a master as the original is', () => {
 
   it('takes a master for gone that answers no ping', async () => {
     await start({ pingInterval: 0.05 });
-    await until(() => master.received.includes('[2]'));
+    await eventually(() => expect(master.received).toContain('[2]'));
     // Deaf from now on; the connection stays open.
     master.sockets.at(-1)?.pause();
     await registered(1);
     const before = master.sockets.length;
-    await until(() => master.sockets.length > before, { message: 'no new connection' });
+    await eventually(() => expect(master.sockets.length).toBeGreaterThan(before), {
+      message: 'no new connection',
+    });
   });
 
   it('stops at once while it waits to try again', async () => {

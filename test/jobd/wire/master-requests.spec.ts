@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import type { OriginalWorker } from './original-actors.js';
 import { useMaster } from './use-master.js';
 
@@ -150,7 +150,7 @@ describe('run-manual through a master', () => {
     const client = await master.client();
     const jobs = ['a', 'b', 'c', 'd'].map((target, index) => ({ id: index + 1, target }));
     client.send(request('run-manual', { jobs }));
-    await until(() => leaving.heard.length > 0);
+    await eventually(() => expect(leaving.heard.length).toBeGreaterThan(0));
     leaving.close();
     await expect(client.take()).resolves.toEqual([
       reply({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import type { OriginalWorker } from './original-actors.js';
 import { useMaster, type UsedMaster } from './use-master.js';
 
@@ -31,7 +31,7 @@ describe('poke', () => {
   it('reaches all workers of a target in the long run', async () => {
     const workers = [await master.worker('one', ['any']), await master.worker('two', ['any'])];
     await send(master, ...Array.from({ length: 64 }, () => poke('any')));
-    await until(() => workers.flatMap(polls).length === 64);
+    await eventually(() => expect(workers.flatMap(polls)).toHaveLength(64));
     for (const worker of workers) expect(polls(worker).length).toBeGreaterThan(0);
   });
 
@@ -66,11 +66,11 @@ describe('poke', () => {
     await master.leave(good);
     await master.worker('also bad', ['any'], refuse);
     await send(master, poke('any'));
-    await until(() => master.master.waitingTargets === 1);
+    await eventually(() => expect(master.master.waitingTargets).toBe(1));
     const leaving = await master.worker('leaving', ['any'], () => new Promise(() => undefined));
     await polled(leaving, 1);
     await master.leave(leaving);
-    await until(() => master.master.waitingTargets === 1);
+    await eventually(() => expect(master.master.waitingTargets).toBe(1));
   });
 
   it('forgets the oldest of too many targets without a worker', async () => {
@@ -115,7 +115,7 @@ describe('registrations', () => {
     worker.wire.send(
       JSON.stringify([0, { no: 2, type: 'register-worker', data: { targets: ['b'], name: 'one' } }]),
     );
-    await until(() => worker.wire.received.includes('[1,{"no":2,"data":"ok"}]'));
+    await eventually(() => expect(worker.wire.received).toContain('[1,{"no":2,"data":"ok"}]'));
     expect(master.master.workers).toBe(1);
     await send(master, poke('a', 'b'));
     await polled(worker, 1);
@@ -127,8 +127,8 @@ describe('registrations', () => {
     await until(() => lively.pings > 0 && mute.pings > 0);
     mute.isMute = true;
     await mute.wire.ended();
-    await until(() => master.master.workers === 1);
+    await eventually(() => expect(master.master.workers).toBe(1));
     const pings = lively.pings;
-    await until(() => lively.pings > pings);
+    await eventually(() => expect(lively.pings).toBeGreaterThan(pings));
   });
 });

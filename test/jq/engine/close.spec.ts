@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { JqEngine } from '../../../lib/jq/engine/engine.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 
 describe('an engine whose Redis is gone', () => {
@@ -29,7 +29,7 @@ describe('an engine whose turns fail', () => {
     const engine = new JqEngine({ connection: redis.url, onProblem: (problem) => problems.push(problem) });
     await engine.start();
     await redis.redis.set('{jq}:delayed', 'not a sorted set');
-    await until(() => problems.length > 0);
+    await eventually(() => expect(problems.length).toBeGreaterThan(0));
     engine.sweep();
     expect(problems).toEqual([expect.stringContaining('WRONGTYPE')]);
     await engine.close();

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LongPolls } from '../../../lib/jq/engine/long-polls.js';
 import type { Operation } from '../../../lib/jq/engine/operations.js';
 import type { Turns } from '../../../lib/jq/engine/turns.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 
 const MINUTE = 60_000;
 
@@ -18,14 +18,14 @@ describe('a pull', () => {
     };
     const polls = new LongPolls({ run } as unknown as Turns, () => Promise.resolve());
     const taking = ['w1', 'w2', 'w3', 'w4'].map((worker) => polls.pull(worker, MINUTE));
-    await until(() => accepts.length === 4);
+    await eventually(() => expect(accepts).toHaveLength(4));
     const waiting = polls.pull('late', MINUTE);
-    await until(() => late === 1);
+    await eventually(() => expect(late).toBe(1));
     // Of names that are not known yet all are heard.
     polls.wakePulls('["="]');
     for (const accept of accepts) accept();
     await Promise.all(taking);
-    await until(() => late === 2);
+    await eventually(() => expect(late).toBe(2));
     polls.stop();
     await waiting;
     expect(late).toBe(2);

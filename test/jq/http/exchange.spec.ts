@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, buildConnector } from 'undici';
 import { exchange } from '../../../lib/jq/http/exchange.js';
 import { gate } from '../../support/gate.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 
 const TIMEOUT_MS = 200;
 
@@ -36,7 +36,7 @@ describe('an exchange whose time is over', () => {
 
   it('says that it was sent, once it has had a connection', async () => {
     await expect(ask()).rejects.toMatchObject({ code: 'EXCHANGE_TIMEOUT', wasSent: true });
-    await until(() => requests.length === 1);
+    await eventually(() => expect(requests).toHaveLength(1));
     await until(() => requests[0]?.destroyed);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { decode, encode } from '@msgpack/msgpack';
 import { freePort } from '../../support/free-port.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { killProcessesAfterEach, masterProcess, Process, urlOf } from '../program/processes.js';
 import { faultsOf, type Event } from './history.js';
@@ -90,9 +90,12 @@ class Pusher {
     const lane = async () => {
       // The number is taken before the wait: eight that wait for the last job would push eight.
       for (let n = sent++; n < count; n = sent++) {
-        await until(() => this.accepted.length < Math.min(reports() + AHEAD, this.allowance), {
-          timeout: PATIENCE_MS,
-        });
+        await eventually(
+          () => expect(this.accepted.length).toBeLessThan(Math.min(reports() + AHEAD, this.allowance)),
+          {
+            timeout: PATIENCE_MS,
+          },
+        );
         const key = `job-${n}`;
         const body = encode({ name: 'work', argument: {}, keep_result: true, timeout: 2, max_retry: 20 });
         const { job_id: job } = (await this.call('POST', '/job', body, key)) as { job_id: string };

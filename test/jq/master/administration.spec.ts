@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useMaster } from './use-master.js';
 
 const NO_JOB = '000000000fff-00000000';
@@ -322,7 +322,7 @@ describe('the routes for administrators', () => {
   it('tell when a worker is suspect', async () => {
     const gone = await master.register({ url: 'http://127.0.0.1:1' });
     await master.enqueue();
-    await until(async () => (await get(`/api/workers/${gone}`))['state'] !== 'live');
+    await eventually(async () => expect((await get(`/api/workers/${gone}`))['state']).not.toBe('live'));
     await expect(get(`/api/workers/${gone}`)).resolves.toMatchObject({ failures: expect.any(Number) });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { useMaster } from './use-master.js';
 
 describe('a master whose Redis is full', () => {
@@ -39,7 +39,7 @@ describe('a master whose Redis is full', () => {
     await redis.config('SET', 'maxmemory', '1');
     const done = { job_id: ids[0], type: 'success' };
     await expect(http.post('/done', done, { worker })).resolves.toMatchObject({ status: 204 });
-    await until(async () => (await redis.exists(`{jq}:job:${ids[0]}`)) === 0);
+    await eventually(async () => expect(await redis.exists(`{jq}:job:${ids[0]}`)).toBe(0));
     await redis.config('SET', 'maxmemory', '0');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../../support/free-port.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { accept, plainWorker, stopPlainWorkersAfterEach } from './plain-worker.js';
 import { useMaster } from './use-master.js';
 
@@ -32,7 +32,9 @@ describe('GET /metrics', () => {
     const job = await master.enqueue();
     await master.enqueue({ name: 'nobody’s' });
     await master.call('GET', `/job/${job}/polling?timeout=60`);
-    await until(async () => (await scrape()).get('jq_push_duration_seconds_count{outcome="accepted"}') === 3);
+    await eventually(async () =>
+      expect((await scrape()).get('jq_push_duration_seconds_count{outcome="accepted"}')).toBe(3),
+    );
     const samples = await scrape();
     const figures = {
       'jq_jobs{status="queued"}': 1,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { listenMaster, type JqMaster } from '../../../lib/jq/master/listen-master.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { Http } from './http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from './plain-worker.js';
@@ -45,25 +45,28 @@ describe('a master of JQ', () => {
     let port = used.server.port;
     const proxy = await line(() => port);
     const http = await start(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    await until(async () => (await ready(http)) === 200);
+    await eventually(async () => expect(await ready(http)).toBe(200));
     port = next.port;
     await used.redis.replicaof('127.0.0.1', next.port);
     closing.push(() => used.redis.replicaof('NO', 'ONE'));
     const worker = await plainWorker();
-    await until(
-      async () => (await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status === 201,
+    await eventually(
+      async () =>
+        expect((await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status).toBe(201),
       {
         timeout: LONG_MS,
       },
     );
-    await until(async () => (await http.post('/job', { name: 'mail', argument: {} })).status === 201);
-    await until(() => worker.pushes.length > 0);
-    await until(async () => (await ready(http)) === 200);
+    await eventually(async () =>
+      expect((await http.post('/job', { name: 'mail', argument: {} })).status).toBe(201),
+    );
+    await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
+    await eventually(async () => expect(await ready(http)).toBe(200));
   });
 
   it('lets a poll wait on when its connections to Redis break', async () => {
     const http = await start(used.url);
-    await until(async () => (await ready(http)) === 200);
+    await eventually(async () => expect(await ready(http)).toBe(200));
     const worker = await http.register();
     const id = await http.enqueue();
     const isAwaited = async () => (await used.redis.hexists(`{jq}:job:${id}`, 'awaited')) === 1;
@@ -83,11 +86,11 @@ describe('a master of JQ', () => {
     const next = await RedisServer.start();
     closing.push(() => next.stop());
     const http = await start(used.url);
-    await until(async () => (await ready(http)) === 200);
+    await eventually(async () => expect(await ready(http)).toBe(200));
     await used.redis.replicaof('127.0.0.1', next.port);
-    await until(async () => (await ready(http)) === 503);
+    await eventually(async () => expect(await ready(http)).toBe(503));
     await used.redis.replicaof('NO', 'ONE');
-    await until(async () => (await ready(http)) === 200, { timeout: LONG_MS });
+    await eventually(async () => expect(await ready(http)).toBe(200), { timeout: LONG_MS });
   });
 
   it('that Redis denies a channel is not ready, and hands out jobs once it is allowed', async () => {
@@ -103,14 +106,14 @@ describe('a master of JQ', () => {
     );
     const http = await start(`redis://jq:secret-of-jq@127.0.0.1:${used.server.port}`);
     const worker = await plainWorker();
-    await until(
-      async () => (await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status === 201,
+    await eventually(async () =>
+      expect((await http.post('/worker', { name: 'w', max_jobs: 9, url: worker.url })).status).toBe(201),
     );
     await http.enqueue();
     expect(await ready(http)).toBe(503);
     expect(worker.pushes).toEqual([]);
     await used.redis.acl('SETUSER', 'jq', 'allchannels');
-    await until(() => worker.pushes.length > 0, { timeout: LONG_MS });
+    await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0), { timeout: LONG_MS });
     expect(await ready(http)).toBe(200);
   });
 });

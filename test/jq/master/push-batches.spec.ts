@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { verify } from '../../../lib/jq/wire/signature.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import {
   acceptAll,
   batchWorker,
@@ -97,7 +97,7 @@ describe('pushes to a worker that takes batches', () => {
     const worker = await batchWorker(verdicts(judge));
     const ids = await enqueue(answers.length);
     await master.register({ url: worker.url, max_jobs: 10, batch: 10 });
-    await until(() => worker.received.length > 0);
+    await eventually(() => expect(worker.received.length).toBeGreaterThan(0));
     expect(worker.sizes[0]).toBe(6);
     const [taken = '', lacked = '', later = '', refused = '', broken = '', last = ''] = ids;
     await untilStatus([taken, last], 'running');
@@ -131,7 +131,7 @@ describe('pushes to a worker that takes batches', () => {
     const worker = await batchWorker((_, response) => response.destroy());
     const ids = await enqueue(10);
     const id = await master.register({ url: worker.url, max_jobs: 10, batch: 10 });
-    await until(() => worker.received.length > 0);
+    await eventually(() => expect(worker.received.length).toBeGreaterThan(0));
     await until(async () => {
       const { body } = await master.call('GET', `/api/workers/${id}`);
       return (body as { failures: number }).failures === 1 && (body as { state: string }).state === 'suspect';
@@ -151,7 +151,7 @@ describe('pushes to a worker that takes batches', () => {
     );
     const ids = await enqueue(5);
     await master.register({ url: worker.url, max_jobs: 10, batch: 10 });
-    await until(() => worker.received.length > 0);
+    await eventually(() => expect(worker.received.length).toBeGreaterThan(0));
     expect(worker.sizes[0]).toBe(5);
     worker.answer = acceptAll;
     await untilStatus(ids, 'running');
@@ -174,11 +174,11 @@ describe('pushes to a worker that takes batches', () => {
     const worker = await batchWorker((_, response) => response.writeHead(200).end('[202,202]'));
     const ids = await enqueue(2);
     const id = await master.register({ url: worker.url, max_jobs: 10, batch: 10 });
-    await until(() => worker.received.length > 0);
+    await eventually(() => expect(worker.received.length).toBeGreaterThan(0));
     worker.answer = (_, response) => response.destroy();
     const [first] = ids;
     const report = () => master.post('/done', { job_id: first, type: 'success' }, { worker: id });
-    await until(async () => (await report()).status === 204);
+    await eventually(async () => expect((await report()).status).toBe(204));
     worker.answer = acceptAll;
     await untilStatus(ids.slice(1), 'running');
   });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { freePort } from '../../support/free-port.js';
 import { vector } from '../message-pack/vectors.js';
 import type { Http } from './http.js';
@@ -52,7 +52,7 @@ describe('pushes to workers', () => {
     await http.register({ url: left.url });
     await left.close();
     const workers = () => master.redis.redis.zrange('{asks}:workers', '0', '-1');
-    await until(async () => (await workers()).length === 1);
+    await eventually(async () => expect(await workers()).toHaveLength(1));
     await expect(workers()).resolves.toEqual([worker]);
     const path = `/api/workers/${worker}`;
     await expect(http.call('DELETE', path)).resolves.toMatchObject({ status: 204 });
@@ -63,7 +63,9 @@ describe('pushes to workers', () => {
     const gone = await plainWorker(status(410));
     const id = await master.enqueue({ max_retry: 0 });
     const worker = await master.register({ url: gone.url });
-    await until(async () => (await master.call('POST', '/worker/ping', { worker })).status === 404);
+    await eventually(async () =>
+      expect((await master.call('POST', '/worker/ping', { worker })).status).toBe(404),
+    );
     await expect(statusOf(id)).resolves.toBe('queued');
     const good = await plainWorker();
     await master.register({ url: good.url });
@@ -83,7 +85,7 @@ describe('pushes to workers', () => {
     ];
     await master.register({ url: bad.url });
     const id = await master.enqueue();
-    await until(() => bad.pushes.length > 0);
+    await eventually(() => expect(bad.pushes.length).toBeGreaterThan(0));
     await expect(statusOf(id)).resolves.toBe('queued');
     await master.register({ url: good.url });
     await untilStatus(id, 'running');
@@ -104,12 +106,12 @@ describe('pushes to workers', () => {
     const ids = await Promise.all(Array.from({ length: 10 }, () => http.enqueue()));
     const [silent, good] = [await plainWorker(() => undefined), await plainWorker()];
     await http.register({ url: silent.url, max_jobs: 10 });
-    await until(() => silent.pushes.length >= 10);
+    await eventually(() => expect(silent.pushes.length).toBeGreaterThanOrEqual(10));
     await http.register({ url: good.url, max_jobs: 100 });
     const quick = await http.enqueue();
     await untilStatus(quick, 'running', http);
     const all = new Set([...ids, quick]);
-    await until(() => good.pushes.length >= all.size);
+    await eventually(() => expect(good.pushes.length).toBeGreaterThanOrEqual(all.size));
     expect(new Set(good.pushes.map(({ id }) => id))).toEqual(all);
   });
 
@@ -118,7 +120,7 @@ describe('pushes to workers', () => {
     const [mute, good] = [await muteSocket(), await plainWorker()];
     await http.register({ url: `https://127.0.0.1:${mute.port}` });
     const id = await http.enqueue();
-    await until(() => mute.connections > 0);
+    await eventually(() => expect(mute.connections).toBeGreaterThan(0));
     await http.register({ url: good.url });
     await untilStatus(id, 'running', http);
     // It can't have begun there: nothing is open, and nothing spent.
@@ -132,7 +134,7 @@ describe('pushes to workers', () => {
     const worker = await plainWorker(status(429, { 'retry-after': '1' }));
     await master.register({ url: worker.url });
     const id = await master.enqueue();
-    await until(() => worker.pushes.length > 0);
+    await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
     const refused = performance.now();
     worker.answer = accept;
     await untilStatus(id, 'running');
@@ -190,7 +192,7 @@ describe('pushes to workers', () => {
     const worker = await plainWorker((push, response) => setTimeout(() => accept(push, response), 100));
     await closing.register({ url: worker.url });
     const id = await closing.enqueue();
-    await until(() => worker.pushes.length > 0);
+    await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
     await closing.master.close();
     const other = await master.another({ prefix: '{closing}:' });
     await expect(other.job(id)).resolves.toMatchObject({ body: { status: 'running' } });

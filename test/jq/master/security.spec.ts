@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Agent, request } from 'undici';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { lookupWithin } from '../../../lib/jq/master/callbacks/callback-connector.js';
 import { CallbackAllowlist } from '../../../lib/jq/master/callbacks/callback-allowlist.js';
 import type { JqMasterOptions } from '../../../lib/jq/master/master-options.js';
@@ -96,7 +96,7 @@ describe('the security of a master', () => {
         await expect(register(url)).resolves.toMatchObject({ status: 201 });
       }
       await guarded.enqueue();
-      await until(() => worker.pushes.length > 0);
+      await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
     });
 
     it('looks at the address that a name leads to when it connects', async () => {
@@ -107,12 +107,12 @@ describe('the security of a master', () => {
       await named.enqueue();
       const failures = async () =>
         ((await named.call('GET', `/api/workers/${id}`)).body as { failures: number }).failures;
-      await until(async () => (await failures()) > 0);
+      await eventually(async () => expect(await failures()).toBeGreaterThan(0));
       expect(worker.pushes).toEqual([]);
       const listed = await master.another({ callbacks: { allow: ['localhost', '127.0.0.0/8', '::1'] } });
       await named.master.close();
       await listed.enqueue();
-      await until(() => worker.pushes.length > 0);
+      await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
     });
 
     it('holds for workers that registered with another master', async () => {
@@ -147,7 +147,7 @@ describe('the security of a master', () => {
       const guarded = await master.another({ callbacks: { allow: ['127.0.0.1'] } });
       await guarded.register({ url: worker.url });
       await guarded.enqueue();
-      await until(() => worker.pushes.length > 1);
+      await eventually(() => expect(worker.pushes.length).toBeGreaterThan(1));
       expect(target.pushes).toEqual([]);
     });
   });
@@ -195,7 +195,9 @@ describe('the security of a master', () => {
       await unknown.master.close();
       expect(pushes).toBe(0);
       const trusting = await master.another({ prefix: '{tls}:', callbacks: { ca, cert, key } });
-      await until(async () => ((await trusting.job(id)).body as { status: string }).status === 'running');
+      await eventually(async () =>
+        expect(((await trusting.job(id)).body as { status: string }).status).toBe('running'),
+      );
       worker.closeAllConnections();
       worker.close();
     });
@@ -225,7 +227,9 @@ describe('the security of a master', () => {
       const id = await master.register({ url: worker.url, max_jobs: 10 });
       for (let i = 0; i < 3; i++) {
         const job = await master.enqueue();
-        await until(async () => ((await master.job(job)).body as { status: string }).status === 'running');
+        await eventually(async () =>
+          expect(((await master.job(job)).body as { status: string }).status).toBe('running'),
+        );
       }
       expect(worker.seen).toEqual([1, 1, 2, 2, 3]);
       await expect(master.call('GET', `/api/workers/${id}`)).resolves.toMatchObject({
@@ -244,9 +248,11 @@ describe('the security of a master', () => {
       });
       await slow.register({ url: worker.url, max_jobs: 10 });
       const first = await slow.enqueue();
-      await until(async () => ((await slow.job(first)).body as { status: string }).status === 'running');
+      await eventually(async () =>
+        expect(((await slow.job(first)).body as { status: string }).status).toBe('running'),
+      );
       const id = await slow.enqueue();
-      await until(() => worker.seen.length === 3);
+      await eventually(() => expect(worker.seen).toHaveLength(3));
       await until(() => master.redis.redis.hget(`{fickle}:job:${id}`, 'open'));
       await expect(master.redis.redis.hget(`{fickle}:job:${id}`, 'open')).resolves.toBe('unanswered');
       worker.server.close();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { listenMaster } from '../../../lib/jq/master/listen-master.js';
 import { freePort } from '../../support/free-port.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { Http } from '../master/http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
@@ -43,7 +43,7 @@ describe('jq-master among bad peers', () => {
     await open.close();
     const master = start('--callback-allow', 'example.com', '--suspect', '10ms', '--lost-after', '1000');
     const http = new Http(await urlOf(master));
-    await until(() => master.errors.includes('asks for no tokens'));
+    await eventually(() => expect(master.errors).toContain('asks for no tokens'));
     master.leave();
     // Each push that the list refuses is complained of.
     await http.enqueue();
@@ -115,10 +115,12 @@ describe('jq-master among bad peers', () => {
     expect(closed.errors).toMatch(/no tokens.*--allow-open/);
     const meant = start('--host', '0.0.0.0', '--allow-open');
     await urlOf(meant);
-    await until(() => meant.errors.includes('asks for no tokens: who reaches it may do everything'));
+    await eventually(() =>
+      expect(meant.errors).toContain('asks for no tokens: who reaches it may do everything'),
+    );
     const guarded = start('--host', '0.0.0.0', '--admin-token', 'a');
     await urlOf(guarded);
-    await until(() => guarded.errors.includes('asks for tokens\n'));
+    await eventually(() => expect(guarded.errors).toContain('asks for tokens\n'));
     expect(guarded.errors).toMatch(/role "admin" is short/);
     expect(guarded.errors).not.toMatch(/everything/);
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { freePort } from '../../support/free-port.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { Http } from '../master/http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
@@ -92,7 +92,7 @@ describe('jq-master', () => {
     expect(reply).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
     expect(reply.headers.get('retry-after')).toBe('1');
     await server.restart();
-    await until(async () => (await http.call('GET', '/health/ready')).status === 200);
+    await eventually(async () => expect((await http.call('GET', '/health/ready')).status).toBe(200));
     const worker = await plainWorker();
     await http.register({ url: worker.url });
     const id = await http.enqueue();

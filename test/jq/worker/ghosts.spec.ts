@@ -7,7 +7,7 @@ import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { freePort } from '../../support/free-port.js';
 import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useMaster } from '../master/use-master.js';
 
 const JOBS = 40;
@@ -41,7 +41,7 @@ describe('a registration that is over', () => {
       await master.register({ name: 'ghost', max_jobs: 4, url: `http://127.0.0.1:${port}/${key}` });
     }
     const ran = await run(master.url, port);
-    await until(async () => (await workers()) === 3);
+    await eventually(async () => expect(await workers()).toBe(3));
     const ids = await enqueueAll();
     await allDone();
     expect(ran.toSorted()).toEqual(ids.toSorted());
@@ -64,7 +64,7 @@ describe('a registration that is over', () => {
     proxies.push(proxy);
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const ran = await run(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, await freePort());
-    await until(async () => (await workers()) === 3, { timeout: 30_000 });
+    await eventually(async () => expect(await workers()).toBe(3), { timeout: 30_000 });
     const ids = await enqueueAll();
     await allDone();
     expect(ran.toSorted()).toEqual(ids.toSorted());

@@ -8,7 +8,7 @@ import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import type { Http } from '../master/http.js';
 import { useMaster } from '../master/use-master.js';
 import { listeningWorker, packed, push } from './worker-rig.js';
@@ -145,8 +145,8 @@ describe('POST /worker-job with a batch', () => {
     const headers = signed(body, http.url, secret);
     const answered = async () =>
       ((await send(headers)).body as { status: number }[]).map(({ status }) => status);
-    await until(async () => (await answered()).join() === '202,202,202,404');
-    await until(() => ran.length === 3);
+    await eventually(async () => expect((await answered()).join()).toBe('202,202,202,404'));
+    await eventually(() => expect(ran).toHaveLength(3));
     for (let i = 0; i < 3; i++) await expect(answered()).resolves.toEqual([202, 202, 202, 404]);
     expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
   });
@@ -156,7 +156,7 @@ describe('POST /worker-job with a batch', () => {
       await master.redis.redis.flushall();
       await listeningWorker(master.url, 'mail', () => 1, maxBodyBytes === undefined ? {} : { maxBodyBytes });
       const workers = () => master.redis.redis.zrange('{jq}:workers', '0', '-1');
-      await until(async () => (await workers()).length === 1);
+      await eventually(async () => expect(await workers()).toHaveLength(1));
       return master.redis.redis.hget(`{jq}:worker:${(await workers())[0]}`, 'batch');
     };
     await expect(offered()).resolves.toBe('100');

@@ -9,7 +9,7 @@ import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
-import { until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 import { vector } from '../message-pack/vectors.js';
 import { useMaster } from '../master/use-master.js';
 import { listeningWorker, packed, push } from './worker-rig.js';
@@ -132,7 +132,7 @@ describe('POST /worker-job', () => {
       ran.push(input);
       return end.passed;
     });
-    await until(async () => (await http.post('/worker-job', push())).status === 202);
+    await eventually(async () => expect((await http.post('/worker-job', push())).status).toBe(202));
     await expect(http.post('/worker-job', push())).resolves.toMatchObject({ status: 202 });
     const full = await http.post('/worker-job', push({ id: 'j2' }));
     expect(full).toMatchObject({ status: 429, body: { code: 'FULL' } });
@@ -145,7 +145,7 @@ describe('POST /worker-job', () => {
     const end = gate();
     const options = { maxJobs: 1, handler: { concurrency: 5 } };
     const { http } = await listeningWorker(master.url, 'mail', () => end.passed, options);
-    await until(async () => (await http.post('/worker-job', push())).status === 202);
+    await eventually(async () => expect((await http.post('/worker-job', push())).status).toBe(202));
     await expect(http.post('/worker-job', push({ id: 'j2' }))).resolves.toMatchObject({ status: 429 });
     end.open();
   });
@@ -176,7 +176,7 @@ describe('POST /worker-job', () => {
       },
       { handler: { concurrency: 2 } },
     );
-    await until(async () => (await http.post('/worker-job', push())).status === 202);
+    await eventually(async () => expect((await http.post('/worker-job', push())).status).toBe(202));
     const again = push({ attempt: 2, retry_count: 1 });
     await expect(http.post('/worker-job', again)).resolves.toMatchObject({ status: 202 });
     await expect(aborted.passed).resolves.toMatchObject({ code: 'LEASE_LOST' });
@@ -225,8 +225,10 @@ describe('POST /worker-job', () => {
       const ran: unknown[] = [];
       const { http } = await secured(ran);
       const headers = signed(body, http.url, 'secret');
-      await until(async () => ((await send(http, headers)) as { status: number }).status === 202);
-      await until(() => ran.length > 0);
+      await eventually(async () =>
+        expect(((await send(http, headers)) as { status: number }).status).toBe(202),
+      );
+      await eventually(() => expect(ran.length).toBeGreaterThan(0));
       for (let i = 0; i < 5; i++) await expect(send(http, headers)).resolves.toMatchObject({ status: 202 });
       expect(ran).toHaveLength(1);
     });

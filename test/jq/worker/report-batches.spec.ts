@@ -7,7 +7,7 @@ import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../../support/run-worker.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { useMaster } from '../master/use-master.js';
 import {
   judged,
@@ -37,7 +37,7 @@ describe('the reports of a worker', () => {
       return handle((input as { n: number }).n);
     };
     worker = await listeningWorker(master.url, 'mail', run, { handler: { concurrency: JOBS } });
-    await until(() => master.registrations.length > 0);
+    await eventually(() => expect(master.registrations.length).toBeGreaterThan(0));
     const ids = Array.from({ length: JOBS }, (_, n) => `job-${n}`);
     await until(async () => {
       const pushes = ids.map((id, n) => worker.http.post('/worker-job', push({ id, argument: { n } })));
@@ -158,8 +158,8 @@ describe('the reports of a worker', () => {
       ids.filter((id) => id !== 'job-1' && id !== 'job-2'),
     );
     expect(apologies).toEqual(['The master refused the report with 400: It is nested too deeply.']);
-    await until(() => master.registrations.length === 2);
-    await until(() => worker.said.length >= 2);
+    await eventually(() => expect(master.registrations).toHaveLength(2));
+    await eventually(() => expect(worker.said.length).toBeGreaterThanOrEqual(2));
     const refused = worker.said.filter((message) => message.includes('was refused'));
     expect(refused.map((message) => /job-\d+/.exec(message)?.[0]).toSorted()).toEqual(['job-1', 'job-2']);
   });
@@ -181,7 +181,7 @@ describe('the reports of a worker', () => {
     const source = jq({ master: master.url, listen: { port: 0 }, onProblem: () => undefined });
     await source.open(['mail']);
     const claims = source.claim(new SlotTable([['mail', 2]]), AbortSignal.timeout(60_000));
-    await until(() => master.registrations.length > 0);
+    await eventually(() => expect(master.registrations.length).toBeGreaterThan(0));
     const url = String(master.registrations[0]?.['url']);
     const body = packed([push({ id: 'a' }), push({ id: 'b' })]);
     expect((await fetch(`${url}/worker-job`, { method: 'POST', body: Buffer.from(body) })).status).toBe(200);

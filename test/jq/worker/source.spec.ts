@@ -10,7 +10,7 @@ import { gate } from '../../support/gate.js';
 import { runWorker, stopWorkers, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { bindHandler, type JobHandler } from '../../../lib/worker/job-handler.js';
 import { JobWorker } from '../../../lib/worker/job-worker.js';
-import { until } from '../../support/until.js';
+import { eventually, until } from '../../support/until.js';
 import { Http } from '../master/http.js';
 import { useMaster } from '../master/use-master.js';
 import { listeningWorker } from './worker-rig.js';
@@ -196,7 +196,7 @@ describe('a worker', () => {
 
   it('leaves the list of workers when it closes', async () => {
     const { worker } = await listeningWorker(master.url, 'mail', () => undefined);
-    await until(async () => (await master.redis.redis.zcard('{jq}:workers')) === 1);
+    await eventually(async () => expect(await master.redis.redis.zcard('{jq}:workers')).toBe(1));
     await worker.stop(0);
     await expect(master.redis.redis.zcard('{jq}:workers')).resolves.toBe(0);
   });
@@ -215,7 +215,9 @@ describe('a worker', () => {
       options,
     );
     const id = await master.enqueue();
-    await until(async () => ((await master.job(id)).body as { status: string }).status === 'running');
+    await eventually(async () =>
+      expect(((await master.job(id)).body as { status: string }).status).toBe('running'),
+    );
     await master.redis.redis.flushall();
     await expect(lost.passed).resolves.toMatchObject({ code: 'LEASE_LOST', id });
     end.open('again');
@@ -228,7 +230,7 @@ describe('a worker', () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { problems } = await listeningWorker(url, 'mail', () => 'ran');
-    await until(() => problems.length > 0);
+    await eventually(() => expect(problems.length).toBeGreaterThan(0));
     expect(problems[0]).toContain(`No jobs of "mail" until ${url} takes the worker`);
     const late = await listenMaster({ connection: master.redis.url, port });
     try {
@@ -244,7 +246,7 @@ describe('a worker', () => {
   it('with the wrong token says so and registers nothing; with the right one it runs', async () => {
     const guarded = await master.another({ prefix: '{guarded}:', tokens: { worker: ['w'], pusher: ['p'] } });
     const wrong = await listeningWorker(guarded.url, 'mail', () => 'wrong', { token: 'p' });
-    await until(() => wrong.problems.length > 0);
+    await eventually(() => expect(wrong.problems.length).toBeGreaterThan(0));
     expect(wrong.problems[0]).toMatch(/403.*Check `token`/);
     await listeningWorker(guarded.url, 'mail', () => 'right', { token: 'w' });
     const headers = { authorization: 'Bearer p', 'content-type': 'application/msgpack' };
