@@ -6,7 +6,7 @@ import { clientTls, readJobctlConfig, type JobctlConfig } from '../jobd/config/j
 import { COMMANDS, type Command as Described } from '../jobd/jobctl/commands.js';
 import { promptPassword } from '../jobd/jobctl/password-prompt.js';
 import { checkTargets, runCommand } from '../jobd/jobctl/run.js';
-import { LOG_LEVELS, type LogLevel } from '../jobd/logging.js';
+import { LOG_LEVELS, type LogLevel } from '../jobd/vocabulary/logging.js';
 import { hashPassword } from '../jobd/protocol/authentication.js';
 import { fail } from './run-daemon.js';
 import { packageVersion } from './version.js';

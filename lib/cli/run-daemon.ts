@@ -1,5 +1,5 @@
 import { messageOf } from '../job/errors.js';
-import { ConfigError } from '../jobd/errors.js';
+import { ConfigError } from '../jobd/vocabulary/errors.js';
 import type { Program } from '../jobd/program/program.js';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;

@@ -1,11 +1,11 @@
-export { RequestError, PeerLostError } from './errors.js';
+export { RequestError, PeerLostError } from './vocabulary/errors.js';
 export { DatabaseError, DatabaseSetupError } from './storage/errors.js';
 export type { DatabaseLocation, FileLocation, ServerLocation } from './storage/database-location.js';
 export type { OrphanPolicy } from './storage/daemon-registry.js';
 export type { JobsTable, JobStatus } from './storage/schema.js';
 export { initDatabase } from './storage/init-database.js';
-export type { JobdLog } from './log.js';
-export type { JobResult } from './launcher/job-result.js';
+export type { JobdLog } from './vocabulary/log.js';
+export type { JobResult } from './vocabulary/job-result.js';
 export type { LauncherOptions } from './launcher/launcher.js';
 export { JobdDaemon } from './daemon/jobd-daemon.js';
 export type { DaemonOptions, TargetOptions } from './daemon/daemon-options.js';
@@ -15,7 +15,7 @@ export type {
   JobRun,
   ManualResults,
   TargetStatus,
-} from './daemon/operations.js';
+} from './vocabulary/operations.js';
 export { JobdWorker, type JobdWorkerOptions, type MasterAddress } from './worker/jobd-worker.js';
 export { JobdMaster, type JobdMasterOptions } from './master/jobd-master.js';
 export type { JobAddress } from './master/manual-jobs.js';

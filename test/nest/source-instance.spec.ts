@@ -24,7 +24,7 @@ import {
   type JobSource,
 } from 'nestjs-gearmonkey';
 import { jobd } from '../../lib/jobd/index.js';
-import { SILENT } from '../../lib/jobd/logging.js';
+import { SILENT } from '../../lib/jobd/vocabulary/logging.js';
 import { jq } from '../../lib/jq/index.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';

@@ -14,7 +14,7 @@ import {
   type JobsTable,
   type JobStatus,
 } from '../../lib/jobd/storage/schema.js';
-import type { JobdLog } from '../../lib/jobd/log.js';
+import type { JobdLog } from '../../lib/jobd/vocabulary/log.js';
 import { until } from './until.js';
 
 export const SILENT: JobdLog = {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isNativeError } from 'node:util/types';
 import { messageOf } from '../../job/errors.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError } from '../vocabulary/errors.js';
 import { parseIni, type IniFile } from './ini.js';
 
 /** @throws ConfigError */

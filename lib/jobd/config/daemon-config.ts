@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import type { DaemonOptions, TargetOptions } from '../daemon/daemon-options.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError } from '../vocabulary/errors.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 import type { MasterAddress } from '../worker/jobd-worker.js';
 import { readConfigFile } from './config-file.js';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { LogLevel } from '../logging.js';
+import type { LogLevel } from '../vocabulary/logging.js';
 import type { ClientTls } from '../protocol/connect.js';
 import { parseIni } from './ini.js';
 import { readConfigFile, readNamedFile } from './config-file.js';

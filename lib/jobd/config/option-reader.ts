@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors.js';
-import { LOG_LEVELS, type LogLevel } from '../logging.js';
+import { ConfigError } from '../vocabulary/errors.js';
+import { LOG_LEVELS, type LogLevel } from '../vocabulary/logging.js';
 import type { IniFile, IniSection, IniValue } from './ini.js';
 
 /** Reads options by name and type. Errors name the option, never its value, which may be a secret. */

@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors.js';
-import type { LogLevel } from '../logging.js';
+import { ConfigError } from '../vocabulary/errors.js';
+import type { LogLevel } from '../vocabulary/logging.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import type { ServerTls } from '../protocol/server.js';
 import { readNamedFile } from './config-file.js';

@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.js';
+import { ConfigError } from '../vocabulary/errors.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import type { IniSection } from './ini.js';
 

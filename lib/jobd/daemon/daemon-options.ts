@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkRetry, type RetryOptions } from '../../job/retry.js';
 import type { LauncherOptions } from '../launcher/launcher.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 

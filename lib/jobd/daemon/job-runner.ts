@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import { retryDelay } from '../../job/retry.js';
-import type { JobResult } from '../launcher/job-result.js';
+import type { JobResult } from '../vocabulary/job-result.js';
 import { neverStarted, type LaunchedJob, type Launcher } from '../launcher/launcher.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
 import type { TargetOptions } from './daemon-options.js';
-import type { JobRun } from './operations.js';
+import type { JobRun } from '../vocabulary/operations.js';
 
 /** How a job's time with this daemon ended. */
 export type RunEnd =

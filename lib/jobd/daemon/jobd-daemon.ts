@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Launcher } from '../launcher/launcher.js';
 import { processWay } from '../launcher/start-process.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
-import { RequestError } from '../errors.js';
-import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from './operations.js';
-import { Membership } from './membership.js';
-import { Targets } from './targets.js';
-import { Work } from './work.js';
-import { Opaque } from '../opaque.js';
+import { RequestError } from '../vocabulary/errors.js';
+import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from '../vocabulary/operations.js';
+import { Membership } from '../membership/membership.js';
+import { Targets } from '../rows/targets.js';
+import { Work } from './daemon-rows.js';
+import { Opaque } from '../vocabulary/opaque.js';
 
 interface Started {
   readonly member: Membership;

@@ -1,6 +1,6 @@
 import type { ManualRules } from '../storage/acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
-import type { Targets } from './targets.js';
+import type { Targets } from '../rows/targets.js';
 
 type Place = Pick<AcceptedJob, 'id' | 'target'>;
 

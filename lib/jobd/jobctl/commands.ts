@@ -1,5 +1,5 @@
 import { withDeadline } from '../../job/deadline.js';
-import { PeerLostError } from '../errors.js';
+import { PeerLostError } from '../vocabulary/errors.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import { toAddress, toConcurrency, toId, toSignal } from './job-arguments.js';
 import * as reports from './reports.js';

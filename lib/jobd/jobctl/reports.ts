@@ -1,5 +1,5 @@
 import { defined } from '../../job/defined.js';
-import type { DaemonStatus, TargetStatus } from '../daemon/operations.js';
+import type { DaemonStatus, TargetStatus } from '../vocabulary/operations.js';
 import type { ListedWorker } from '../master/worker-states.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import { renderTable } from './table.js';

@@ -1,5 +1,5 @@
 import type { JobctlConfig } from '../config/jobctl-config.js';
-import { createLog } from '../logging.js';
+import { createLog } from '../vocabulary/logging.js';
 import { connect } from '../protocol/connect.js';
 import { Heartbeat } from '../protocol/heartbeat.js';
 import type { Command } from './commands.js';

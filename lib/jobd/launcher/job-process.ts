@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { JobResult } from './job-result.js';
+import type { JobResult } from '../vocabulary/job-result.js';
 import { OutputBuffer } from './output-buffer.js';
 import { isShortage } from './shortage.js';
 import type { StartedProcess } from './started-process.js';

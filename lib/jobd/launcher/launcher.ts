@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { defined } from '../../job/defined.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { commandOf } from './command.js';
-import type { JobResult } from './job-result.js';
+import type { JobResult } from '../vocabulary/job-result.js';
 import { JobProcess } from './job-process.js';
 import { isShortage } from './shortage.js';
 import { ORPHAN_MARK } from './orphans.js';

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { PosixSpawn } from './posix-spawn.js';
+import { PosixSpawn } from './native/posix-spawn.js';
 import type { OnOutput, ProcessSurroundings, StartedProcess, StartProcess } from './started-process.js';
 
 /** What `processStarter` uses here. */

@@ -1,4 +1,4 @@
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
 import type { Peer } from '../protocol/peer.js';
@@ -11,7 +11,7 @@ import { PokeThrottle } from './poke-throttle.js';
 import { Poker } from './poker.js';
 import { RegisteredWorker } from './registered-worker.js';
 import { WorkerRegistry } from './worker-registry.js';
-import { Opaque } from '../opaque.js';
+import { Opaque } from '../vocabulary/opaque.js';
 
 export interface JobdMasterOptions {
   readonly host: string;

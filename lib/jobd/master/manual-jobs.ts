@@ -1,6 +1,6 @@
 import { messageOf } from '../../job/errors.js';
-import { RequestError } from '../errors.js';
-import type { JobResult } from '../launcher/job-result.js';
+import { RequestError } from '../vocabulary/errors.js';
+import type { JobResult } from '../vocabulary/job-result.js';
 import { checkFields, type FieldRule } from '../protocol/fields.js';
 import { MAX_LISTED } from '../protocol/target-lists.js';
 import { toManualReply, type ManualReply } from '../protocol/job-results.js';

@@ -1,5 +1,5 @@
 import { memoryUsage } from 'node:process';
-import { RequestError } from '../errors.js';
+import { RequestError } from '../vocabulary/errors.js';
 import type { Peer } from '../protocol/peer.js';
 import { toHandlers, type RequestArguments, type RequestHandlers } from '../protocol/request-handlers.js';
 import { readOptionalTargets, readTargets } from '../protocol/target-lists.js';

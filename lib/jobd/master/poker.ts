@@ -1,5 +1,5 @@
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { Peer } from '../protocol/peer.js';
 import type { RegisteredWorker } from './registered-worker.js';
 import { byWorker, type WorkerRegistry } from './worker-registry.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '../../job/deadline.js';
-import { PeerLostError } from '../errors.js';
+import { PeerLostError } from '../vocabulary/errors.js';
 import type { Peer } from '../protocol/peer.js';
 
 /** Original workers listen to requests only when they have read the `ok` of their registration. */

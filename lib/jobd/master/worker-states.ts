@@ -1,5 +1,5 @@
 import { messageOf } from '../../job/errors.js';
-import { RequestError } from '../errors.js';
+import { RequestError } from '../vocabulary/errors.js';
 import type { WorkerRegistry } from './worker-registry.js';
 
 /** A registered worker, as the master's `status` lists it. */

@@ -1,4 +1,4 @@
-import type { JobRun } from '../daemon/operations.js';
+import type { JobRun } from '../vocabulary/operations.js';
 
 /** A figure of a running program, read when it is asked for. */
 export interface Measure {

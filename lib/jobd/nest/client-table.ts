@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely';
 import { InvalidOptionError } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import { plainRow, type TableRow } from '../source/row-input.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';

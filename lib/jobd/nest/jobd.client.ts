@@ -1,14 +1,14 @@
 import { defer, filter, from, mergeMap, repeat, retry, takeWhile, timer, type Observable } from 'rxjs';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
-import type { ManualResults } from '../daemon/operations.js';
+import type { ManualResults } from '../vocabulary/operations.js';
 import type { TableRow } from '../source/row-input.js';
 import type { JobsTable } from '../storage/schema.js';
 import { localPolls } from '../source/local-polls.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
-import { Opaque } from '../opaque.js';
+import { Opaque } from '../vocabulary/opaque.js';
 
 /** A row with the columns of every table of jobs, and whatever more its table has. */
 export type JobRow = JobsTable & TableRow;

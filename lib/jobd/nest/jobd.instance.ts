@@ -1,6 +1,6 @@
 import { defined } from '../../job/defined.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { JobdMaster } from '../master/jobd-master.js';
 import { localPolls, tableKey } from '../source/local-polls.js';
 import { initDatabase } from '../storage/init-database.js';
@@ -12,7 +12,7 @@ import { ClientTable } from './client-table.js';
 import { JobdClient } from './jobd.client.js';
 import type { JobdModuleOptions, WorkerModuleOptions } from './jobd.options.js';
 import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } from './request-routes.js';
-import { Opaque } from '../opaque.js';
+import { Opaque } from '../vocabulary/opaque.js';
 
 const LOCALHOST = '127.0.0.1';
 const PING_SECONDS = 30;

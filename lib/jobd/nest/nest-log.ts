@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 
 /** The log of an app. */
 export function nestLog(): JobdLog {

@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../job/errors.js';
 import type { JobdDaemon } from '../daemon/jobd-daemon.js';
-import type { ManualResults } from '../daemon/operations.js';
+import type { ManualResults } from '../vocabulary/operations.js';
 import type { JobdMaster } from '../master/jobd-master.js';
 import type { JobAddress } from '../master/manual-jobs.js';
 import { connect } from '../protocol/connect.js';
 import type { ManualReply } from '../protocol/job-results.js';
-import { SILENT } from '../logging.js';
+import { SILENT } from '../vocabulary/logging.js';
 import { Heartbeat } from '../protocol/heartbeat.js';
 import type { ServerAddress } from './jobd.options.js';
 

@@ -1,6 +1,6 @@
 import type { DaemonConfig } from '../config/daemon-config.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { RequestCounter, type Measure, type Monitored } from '../monitor/measure.js';
 import { JobdWorker } from '../worker/jobd-worker.js';
 import { startMonitor, type Program } from './program.js';

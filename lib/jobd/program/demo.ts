@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DaemonConfig } from '../config/daemon-config.js';
 import { manualReport, targetsReport, type StatusReply } from '../jobctl/reports.js';
 import { renderTable } from '../jobctl/table.js';
-import { SILENT } from '../logging.js';
+import { SILENT } from '../vocabulary/logging.js';
 import { connect } from '../protocol/connect.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import { Database } from '../storage/database.js';

@@ -1,5 +1,5 @@
 import type { MasterConfig } from '../config/master-config.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { JobdMaster } from '../master/jobd-master.js';
 import { RequestCounter, type Measure } from '../monitor/measure.js';
 import { startMonitor, type Program } from './program.js';

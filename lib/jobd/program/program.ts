@@ -1,8 +1,8 @@
 import { isReadableByAll } from '../config/config-file.js';
 import type { ServerConfig } from '../config/server-config.js';
-import type { JobdLog } from '../log.js';
-import { openSinks } from '../log-sinks.js';
-import { createLog } from '../logging.js';
+import type { JobdLog } from '../vocabulary/log.js';
+import { openSinks } from './log-sinks.js';
+import { createLog } from '../vocabulary/logging.js';
 import { HttpMonitor } from '../monitor/http-monitor.js';
 import type { Monitored } from '../monitor/measure.js';
 

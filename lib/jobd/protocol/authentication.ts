@@ -1,6 +1,6 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
-import { ConfigError } from '../errors.js';
+import { ConfigError } from '../vocabulary/errors.js';
 import { GuessQueue } from './guess-queue.js';
 
 /** Who may send requests. Without any password everyone may. */

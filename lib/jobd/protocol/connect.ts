@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { messageOf } from '../../job/errors.js';
-import { PeerLostError } from '../errors.js';
+import { PeerLostError } from '../vocabulary/errors.js';
 import { JobdConnection, type ConnectionOptions } from './connection.js';
 
 /** How a client trusts the server's certificate. */

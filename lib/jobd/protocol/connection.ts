@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { messageOf } from '../../job/errors.js';
-import { PeerLostError } from '../errors.js';
+import { PeerLostError } from '../vocabulary/errors.js';
 import { FrameReader, TOO_LARGE, type Frame } from './frame-reader.js';
 import { IncomingRequests, type IncomingOptions } from './incoming-requests.js';
 import * as wire from './message.js';

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { ConfigError } from '../errors.js';
-import type { JobdLog } from '../log.js';
+import { ConfigError } from '../vocabulary/errors.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { AuthOptions } from './authentication.js';
 
 /** Where requests are taken, and from whom. */

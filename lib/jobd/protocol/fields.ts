@@ -1,4 +1,4 @@
-import { RequestError } from '../errors.js';
+import { RequestError } from '../vocabulary/errors.js';
 
 type FieldType = 'string' | 'number' | 'integer' | 'object' | 'array';
 

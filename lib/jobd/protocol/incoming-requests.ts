@@ -1,6 +1,6 @@
 import { isPromise } from 'node:util/types';
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { Authenticate } from './authentication.js';
 import { display } from './display.js';
 import { errorFrame, replyFrame, type RequestMessage } from './message.js';

@@ -1,5 +1,5 @@
 import { defined } from '../../job/defined.js';
-import type { JobResult } from '../launcher/job-result.js';
+import type { JobResult } from '../vocabulary/job-result.js';
 
 /** What `run-manual` answers; either field is left out where it would be empty. */
 export interface ManualReply {

@@ -1,4 +1,4 @@
-import { PeerLostError, RequestError } from '../errors.js';
+import { PeerLostError, RequestError } from '../vocabulary/errors.js';
 import type { ResponseMessage } from './message.js';
 
 interface Waiting {

@@ -1,4 +1,4 @@
-import { RequestError } from '../errors.js';
+import { RequestError } from '../vocabulary/errors.js';
 import type { RequestArguments } from './request-handlers.js';
 
 /** More than any table's column holds; names are kept in memory. */

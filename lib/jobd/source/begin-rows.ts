@@ -1,6 +1,6 @@
-import { acceptSingly } from '../daemon/accept-singly.js';
-import type { Custody } from '../daemon/custody.js';
-import type { JobdLog } from '../log.js';
+import { acceptSingly } from '../rows/accept-singly.js';
+import type { Custody } from '../rows/accepted-rows.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { FetchedRows } from '../storage/acceptance.js';
 import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';

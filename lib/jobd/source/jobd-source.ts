@@ -7,11 +7,11 @@ import { MasterLink } from '../worker/master-link.js';
 import { unlessDraining } from '../worker/unless-draining.js';
 import { workerRequests } from '../worker/worker-requests.js';
 import { linkOptions } from '../worker/jobd-worker.js';
-import { SourceWork } from './source-work.js';
+import { SourceWork } from './worker-rows.js';
 import { SourceOperations } from './source-operations.js';
 import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
 import { localPolls, tableKey } from './local-polls.js';
-import { Opaque } from '../opaque.js';
+import { Opaque } from '../vocabulary/opaque.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
 export class JobdSource extends Opaque implements JobSource {

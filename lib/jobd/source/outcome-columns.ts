@@ -2,7 +2,7 @@ import { defined } from '../../job/defined.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import type { Outcome } from '../../job/job-source.js';
-import type { JobResult } from '../launcher/job-result.js';
+import type { JobResult } from '../vocabulary/job-result.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobsTable } from '../storage/schema.js';
 import type { OptionalColumn } from '../storage/table-setup.js';

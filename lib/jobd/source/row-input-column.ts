@@ -1,4 +1,4 @@
-import type { Membership } from '../daemon/membership.js';
+import type { Membership } from '../membership/membership.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 
 /** Whether the table has the column that handlers are given. @throws DatabaseSetupError, and the member has left then */

@@ -1,6 +1,6 @@
-import { RequestError } from '../errors.js';
-import type { DaemonOperations, DaemonStatus, ManualResults } from '../daemon/operations.js';
-import type { SourceWork } from './source-work.js';
+import { RequestError } from '../vocabulary/errors.js';
+import type { DaemonOperations, DaemonStatus, ManualResults } from '../vocabulary/operations.js';
+import type { SourceWork } from './worker-rows.js';
 
 /** What a master may ask of an app. Its targets are its handlers, and signals are for processes. */
 export class SourceOperations implements DaemonOperations {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { nestLog } from '../nest/nest-log.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';

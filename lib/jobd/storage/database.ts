@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, Kysely, sql } from 'kysely';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { DatabaseLocation } from './database-location.js';
 import { openDialect, type OpenedDialect } from './dialects.js';
 import { DatabaseError, DatabaseSetupError, isContention, isRefusedStatement } from './errors.js';

@@ -1,4 +1,4 @@
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { parseDatabaseUrl, type DatabaseLocation } from './database-location.js';
 import { Database } from './database.js';
 import { tableNames } from './schema.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { DatabaseError, isHeldByOthers, isRefusedRow } from './errors.js';
 import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import type { JobTable } from './job-table.js';

@@ -1,5 +1,5 @@
-import type { DaemonOperations } from '../daemon/operations.js';
-import type { JobdLog } from '../log.js';
+import type { DaemonOperations } from '../vocabulary/operations.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import type { ClientTls } from '../protocol/connect.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
@@ -7,7 +7,7 @@ import { JobdServer, type ServerTls } from '../protocol/server.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
 import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
-import { Opaque } from '../opaque.js';
+import { Opaque } from '../vocabulary/opaque.js';
 
 /** Where a worker's master is. */
 export interface MasterAddress {

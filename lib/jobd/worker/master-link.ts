@@ -1,7 +1,7 @@
 import { messageOf } from '../../job/errors.js';
 import { withDeadline } from '../../job/deadline.js';
-import { PeerLostError, RequestError } from '../errors.js';
-import type { JobdLog } from '../log.js';
+import { PeerLostError, RequestError } from '../vocabulary/errors.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { connect, type ClientTls } from '../protocol/connect.js';
 import type { JobdConnection } from '../protocol/connection.js';
 import { Heartbeat } from '../protocol/heartbeat.js';

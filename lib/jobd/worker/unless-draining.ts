@@ -1,4 +1,4 @@
-import { RequestError } from '../errors.js';
+import { RequestError } from '../vocabulary/errors.js';
 import { toHandlers, type RequestHandlers } from '../protocol/request-handlers.js';
 
 /** What begins work: refused while draining, so that the master turns to others. */

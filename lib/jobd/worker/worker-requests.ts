@@ -1,5 +1,5 @@
-import { RequestError } from '../errors.js';
-import type { DaemonOperations } from '../daemon/operations.js';
+import { RequestError } from '../vocabulary/errors.js';
+import type { DaemonOperations } from '../vocabulary/operations.js';
 import { checkFields, type FieldRule } from '../protocol/fields.js';
 import { toManualReply, type ManualReply } from '../protocol/job-results.js';
 import { toHandlers, type RequestArguments, type RequestHandlers } from '../protocol/request-handlers.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { runProgram } from '../../support/test-process.js';
 import { eventually, until } from '../../support/until.js';

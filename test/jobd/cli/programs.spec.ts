@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { eventually, until } from '../../support/until.js';
 import { RawClient } from '../wire/raw-client.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DaemonOptions } from '../../../lib/jobd/daemon/daemon-options.js';
-import type { JobdLog } from '../../../lib/jobd/log.js';
+import type { JobdLog } from '../../../lib/jobd/vocabulary/log.js';
 import { CutLine } from '../../support/cut-line.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';

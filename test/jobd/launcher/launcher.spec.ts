@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
-import { PosixSpawn } from '../../../lib/jobd/launcher/posix-spawn.js';
+import { PosixSpawn } from '../../../lib/jobd/launcher/native/posix-spawn.js';
 import { nodeStarter, processStarter } from '../../../lib/jobd/launcher/start-process.js';
 import { runProgram } from '../../support/test-process.js';
 import { eventually, until } from '../../support/until.js';

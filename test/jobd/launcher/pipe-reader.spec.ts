@@ -1,7 +1,7 @@
 import { closeSync, existsSync, writeSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Libc } from '../../../lib/jobd/launcher/libc.js';
-import { PipeReader } from '../../../lib/jobd/launcher/pipe-reader.js';
+import { Libc } from '../../../lib/jobd/launcher/native/libc.js';
+import { PipeReader } from '../../../lib/jobd/launcher/native/pipe-reader.js';
 import { eventually } from '../../support/until.js';
 
 describe('PipeReader', () => {

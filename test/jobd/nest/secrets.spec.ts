@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { jobd, JobdDaemon, JobdInstance, JobdMaster, JobdWorker } from '../../../lib/jobd/index.js';
 import { DatabaseError, DatabaseSetupError } from '../../../lib/jobd/storage/errors.js';
 import { SECRET } from '../../support/hostile-values.js';

@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { authenticator, hashPassword } from '../../../lib/jobd/protocol/authentication.js';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { JobdConnection } from '../../../lib/jobd/protocol/connection.js';
 import { eventually, until } from '../../support/until.js';
 import { RawClient } from './raw-client.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DaemonOperations } from '../../../lib/jobd/daemon/operations.js';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import type { DaemonOperations } from '../../../lib/jobd/vocabulary/operations.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { JobdWorker, type MasterAddress } from '../../../lib/jobd/worker/jobd-worker.js';
 import { freePort } from '../../support/free-port.js';
 import { eventually, until } from '../../support/until.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from '@jest/globals';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { JobdMaster, type JobdMasterOptions } from '../../../lib/jobd/master/jobd-master.js';
 import { until } from '../../support/until.js';
 import { OriginalWorker } from './original-actors.js';

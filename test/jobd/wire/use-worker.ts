@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JobdDaemon } from '../../../lib/jobd/daemon/jobd-daemon.js';
-import { SILENT } from '../../../lib/jobd/logging.js';
+import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { initDatabase } from '../../../lib/jobd/storage/init-database.js';
 import { JobdWorker, type JobdWorkerOptions } from '../../../lib/jobd/worker/jobd-worker.js';

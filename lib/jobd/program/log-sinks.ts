@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { messageOf } from '../job/errors.js';
-import type { LogConfig } from './config/server-config.js';
-import { ConfigError } from './errors.js';
-import type { LogLevel, LogSink } from './logging.js';
+import { messageOf } from '../../job/errors.js';
+import type { LogConfig } from '../config/server-config.js';
+import { ConfigError } from '../vocabulary/errors.js';
+import type { LogLevel, LogSink } from '../vocabulary/logging.js';
 
 /** The console's is stdout. The file stays open as long as the program runs. @throws ConfigError where it can't be written */
 export function openSinks({ file, fileLevel, consoleLevel }: LogConfig): LogSink[] {

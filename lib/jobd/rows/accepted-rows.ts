@@ -1,5 +1,5 @@
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import { isContention, isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';

@@ -1,6 +1,6 @@
-import type { JobResult } from '../launcher/job-result.js';
-import { RequestError } from '../errors.js';
-import type { ManualResults } from './operations.js';
+import type { JobResult } from '../vocabulary/job-result.js';
+import { RequestError } from '../vocabulary/errors.js';
+import type { ManualResults } from '../vocabulary/operations.js';
 
 /** How a manual job ended for its client: by running, or by an error's message. */
 export type ManualEnd = JobResult | string;

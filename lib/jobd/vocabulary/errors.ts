@@ -1,4 +1,4 @@
-import { GearMonkeyError } from '../job/errors.js';
+import { GearMonkeyError } from '../../job/errors.js';
 
 /** A request that its receiver refuses, here or at the other end. The message is the protocol's `error`, as it goes over the wire. */
 export class RequestError extends GearMonkeyError {

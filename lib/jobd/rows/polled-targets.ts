@@ -1,6 +1,6 @@
 import type { FreeSlots } from '../../job/job-source.js';
-import { Alarms } from '../daemon/alarms.js';
-import type { Targets } from '../daemon/targets.js';
+import { Alarms } from './alarms.js';
+import type { Targets } from './targets.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
 

@@ -1,4 +1,4 @@
-import { printable } from '../job/printable.js';
+import { printable } from '../../job/printable.js';
 import type { JobdLog } from './log.js';
 
 /** From everything to hardly anything; `trace`, which the original's files may say, is another name for `debug`. */

@@ -1,4 +1,4 @@
-import type { JobResult } from '../launcher/job-result.js';
+import type { JobResult } from './job-result.js';
 
 /** One target's queue, as the `status` request reports it. */
 export interface TargetStatus {

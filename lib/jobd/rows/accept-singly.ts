@@ -1,5 +1,5 @@
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { isRefusedRow } from '../storage/errors.js';
 
 /** Accepts rows each by itself, for where the table refuses one of them: that one is left, with a line in the log. */

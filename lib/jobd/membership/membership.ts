@@ -1,7 +1,7 @@
 import { toCause } from '../../job/cause.js';
 import { messageOf } from '../../job/errors.js';
 import { ownIdentity } from '../launcher/process-identity.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import { DaemonRegistry, type OrphanPolicy } from '../storage/daemon-registry.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';

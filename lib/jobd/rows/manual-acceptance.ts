@@ -4,7 +4,7 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import { DatabaseError } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds } from '../storage/row-writer.js';
-import type { Custody } from './custody.js';
+import type { Custody } from './accepted-rows.js';
 
 export interface ManualAcceptance {
   readonly rules: ManualRules;

@@ -1,7 +1,7 @@
 import type { AcceptedJob } from '../storage/accepted-job.js';
-import type { TargetOptions } from './daemon-options.js';
-import { RequestError } from '../errors.js';
-import type { TargetStatus } from './operations.js';
+import type { TargetOptions } from '../daemon/daemon-options.js';
+import { RequestError } from '../vocabulary/errors.js';
+import type { TargetStatus } from '../vocabulary/operations.js';
 
 /** As in a configuration. */
 const MAX_CONCURRENCY = 1_000_000;

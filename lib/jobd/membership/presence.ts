@@ -1,7 +1,7 @@
 import { messageOf } from '../../job/errors.js';
 import { killOrphans } from '../launcher/orphans.js';
 import { isGone, isLocal } from '../launcher/process-identity.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { DaemonRegistry, OrphanPolicy } from '../storage/daemon-registry.js';
 import type { Database } from '../storage/database.js';
 import { isContention } from '../storage/errors.js';

@@ -3,16 +3,16 @@ import { messageOf } from '../../job/errors.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { FetchedManual } from '../storage/acceptance.js';
 import type { JobTable } from '../storage/job-table.js';
-import { Custody } from './custody.js';
+import { Custody } from '../rows/accepted-rows.js';
 import type { CheckedOptions } from './daemon-options.js';
-import { RequestError } from '../errors.js';
+import { RequestError } from '../vocabulary/errors.js';
 import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './job-runner.js';
-import { acceptManual } from './manual-acceptance.js';
+import { acceptManual } from '../rows/manual-acceptance.js';
 import { ManualPlaces } from './manual-places.js';
-import { ManualRuns } from './manual-runs.js';
-import type { ManualResults } from './operations.js';
-import { Poller } from './poller.js';
-import type { Targets } from './targets.js';
+import { ManualRuns } from '../rows/manual-runs.js';
+import type { ManualResults } from '../vocabulary/operations.js';
+import { Poller } from './row-fetcher.js';
+import type { Targets } from '../rows/targets.js';
 
 /** How long a stopping daemon waits for a database that is away, in milliseconds. */
 const LAST_WRITES_MS = 5000;

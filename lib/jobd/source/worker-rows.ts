@@ -1,19 +1,19 @@
 import { messageOf } from '../../job/errors.js';
 import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
-import { Custody } from '../daemon/custody.js';
-import { RequestError } from '../errors.js';
-import { acceptManual } from '../daemon/manual-acceptance.js';
-import { ManualRuns } from '../daemon/manual-runs.js';
-import { Membership, type MemberOptions } from '../daemon/membership.js';
-import type { ManualResults } from '../daemon/operations.js';
-import { Targets } from '../daemon/targets.js';
+import { Custody } from '../rows/accepted-rows.js';
+import { RequestError } from '../vocabulary/errors.js';
+import { acceptManual } from '../rows/manual-acceptance.js';
+import { ManualRuns } from '../rows/manual-runs.js';
+import { Membership, type MemberOptions } from '../membership/membership.js';
+import type { ManualResults } from '../vocabulary/operations.js';
+import { Targets } from '../rows/targets.js';
 import type { ManualRules } from '../storage/acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import { beginRows } from './begin-rows.js';
 import { checkInput } from './row-input-column.js';
 import { ClaimedRows } from './claimed-rows.js';
-import { PolledTargets } from './polled-targets.js';
+import { PolledTargets } from '../rows/polled-targets.js';
 
 export interface SourceWorkOptions extends MemberOptions {
   readonly input?: string;

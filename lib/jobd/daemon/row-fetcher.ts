@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../log.js';
+import type { JobdLog } from '../vocabulary/log.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
 import { isRefusedRow } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
-import { acceptSingly } from './accept-singly.js';
-import { Alarms } from './alarms.js';
-import type { Custody } from './custody.js';
-import type { Targets } from './targets.js';
+import { acceptSingly } from '../rows/accept-singly.js';
+import { Alarms } from '../rows/alarms.js';
+import type { Custody } from '../rows/accepted-rows.js';
+import type { Targets } from '../rows/targets.js';
 
 export interface PollerOptions {
   /** 0 for no limit. */
