@@ -5,7 +5,13 @@ export type { QlessServer } from './connection/connections.js';
 export { QlessQueue, type NewJob, type QueueState } from './client/qless-queue.js';
 export { QlessPopper, type PopOptions } from './client/qless-popper.js';
 export { QlessJobs } from './client/qless-jobs.js';
-export { QlessJob, type CompleteOptions, type RetryJobOptions } from './client/qless-job.js';
+export {
+  QlessJob,
+  type CompleteOptions,
+  type QlessFailure,
+  type QlessHistoryItem,
+  type RetryJobOptions,
+} from './client/qless-job.js';
 export { QlessRecurring, QlessRecurringJob, type RecurringUpdate } from './client/qless-recurring.js';
 export { QlessWorkers } from './client/qless-workers.js';
 export { QlessConfig } from './client/qless-config.js';

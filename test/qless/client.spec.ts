@@ -34,12 +34,11 @@ async function popped(): Promise<QlessJob> {
 describe('what the core refuses', () => {
   it.each([
     [
-      'a delay that is none',
-      () => queue.put('K', {}, { delay: Number.NaN }),
+      'a priority that is none',
+      () => queue.put('K', {}, { priority: Number.NaN }),
       QlessArgumentError,
       'QLESS_ARGUMENT',
     ],
-    ['an interval of 0', () => queue.recur('K', {}, { interval: 0 }), QlessArgumentError, 'QLESS_ARGUMENT'],
     [
       'a job that is missing',
       () => client.jobs.timeout('gone'),
@@ -91,7 +90,6 @@ describe('what the core refuses', () => {
   it('is data without JSON, before anything is sent', async () => {
     await expect(queue.put('K', 1n)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
     await expect(queue.pop({ count: -1 })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
-    await expect(queue.pop({ wait: Number.NaN })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await queue.put('K');
     const cycle: Record<string, unknown> = {};
     cycle['itself'] = cycle;
@@ -128,13 +126,13 @@ describe('jobs', () => {
       priority: 0,
       remaining: 5,
     });
-    expect(Math.abs((job?.record.history[0]?.when ?? 0) - Date.now() / 1000)).toBeLessThan(60);
+    expect(Math.abs(Number(job?.history[0]?.when) - Date.now())).toBeLessThan(60_000);
     await expect(client.jobs.get('gone')).resolves.toBeNull();
   });
 
   it('take all options of put', async () => {
     await queue.put('K', {}, { jid: 'first' });
-    const options = { jid: 'a', priority: 3, tags: ['x', 'y'], retries: 2, depends: ['first'], delay: 60 };
+    const options = { jid: 'a', priority: 3, tags: ['x', 'y'], retries: 2, depends: ['first'], delay: '1m' };
     await queue.put('K', [1], options);
     await expect(client.jobs.get('a')).resolves.toMatchObject({
       state: 'depends',
@@ -155,14 +153,14 @@ describe('jobs', () => {
     expect((await job.heartbeat({ at: 1 })).getTime()).toBeGreaterThan(Date.now());
     await job.log('half', { part: 2 });
     await expect(job.tag('t')).resolves.toEqual(['t']);
-    await expect(job.retry({ delay: 60, group: 'g', message: 'm' })).resolves.toBe(4);
+    await expect(job.retry({ delay: '60s', group: 'g', message: 'm' })).resolves.toBe(4);
     await expect(client.jobs.get('a')).resolves.toMatchObject({
       state: 'scheduled',
       data: { at: 1 },
       record: { failure: { group: 'g' }, tags: ['t'] },
     });
     await job.move('q');
-    await expect((await popped()).complete({ next: 'then', delay: 60 })).resolves.toBe('scheduled');
+    await expect((await popped()).complete({ next: 'then', delay: '60s' })).resolves.toBe('scheduled');
     await job.move('q', { priority: 1 });
     await expect((await popped()).complete({ data: 'done' })).resolves.toBe('complete');
     await expect(client.jobs.get('a')).resolves.toMatchObject({ state: 'complete', data: 'done', queue: '' });
@@ -257,11 +255,12 @@ describe('queues, workers, configuration', () => {
   });
 
   it('have recurring jobs', async () => {
-    const jid = await queue.recur('K', { n: 1 }, { interval: 60, tags: ['t'], backlog: 2 });
+    const jid = await queue.recur('K', { n: 1 }, { interval: '60s', tags: ['t'], backlog: 2 });
     const recurring = await client.recurring.get(jid);
     expect(recurring?.record).toMatchObject({ interval: 60, backlog: 2, tags: ['t'], count: 0, queue: 'q' });
+    expect(recurring?.interval).toBe(60_000);
     await expect(popped()).resolves.toMatchObject({ jid: `${jid}-1`, data: { n: 1 } });
-    await recurring?.update({ interval: 30, data: [2], klass: 'L', queue: 'r' });
+    await recurring?.update({ interval: '30s', data: [2], klass: 'L', queue: 'r' });
     await expect(recurring?.tag('u')).resolves.toEqual(['t', 'u']);
     await expect(recurring?.untag('t')).resolves.toEqual(['u']);
     await expect(client.recurring.get(jid)).resolves.toMatchObject({
@@ -270,7 +269,7 @@ describe('queues, workers, configuration', () => {
     });
     await recurring?.cancel();
     await expect(client.recurring.get(jid)).resolves.toBeNull();
-    await expect(recurring?.update({ interval: 1 })).rejects.toThrow(QlessJobNotFoundError);
+    await expect(recurring?.update({ interval: '1s' })).rejects.toThrow(QlessJobNotFoundError);
   });
 
   it('are checked and put right', async () => {
@@ -284,11 +283,11 @@ describe('queues, workers, configuration', () => {
   });
 
   it('take the time from a clock of their own', async () => {
-    let now = 0;
+    let now = new Date(0);
     const other = new QlessClient({ connection: server.url, clock: () => now });
-    const jid = await other.queue('q').put('K', {}, { delay: 100 });
+    const jid = await other.queue('q').put('K', {}, { delay: '100s' });
     await expect(other.queue('q').pop()).resolves.toEqual([]);
-    now = 101;
+    now = new Date(101_000);
     await expect(other.queue('q').pop()).resolves.toMatchObject([{ jid }]);
     other.close();
   });
@@ -298,7 +297,7 @@ describe('a pop that waits', () => {
   const blocked = () => until(async () => (await server.redis.zcard('ql:idlers:q')) === 1);
 
   it('is over with the first job', async () => {
-    const waiting = queue.pop({ wait: 10, count: 5 });
+    const waiting = queue.pop({ wait: '10s', count: 5 });
     await blocked();
     const jid = await queue.put('K');
     await expect(waiting).resolves.toMatchObject([{ jid }]);
@@ -306,9 +305,9 @@ describe('a pop that waits', () => {
   });
 
   it('is over in time, or when its signal aborts', async () => {
-    await expect(queue.pop({ wait: 0.05 })).resolves.toEqual([]);
+    await expect(queue.pop({ wait: 50 })).resolves.toEqual([]);
     const abort = new AbortController();
-    const waiting = queue.pop({ wait: 60, signal: abort.signal });
+    const waiting = queue.pop({ wait: '60s', signal: abort.signal });
     await blocked();
     abort.abort();
     await expect(waiting).resolves.toEqual([]);
@@ -316,7 +315,7 @@ describe('a pop that waits', () => {
   });
 
   it('wakes as many as there are jobs, each with one', async () => {
-    const waiting = Array.from({ length: 5 }, () => queue.pop({ wait: 10 }));
+    const waiting = Array.from({ length: 5 }, () => queue.pop({ wait: '10s' }));
     await eventually(async () => expect(await server.redis.zcard('ql:idlers:q')).toBe(5));
     const jids = await queue.putMany(Array.from({ length: 5 }, () => ({ klass: 'K' })));
     const jobs = (await Promise.all(waiting)).flat();
@@ -330,13 +329,13 @@ describe('a pop that waits', () => {
       .split('\n').length;
     await server.redis.config('SET', 'maxclients', clients);
     try {
-      await expect(queue.pop({ wait: 0.1 })).resolves.toEqual([]);
-      const waiting = queue.pop({ wait: 60 });
+      await expect(queue.pop({ wait: 100 })).resolves.toEqual([]);
+      const waiting = queue.pop({ wait: '60s' });
       await blocked();
       const jid = await queue.put('K');
       await expect(waiting).resolves.toMatchObject([{ jid }]);
       const aborted = AbortSignal.timeout(50);
-      await expect(queue.pop({ wait: 60, signal: aborted })).resolves.toEqual([]);
+      await expect(queue.pop({ wait: '60s', signal: aborted })).resolves.toEqual([]);
     } finally {
       await server.redis.config('SET', 'maxclients', 10_000);
     }
@@ -345,9 +344,9 @@ describe('a pop that waits', () => {
   it('is bounded by the next scheduled job, and by a lock that ends', async () => {
     await client.config.set('heartbeat', 0.3);
     await client.config.set('grace-period', 0);
-    const jid = await queue.put('K', {}, { delay: 0.2 });
-    await expect(queue.pop({ wait: 10 })).resolves.toMatchObject([{ jid }]);
-    await expect(queue.pop({ wait: 10 })).resolves.toMatchObject([{ jid, record: { remaining: 4 } }]);
+    const jid = await queue.put('K', {}, { delay: 200 });
+    await expect(queue.pop({ wait: '10s' })).resolves.toMatchObject([{ jid }]);
+    await expect(queue.pop({ wait: '10s' })).resolves.toMatchObject([{ jid, record: { remaining: 4 } }]);
   });
 });
 

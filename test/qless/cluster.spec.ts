@@ -40,7 +40,7 @@ describe('a client and a worker on a cluster', () => {
       );
       expect(outputs).toEqual(jids.map((_, n) => String(2 * n)));
 
-      const waiting = client.queue('empty').pop({ wait: 10 });
+      const waiting = client.queue('empty').pop({ wait: '10s' });
       const holder = await cluster.masterOf('{ql}:queues');
       await eventually(async () => expect(await holder.redis.zcard('{ql}:idlers:empty')).toBe(1));
       const jid = await client.queue('empty').put('K');

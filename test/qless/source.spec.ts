@@ -188,7 +188,7 @@ describe('a source that waits', () => {
     const due = claimOne(source, 'K');
     await waiting();
     const before = performance.now();
-    await client.queue('q').put('K', {}, { delay: 0.3 });
+    await client.queue('q').put('K', {}, { delay: 300 });
     await due;
     expect(performance.now() - before).toBeGreaterThan(250);
 
@@ -250,7 +250,7 @@ describe('a source that waits', () => {
   it('takes jobs of recurring ones when they are due', async () => {
     const source = await open();
     const claim = claimOne(source, 'K');
-    const jid = await client.queue('q').recur('K', {}, { interval: 60, offset: 0.2 });
+    const jid = await client.queue('q').recur('K', {}, { interval: '60s', offset: 200 });
     await expect(claim).resolves.toMatchObject({ id: `${jid}-1`, fn: 'K' });
   });
 
@@ -308,7 +308,7 @@ describe('an outcome', () => {
   it('of a release puts jobs before others of their priority, in their order', async () => {
     const queue = client.queue('q');
     const jids = await queue.putMany(['a', 'b', 'c', 'd'].map((jid) => ({ klass: 'K', jid })));
-    await queue.put('K', {}, { jid: 'higher', priority: 1, delay: 0.001 });
+    await queue.put('K', {}, { jid: 'higher', priority: 1, delay: 1 });
     await until(async () => (await queue.counts()).scheduled === 0 || (await queue.peek(9)).length === 5);
     const source = await open();
     const claims = await claimUpTo(source, 'K', 3);

@@ -6,6 +6,7 @@ import { isTransientReply } from '../../redis/redis-errors.js';
 import type { Arguments, Script } from '../../redis/script.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { toQlessError } from './errors.js';
+import { timeInSeconds } from './options.js';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';
@@ -16,8 +17,8 @@ const RETRY_MS = 50;
 export interface CallOptions {
   /** Milliseconds that a call may take. */
   readonly timeout: number;
-  /** Seconds since 1970. @default the server's clock */
-  readonly clock?: (() => number) | undefined;
+  /** What time it is. @default the server's clock */
+  readonly clock?: (() => Date) | undefined;
 }
 
 /** Calls of a client: its clock, its deadline, and errors with a class. */
@@ -66,7 +67,9 @@ export class QlessCalls {
     script: Call<Rest, Reply>,
     args: Rest,
   ): Promise<Reply> {
-    return script.run(redis, [this.#connections.prefix], this.options.clock?.() ?? '', ...args);
+    const { clock } = this.options;
+    const now = clock ? timeInSeconds('clock', clock()) : '';
+    return script.run(redis, [this.#connections.prefix], now, ...args);
   }
 
   private async inTime<Reply>(reply: Promise<Reply>): Promise<Reply> {

@@ -1,12 +1,14 @@
+import { isDate } from 'node:util/types';
 import { codecOf, write } from '../../job/codec.js';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 
 /** How a job is put. What is not given stays as it was where the job is there. */
 export interface PutOptions {
   /** @default a new one */
   jid?: string;
-  /** Seconds until it may run. @default 0 */
-  delay?: number;
+  /** After how long it may run. @default 0 */
+  delay?: Duration;
   /** Higher runs first. @default 0 */
   priority?: number;
   /** 1,000 at most. */
@@ -21,10 +23,10 @@ export interface PutOptions {
 export interface RecurOptions {
   /** @default a new one */
   jid?: string;
-  /** Seconds from one to the next. */
-  interval: number;
-  /** Seconds until the first. @default 0 */
-  offset?: number;
+  /** From one to the next. */
+  interval: Duration;
+  /** Until the first. @default 0 */
+  offset?: Duration;
   /** @default 0 */
   priority?: number;
   /** 1,000 at most. */
@@ -50,6 +52,17 @@ export function pageArguments({ offset = 0, count = 25 }: PageOptions = {}): [of
   if (!Number.isInteger(count) || count < 1)
     throw new InvalidOptionError('count', count, 'a whole number, 1 or more');
   return [offset, count];
+}
+
+/** What qless takes: seconds, or a part of one. No timer waits for them. @throws InvalidOptionError */
+export function toSeconds(option: string, duration: Duration, least?: number): number {
+  return toMilliseconds(option, duration, { least, most: MAX_SPAN_MS }) / 1000;
+}
+
+/** Seconds since 1970. @throws InvalidOptionError */
+export function timeInSeconds(option: string, time: Date): number {
+  if (isDate(time) && !Number.isNaN(time.getTime())) return time.getTime() / 1000;
+  throw new InvalidOptionError(option, time, 'a valid Date');
 }
 
 const json = codecOf('json');

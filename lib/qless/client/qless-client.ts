@@ -19,8 +19,8 @@ export interface QlessClientOptions extends QlessServer {
   worker?: string;
   /** How long a call may take, an outage included. @default '5s' */
   timeout?: Duration;
-  /** Seconds since 1970, for all that this client does. @default the server's clock */
-  clock?: () => number;
+  /** What time it is, for all that this client does. @default the server's clock */
+  clock?: () => Date;
 }
 
 /** Everything that qless can do, typed. One connection, a second for events, and one for each pop that waits. */

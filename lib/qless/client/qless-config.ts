@@ -1,7 +1,7 @@
 import type { QlessCalls } from './calls.js';
 import * as scripts from '../wire/scripts.js';
 
-/** What all clients and workers of a qless share. */
+/** What all clients and workers of a qless share, in any language: times are seconds here, as qless stores them. */
 export class QlessConfig {
   constructor(private readonly calls: QlessCalls) {}
 

@@ -2,7 +2,7 @@ import { Observable } from 'rxjs';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { parsed } from '../wire/replies.js';
 
-/** What the core says of jobs; the other fields depend on the event. */
+/** What the core says of jobs, as it says it: the other fields depend on the event, and times are seconds. */
 export interface QlessEvent {
   /** put, completed, advanced, failed, canceled, lock_lost, config_set … */
   readonly event: string;

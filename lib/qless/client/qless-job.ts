@@ -1,5 +1,6 @@
 import { chunksOf, type QlessCalls } from './calls.js';
-import { dataText, optionArguments, type PutOptions } from './options.js';
+import type { Duration } from '../../job/duration.js';
+import { dataText, optionArguments, toSeconds, type PutOptions } from './options.js';
 import type { JobRecord, JobState } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 
@@ -11,15 +12,15 @@ export interface CompleteOptions {
   data?: unknown;
   /** The queue in which it goes on. @default none: it is complete */
   next?: string;
-  /** Seconds until it may go on. Only with `next`. */
-  delay?: number;
+  /** After how long it may go on. Only with `next`. */
+  delay?: Duration;
   /** Jids that must be complete before it goes on, 5,000 at most. Only with `next`. */
   depends?: readonly string[];
 }
 
 export interface RetryJobOptions {
-  /** Seconds until it may run. @default 0 */
-  delay?: number;
+  /** After how long it may run. @default 0 */
+  delay?: Duration;
   /** @default the queue it is in */
   queue?: string;
   /** Why it failed, with `message`. */
@@ -27,11 +28,29 @@ export interface RetryJobOptions {
   message?: string;
 }
 
+/** An entry of a job's history. */
+export interface QlessHistoryItem {
+  readonly what: string;
+  readonly when: Date;
+  readonly [field: string]: unknown;
+}
+
+/** Why a job has failed. */
+export interface QlessFailure {
+  readonly group: string;
+  readonly message: string;
+  readonly when: Date;
+  readonly worker: string;
+}
+
+/** Of seconds since 1970. */
+const dateOf = (seconds: number): Date => new Date(seconds * 1000);
+
 /** A job as it was when it was read or popped, and what can be done with it. */
 export class QlessJob {
   constructor(
     private readonly calls: QlessCalls,
-    /** All that is known of it. */
+    /** All that is known of it, as the core writes it: times are seconds there, and a Date or milliseconds here. */
     readonly record: JobRecord,
   ) {}
 
@@ -56,11 +75,29 @@ export class QlessJob {
     return JSON.parse(this.record.data);
   }
 
-  /** Its new state. @throws QlessJobLostError, QlessStateError, QlessJobNotFoundError */
-  complete({ data, ...options }: CompleteOptions = {}): Promise<JobState> {
+  /** When its lock ends; null without one. */
+  get expires(): Date | null {
+    return this.record.expires > 0 ? dateOf(this.record.expires) : null;
+  }
+
+  /** What happened to it, oldest first; log messages have fields of their own. */
+  get history(): QlessHistoryItem[] {
+    return this.record.history.map((item) => ({ ...item, when: dateOf(item.when) }));
+  }
+
+  /** Why it failed, where it has. */
+  get failure(): QlessFailure | null {
+    const { failure } = this.record;
+    return failure && { ...failure, when: dateOf(failure.when) };
+  }
+
+  /** Its new state. @throws InvalidOptionError, QlessJobLostError, QlessStateError, QlessJobNotFoundError */
+  async complete({ data, delay, ...options }: CompleteOptions = {}): Promise<JobState> {
     const { jid, klass, worker, queue, data: before } = this.record;
     const text = data === undefined ? before : dataText(klass, data);
-    return this.calls.tell(scripts.complete, jid, worker, queue, text, optionArguments({ ...options }));
+    const seconds = delay === undefined ? undefined : toSeconds('delay', delay, 0);
+    const given = optionArguments({ ...options, delay: seconds });
+    return this.calls.tell(scripts.complete, jid, worker, queue, text, given);
   }
 
   /** Files it under a group of failures. @throws as `complete` */
@@ -70,18 +107,18 @@ export class QlessJob {
   }
 
   /** How many retries remain; negative when it failed because there were none. @throws as `complete` */
-  retry({ delay = 0, queue = this.queue, group, message }: RetryJobOptions = {}): Promise<number> {
+  async retry({ delay = 0, queue = this.queue, group, message }: RetryJobOptions = {}): Promise<number> {
     const { jid, worker } = this.record;
     const failure: [] | [string, string] =
       group !== undefined && message !== undefined ? [group, message] : [];
-    return this.calls.tell(scripts.retry, jid, queue, worker, delay, failure);
+    return this.calls.tell(scripts.retry, jid, queue, worker, toSeconds('delay', delay, 0), failure);
   }
 
   /** When its lock ends now. @throws as `complete` */
   async heartbeat(data?: unknown): Promise<Date> {
     const { jid, klass, worker } = this.record;
     const expires = await this.calls.ask(scripts.heartbeat, jid, worker, this.given(klass, data));
-    return new Date(expires * 1000);
+    return dateOf(expires);
   }
 
   /** Appends to its history, with the fields of `data`. @throws QlessJobNotFoundError, NotSerializableError */
@@ -99,7 +136,7 @@ export class QlessJob {
       jid,
       klass,
       data,
-      delay,
+      toSeconds('delay', delay, 0),
       optionArguments({ ...options }),
     );
   }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { QlessCalls } from './calls.js';
@@ -13,8 +14,8 @@ const CLOSE_MS = 250;
 export interface PopOptions {
   /** At most 250. @default 1 */
   count?: number;
-  /** Seconds to wait for the first job. @default 0 */
-  wait?: number;
+  /** How long it waits for the first job. @default 0 */
+  wait?: Duration;
   /** Ends the waiting. */
   signal?: AbortSignal;
 }
@@ -55,8 +56,8 @@ export class QlessPopper {
   async pop({ count = 1, wait = 0, signal }: PopOptions = {}): Promise<QlessJob[]> {
     if (!Number.isInteger(count) || count < 0)
       throw new InvalidOptionError('count', count, 'a whole number, 0 or more');
-    if (!(wait >= 0)) throw new InvalidOptionError('wait', wait, 'seconds, 0 or more');
-    if (wait > 0 && count > 0) return this.await(count, wait, signal ?? new AbortController().signal);
+    const ms = toMilliseconds('wait', wait, { least: 0 });
+    if (ms > 0 && count > 0) return this.await(count, ms, signal ?? new AbortController().signal);
     return this.jobsOf(await this.claim(count));
   }
 
@@ -64,7 +65,7 @@ export class QlessPopper {
     const connection = this.blocking.take();
     const { prefix, commands } = this.calls.connections;
     const waiter = new QueueWaiter({ prefix, commands, blocking: connection }, this.options.queues);
-    const until = performance.now() + wait * 1000;
+    const until = performance.now() + wait;
     try {
       for (;;) {
         const claimed = await this.claim(count, waiter);

@@ -4,6 +4,8 @@ import {
   dataText,
   optionArguments,
   pageArguments,
+  timeInSeconds,
+  toSeconds,
   type PageOptions,
   type PutOptions,
   type RecurOptions,
@@ -37,11 +39,11 @@ export class QlessQueue {
    * Its jid. Without one of yours the job is put once, however often the connection breaks; with one, a job that is
    * there is moved here and begins anew.
    *
-   * @throws QlessArgumentError, NotSerializableError, ConnectionError
+   * @throws InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
    */
   async put(klass: string, data?: unknown, { jid, delay = 0, ...options }: PutOptions = {}): Promise<string> {
     const text = dataText(klass, data);
-    const rest = [klass, text, delay, optionArguments({ ...options })] as const;
+    const rest = [klass, text, toSeconds('delay', delay, 0), optionArguments({ ...options })] as const;
     if (jid !== undefined) return this.calls.tell(scripts.put, '', this.name, jid, ...rest);
     const made = randomUUID().replaceAll('-', '');
     await this.calls.ask(scripts.putAbsent, '', this.name, made, ...rest);
@@ -55,7 +57,8 @@ export class QlessQueue {
     data?: unknown,
     { delay = 0, ...options }: Omit<PutOptions, 'jid'> = {},
   ): Promise<boolean> {
-    const rest = [klass, dataText(klass, data), delay, optionArguments({ ...options })] as const;
+    const text = dataText(klass, data);
+    const rest = [klass, text, toSeconds('delay', delay, 0), optionArguments({ ...options })] as const;
     return (await this.calls.tell(scripts.putAbsent, '', this.name, jid, ...rest)) !== null;
   }
 
@@ -70,9 +73,9 @@ export class QlessQueue {
   }
 
   /**
-   * Up to `count` jobs, locked for the worker; none when there are none, after `wait` seconds.
+   * Up to `count` jobs, locked for the worker; none when there are none, after `wait`.
    *
-   * @throws QlessArgumentError, ConnectionError
+   * @throws InvalidOptionError, QlessArgumentError, ConnectionError
    */
   pop(options?: PopOptions): Promise<QlessJob[]> {
     return this.popper().pop(options);
@@ -94,8 +97,8 @@ export class QlessQueue {
   }
 
   /** Of the day that `date` is in. */
-  stats(date: Date = new Date()): Promise<QueueStats> {
-    return this.calls.ask(scripts.stats, this.name, date.getTime() / 1000);
+  async stats(date: Date = new Date()): Promise<QueueStats> {
+    return this.calls.ask(scripts.stats, this.name, timeInSeconds('date', date));
   }
 
   /** Jids; those that wait and are scheduled in the order in which they come. */
@@ -122,14 +125,15 @@ export class QlessQueue {
     return this.calls.tell(scripts.unfail, this.name, group, count);
   }
 
-  /** Puts a job again and again; an existing one of that jid is changed. Its jid. @throws QlessArgumentError */
-  recur(
+  /** Puts a job again and again; an existing one of that jid is changed. Its jid. @throws InvalidOptionError, QlessArgumentError */
+  async recur(
     klass: string,
     data: unknown,
     { jid = randomUUID().replaceAll('-', ''), interval, offset = 0, ...options }: RecurOptions,
   ): Promise<string> {
     const text = dataText(klass, data);
-    const rest = ['interval', interval, offset, optionArguments({ ...options })] as const;
+    const times = [toSeconds('interval', interval), toSeconds('offset', offset, 0)] as const;
+    const rest = ['interval', ...times, optionArguments({ ...options })] as const;
     return this.calls.ask(scripts.recur, this.name, jid, klass, text, ...rest);
   }
 }

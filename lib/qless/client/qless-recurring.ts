@@ -1,12 +1,13 @@
 import type { QlessCalls } from './calls.js';
-import { dataText, optionArguments } from './options.js';
+import type { Duration } from '../../job/duration.js';
+import { dataText, optionArguments, toSeconds } from './options.js';
 import type { RecurringRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 
 /** What of a recurring job may be changed. */
 export interface RecurringUpdate {
-  /** Seconds; the next run is shifted by the difference. */
-  interval?: number;
+  /** The next run is shifted by the difference. */
+  interval?: Duration;
   priority?: number;
   retries?: number;
   data?: unknown;
@@ -20,6 +21,7 @@ export interface RecurringUpdate {
 export class QlessRecurringJob {
   constructor(
     private readonly calls: QlessCalls,
+    /** As the core writes it, in seconds. */
     readonly record: RecurringRecord,
   ) {}
 
@@ -31,10 +33,17 @@ export class QlessRecurringJob {
     return JSON.parse(this.record.data);
   }
 
-  /** @throws QlessJobNotFoundError, QlessArgumentError */
-  async update({ data, ...changes }: RecurringUpdate): Promise<void> {
+  /** Milliseconds from one run to the next. */
+  get interval(): number {
+    return this.record.interval * 1000;
+  }
+
+  /** @throws InvalidOptionError, QlessJobNotFoundError, QlessArgumentError */
+  async update({ data, interval, ...changes }: RecurringUpdate): Promise<void> {
     const text = data === undefined ? undefined : dataText(this.record.klass, data);
-    await this.calls.tell(scripts.updateRecurring, this.jid, optionArguments({ ...changes, data: text }));
+    const seconds = interval === undefined ? undefined : toSeconds('interval', interval);
+    const given = optionArguments({ ...changes, interval: seconds, data: text });
+    await this.calls.tell(scripts.updateRecurring, this.jid, given);
   }
 
   /** Its tags. @throws QlessJobNotFoundError */

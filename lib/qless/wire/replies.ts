@@ -9,6 +9,7 @@ export interface HistoryItem {
   readonly [field: string]: unknown;
 }
 
+/** `when` is seconds since 1970. */
 export interface JobFailure {
   readonly group: string;
   readonly message: string;
@@ -16,7 +17,7 @@ export interface JobFailure {
   readonly worker: string;
 }
 
-/** A job as the core knows it. `data` is the JSON that was put, byte for byte. */
+/** A job as the core writes it, times in seconds. `data` is the JSON that was put, byte for byte. */
 export interface JobRecord {
   readonly jid: string;
   readonly klass: string;
@@ -41,6 +42,7 @@ export interface JobRecord {
   readonly dependencies: readonly string[];
 }
 
+/** A recurring job as the core writes it. */
 export interface RecurringRecord {
   readonly jid: string;
   readonly klass: string;
@@ -67,7 +69,7 @@ export interface QueueCounts {
   readonly paused: boolean;
 }
 
-/** Of jobs' times in seconds: `std` is that of a sample; bins of a second (60), a minute (59), an hour (23), a day (6). */
+/** Of jobs' times, in milliseconds: `std` is that of a sample; how many are in each of the histogram's bins of a second (60), a minute (59), an hour (23), a day (6). */
 export interface Summary {
   readonly count: number;
   readonly mean: number;
@@ -134,6 +136,16 @@ export function recurringRecord(reply: unknown): RecurringRecord | null {
   if (reply === null) return null;
   const { tags, state: _, ...job } = parsed<Fields>(reply);
   return { ...(job as unknown as RecurringRecord), tags: list(tags) };
+}
+
+/** The core counts in seconds. */
+export function queueStats(reply: unknown): QueueStats {
+  const { wait, run, ...counts } = parsed<QueueStats>(reply);
+  return { ...counts, wait: inMilliseconds(wait), run: inMilliseconds(run) };
+}
+
+function inMilliseconds({ mean, std, ...summary }: Summary): Summary {
+  return { ...summary, mean: mean * 1000, std: std * 1000 };
 }
 
 export function page(reply: unknown): Page {

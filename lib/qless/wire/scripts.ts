@@ -7,6 +7,7 @@ import {
   nothing,
   page,
   parsed,
+  queueStats,
   recurringRecord,
   strings,
   text,
@@ -151,9 +152,7 @@ export const forgetQueues = defineScript<[now: Now, queues: readonly string[]], 
 );
 export const pause = defineScript<[now: Now, queues: readonly string[]], void>('pause', nothing);
 export const unpause = defineScript<[now: Now, queues: readonly string[]], void>('unpause', nothing);
-export const stats = defineScript<[now: Now, queue: string, date: number], QueueStats>('stats', (reply) =>
-  parsed(reply),
-);
+export const stats = defineScript<[now: Now, queue: string, date: number], QueueStats>('stats', queueStats);
 export const length = defineScript<[now: Now, queue: string], number>('length', count);
 export const log = defineScript<[now: Now, jid: string, message: string, data: [] | [Json]], void>(
   'log',
