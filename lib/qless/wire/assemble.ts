@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { withIncludes } from '../../redis/includes.js';
+import { withPieces, type ReadLua } from './includes.js';
 
 const SCRIPTS = new URL('./scripts/', import.meta.url);
 
 /** Folders in which a piece is looked for; the first that has it wins. */
-type Layers = readonly string[];
+type Form = readonly string[];
 
 /** Keys begin with KEYS[1], and '' as the time means the server's. */
-const CLIENT: Layers = ['client', 'core'];
-const UNIFIED: Layers = ['core'];
-const CLUSTER: Layers = ['cluster', 'core'];
-const LEGACY: Layers = ['legacy/core', 'core'];
+const CLIENT: Form = ['forms/client', 'parts'];
+const UNIFIED: Form = ['parts'];
+const CLUSTER: Form = ['forms/cluster', 'parts'];
+const LEGACY: Form = ['forms/legacy', 'parts'];
 
 /** Tried first by the dispatcher, in this order. */
 const FREQUENT = ['pop', 'complete', 'put', 'heartbeat', 'retry', 'fail', 'get', 'peek'];
@@ -33,72 +33,74 @@ function readFile(name: string): string {
 }
 
 const pieces = new Map(
-  ['client', 'cluster', 'core', 'legacy/core'].map((folder) => [folder, namesIn(folder)]),
+  ['forms/client', 'forms/cluster', 'forms/legacy', 'parts'].map((folder) => [folder, namesIn(folder)]),
 );
 
-/** A name with a folder is that file, any other a piece of the first layer that has it. */
-function reader(layers: Layers) {
-  return (name: string): string => {
+/** A name with a folder is that file, any other a piece of the first folder that has it. */
+function reader(form: Form): ReadLua {
+  return (name) => {
     if (name.includes('/')) return readFile(name);
-    const layer = layers.find((folder) => pieces.get(folder)?.includes(name));
-    if (!layer) throw new Error(`No layer of ${layers.join(', ')} has the piece "${name}".`);
-    return readFile(`${layer}/${name}`);
+    const folder = form.find((candidate) => pieces.get(candidate)?.includes(name));
+    if (!folder) throw new Error(`None of ${form.join(', ')} has the piece "${name}".`);
+    return readFile(`${folder}/${name}`);
   };
 }
 
-/** The commands of the unified form: the names of the files of verbs/. */
-export const COMMANDS: readonly string[] = namesIn('verbs');
+/** The commands of the unified form: the names of the files of commands/. */
+export const COMMANDS: readonly string[] = namesIn('commands');
 
-/** The scripts of the source document's form. */
+/** The scripts of the first generation's form. */
 export const LEGACY_SCRIPTS: readonly string[] = namesIn('legacy');
 
 /** One command as a script of its own: KEYS[1] the prefix, ARGV the time and the command's arguments. */
 export function clientScript(command: string): string {
-  return ownScript(`verbs/${command}`);
+  return assembled(CLIENT, ['prefix', 'deferred-work', 'now'], `commands/${command}`);
 }
 
 /** What a job source asks, which is none of the commands, in the same form. */
 export function sourceScript(name: string): string {
-  return ownScript(`source/${name}`);
+  return assembled(CLIENT, ['prefix', 'deferred-work', 'now'], `source/${name}`);
 }
 
-function ownScript(file: string): string {
-  const text = ['-- include prefix', '-- include left-over', '-- include now', `-- include ${file}`].join(
-    '\n',
-  );
-  return stripped(withIncludes(text, reader(CLIENT)));
+/** A script of the first generation's form, with its own KEYS and ARGV. */
+export function legacyScript(name: string): string {
+  return assembled(LEGACY, ['prefix', 'deferred-work'], `legacy/${name}`);
 }
 
 /** All commands as one script, command first. Each one's code is in its branch, so that a call makes only that. */
 export function unifiedScript(form: 'single' | 'cluster' = 'single'): string {
+  const read = reader(form === 'cluster' ? CLUSTER : UNIFIED);
+  const known = new Set<string>();
   const order = [...FREQUENT, ...COMMANDS.filter((command) => !FREQUENT.includes(command))];
-  const branches = order.flatMap((command, index) => [
-    `${index === 0 ? 'if' : 'elseif'} command == '${command}' then`,
-    `  -- include verbs/${command}`,
-  ]);
-  const text = [
-    '-- include prefix',
-    '-- include keys',
-    '-- include left-over',
-    '-- include command',
-    ...branches,
+  const lines = [
+    `local COMMANDS = ' ${COMMANDS.join(' ')} '`,
+    ...framed(['prefix', 'keys', 'deferred-work', 'command'], read, known),
+    ...order.flatMap((command, index) => [
+      `${index === 0 ? 'if' : 'elseif'} command == '${command}' then`,
+      ...withPieces(`commands/${command}`, read, new Set(known)).map((line) => `  ${line}`),
+    ]),
     'else',
     "  error('Unknown command ' .. command)",
     'end',
-  ].join('\n');
-  const names = [...COMMANDS].sort().join(' ');
+  ];
   return (
-    '-- qless: every command, built from lib/qless/scripts of nestjs-gearmonkey. EVALSHA sha 0 command now args\n' +
-    stripped(withIncludes(text, reader(form === 'cluster' ? CLUSTER : UNIFIED))).replace(
-      'COMMANDS',
-      ` ${names} `,
-    )
+    '-- qless: every command, built from lib/qless/wire/scripts of nestjs-gearmonkey. EVALSHA sha 0 command now args\n' +
+    stripped(lines)
   );
 }
 
-/** A script of the source document's form, with its own KEYS and ARGV. */
-export function legacyScript(name: string): string {
-  return stripped(withIncludes(readFile(`legacy/${name}`), reader(LEGACY)));
+function assembled(form: Form, frame: readonly string[], file: string): string {
+  const read = reader(form);
+  const known = new Set<string>();
+  return stripped([...framed(frame, read, known), ...withPieces(file, read, known)]);
+}
+
+/** What a script begins with, and any file may use without an include: prefix, now, args. */
+function framed(frame: readonly string[], read: ReadLua, known: Set<string>): string[] {
+  return frame.flatMap((name) => {
+    known.add(name);
+    return withPieces(name, read, known);
+  });
 }
 
 /** What the build ships, by its path within dist/qless. */
@@ -111,10 +113,10 @@ export function builtScripts(): Map<string, string> {
 }
 
 /** Comments stay in the sources. */
-function stripped(text: string): string {
+function stripped(lines: readonly string[]): string {
   return (
-    text
-      .replace(/^ *--\[=\[[\s\S]*?\]=\]\n/gm, '')
+    lines
+      .join('\n')
       .replace(/^ *--.*\n/gm, '')
       .replace(/^\s*\n/gm, '')
       .trimEnd() + '\n'

@@ -3,9 +3,10 @@
 
   Returns the job's state, or nil where the worker has not the job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at, rest
+-- include number: number
+-- include arguments: strings
+
 expect_keys(0, 'Complete')
 local now = time_at(4, 'Complete')
 local args = rest({ ARGV[1], ARGV[2], ARGV[3] }, 5)
@@ -15,4 +16,4 @@ for i = 5, #args, 2 do
   depending = depending or (args[i] == 'depends' and #(strings(args[i + 1]) or {}) > 0)
 end
 if delayed and depending then error('Complete(): "delay" and "depends" are not allowed together') end
--- include verbs/complete
+-- inline commands/complete

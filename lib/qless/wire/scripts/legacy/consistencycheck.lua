@@ -3,9 +3,8 @@
 
   Returns JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'ConsistencyCheck')
 local now, args = tonumber(redis.call('TIME')[1]), ARGV
--- include verbs/consistency.check
+-- inline commands/consistency.check

@@ -3,10 +3,9 @@
 
   Returns 1, or nil where the job does not depend on any.
 ]=]
--- include prefix
--- include left-over
--- include time
--- include job-time
+-- include time: expect_keys
+-- include job-time: time_of
+
 expect_keys(0, 'Depends')
 local now, args = time_of(ARGV[1]), ARGV
--- include verbs/depends
+-- inline commands/depends

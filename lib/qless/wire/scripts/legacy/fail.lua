@@ -3,9 +3,8 @@
 
   Returns the jid, or nil where the worker has not the job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Fail')
 local now, args = time_at(5, 'Fail'), { ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6] }
--- include verbs/fail
+-- inline commands/fail

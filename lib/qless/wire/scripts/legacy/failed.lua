@@ -3,9 +3,8 @@
 
   Returns {group: count}, or {total, jobs} with whole jobs, 250 at most.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'Failed')
 local args = ARGV
--- include verbs/failed
+-- inline commands/failed

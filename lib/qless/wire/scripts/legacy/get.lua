@@ -3,9 +3,8 @@
 
   Returns the job as JSON, or nil.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'Get')
 local args = ARGV
--- include verbs/get
+-- inline commands/get

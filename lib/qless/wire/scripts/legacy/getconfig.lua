@@ -3,9 +3,8 @@
 
   Returns the option's value, or all options as JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'GetConfig')
 local args = ARGV
--- include verbs/config.get
+-- inline commands/config.get

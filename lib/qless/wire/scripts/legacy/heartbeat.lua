@@ -3,9 +3,8 @@
 
   Returns when the lock expires now, or nil where the worker has not the job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Heartbeat')
 local now, args = time_at(3, 'Heartbeat'), { ARGV[1], ARGV[2], ARGV[4] }
--- include verbs/heartbeat
+-- inline commands/heartbeat

@@ -4,13 +4,12 @@
 
   Returns a list of jids.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Jobs')
 local now, args = 0, ARGV
 if ARGV[1] ~= 'complete' then
   now = time_at(2, 'Jobs')
   table.remove(ARGV, 2)
 end
--- include verbs/jobs
+-- inline commands/jobs

@@ -3,9 +3,8 @@
 
   Returns a list of jobs, each JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(1, 'Peek')
 local now, args = time_at(2, 'Peek'), { KEYS[1], ARGV[1] }
--- include verbs/peek
+-- inline commands/peek

@@ -3,9 +3,8 @@
 
   Returns a list of jobs, each JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(1, 'Pop')
 local now, args = time_at(3, 'Pop'), { KEYS[1], ARGV[1], ARGV[2] }
--- include verbs/pop
+-- inline commands/pop

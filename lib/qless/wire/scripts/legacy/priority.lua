@@ -3,9 +3,8 @@
 
   Returns the priority, or nil where there is no job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'Priority')
 local args = ARGV
--- include verbs/priority
+-- inline commands/priority

@@ -3,9 +3,8 @@
 
   Returns JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Queues')
 local now, args = time_at(1, 'Queues'), { ARGV[2] }
--- include verbs/queues
+-- inline commands/queues

@@ -7,27 +7,26 @@
 
   Returns as recur, unrecur, recur.get and so on do, or nil where there is no such recurring job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at, rest
+
 expect_keys(0, 'Recur')
 local command = ARGV[1]
 if command == 'on' then
   local now = time_at(6, 'Recur')
   local args = rest({ ARGV[2], ARGV[3], ARGV[4], ARGV[5] }, 7)
-  -- include verbs/recur
+  -- inline commands/recur
 end
 local now = tonumber(redis.call('TIME')[1])
 local args = rest({}, 2)
 if command == 'off' then
-  -- include verbs/unrecur
+  -- inline commands/unrecur
 elseif command == 'get' then
-  -- include verbs/recur.get
+  -- inline commands/recur.get
 elseif command == 'update' then
-  -- include verbs/recur.update
+  -- inline commands/recur.update
 elseif command == 'tag' then
-  -- include verbs/recur.tag
+  -- inline commands/recur.tag
 elseif command == 'untag' then
-  -- include verbs/recur.untag
+  -- inline commands/recur.untag
 end
 error('Recur(): First argument must be one of on, off, get, update, tag, untag. Got ' .. tostring(command))

@@ -3,9 +3,8 @@
 
   Returns the retries that remain, or nil where the worker has not the job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Retry')
 local now, args = time_at(4, 'Retry'), { ARGV[1], ARGV[2], ARGV[3], ARGV[5] }
--- include verbs/retry
+-- inline commands/retry

@@ -3,13 +3,12 @@
 
   Without a value the option has its default again. Returns nil.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'SetConfig')
 local args = ARGV
 if args[2] then
-  -- include verbs/config.set
+  -- inline commands/config.set
 else
-  -- include verbs/config.unset
+  -- inline commands/config.unset
 end

@@ -3,9 +3,8 @@
 
   Returns JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys
+
 expect_keys(0, 'Stats')
 local args = ARGV
--- include verbs/stats
+-- inline commands/stats

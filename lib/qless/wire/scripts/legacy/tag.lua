@@ -3,13 +3,12 @@
 
   Returns JSON, or nil where there is no job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Tag')
 local now, args = 0, ARGV
 if ARGV[1] == 'add' or ARGV[1] == 'remove' then
   now = time_at(3, 'Tag')
   table.remove(ARGV, 3)
 end
--- include verbs/tag
+-- inline commands/tag

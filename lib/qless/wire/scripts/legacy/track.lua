@@ -5,16 +5,15 @@
 
   Returns JSON, or 1 or 0 for whether that changed something, or nil where there is no job.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at, rest
+
 expect_keys(0, 'Track')
 local now = ARGV[1] and time_at(3, 'Track')
 local function run(args)
-  -- include verbs/track
+  -- inline commands/track
 end
 local function tag_as(args)
-  -- include verbs/tag
+  -- inline commands/tag
 end
 local reply = run({ ARGV[1], ARGV[2] })
 if not ARGV[1] or not reply then return reply end

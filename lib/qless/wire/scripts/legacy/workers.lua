@@ -3,9 +3,8 @@
 
   Returns JSON.
 ]=]
--- include prefix
--- include left-over
--- include time
+-- include time: expect_keys, time_at
+
 expect_keys(0, 'Workers')
 local now, args = time_at(1, 'Workers'), { ARGV[2] }
--- include verbs/workers
+-- inline commands/workers

@@ -13,14 +13,20 @@
   Returns the jobs as JSON, the time, the number of the queue that is next, the seconds until something will be due
   (nil if nothing is known, 0 if there is more at once), an offset for each queue, and klasses that were left.
 ]=]
--- include limit
--- include arguments
--- include terms
--- include handing-out
--- include expired-locks
--- include unlocking-left
--- include due
--- include work
+-- include limits: JOBS_A_CALL
+-- include queue-terms: terms_of
+-- include job-locks: log_missing, lock_jobs
+-- include expired-locks: expired_locks
+-- include deferred-dependents: unblock_deferred
+-- include due-jobs: put_due
+-- include number: number
+-- include time-text: now_text
+-- include job: read_job
+-- include wake-ups: wake
+-- include jobs-reply: jobs_reply
+-- include utf8: is_utf8
+-- include wait-tokens: leave_token, next_event
+
 local KLASSES_NAMED = 20
 local worker, lock, popping, first, count = args[1], number(args[2]), args[3], tonumber(args[4]), tonumber(args[5])
 local waiter, passes, klasses = args[6], args[7] == '1', tonumber(args[8])
@@ -30,22 +36,21 @@ local slots = klasses > 0 and {} or nil
 for i = 9, 7 + 2 * klasses, 2 do slots[args[i]] = tonumber(args[i + 1]) end
 local queues = {}
 for i = 9 + 2 * klasses, #args, 2 do
-  queues[#queues + 1] = { name = args[i], key = ql .. 'q:' .. args[i], offset = tonumber(args[i + 1]) }
+  queues[#queues + 1] = { name = args[i], key = prefix .. 'q:' .. args[i], offset = tonumber(args[i + 1]) }
 end
 local looked_at = math.ceil(1000 / #queues)
 local front, part, prepared = math.ceil(looked_at / 4), math.min(50, math.ceil(looked_at / 4)), math.ceil(100 / #queues)
 
-redis.call('ZADD', ql .. 'workers', stamp, worker)
-local unlocking = unlock_left(now)
+redis.call('ZADD', prefix .. 'workers', now_text, worker)
+local unlocking = unblock_deferred(now)
 
 local drawn, left, names_left = {}, {}, {}
 --- Whether there is a slot for the job, and its jid can be told; where its hash is gone there is.
 local function wanted(queue, jid)
   if string.find(jid, '[\128-\255]') then
-    -- include text
-    if not is_text(jid) then return false end
+    if not is_utf8(jid) then return false end
   end
-  local klass = slots and redis.call('HGET', ql .. 'j:' .. jid, 'klass')
+  local klass = slots and redis.call('HGET', prefix .. 'j:' .. jid, 'klass')
   if not klass or (slots[klass] or 0) > 0 then return true end
   queue.left = true
   if not left[klass] and #names_left < KLASSES_NAMED then
@@ -57,16 +62,16 @@ end
 
 local function open(queue)
   queue.opened, queue.jobs, queue.room = true, {}, 0
-  if redis.call('SISMEMBER', ql .. 'paused_queues', queue.name) == 1 then return end
+  if redis.call('SISMEMBER', prefix .. 'paused_queues', queue.name) == 1 then return end
   queue.terms = terms_of(queue.name, lock)
   queue.room = queue.terms.room
-  queue.expired = expired_locks(queue.name, stamp, front)
+  queue.expired = expired_locks(queue.name, now_text, front)
   queue.at, queue.part, queue.place, queue.rank, queue.looked = 1, {}, 1, 0, 0
 end
 
 local function next_expired(queue)
   if queue.at > #queue.expired then return end
-  -- include expired
+  -- include expired-jobs: take_expired -- at the head +5 % of a claim in vain
   while queue.at <= #queue.expired do
     local jid = queue.expired[queue.at]
     queue.at = queue.at + 1
@@ -83,8 +88,8 @@ local function prepare(queue)
   if queue.prepared then return end
   queue.prepared = true
   if not put_due(queue.name, now, slots and prepared or count - #drawn) then return end
-  queue.more = redis.call('ZCOUNT', queue.key .. '-recur', '-inf', stamp) > 0
-    or redis.call('ZCOUNT', queue.key .. '-scheduled', '-inf', stamp) > 0
+  queue.more = redis.call('ZCOUNT', queue.key .. '-recur', '-inf', now_text) > 0
+    or redis.call('ZCOUNT', queue.key .. '-scheduled', '-inf', now_text) > 0
 end
 
 --- Reads on in what waits; false at its end, or when enough was looked at.
@@ -107,7 +112,7 @@ local function next_waiting(queue)
       if redis.call('ZREM', queue.key .. '-work', jid) == 1 then
         local job = read_job(jid)
         if job then return job end
-        missing(jid, queue.name)
+        log_missing(jid, queue.name)
       end
     else
       queue.rank = queue.rank + 1
@@ -153,18 +158,17 @@ for i, queue in ipairs(queues) do
     offsets[i] = queue.rank
   end
   if queue.jobs and #queue.jobs > 0 then
-    queue.texts = hand_out(queue.name, queue.jobs, worker, queue.terms.expires, queue.terms.cap)
+    queue.texts = lock_jobs(queue.name, queue.jobs, worker, queue.terms.expires, queue.terms.cap)
   end
   if passes and queue.left then wake(queue.name, 1) end
   if queue.more or unlocking then due = 0 end
 end
 for i, draw_of in ipairs(drawn) do texts[i] = draw_of[1].texts[draw_of[2]] end
 if #drawn == 0 and waiter ~= '' and due ~= 0 then
-  -- include waiting
   for _, queue in ipairs(queues) do
-    await(queue.name, waiter)
+    leave_token(queue.name, waiter)
     local event = next_event(queue.name, now)
     if event and (not due or event - now < due) then due = event - now end
   end
 end
-return { jobs_reply(texts), stamp, first, due and string.format('%.6f', due) or false, offsets, names_left }
+return { jobs_reply(texts), now_text, first, due and string.format('%.6f', due) or false, offsets, names_left }

@@ -5,17 +5,18 @@
   reports don't push the rest out.
   Returns 1, or 0 when the job is no longer the worker's: then nothing is written.
 ]=]
--- include number
--- include history
--- include claimed
+-- include number: number
+-- include history: append_history
+-- include claims: read_claim
+
 local worker, jid, token, dividend, divisor = unpack(args)
 if not number(dividend) or not number(divisor) then error('Progress(): Not a number: ' .. dividend .. '/' .. divisor) end
-if not claimed(jid, worker, token) then return 0 end
+if not read_claim(jid, worker, token) then return 0 end
 local what = '"progress",{"dividend":' .. dividend .. ',"divisor":' .. divisor .. '}'
-local key = ql .. 'j:' .. jid .. '-history'
+local key = prefix .. 'j:' .. jid .. '-history'
 if string.find(redis.call('LINDEX', key, -1) or '', '^%[%-?%d+,"progress",') then
   redis.call('LSET', key, -1, '[' .. math.floor(now) .. ',' .. what .. ']')
 else
-  remember(jid, now, what)
+  append_history(jid, now, what)
 end
 return 1

@@ -5,16 +5,17 @@
   their having expired; the worker is seen.
   Returns the claims that are no longer the worker's.
 ]=]
--- include arguments
--- include policy
--- include stamp
--- include claimed
+-- include policy: heartbeat_option
+-- include time-text: now_text
+-- include claims: read_claim
+-- include number: number
+
 local worker, lock, lost, heartbeats = args[1], number(args[2]), {}, {}
 
 local function seconds(queue)
   if lock then return lock end
   if not heartbeats[queue] then
-    local config = redis.call('HMGET', ql .. 'config', heartbeat_option(queue), 'heartbeat')
+    local config = redis.call('HMGET', prefix .. 'config', heartbeat_option(queue), 'heartbeat')
     heartbeats[queue] = number(config[1]) or number(config[2]) or 60
   end
   return heartbeats[queue]
@@ -22,16 +23,16 @@ end
 
 for i = 3, #args do
   local jid, token = string.match(args[i], '^(.*):([^:]*)$')
-  local held, queue = claimed(jid or '', worker, token)
+  local held, queue = read_claim(jid or '', worker, token)
   if held then
     local expires = string.format('%.17g', now + seconds(queue))
-    redis.call('HSET', ql .. 'j:' .. jid, 'expires', expires)
-    redis.call('HDEL', ql .. 'j:' .. jid, 'grace')
-    redis.call('ZADD', ql .. 'w:' .. worker .. ':jobs', expires, jid)
-    redis.call('ZADD', ql .. 'q:' .. queue .. '-locks', expires, jid)
+    redis.call('HSET', prefix .. 'j:' .. jid, 'expires', expires)
+    redis.call('HDEL', prefix .. 'j:' .. jid, 'grace')
+    redis.call('ZADD', prefix .. 'w:' .. worker .. ':jobs', expires, jid)
+    redis.call('ZADD', prefix .. 'q:' .. queue .. '-locks', expires, jid)
   else
     lost[#lost + 1] = args[i]
   end
 end
-if #lost < #args - 2 then redis.call('ZADD', ql .. 'workers', stamp, worker) end
+if #lost < #args - 2 then redis.call('ZADD', prefix .. 'workers', now_text, worker) end
 return lost

@@ -10,62 +10,60 @@
   Returns 1 or 0 for each: 0 when the worker had lost the job. One that was settled before is 1 again. A call ends
   after a job whose completion was much work: what the reply doesn't cover is to be sent again.
 ]=]
--- include arguments
--- include policy
--- include events
--- include tracked
--- include history
--- include failing
--- include placing
--- include stamp
--- include claimed
+-- includes of commands/complete, commands/fail, commands/retry
+-- include history: append_history
+-- include time-text: now_text
+-- include claims: read_claim
+-- include wake-ups: wake
+-- include json: quote
+
 local worker = args[1]
 
 local function complete(args)
-  -- include verbs/complete
+  -- inline commands/complete
 end
 
 local function fail(args)
-  -- include verbs/fail
+  -- inline commands/fail
 end
 
 local function retry(args)
-  -- include verbs/retry
+  -- inline commands/retry
 end
 
 --- A second before the first of its priority: times are what orders those of one priority.
 local function front(queue, priority)
-  local first = redis.call('ZREVRANGEBYSCORE', ql .. 'q:' .. queue .. '-work', priority, '(' .. (priority - 1),
+  local first = redis.call('ZREVRANGEBYSCORE', prefix .. 'q:' .. queue .. '-work', priority, '(' .. (priority - 1),
     'WITHSCORES', 'LIMIT', 0, 1)
   if not first[2] then return priority - now / 10000000000 end
   return math.min(priority, first[2] + 1 / 10000000000)
 end
 
 local function give_back(jid, queue)
-  local key = ql .. 'j:' .. jid
-  redis.call('ZREM', ql .. 'q:' .. queue .. '-locks', jid)
-  redis.call('ZREM', ql .. 'w:' .. worker .. ':jobs', jid)
-  redis.call('HSET', key, 'state', 'waiting', 'worker', '', 'expires', 0, 'time', stamp)
+  local key = prefix .. 'j:' .. jid
+  redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)
+  redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
+  redis.call('HSET', key, 'state', 'waiting', 'worker', '', 'expires', 0, 'time', now_text)
   redis.call('HDEL', key, 'grace')
-  remember(jid, now, '"released"')
-  redis.call('ZADD', ql .. 'q:' .. queue .. '-work', front(queue, tonumber(redis.call('HGET', key, 'priority')) or 0), jid)
+  append_history(jid, now, '"released"')
+  redis.call('ZADD', prefix .. 'q:' .. queue .. '-work', front(queue, tonumber(redis.call('HGET', key, 'priority')) or 0), jid)
   wake(queue, 1)
 end
 
 --- Whether others depended on it, or more was deleted than the one that is complete now.
 local function complete_one(jid, queue, data, output)
-  if output ~= '' then remember(jid, now, '"returned",{"output":' .. quote(output) .. '}') end
-  local much = redis.call('EXISTS', ql .. 'j:' .. jid .. '-dependents', ql .. 'unlocking') > 0
-  local before = redis.call('ZCARD', ql .. 'completed')
+  if output ~= '' then append_history(jid, now, '"returned",{"output":' .. quote(output) .. '}') end
+  local much = redis.call('EXISTS', prefix .. 'j:' .. jid .. '-dependents', prefix .. 'unlocking') > 0
+  local before = redis.call('ZCARD', prefix .. 'completed')
   complete({ jid, worker, queue, data })
-  return much or redis.call('ZCARD', ql .. 'completed') < before
+  return much or redis.call('ZCARD', prefix .. 'completed') < before
 end
 
 local accepted = {}
 for i = 2, #args, 6 do
   local kind, jid, token, a, b, c = unpack(args, i, i + 5)
-  local held, queue, data = claimed(jid, worker, token)
-  local key, much = ql .. 'j:' .. jid, false
+  local held, queue, data = read_claim(jid, worker, token)
+  local key, much = prefix .. 'j:' .. jid, false
   if held then
     redis.call('HSET', key, 'settled', token)
     if kind == 'complete' then

@@ -1,2 +1,0 @@
---- KEYS[1] is the prefix of every key and channel, and so routes the call in a Redis Cluster.
-local ql = KEYS[1]

@@ -1,2 +1,0 @@
---- The hash tag keeps every key in one slot of a Redis Cluster.
-local ql = '{ql}:'

@@ -1,0 +1,79 @@
+--[=[
+  complete <now> jid worker queue data [next q [delay d] [depends J]]
+
+  Ends a job that the worker has, whether or not its lock has expired. With `next` it goes on in that queue at once,
+  after `delay` seconds, or when the jobs of `depends` are complete. Otherwise jobs that depend on it are unlocked,
+  250 in this call and the rest in later ones, and up to 200 complete jobs are deleted that jobs-history and
+  jobs-history-count no longer keep.
+  Returns the job's state: complete, waiting, scheduled or depends. Errors: Job <jid> does not exist, is not currently
+  running, has been handed out to another worker, running in another queue.
+]=]
+-- include number: number
+-- include json: json, quote
+-- include policy: refuse
+-- include events: publish_tracked, publish
+-- include tracking: is_tracked
+-- include history: append_history
+-- include samples: record_one
+-- include completion: objection, completed_text, write_complete, prune_completed
+-- include time-text: now_text
+-- include arguments: options, strings
+-- include limits: at_most, MOST_NAMED
+
+local jid, worker, queue, data = args[1], args[2], args[3], args[4]
+if not jid then error('Complete(): Arg "jid" missing') end
+if not worker then error('Complete(): Arg "worker" missing') end
+if not queue then error('Complete(): Arg "queue" missing') end
+if json(data) == nil then error('Complete(): Arg "data" missing or not JSON: ' .. tostring(data)) end
+local target, delay, depends = nil, 0, {}
+if #args > 4 then
+  local given = options(args, 5)
+  target, delay = given.next, number(given.delay or 0)
+  if not delay then error('Complete(): Arg "delay" not a number: ' .. given.delay) end
+  depends = strings(given.depends or '[]')
+  if not depends then error('Complete(): Arg "depends" not JSON: ' .. given.depends) end
+  at_most(MOST_NAMED, #depends, 'Complete', 'dependencies a call')
+  if given.delay and not target then error('Complete(): "delay" cannot be used without a "next".') end
+  if given.depends and not target then error('Complete(): "depends" cannot be used without a "next".') end
+end
+
+local key = prefix .. 'j:' .. jid
+local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace', 'priority')
+local why = objection(jid, job, worker, queue)
+if why then return refuse(why) end
+
+local config = redis.call('HMGET', prefix .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
+local cap = number(config[1]) or 100
+append_history(jid, now, '"done"', cap)
+redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)
+redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
+if job[6] then redis.call('HDEL', key, 'grace') end
+record_one('run', queue, now, now - (tonumber(job[5]) or now))
+if is_tracked(jid) then publish_tracked('completed', jid) end
+
+if target then
+  -- include place: place -- at the head +5 %, with the next two
+  -- include work-queue: add_queue -- as place
+  -- include dependencies: depend -- as place
+  publish('log', '{"jid":' .. quote(jid) .. ',"to":' .. quote(target) .. ',"event":"advanced","queue":' .. quote(queue) .. '}')
+  append_history(jid, now, '"put",{"q":' .. quote(target) .. '}', cap)
+  add_queue(target, now)
+  local blocked = depend(jid, depends)
+  local due = delay > 0 and now + delay or nil
+  local state = place(jid, target, job[7], now, due, blocked)
+  if blocked and due then redis.call('HSET', key, 'scheduled', due) end
+  redis.call('HSET', key, 'data', data, 'time', now_text, 'state', state, 'worker', '', 'failure', '{}', 'queue', target,
+    'expires', 0, 'remaining', job[4])
+  return state
+end
+
+publish('log', completed_text(jid, queue))
+write_complete(key, data, job[4])
+redis.call('ZADD', prefix .. 'completed', now_text, jid)
+prune_completed(now, config[3], config[2], 1)
+if redis.call('EXISTS', key .. '-dependents', prefix .. 'unlocking') > 0 then
+  -- include dependents: unblock_more, unblock_dependents, UNBLOCKED_A_CALL -- at the head +3.5 %
+  unblock_more(now)
+  unblock_dependents(jid, now, UNBLOCKED_A_CALL)
+end
+return 'complete'

@@ -1,0 +1,12 @@
+--[=[
+  config.unset <now> option
+
+  The option has its default again. Returns nil.
+]=]
+-- include events: publish
+-- include json: quote
+
+local option = args[1]
+if not option then error('config.unset(): Arg "option" missing') end
+publish('log', '{"event":"config_unset","option":' .. quote(option) .. '}')
+redis.call('HDEL', prefix .. 'config', option)

@@ -1,0 +1,34 @@
+--[=[
+  fail <now> jid worker group message [data]
+
+  Files a job that the worker has under a group of failures, for somebody to look at. It stays there until it is put
+  again, unfailed or cancelled.
+  Returns the jid. Errors: Job <jid> does not exist, not currently running, running with another worker.
+]=]
+-- include policy: refuse
+-- include events: publish, publish_tracked
+-- include tracking: is_tracked
+-- include failures: file_failure
+-- include json: json, quote
+
+local jid, worker, group, message, data = args[1], args[2], args[3], args[4], args[5]
+if not jid then error('Fail(): Arg "jid" missing') end
+if not worker then error('Fail(): Arg "worker" missing') end
+if not group then error('Fail(): Arg "group" missing') end
+if not message then error('Fail(): Arg "message" missing') end
+if data and json(data) == nil then error('Fail(): Arg "data" not JSON: ' .. data) end
+
+local key = prefix .. 'j:' .. jid
+local job = redis.call('HMGET', key, 'queue', 'state', 'worker')
+if not job[2] then return refuse('Fail(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('Fail(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
+if job[3] ~= worker then return refuse('Fail(): Job ' .. jid .. ' running with another worker: ' .. job[3]) end
+
+publish('log', '{"message":' .. quote(message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
+  .. ',"event":"failed","worker":' .. quote(worker) .. '}')
+if is_tracked(jid) then publish_tracked('failed', jid) end
+redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
+redis.call('ZREM', prefix .. 'q:' .. job[1] .. '-locks', jid)
+if data then redis.call('HSET', key, 'data', data) end
+file_failure(jid, job[1], { group = group, message = message, worker = worker }, now, worker)
+return jid

@@ -1,0 +1,34 @@
+--[=[
+  heartbeat <now> jid worker [data]
+
+  Extends the lock of a job that the worker has, also after it has expired as long as nobody else has the job; the
+  worker is seen. Data, if given, replaces the job's.
+  Returns when the lock expires now, cut to an integer. Errors: Job <jid> does not exist, not currently running, given out
+  to another worker.
+]=]
+-- include policy: refuse, heartbeat_option
+-- include json: json
+-- include number: number
+
+local jid, worker, data = args[1], args[2], args[3]
+if not jid then error('Heartbeat(): Arg "jid" missing') end
+if not worker then error('Heartbeat(): Arg "worker" missing') end
+if data and json(data) == nil then error('Heartbeat(): Arg "data" not JSON: ' .. data) end
+
+local key = prefix .. 'j:' .. jid
+local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'grace')
+if not job[2] then return refuse('Heartbeat(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('Heartbeat(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
+if job[1] ~= worker or worker == '' then
+  return refuse('Heartbeat(): Job ' .. jid .. ' given out to another worker: ' .. job[1])
+end
+
+local config = redis.call('HMGET', prefix .. 'config', heartbeat_option(job[3]), 'heartbeat')
+local expires = now + (number(config[1]) or number(config[2]) or 60)
+redis.call('HSET', key, 'expires', expires)
+if data then redis.call('HSET', key, 'data', data) end
+if job[4] then redis.call('HDEL', key, 'grace') end
+redis.call('ZADD', prefix .. 'w:' .. worker .. ':jobs', expires, jid)
+redis.call('ZADD', prefix .. 'q:' .. job[3] .. '-locks', expires, jid)
+redis.call('ZADD', prefix .. 'workers', now, worker)
+return expires

@@ -1,3 +1,0 @@
--- include job-text
---- The reply for several jobs.
-local jobs_reply = jobs_text

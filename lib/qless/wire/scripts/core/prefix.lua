@@ -1,2 +1,0 @@
---- Every key and channel begins with this.
-local ql = 'ql:'

@@ -1,2 +1,0 @@
---- A string as JSON.
-local quote = cjson.encode

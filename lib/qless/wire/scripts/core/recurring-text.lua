@@ -1,2 +1,0 @@
---- The reply for one recurring job.
-local recurring_text = cjson.encode

@@ -1,2 +1,0 @@
---- The time as text, which is made once: a number would be made into text for every command that it goes into.
-local stamp = string.format('%.17g', now)

@@ -1,1 +1,0 @@
-local function is_tracked(jid) return noted and redis.call('ZSCORE', ql .. 'tracked', jid) ~= false end

@@ -1,9 +1,0 @@
--- include waking
---- Higher priority first, then earlier.
-local function add_work(queue, priority, when, jid)
-  redis.call('ZADD', ql .. 'q:' .. queue .. '-work', priority - when / 10000000000, jid)
-  wake(queue, 1)
-end
-
---- Queues are known by when they were first seen.
-local function know_queue(queue, now) redis.call('ZADD', ql .. 'queues', 'NX', now, queue) end

@@ -1,0 +1,5 @@
+--- The first generation had no such events.
+local function publish() end
+
+--- An event of a job that is tracked.
+local function publish_tracked(kind, jid) redis.call('PUBLISH', kind, jid) end

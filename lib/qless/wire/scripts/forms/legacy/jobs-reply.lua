@@ -1,0 +1,2 @@
+--- The reply for several jobs.
+local function jobs_reply(texts) return texts end

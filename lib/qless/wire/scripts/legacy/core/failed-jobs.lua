@@ -1,7 +1,0 @@
--- include several
--- include limit
---- The jobs of a group of failures, whole, as many as a call shows.
-local function failed_jobs(jids)
-  for i = #jids, JOBS_A_CALL + 1, -1 do jids[i] = nil end
-  return jobs_text((texts_of(jids)))
-end

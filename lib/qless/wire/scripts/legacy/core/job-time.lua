@@ -1,2 +1,0 @@
---- Forms without a time take that at which the job was put.
-local function time_of(jid) return tonumber(redis.call('HGET', ql .. 'j:' .. (jid or ''), 'time')) or 0 end

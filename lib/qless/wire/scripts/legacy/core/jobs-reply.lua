@@ -1,3 +1,0 @@
--- include job-text
---- The reply for several jobs.
-local function jobs_reply(texts) return texts end

@@ -1,0 +1,35 @@
+-- include json: quote
+-- include number: number
+-- include time-text: now_text
+
+local PRUNED_A_CALL = 200
+
+--- What keeps the worker from completing the job, as an error says it; nil where nothing does. `job` begins with
+--- worker, state and queue.
+local function objection(jid, job, worker, queue)
+  local this = 'Complete(): Job ' .. jid
+  if not job[2] then return this .. ' does not exist' end
+  if job[2] ~= 'running' then return this .. ' is not currently running: ' .. job[2] end
+  if job[1] ~= worker then return this .. ' has been handed out to another worker: ' .. job[1] end
+  if job[3] ~= queue then return this .. ' running in another queue: ' .. job[3] end
+end
+
+local function completed_text(jid, queue)
+  return '{"jid":' .. quote(jid) .. ',"event":"completed","queue":' .. quote(queue) .. '}'
+end
+
+local function write_complete(key, data, retries)
+  redis.call('HSET', key, 'data', data, 'time', now_text, 'state', 'complete', 'worker', '', 'failure', '{}', 'queue', '',
+    'expires', '0', 'remaining', retries)
+end
+
+--- Jobs that are complete are kept for a time, and so many of them. What is too much goes: what `added` jobs bring
+--- and a part of what there was before.
+local function prune_completed(now, age, most, added)
+  local history, kept = now - (number(age) or 604800), number(most) or 50000
+  local key = prefix .. 'completed'
+  if redis.call('ZCARD', key) > kept or redis.call('ZCOUNT', key, '-inf', history) > 0 then
+    -- include job-retention: delete_excess -- at the head +3 % of complete
+    delete_excess(history, kept, added + PRUNED_A_CALL)
+  end
+end

@@ -1,0 +1,17 @@
+-- include json: json
+-- include deferred-work: is_cancelling
+
+--- The list or object that the JSON of a hash field is.
+local function decoded(text)
+  if not text or text == '[]' or text == '{}' or text == '' then return {} end
+  return json(text) or {}
+end
+
+--- The fields that `job_text` takes, in its order, and what else only pop needs; false where there is no job, or none any more, or the
+--- key is something else.
+local function read_job(jid)
+  if is_cancelling(jid) then return false end
+  local job = redis.pcall('HMGET', prefix .. 'j:' .. jid, 'jid', 'klass', 'state', 'queue', 'worker', 'priority', 'expires',
+    'retries', 'remaining', 'data', 'tags', 'failure', 'spawned_from_jid', 'time', 'history')
+  return job[1] and job
+end

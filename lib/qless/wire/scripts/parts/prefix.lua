@@ -1,0 +1,2 @@
+--- Every key and channel begins with this.
+local prefix = 'ql:'

@@ -1,0 +1,2 @@
+--- The reply for one recurring job.
+local recurring_json = cjson.encode

@@ -1,0 +1,16 @@
+-- include lost-locks: lock_lost
+-- include history: append_history
+-- include wake-ups: wake
+
+--- Takes a running job from its worker at once.
+local function stall(jid, queue, worker, when, cap)
+  local key = prefix .. 'j:' .. jid
+  append_history(jid, when, '"timed-out"', cap)
+  redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)
+  redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
+  redis.call('ZADD', prefix .. 'q:' .. queue .. '-work', '+inf', jid)
+  redis.call('HSET', key, 'state', 'stalled', 'expires', 0, 'worker', '')
+  redis.call('HDEL', key, 'grace')
+  lock_lost(jid, worker)
+  wake(queue, 1)
+end

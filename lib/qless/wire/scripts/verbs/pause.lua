@@ -1,8 +1,0 @@
---[=[
-  pause <now> queue…
-
-  From now on pop gives no jobs of these queues. Returns nil.
-]=]
--- include chunks
-if #args == 0 then error('Pause(): Arg "queue" missing') end
-in_chunks('SADD', ql .. 'paused_queues', args)

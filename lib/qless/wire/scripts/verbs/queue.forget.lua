@@ -1,8 +1,0 @@
---[=[
-  queue.forget <now> queue…
-
-  Takes queues off the list of those that are known; their jobs stay. Returns nil.
-]=]
--- include chunks
-if #args == 0 then error('Forget(): Arg "queue" missing') end
-in_chunks('ZREM', ql .. 'queues', args)

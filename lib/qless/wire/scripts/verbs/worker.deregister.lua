@@ -1,8 +1,0 @@
---[=[
-  worker.deregister <now> worker…
-
-  Takes workers off the list of those that were seen; their locks stay. Returns nil.
-]=]
--- include chunks
-if #args == 0 then error('Deregister(): Arg "worker" missing') end
-in_chunks('ZREM', ql .. 'workers', args)
