@@ -37,6 +37,14 @@ const ARROWS: Arrows = {
   'gearmonkey/client': ['wire'],
   'gearmonkey/source': ['wire'],
   'gearmonkey/index': ['wire', 'source'],
+
+  'qless/wire': [],
+  'qless/connection': [],
+  'qless/queues': ['wire'],
+  'qless/client': ['wire', 'connection', 'queues'],
+  'qless/source': ['wire', 'connection', 'queues'],
+  'qless/nest': ['client'],
+  'qless/index': ['wire', 'connection', 'client', 'source', 'nest'],
 };
 
 /** Split in two, so that this file does not break its own rule. */
