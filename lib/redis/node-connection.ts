@@ -7,8 +7,7 @@ import { masterOf, refreshSlots } from './cluster-slots.js';
 import { clusterOptions, type ClusterSpec } from './connect.js';
 import { ownSettings } from './own-settings.js';
 import { RedisConnection } from './redis-connection.js';
-
-const RETRY_MS = 50;
+import { RETRY_MS } from './retry.js';
 
 /** The node does not serve the key any more, or not as a master. */
 const ELSEWHERE = /^(MOVED|ASK|READONLY|UNBLOCKED)\b/;

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isNativeError } from 'node:util/types';
+import { retry, type RetryOptions } from '../flow/retry.js';
 import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { isReply, isTransientReply } from './redis-errors.js';
 
-const RETRY_MS = 50;
+/** Between two attempts that a server answers, each with "not now". */
+export const RETRY_MS = 50;
 /** Whoever asks again at once would never let the event loop hear that the connection is gone. */
 export const YIELD_MS = 1;
 
@@ -31,16 +33,17 @@ export function isOutage(error: unknown): boolean {
   return isReply(error) ? isTransientReply(error) : NO_ANSWER.has(error.name);
 }
 
-/** Before what failed is asked again: a server that answered gets some time, a broken connection just a turn of the loop. */
-export async function pauseAfter(error: unknown, signal?: AbortSignal): Promise<void> {
-  await delay(isReply(error) ? RETRY_MS : YIELD_MS, undefined, { signal }).catch(() => undefined);
+/** Milliseconds until what failed is asked again: a broken connection has none to spare, and is waited for anyway. */
+function pauseOf(error: unknown): number {
+  return isOutage(error) && !isReply(error) ? YIELD_MS : RETRY_MS;
 }
 
-export interface RetryOptions {
-  /** Milliseconds until it is given up. @default Infinity */
-  readonly timeout?: number;
-  /** Ends it when it aborts. */
-  readonly signal?: AbortSignal;
+/** Waits before what failed is asked again; no longer than until the signal aborts. */
+export async function pauseAfter(error: unknown, signal?: AbortSignal): Promise<void> {
+  await delay(pauseOf(error), undefined, { signal }).catch(() => undefined);
+}
+
+export interface RedisRetryOptions extends Partial<Omit<RetryOptions, 'pause'>> {
   /** Which errors pass with time. @default isOutage */
   readonly mayPass?: (error: unknown) => boolean;
 }
@@ -48,21 +51,17 @@ export interface RetryOptions {
 /**
  * Asks until there is an answer: only for what may be asked twice. `question` gets the milliseconds that are left.
  *
- * @throws at once what no repetition helps · ConnectionError with the last error, when the time is up or `signal` aborts
+ * @throws at once what no repetition helps · `late()`, a ConnectionError with the last error where it isn't given,
+ * when the time is up or `signal` aborts
  */
-export async function retryWhileUnreachable<T>(
+export function retryWhileUnreachable<T>(
   question: (left: number) => Promise<T>,
-  { timeout = Infinity, signal, mayPass = isOutage }: RetryOptions = {},
+  { mayPass = isOutage, late = unanswered, ...options }: RedisRetryOptions = {},
 ): Promise<T> {
-  const until = performance.now() + timeout;
-  for (;;) {
-    try {
-      return await question(Math.max(1, until - performance.now()));
-    } catch (error) {
-      if (!mayPass(error)) throw error;
-      if (signal?.aborted || performance.now() > until)
-        throw new ConnectionError('Redis did not answer', error);
-      await pauseAfter(error, signal);
-    }
-  }
+  const pause = (error: unknown) => (mayPass(error) ? pauseOf(error) : undefined);
+  return retry(question, { ...options, late, pause });
+}
+
+function unanswered(lastError: unknown): ConnectionError {
+  return new ConnectionError('Redis did not answer', lastError ?? 'there was no time left');
 }

@@ -11,7 +11,7 @@ import {
 } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply } from '../../redis/redis-errors.js';
-import { isOutage, pauseAfter } from '../../redis/retry.js';
+import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
 import { inParts, MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
 import { scoreOf, type Placement } from './job-store.js';
 import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from '../wire/protocol.js';
@@ -161,24 +161,23 @@ export class Enqueuer {
   private async send(lane: Lane, call: Call): Promise<string[]> {
     const { fn, until } = call;
     lane.calls += 1;
-    let lastError: unknown;
-    for (;;) {
-      const left = until - performance.now();
-      if (left <= 0)
-        throw new EnqueueTimeoutError(fn, this.options.timeout, lastError ?? this.connection.trouble);
-      try {
-        const redis = await this.clientFor(lane, left);
-        call.created = await this.create(redis, lane, call);
-        return await this.durable(redis, call, call.created);
-      } catch (error) {
-        if (error instanceof NotDurableError) throw error;
-        if (this.connection.isClosed) throw ConnectionError.closed();
-        if (!isOutage(error) && !(error instanceof ConnectionError))
-          throw isReply(error) ? await this.refusal(fn, error) : error;
-        lastError = error;
-        await this.connection.locate();
-        await pauseAfter(error);
-      }
+    const { connection } = this;
+    const attempt = async (left: number) => {
+      const redis = await this.clientFor(lane, left);
+      call.created = await this.create(redis, lane, call);
+      return this.durable(redis, call, call.created);
+    };
+    try {
+      return await retryWhileUnreachable(attempt, {
+        timeout: until - performance.now(),
+        mayPass: (error) => !connection.isClosed && (isOutage(error) || error instanceof ConnectionError),
+        onFailure: () => connection.locate(),
+        late: (error) => new EnqueueTimeoutError(fn, this.options.timeout, error ?? connection.trouble),
+      });
+    } catch (error) {
+      if (error instanceof NotDurableError) throw error;
+      if (connection.isClosed) throw ConnectionError.closed();
+      throw isReply(error) ? await this.refusal(fn, error) : error;
     }
   }
 

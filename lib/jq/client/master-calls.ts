@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { ConfigurationError } from '../../job/errors.js';
-import { retryUntilAnswered } from '../http/retry-until-answered.js';
+import { askMaster } from '../http/retry-until-answered.js';
 import type { MasterHttp, MasterReply } from '../http/master-http.js';
 
 export interface Call {
@@ -48,7 +48,7 @@ export class MasterCalls {
         requests += 1;
         return this.http.request(method, path, all);
       };
-      const reply = await retryUntilAnswered(request, abort.signal, called);
+      const reply = await askMaster(request, abort.signal, called);
       return { ...reply, isRepeated: requests > 1 };
     } catch (error) {
       signal?.throwIfAborted();

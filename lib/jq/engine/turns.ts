@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import { isReply } from '../../redis/redis-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
+import { pauseAfter } from '../../redis/retry.js';
 import { EngineUnavailableError } from './engine-errors.js';
 import type { Operation } from './operations.js';
 import { turn, type Argument, type TurnReply } from './turn.js';
@@ -14,7 +15,6 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** How many jobs a turn hands out. */
 const MAX_PUSHES = 100;
 const REDIS_WAIT_MS = 2000;
-const RETRY_MS = 100;
 const REPEAT_MS = 30_000;
 const MAX_SEED = 2 ** 31;
 
@@ -150,7 +150,7 @@ export class Turns {
     const again = batch.filter(({ operation }) => operation.repeatable && !this.stopped);
     for (const pending of batch) if (!again.includes(pending)) pending.reject(unavailable);
     if (again.length === 0) return;
-    await delay(RETRY_MS);
+    await pauseAfter(error);
     this.pending.unshift(...again);
   }
 

@@ -1,34 +1,74 @@
-import { Backoff } from './backoff.js';
+import { retry } from '../../flow/retry.js';
+import { backoffDelay } from './backoff.js';
 import { JqRefusedError, JqUnreachableError } from './master-errors.js';
 import { isTemporary, refused, type MasterReply } from './master-http.js';
 
+/** What a master replies, as far as trying again is concerned. */
+interface Reply {
+  readonly status: number;
+  /** Milliseconds, as it asks to wait; 0 where it doesn't. */
+  readonly rest: number;
+}
+
+export interface AskOptions<T> {
+  /** Ends it when it aborts. */
+  readonly signal: AbortSignal;
+  /** Why a reply is no answer yet; undefined for one that is. */
+  readonly unanswered: (reply: T) => Error | undefined;
+  /** Told of each failure, and of why a reply was no answer. */
+  readonly onFailure?: (error: unknown) => void;
+  /** What is thrown when the signal aborts. @default its reason */
+  readonly late?: (lastError: unknown) => unknown;
+}
+
+/** A reply that says "later". */
+class NoAnswerYet extends Error {
+  constructor(
+    override readonly cause: Error,
+    readonly rest: number,
+  ) {
+    super(cause.message);
+  }
+}
+
+/** Asks again through outages and "later", until the master has an answer of its own: for what may be asked twice. */
+export function retryUntilAnswered<T extends Reply>(
+  request: () => Promise<T>,
+  { signal, unanswered, onFailure, late = () => signal.reason }: AskOptions<T>,
+): Promise<T> {
+  const attempt = async () => {
+    const reply = await request();
+    const reason = unanswered(reply);
+    if (reason) throw new NoAnswerYet(reason, reply.rest);
+    return reply;
+  };
+  return retry(attempt, {
+    signal,
+    pause: (error, failures) =>
+      Math.max(error instanceof NoAnswerYet ? error.rest : 0, backoffDelay(failures)),
+    onFailure: (error) => onFailure?.(reasonFor(error)),
+    late: (error) => late(reasonFor(error)),
+  });
+}
+
 /**
- * Asks again through outages and "later", until the master has an answer of its own: for what may be asked twice.
+ * The master's answer to a call.
  *
  * @param what method and path, for the message
  * @throws JqUnreachableError when the signal aborts first, or JqRefusedError when all it said was "later"
  */
-export async function retryUntilAnswered(
+export function askMaster(
   request: () => Promise<MasterReply>,
   signal: AbortSignal,
   { url, what }: { readonly url: string; readonly what: string },
 ): Promise<MasterReply> {
-  const backoff = new Backoff();
-  let last: unknown;
-  for (;;) {
-    let rest = 0;
-    try {
-      const reply = await request();
-      if (!isTemporary(reply)) return reply;
-      last = refused(what, reply);
-      rest = reply.rest;
-    } catch (error) {
-      // The deadline is not the reason: that is what went before.
-      if (!signal.aborted) last = error;
-      else last ??= error;
-    }
-    await backoff.wait(signal, rest).catch(() => undefined);
-    if (!signal.aborted) continue;
-    throw last instanceof JqRefusedError ? last : new JqUnreachableError(url, what, last);
-  }
+  return retryUntilAnswered(request, {
+    signal,
+    unanswered: (reply) => (isTemporary(reply) ? refused(what, reply) : undefined),
+    late: (error) => (error instanceof JqRefusedError ? error : new JqUnreachableError(url, what, error)),
+  });
+}
+
+function reasonFor(error: unknown): unknown {
+  return error instanceof NoAnswerYet ? error.cause : error;
 }

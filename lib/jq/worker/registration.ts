@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { WorkerJob } from '../wire/worker-job.js';
-import { Backoff } from '../http/backoff.js';
-import { retryUntilAnswered } from '../http/retry-until-answered.js';
-import { isTemporary, reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
+import { askMaster, retryUntilAnswered } from '../http/retry-until-answered.js';
+import { reasonOf, refused, type MasterHttp, type MasterReply } from '../http/master-http.js';
 import { pack } from '../message-pack/pack.js';
 import { integerOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { MAX_BATCH } from '../wire/batch.js';
@@ -91,7 +90,7 @@ export class Registration {
     delete this.workerId;
     const headers = { 'worker-id': id };
     const leave = () => this.http.request('DELETE', '/worker', { headers, signal });
-    await retryUntilAnswered(leave, signal, { url: this.http.url, what: 'DELETE /worker' });
+    await askMaster(leave, signal, { url: this.http.url, what: 'DELETE /worker' });
   }
 
   /** The master may have taken it already: then it has to be told. */
@@ -114,25 +113,25 @@ export class Registration {
 
   private async register(): Promise<string> {
     const { fn, maxJobs, name, url, batch, signal, onProblem } = this.options;
-    const backoff = new Backoff();
-    for (;;) {
-      let rest = 0;
+    let id = '';
+    const ask = async () => {
       // Another each time: the master may have taken the one before, and its reply been lost.
       this.key = randomBytes(KEY_BYTES).toString('hex');
       const own = url === undefined ? undefined : `${url}/${this.key}`;
       const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url: own, names: [fn], batch });
-      try {
-        // Not given up under way: a worker that nobody knows the id of would stay.
-        const reply = await this.http.request('POST', '/worker', { body });
-        if (reply.status === 201) return this.registered(reply);
-        if (isTemporary(reply)) rest = reply.rest;
-        throw refused(`The worker for "${fn}" can't register`, reply);
-      } catch (error) {
-        signal.throwIfAborted();
-        onProblem(`No jobs of "${fn}" until ${this.http.url} takes the worker: ${messageOf(error)}`);
-      }
-      await backoff.wait(signal, rest);
-    }
+      // Not given up under way: a worker that nobody knows the id of would stay.
+      const reply = await this.http.request('POST', '/worker', { body });
+      if (reply.status === 201) id = this.registered(reply);
+      return reply;
+    };
+    await retryUntilAnswered(ask, {
+      signal,
+      unanswered: (reply) =>
+        reply.status === 201 ? undefined : refused(`The worker for "${fn}" can't register`, reply),
+      onFailure: (error) =>
+        onProblem(`No jobs of "${fn}" until ${this.http.url} takes the worker: ${messageOf(error)}`),
+    });
+    return id;
   }
 }
 

@@ -1,8 +1,8 @@
 import type { JobErrorInfo } from '../../job/errors.js';
 import { messageOf } from '../../job/errors.js';
 import type { Outcome } from '../../job/job-source.js';
-import { Backoff } from '../http/backoff.js';
 import { isTemporary, type MasterHttp } from '../http/master-http.js';
+import { retryUntilAnswered } from '../http/retry-until-answered.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
@@ -13,6 +13,8 @@ import { answerOf, isLocked, ReportQueue, type Answer } from './report-queue.js'
 
 /** What a result may be nested; the master has a limit of its own. */
 const MAX_DEPTH = 1000;
+/** The master is well and busy: nothing that a person must see to. */
+const LATER = new Error('later');
 
 /** Tells the master how jobs ended, for as long as it takes to get an answer. */
 export class Reports {
@@ -56,24 +58,24 @@ export class Reports {
   }
 
   /** What the same report brings a second time is harmless by contract. */
-  private async sendUntilAnswered(job: HeldJob, path: string, body: Buffer): Promise<Answer> {
-    const backoff = new Backoff();
-    for (;;) {
-      this.signal.throwIfAborted();
-      let rest = 0;
-      try {
-        const id = job.workerId ?? (await job.registration.ready());
-        const answer = await this.post(job.registration, id, path, body);
-        if (!isTemporary(answer) && !isLocked(answer)) return answer;
-        rest = answer.rest;
-        if (isLocked(answer))
-          this.onProblem(`The master refuses reports with ${answer.status}. Check \`token\`.`);
-      } catch (error) {
-        this.signal.throwIfAborted();
+  private sendUntilAnswered(job: HeldJob, path: string, body: Buffer): Promise<Answer> {
+    const { signal } = this;
+    const send = async () => {
+      signal.throwIfAborted();
+      const id = job.workerId ?? (await job.registration.ready());
+      return this.post(job.registration, id, path, body);
+    };
+    return retryUntilAnswered(send, {
+      signal,
+      unanswered: (answer) => {
+        if (isLocked(answer)) return new Error(`it refuses them with ${answer.status}. Check \`token\`.`);
+        return isTemporary(answer) ? LATER : undefined;
+      },
+      onFailure: (error) => {
+        if (error === LATER) return;
         this.onProblem(`A report waits for the master at ${this.http.url}: ${messageOf(error)}`);
-      }
-      await backoff.wait(this.signal, rest);
-    }
+      },
+    });
   }
 
   /** Reports may travel together; what else there is goes alone. */

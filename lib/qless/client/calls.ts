@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
-import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '../../job/deadline.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import { isTransientReply } from '../../redis/redis-errors.js';
+import { retryWhileUnreachable } from '../../redis/retry.js';
 import type { Arguments, Script } from '../../redis/script.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { toQlessError } from './errors.js';
@@ -11,8 +11,6 @@ import { timeInSeconds } from './options.js';
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';
 type Call<Rest extends Arguments, Reply> = Script<readonly [now: Now, ...Rest], Reply>;
-
-const RETRY_MS = 50;
 
 export interface CallOptions {
   /** Milliseconds that a call may take. */
@@ -49,17 +47,11 @@ export class QlessCalls {
     return this.inTime(this.once(script, args));
   }
 
-  private async once<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, args: Rest): Promise<Reply> {
-    const until = performance.now() + this.options.timeout;
-    for (;;) {
-      const redis = await this.#connections.commands.ready(Math.max(1, until - performance.now()));
-      try {
-        return await this.send(redis, script, args);
-      } catch (error) {
-        if (!isTransientReply(error) || performance.now() > until) throw error;
-        await delay(RETRY_MS);
-      }
-    }
+  private once<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, args: Rest): Promise<Reply> {
+    const { commands } = this.#connections;
+    const { timeout } = this.options;
+    const call = async (left: number) => this.send(await commands.ready(left), script, args);
+    return retryWhileUnreachable(call, { timeout, mayPass: isTransientReply });
   }
 
   private send<Rest extends Arguments, Reply>(

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isReply } from '../../redis/redis-errors.js';
-import { YIELD_MS, type RedisConnection } from '../../redis/redis-connection.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { pauseAfter } from '../../redis/retry.js';
 import * as scripts from '../wire/source-scripts.js';
 
 /** How long a wait lasts at most: jobs that other implementations of the core put wake nobody. */
 const LOOK_SECONDS = 1;
 /** When the blocking connection is down, too. */
 const LOOK_MS = 1500;
-const RETRY_MS = 100;
 const LEAVE_MS = 1000;
 const NUDGE_SECONDS = 2;
 
@@ -87,7 +85,7 @@ export class QueueWaiter {
       woken = popped ? this.wakeKeys.get(popped[0]) : undefined;
       if (woken !== undefined) this.tokens.delete(woken);
     } catch (error) {
-      if (!this.connections.blocking.isClosed) await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+      if (!this.connections.blocking.isClosed) await pauseAfter(error);
     }
     this.blocked = undefined;
     if (this.wake) this.wake(woken !== undefined);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../../job/defined.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
@@ -9,6 +8,7 @@ import type { ChannelHub } from '../../redis/channel-hub.js';
 import { healthOf } from '../../redis/connection-health.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../../redis/redis-errors.js';
+import { pauseAfter } from '../../redis/retry.js';
 import { toClaim } from './claims.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
@@ -30,7 +30,6 @@ export interface QlessSourceOptions {
 
 const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3000;
-const RETRY_MS = 100;
 /** A worker that can't take what it was woken for wakes another, but not all of them again and again. */
 const PASS_MS = 1000;
 const MAX_NAMED = 1000;
@@ -98,7 +97,7 @@ export class QlessSource implements JobSource {
       while (!signal.aborted) {
         if (!(await this.reached(signal))) break;
         changed = false;
-        const claimed = await this.ask(slots, woken);
+        const claimed = await this.ask(slots, woken, signal);
         if (claimed === undefined) continue;
         if (claimed.jobs.length > 0) return this.begin(claimed);
         const wait = claimed.due === undefined ? Infinity : claimed.due * 1000;
@@ -181,14 +180,18 @@ export class QlessSource implements JobSource {
   }
 
   /** Undefined when it is to be asked again. @throws what Redis says that waiting doesn't change */
-  private async ask(slots: FreeSlots, woken: boolean): Promise<scripts.Claimed | undefined> {
+  private async ask(
+    slots: FreeSlots,
+    woken: boolean,
+    signal: AbortSignal,
+  ): Promise<scripts.Claimed | undefined> {
     try {
       await this.orphans.settle();
       return await this.take(slots, woken);
     } catch (error) {
       if (!isReply(error)) this.orphans.unclear(error);
       else if (!isTransientReply(error)) throw error;
-      await delay(RETRY_MS);
+      await pauseAfter(error, signal);
       return undefined;
     }
   }

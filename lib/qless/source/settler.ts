@@ -1,19 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isUtf8 } from 'node:buffer';
 import { Batcher } from '../../flow/batcher.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobErrorInfo } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Outcome } from '../../job/job-source.js';
-import { isReply } from '../../redis/redis-errors.js';
-import { isOutage } from '../../redis/retry.js';
-import { YIELD_MS, type RedisConnection } from '../../redis/redis-connection.js';
+import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
 import * as scripts from '../wire/source-scripts.js';
 
 const OUTCOMES_A_CALL = 100;
 /** Calls under way at the same time: what comes up meanwhile goes together. */
 const MAX_CALLS = 2;
-const RETRY_MS = 100;
 
 /** Hands outcomes over, several in one call, through outages. */
 export class Settler {
@@ -21,9 +18,9 @@ export class Settler {
     maxUnderWay: MAX_CALLS,
     take: ({ length }) => Math.min(length, OUTCOMES_A_CALL),
     // A call that was much work for the server answers for some of them: the rest goes with the next.
-    send: (outcomes) => this.insist(outcomes.flatMap(toArguments)),
+    send: (outcomes) => this.take(outcomes),
   });
-  private closed = false;
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly commands: RedisConnection,
@@ -37,22 +34,16 @@ export class Settler {
   }
 
   close(): void {
-    this.closed = true;
+    this.closing.abort();
   }
 
   /** An outcome that was taken and whose reply was lost is accepted again. */
-  private async insist(outcomes: readonly (string | number)[]): Promise<readonly boolean[]> {
-    for (;;) {
-      try {
-        const redis = await this.commands.ready();
-        return await scripts.settle.run(redis, [this.prefix], '', this.worker, outcomes);
-      } catch (error) {
-        if (this.closed || this.commands.isClosed)
-          throw new ConnectionError('The outcome was not taken', error);
-        if (!mayPass(error)) throw error;
-        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
-      }
-    }
+  private take(outcomes: readonly Outcome[]): Promise<readonly boolean[]> {
+    const rows = outcomes.flatMap(toArguments);
+    const call = async () =>
+      scripts.settle.run(await this.commands.ready(), [this.prefix], '', this.worker, rows);
+    const late = (error: unknown) => new ConnectionError('The outcome was not taken', error);
+    return retryWhileUnreachable(call, { signal: this.closing.signal, mayPass, late });
   }
 }
 
