@@ -6,7 +6,7 @@ import { Cluster, Redis } from 'ioredis';
 /** Leases that one call renews. */
 const CHUNK = 500;
 
-/** @type {import('./lease-keeper.js').KeeperData} */
+/** @type {import('./lease-thread.js').LeaseThreadData} */
 const { connection, interval, pulse } = workerData;
 const retryStrategy = (times) => Math.min(times * 50, 500);
 /** A master that was replaced says so, and its name or proxy may lead to the new one. */
@@ -22,7 +22,7 @@ const redis = connection.nodes
 
 /** @type {import('./lease-table.js').LeaseSegment[]} */
 const segments = [];
-/** @type {import('./lease-keeper.js').KeptGroup[]} */
+/** @type {import('./lease-thread.js').KeptGroup[]} */
 let groups = [];
 /** Deadlines of leases whose ids are no numbers, by "id:token", by the index of their group. @type {Map<number, Map<string, number>>} */
 const named = new Map();

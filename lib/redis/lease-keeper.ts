@@ -1,134 +1,115 @@
-import { Worker } from 'node:worker_threads';
 import type { Claim } from '../job/job-source.js';
-import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
-import type { PlainConnection, PlainSettings } from './plain-connection.js';
+import { messageOf } from '../job/errors.js';
+import { LeaseThread, type KeptGroup } from './lease-thread.js';
+import type { PlainConnection } from './plain-connection.js';
+import type { RedisConnection } from './redis-connection.js';
 
-/** A script's call as the thread sends it. */
-export interface KeptCall {
-  readonly script: { readonly sha: string; readonly text: string };
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
-}
+export { memberOf, type KeptGroup } from './lease-thread.js';
 
-/** Leases that are renewed together. */
-export interface KeptGroup {
-  readonly name: string;
-  /** Gets the members that are held as further arguments, and replies those that are lost. */
-  readonly renew: KeptCall;
-  /** Made as often, whatever is held. */
-  readonly beat?: KeptCall;
-}
-
-export interface KeeperOptions {
-  readonly connection: PlainConnection;
+export interface LeaseKeeperOptions {
+  readonly connections: {
+    readonly commands: RedisConnection;
+    /** What the thread connects with; without it there is none, and the source's caller renews leases. */
+    readonly keeper: PlainConnection | undefined;
+    /** The option of the connection for which there is no thread. */
+    readonly obstacle?: string;
+  };
   /** Milliseconds from one renewal to the next. */
   readonly interval: number;
-}
-
-/** What the thread starts with. */
-export interface KeeperData {
-  readonly connection: PlainSettings;
-  readonly interval: number;
-  /** One number: when the last round began in which all leases were renewed, by `sharedTime`. */
-  readonly pulse: Float64Array;
-}
-
-type Told = { readonly group: string; readonly lost: string[] } | { readonly trouble: string };
-
-/** Milliseconds on a clock that all threads share and nobody sets: leases are not lost when the system's time jumps. */
-function sharedTime(): number {
-  return Number(process.hrtime.bigint() / 1000n) / 1000;
-}
-
-/** How a lease names its holder. */
-export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
-  return `${id}:${token}`;
+  /** Milliseconds for which the thread may renew nothing before the main thread stands in. */
+  readonly patience: number;
+  /** Any key that is written: on a cluster it tells whose connection counts. */
+  readonly key: () => string;
+  /** Does once, from the main thread, what the thread can't now: without `leases` all but the renewals. */
+  readonly renewHere: (leases: boolean) => Promise<unknown>;
+  /** Members of a group whose leases others hold by now. */
+  readonly onLost: (group: string, members: readonly string[]) => void;
+  readonly onProblem: (message: string) => void;
 }
 
 /**
- * Keeps leases from a thread with a connection of its own, so that a handler that holds the event loop
- * keeps its job.
+ * Keeps leases from a thread of its own, so that a handler that holds the event loop keeps its job. Where the
+ * thread can't, the main thread does, as long as no handler blocks it.
  */
 export class LeaseKeeper {
-  private readonly thread: Worker;
-  private readonly table: LeaseTable;
-  /** Where each group stands in the list of them, by its name. */
-  private places = new Map<string, number>();
-  private readonly held = new Map<Claim, { group: number; row: LeaseRow | undefined }>();
-  private closed?: Promise<void>;
-  private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(sharedTime());
-  private lastTrouble = 'it has no connection';
+  private thread: LeaseThread | undefined;
+  private isStandingIn = false;
+  private readonly timer: NodeJS.Timeout;
 
-  constructor(
-    { connection, interval }: KeeperOptions,
-    onLost: (group: string, members: readonly string[]) => void,
-    onFailure: (error: Error) => void,
-  ) {
-    const workerData: KeeperData = { connection: connection.reveal(), interval, pulse: this.pulse };
-    this.thread = new Worker(new URL('./lease-keeper.thread.mjs', import.meta.url), {
-      workerData,
-      execArgv: [],
-    });
-    this.thread.unref();
-    this.thread.on('error', onFailure);
-    this.thread.on('message', (told: Told) => {
-      if ('lost' in told) onLost(told.group, told.lost);
-      else this.lastTrouble = told.trouble;
-    });
-    this.table = new LeaseTable((segment) => this.post({ segment }));
+  constructor(private readonly options: LeaseKeeperOptions) {
+    const { connections, interval, onLost, onProblem } = options;
+    const { keeper: connection, obstacle } = connections;
+    if (obstacle !== undefined) onProblem(withoutThread(obstacle));
+    if (connection)
+      this.thread = new LeaseThread({ connection, interval }, onLost, (error) => this.failed(error));
+    this.timer = setInterval(() => void this.renewIfNeeded(), interval).unref();
   }
 
-  /** Milliseconds since the thread last renewed all that is held. */
-  get age(): number {
-    return Math.round(sharedTime() - (this.pulse[0] ?? 0));
-  }
-
-  /** What last went wrong in the thread. */
-  get trouble(): string {
-    return this.lastTrouble;
+  /** Who keeps the leases. */
+  get keptBy(): 'thread' | 'main thread' {
+    return this.thread && !this.isStandingIn ? 'thread' : 'main thread';
   }
 
   /** What is kept from now on. Groups that were there before stay where they were. */
   accept(groups: readonly KeptGroup[]): void {
-    this.places = new Map(groups.map(({ name }, index) => [name, index]));
-    this.post({ groups });
+    this.thread?.accept(groups);
   }
 
-  hold(claim: Claim, groupName: string): void {
-    const group = this.places.get(groupName);
-    if (group === undefined) throw new RangeError(`Nothing is kept for ${groupName}`);
-    const row = this.table.hold(group, claim.id, claim.token);
-    if (row === undefined) this.post({ hold: { group, member: memberOf(claim), deadline: Infinity } });
-    this.held.set(claim, { group, row });
+  hold(claim: Claim, group: string): void {
+    this.thread?.hold(claim, group);
   }
 
-  /** Keeps the lease for `duration` ms from now and no longer. */
-  limit(claim: Claim, duration: number): void {
-    const held = this.held.get(claim);
-    if (!held) return;
-    const deadline = sharedTime() + duration;
-    if (held.row !== undefined) this.table.limit(held.row, deadline);
-    else this.post({ hold: { group: held.group, member: memberOf(claim), deadline } });
+  /** Keeps the lease for `ms` milliseconds from now and no longer. */
+  setDeadline(claim: Claim, ms: number): void {
+    this.thread?.setDeadline(claim, ms);
   }
 
   drop(claim: Claim): void {
-    const held = this.held.get(claim);
-    if (!held) return;
-    if (held.row !== undefined) this.table.drop(held.row);
-    else this.post({ drop: { group: held.group, member: memberOf(claim) } });
-    this.held.delete(claim);
+    this.thread?.drop(claim);
   }
 
-  close(): Promise<void> {
-    this.closed ??= new Promise((resolve) => {
-      this.thread.once('exit', () => resolve());
-      this.thread.ref();
-      this.post({ close: true });
-    });
-    return this.closed;
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    await this.thread?.close();
   }
 
-  private post(message: { segment: LeaseSegment } | object): void {
-    this.thread.postMessage(message);
+  private failed(error: Error): void {
+    this.options.onProblem(
+      `The lease keeper's thread failed; leases are kept by the main thread: ${messageOf(error)}`,
+    );
+    this.thread = undefined;
+    this.isStandingIn = true;
   }
+
+  /** A renewal that fails is left to the next. */
+  private async renewIfNeeded(): Promise<void> {
+    const { connections, renewHere } = this.options;
+    if (!connections.commands.isReady || (this.thread && !this.isThreadLate(this.thread))) return;
+    await renewHere(this.isStandingIn).catch(() => undefined);
+  }
+
+  /** While Redis can be reached otherwise: in an outage nobody can keep anything, and the thread gets time to come back. */
+  private isThreadLate({ age, trouble }: LeaseThread): boolean {
+    const { connections, interval, patience, key, onProblem } = this.options;
+    if (connections.commands.uptime(key()) <= interval) return false;
+    const isLate = age > patience;
+    if (isLate !== this.isStandingIn) {
+      onProblem(
+        isLate
+          ? `The lease keeper's thread has not reached Redis for ${age} ms (${trouble}); ` +
+              'leases are kept by the main thread until it does.'
+          : "The lease keeper's thread reaches Redis again, and keeps the leases.",
+      );
+    }
+    this.isStandingIn = isLate;
+    return isLate;
+  }
+}
+
+/** What an operator is told where the main thread has to keep leases for good. */
+function withoutThread(option: string): string {
+  return (
+    `Leases are kept by the main thread, since \`connection.${option}\` holds a function or context, which no thread ` +
+    'can be given: a handler that blocks the event loop for as long as a lease loses its job.'
+  );
 }

@@ -268,7 +268,7 @@ describe.each([
 describe('The keeper', () => {
   const keepers = async () =>
     String(await server.redis.client('LIST')).match(/ name=nestjs-gearmonkey:keeper /g)?.length ?? 0;
-  const threadOf = (of: RedisSource) => of['holdings']['keeper']?.['thread'];
+  const threadOf = (of: RedisSource) => of['holdings']['keeper']?.['thread']?.['thread'];
 
   it('opens no thread and no connection before there is a worker', async () => {
     const idle = source();

@@ -1,13 +1,11 @@
 import type { Cluster, Redis } from 'ioredis';
 import { withDeadline } from '../../job/deadline.js';
-import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type KeptGroup } from '../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../redis/plain-connection.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
-import { StandIn, withoutKeeper } from '../../redis/stand-in.js';
 import { byFunction } from './by-function.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
@@ -42,22 +40,13 @@ export class Holdings {
   private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
   private keeper?: LeaseKeeper;
-  private keeperFailed = false;
-  private heartbeat?: NodeJS.Timeout;
-  private readonly standIn: StandIn;
-  /** Milliseconds from one renewal to the next. */
-  private readonly interval: number;
   private unlisten: (() => void)[] = [];
   private refused = false;
 
   constructor(
     private readonly connections: HoldingsConnections,
     private readonly options: HoldingsOptions,
-  ) {
-    const shortest = Math.min(options.lease, options.presence);
-    this.interval = shortest / 4;
-    this.standIn = new StandIn(shortest / 2, options.onProblem);
-  }
+  ) {}
 
   /**
    * Counts this worker and listens for cancellations.
@@ -100,7 +89,7 @@ export class Holdings {
 
   /** Keeps the lease for `ms` milliseconds from now and no longer. */
   setDeadline(claim: Claim, ms: number): void {
-    this.keeper?.limit(claim, ms);
+    this.keeper?.setDeadline(claim, ms);
   }
 
   /** False when the lease is lost. Waits through an outage. */
@@ -138,7 +127,6 @@ export class Holdings {
   /** Ends what runs by itself. */
   async stop(): Promise<void> {
     for (const stop of this.unlisten.splice(0)) stop();
-    clearInterval(this.heartbeat);
     await this.keeper?.close();
   }
 
@@ -153,16 +141,17 @@ export class Holdings {
   }
 
   private keep(): void {
-    const { keeper: connection, obstacle } = this.connections;
-    const { interval } = this;
-    if (obstacle !== undefined && !this.heartbeat) this.options.onProblem(withoutKeeper(obstacle));
-    this.heartbeat ??= setInterval(() => void this.beat(), interval).unref();
-    if (!connection || this.keeperFailed) return;
-    this.keeper ??= new LeaseKeeper(
-      { connection, interval },
-      (fn, members) => this.revoke(fn, members, 'lost'),
-      (error) => this.keepWithout(error),
-    );
+    const { lease, presence, keysOf, onProblem } = this.options;
+    const shortest = Math.min(lease, presence);
+    this.keeper ??= new LeaseKeeper({
+      connections: this.connections,
+      interval: shortest / 4,
+      patience: shortest / 2,
+      key: () => keysOf([...this.functions][0] ?? '').leases,
+      renewHere: (leases) => this.beat(leases),
+      onLost: (fn, members) => this.revoke(fn, members, 'lost'),
+      onProblem,
+    });
     this.keeper.accept([...this.functions].map((fn) => this.kept(fn)));
   }
 
@@ -178,40 +167,22 @@ export class Holdings {
     };
   }
 
-  /** Without its thread the main thread keeps what is held, as long as no handler blocks it. */
-  private keepWithout(error: Error): void {
-    this.options.onProblem(
-      `The lease keeper's thread failed; leases are kept by the main thread: ${messageOf(error)}`,
-    );
-    this.keeperFailed = true;
-    this.keeper = undefined;
-    this.keep();
-  }
-
-  /** Who keeps leases: the main thread stands in for a keeper that has renewed nothing for half their time. */
+  /** Who keeps leases. */
   get keptBy(): 'thread' | 'main thread' {
-    return this.keeper && !this.standIn.isActive ? 'thread' : 'main thread';
+    return this.keeper?.keptBy ?? 'main thread';
   }
 
-  /** Nothing while the keeper does it. A beat that fails is left to the next. */
-  private async beat(): Promise<void> {
-    const { commands } = this.connections;
-    if (!commands.isReady || !this.isWanted()) return;
-    const signed = this.sign(await commands.ready(), [...this.functions], this.options.presence);
-    await Promise.allSettled([signed, this.keepClaims()]);
-  }
-
-  /** Not before the keeper had time to come back after an outage, too. */
-  private isWanted(): boolean {
-    const { commands } = this.connections;
-    if (!this.keeper) return true;
-    const [anyFunction = ''] = this.functions;
-    const { leases } = this.options.keysOf(anyFunction);
-    return commands.uptime(leases) > this.interval && this.standIn.isNeeded(this.keeper);
+  /** What the keeper's thread does otherwise. A beat that fails is left to the next. */
+  private async beat(leases: boolean): Promise<void> {
+    const signed = this.sign(
+      await this.connections.commands.ready(),
+      [...this.functions],
+      this.options.presence,
+    );
+    await Promise.allSettled([signed, leases && this.keepClaims()]);
   }
 
   private async keepClaims(): Promise<void> {
-    if (!(this.standIn.isActive || this.keeperFailed) || this.claims.size === 0) return;
     for (const claim of await this.renew([...this.claims.values()]))
       this.revoke(claim.fn, [memberOf(claim)], 'lost');
   }

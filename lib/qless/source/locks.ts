@@ -2,7 +2,6 @@ import { messageOf } from '../../job/errors.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf } from '../../redis/lease-keeper.js';
-import { StandIn, withoutKeeper } from '../../redis/stand-in.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { parsed } from '../wire/replies.js';
 import * as scripts from '../wire/source-scripts.js';
@@ -37,8 +36,6 @@ const GROUP = 'locks';
 export class Locks {
   private readonly claims = new Map<string, Claim>();
   private keeper: LeaseKeeper | undefined;
-  private standIn: StandIn | undefined;
-  private timer?: NodeJS.Timeout;
   private unlisten: () => void = () => undefined;
 
   constructor(
@@ -53,7 +50,7 @@ export class Locks {
    * @param interval milliseconds from one renewal to the next
    */
   async open(interval: number): Promise<void> {
-    this.keep(interval);
+    this.keeper = this.keep(interval);
     const { prefix } = this.connections;
     this.unlisten = await this.hub.listen(`${prefix}w:${this.options.worker}`, {
       message: (text) => this.hear(text),
@@ -75,7 +72,7 @@ export class Locks {
 
   /** Keeps the lock for `ms` milliseconds from now and no longer. */
   setDeadline(claim: Claim, ms: number): void {
-    this.keeper?.limit(claim, ms);
+    this.keeper?.setDeadline(claim, ms);
   }
 
   holds(jid: string): boolean {
@@ -96,39 +93,25 @@ export class Locks {
 
   async close(): Promise<void> {
     this.unlisten();
-    clearInterval(this.timer);
     await this.keeper?.close();
   }
 
-  private keep(interval: number): void {
-    const { keeper: connection, obstacle, prefix } = this.connections;
-    const { worker, lock } = this.options;
-    if (obstacle !== undefined) this.options.onProblem(withoutKeeper(obstacle));
-    if (!connection) return;
+  private keep(interval: number): LeaseKeeper {
+    const { connections } = this;
+    const { worker, lock, onProblem } = this.options;
     const { sha, text } = scripts.renew;
-    this.keeper = new LeaseKeeper(
-      { connection, interval },
-      (_, members) => this.revoke(members),
-      (error) => {
-        this.options.onProblem(
-          `The lease keeper's thread failed; locks are kept by the main thread: ${messageOf(error)}`,
-        );
-        this.keeper = undefined;
-      },
-    );
-    this.standIn = new StandIn(interval * 2, this.options.onProblem);
-    this.timer = setInterval(() => void this.keepFromHere(interval), interval).unref();
-    this.keeper.accept([
-      { name: GROUP, renew: { script: { sha, text }, keys: [prefix], args: ['', worker, lock] } },
-    ]);
-  }
-
-  /** Where the keeper can't, and as long as no handler blocks this thread. */
-  private async keepFromHere(interval: number): Promise<void> {
-    const { commands, prefix } = this.connections;
-    const isBack = commands.uptime(prefix) > interval;
-    if (this.keeper && !(isBack && this.standIn?.isNeeded(this.keeper))) return;
-    await this.check([...this.claims.values()]);
+    const keeper = new LeaseKeeper({
+      connections,
+      interval,
+      patience: interval * 2,
+      key: () => connections.prefix,
+      renewHere: async (leases) => leases && this.check([...this.claims.values()]),
+      onLost: (_, members) => this.revoke(members),
+      onProblem,
+    });
+    const renew = { script: { sha, text }, keys: [connections.prefix], args: ['', worker, lock] };
+    keeper.accept([{ name: GROUP, renew }]);
+    return keeper;
   }
 
   /** An expired lock that nobody has taken yet is still ours: so it is asked for again before it is given up. */

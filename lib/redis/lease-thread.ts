@@ -1,0 +1,131 @@
+import { Worker } from 'node:worker_threads';
+import type { Claim } from '../job/job-source.js';
+import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
+import type { PlainConnection, PlainSettings } from './plain-connection.js';
+
+/** A script's call as the thread sends it. */
+export interface KeptCall {
+  readonly script: { readonly sha: string; readonly text: string };
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
+/** Leases that are renewed together. */
+export interface KeptGroup {
+  readonly name: string;
+  /** Gets the members that are held as further arguments, and replies those that are lost. */
+  readonly renew: KeptCall;
+  /** Made as often, whatever is held. */
+  readonly beat?: KeptCall;
+}
+
+export interface LeaseThreadOptions {
+  readonly connection: PlainConnection;
+  /** Milliseconds from one renewal to the next. */
+  readonly interval: number;
+}
+
+/** What the thread starts with. */
+export interface LeaseThreadData {
+  readonly connection: PlainSettings;
+  readonly interval: number;
+  /** One number: when the last round began in which all leases were renewed, by `sharedTime`. */
+  readonly pulse: Float64Array;
+}
+
+type Told = { readonly group: string; readonly lost: string[] } | { readonly trouble: string };
+
+/** Milliseconds on a clock that all threads share and nobody sets: leases are not lost when the system's time jumps. */
+function sharedTime(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
+}
+
+/** How a lease names its holder. */
+export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
+  return `${id}:${token}`;
+}
+
+/** A thread with a connection of its own that renews leases. */
+export class LeaseThread {
+  private readonly thread: Worker;
+  private readonly table: LeaseTable;
+  /** Where each group stands in the list of them, by its name. */
+  private places = new Map<string, number>();
+  private readonly held = new Map<Claim, { group: number; row: LeaseRow | undefined }>();
+  private closed?: Promise<void>;
+  private readonly pulse = new Float64Array(new SharedArrayBuffer(8)).fill(sharedTime());
+  private lastTrouble = 'it has no connection';
+
+  constructor(
+    { connection, interval }: LeaseThreadOptions,
+    onLost: (group: string, members: readonly string[]) => void,
+    onFailure: (error: Error) => void,
+  ) {
+    const workerData: LeaseThreadData = { connection: connection.reveal(), interval, pulse: this.pulse };
+    this.thread = new Worker(new URL('./lease-keeper.thread.mjs', import.meta.url), {
+      workerData,
+      execArgv: [],
+    });
+    this.thread.unref();
+    this.thread.on('error', onFailure);
+    this.thread.on('message', (told: Told) => {
+      if ('lost' in told) onLost(told.group, told.lost);
+      else this.lastTrouble = told.trouble;
+    });
+    this.table = new LeaseTable((segment) => this.post({ segment }));
+  }
+
+  /** Milliseconds since the thread last renewed all that is held. */
+  get age(): number {
+    return Math.round(sharedTime() - (this.pulse[0] ?? 0));
+  }
+
+  /** What last went wrong in the thread. */
+  get trouble(): string {
+    return this.lastTrouble;
+  }
+
+  /** What is kept from now on. Groups that were there before stay where they were. */
+  accept(groups: readonly KeptGroup[]): void {
+    this.places = new Map(groups.map(({ name }, index) => [name, index]));
+    this.post({ groups });
+  }
+
+  hold(claim: Claim, groupName: string): void {
+    const group = this.places.get(groupName);
+    if (group === undefined) throw new RangeError(`Nothing is kept for ${groupName}`);
+    const row = this.table.hold(group, claim.id, claim.token);
+    if (row === undefined) this.post({ hold: { group, member: memberOf(claim), deadline: Infinity } });
+    this.held.set(claim, { group, row });
+  }
+
+  /** Keeps the lease for `ms` milliseconds from now and no longer. */
+  setDeadline(claim: Claim, ms: number): void {
+    const held = this.held.get(claim);
+    if (!held) return;
+    const deadline = sharedTime() + ms;
+    if (held.row !== undefined) this.table.limit(held.row, deadline);
+    else this.post({ hold: { group: held.group, member: memberOf(claim), deadline } });
+  }
+
+  drop(claim: Claim): void {
+    const held = this.held.get(claim);
+    if (!held) return;
+    if (held.row !== undefined) this.table.drop(held.row);
+    else this.post({ drop: { group: held.group, member: memberOf(claim) } });
+    this.held.delete(claim);
+  }
+
+  close(): Promise<void> {
+    this.closed ??= new Promise((resolve) => {
+      this.thread.once('exit', () => resolve());
+      this.thread.ref();
+      this.post({ close: true });
+    });
+    return this.closed;
+  }
+
+  private post(message: { segment: LeaseSegment } | object): void {
+    this.thread.postMessage(message);
+  }
+}

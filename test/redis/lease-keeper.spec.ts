@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LeaseKeeper, type LeaseKeeperOptions } from '../../lib/redis/lease-keeper.js';
+import { toPlainConnection } from '../../lib/redis/plain-connection.js';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { scriptOf } from '../../lib/redis/script.js';
+import { freePort } from '../support/free-port.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+
+const INTERVAL_MS = 20;
+const claim = { id: '7', token: 1, fn: 'f', input: Buffer.alloc(0), attempts: 1, stalls: 0, options: {} };
+
+describe('LeaseKeeper', () => {
+  const server = useRedis();
+  let commands: RedisConnection;
+  let problems: string[];
+  let renewed: boolean[];
+  let keeper: LeaseKeeper | undefined;
+
+  beforeEach(async () => {
+    commands = new RedisConnection(server.url, 'commands');
+    await commands.ready();
+    [problems, renewed] = [[], []];
+  });
+  afterEach(async () => {
+    await keeper?.close();
+    commands.close();
+  });
+
+  function open(
+    connections: Partial<LeaseKeeperOptions['connections']>,
+    { lost = [], patience = 5 * INTERVAL_MS }: { lost?: string[]; patience?: number } = {},
+  ): LeaseKeeper {
+    return (keeper = new LeaseKeeper({
+      connections: { commands, keeper: undefined, ...connections },
+      interval: INTERVAL_MS,
+      patience,
+      key: () => 'x',
+      renewHere: async (leases) => void renewed.push(leases),
+      onLost: (_, members) => void lost.push(...members),
+      onProblem: (message) => void problems.push(message),
+    }));
+  }
+
+  /** Where nobody listens. */
+  const deadEnd = async () => toPlainConnection(`redis://127.0.0.1:${await freePort()}`, 'keeper');
+
+  it('renews from its thread, and tells of leases that are lost', async () => {
+    const lost: string[] = [];
+    const kept = open(toPlainConnection(server.url, 'keeper'), { lost, patience: 60_000 });
+    const { sha, text } = scriptOf<[], string[]>('return {ARGV[1]}', () => []);
+    kept.accept([{ name: 'f', renew: { script: { sha, text }, keys: ['x'], args: [] } }]);
+    kept.hold(claim, 'f');
+    await until(() => lost.length > 0);
+    expect(lost[0]).toBe('7:1');
+    expect(kept.keptBy).toBe('thread');
+    expect(renewed).toEqual([]);
+  });
+
+  it('leaves leases to the main thread while its own reaches nobody, and says so once', async () => {
+    const kept = open(await deadEnd());
+    await until(() => renewed.length > 2);
+    expect(kept.keptBy).toBe('main thread');
+    expect(renewed).not.toContain(false);
+    expect(problems).toEqual([expect.stringMatching(/has not reached Redis for \d+ ms/)]);
+  });
+
+  it('leaves them to the main thread for good when its own fails', async () => {
+    const kept = open(toPlainConnection(server.url, 'keeper'));
+    kept['thread']?.['thread'].emit('error', new Error('out of memory'));
+    await until(() => renewed.length > 2);
+    kept.hold(claim, 'f');
+    expect([kept.keptBy, renewed.includes(false)]).toEqual(['main thread', false]);
+    expect(problems).toEqual([
+      expect.stringContaining('thread failed; leases are kept by the main thread: out of memory'),
+    ]);
+  });
+
+  it('has no thread where it gets no connection: then leases are the business of whoever claims', async () => {
+    open({ obstacle: 'tls.checkServerIdentity' });
+    await until(() => renewed.length > 2);
+    expect(renewed).not.toContain(true);
+    expect(problems).toEqual([
+      expect.stringContaining('`connection.tls.checkServerIdentity` holds a function'),
+    ]);
+  });
+
+  it('does nothing in an outage', async () => {
+    commands.close();
+    open(await deadEnd());
+    await until(() => (keeper?.['thread']?.age ?? 0) > 10 * INTERVAL_MS);
+    expect([renewed, problems]).toEqual([[], []]);
+  });
+});
