@@ -8,7 +8,8 @@ export type { JobdLog } from './vocabulary/log.js';
 export type { JobResult } from './vocabulary/job-result.js';
 export type { LauncherOptions } from './launcher/launcher.js';
 export { JobdDaemon } from './daemon/jobd-daemon.js';
-export type { DaemonOptions, TargetOptions } from './daemon/daemon-options.js';
+export type { DaemonOptions } from './daemon/daemon-options.js';
+export type { TargetOptions } from './rows/targets.js';
 export type {
   DaemonOperations,
   DaemonStatus,
@@ -16,13 +17,15 @@ export type {
   ManualResults,
   TargetStatus,
 } from './vocabulary/operations.js';
-export { JobdWorker, type JobdWorkerOptions, type MasterAddress } from './worker/jobd-worker.js';
+export { JobdWorker, type JobdWorkerOptions } from './worker/jobd-worker.js';
 export { JobdMaster, type JobdMasterOptions } from './master/jobd-master.js';
 export type { JobAddress } from './master/manual-jobs.js';
 export type { AuthOptions } from './protocol/authentication.js';
 export type { ClientTls } from './protocol/connect.js';
+export type { MasterAddress } from './protocol/master-address.js';
 export type { ServerTls } from './protocol/server.js';
-export { jobd, JobdSource } from './source/jobd-source.js';
+export { JobdSource } from './source/jobd-source.js';
+export { jobd } from './nest/jobd.js';
 export type { JobdSourceOptions } from './source/source-options.js';
 export { JobdClient, type JobRow, type NewRow } from './nest/jobd.client.js';
 export { JobdInstance } from './nest/jobd.instance.js';

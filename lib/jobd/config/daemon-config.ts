@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
-import type { DaemonOptions, TargetOptions } from '../daemon/daemon-options.js';
+import type { DaemonOptions } from '../daemon/daemon-options.js';
+import type { TargetOptions } from '../rows/targets.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
-import type { MasterAddress } from '../worker/jobd-worker.js';
+import type { MasterAddress } from '../protocol/master-address.js';
 import { readConfigFile } from './config-file.js';
 import type { IniFile, IniSection } from './ini.js';
 import { readClientTls } from './jobctl-config.js';

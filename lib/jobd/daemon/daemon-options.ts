@@ -1,20 +1,11 @@
 import { hostname } from 'node:os';
 import { InvalidOptionError } from '../../job/errors.js';
-import { checkRetry, type RetryOptions } from '../../job/retry.js';
+import { checkRetry } from '../../job/retry.js';
 import type { LauncherOptions } from '../launcher/launcher.js';
+import type { TargetOptions } from '../rows/targets.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
-
-/** What a target's jobs may do. Times in milliseconds. */
-export interface TargetOptions {
-  /** How many run at once. */
-  readonly concurrency: number;
-  /** How long a job may run, where its row doesn't say. @default no limit */
-  readonly timeout?: number;
-  /** For failed jobs, where the table has the columns `attempts` and `time_scheduled`. @default once only */
-  readonly retry?: RetryOptions;
-}
 
 /** Times in milliseconds. */
 export interface DaemonOptions extends LauncherOptions {

@@ -10,7 +10,7 @@ import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
-import type { TargetOptions } from './daemon-options.js';
+import type { TargetOptions } from '../rows/targets.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
 /** How a job's time with this daemon ended. */

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { JobResult } from '../vocabulary/job-result.js';
 import { OutputBuffer } from './output-buffer.js';
 import { isShortage } from './shortage.js';
-import type { StartedProcess } from './started-process.js';
+import type { StartedProcess } from '../vocabulary/started-process.js';
 
 export interface JobProcessOptions {
   readonly maxOutputBuffer: number;

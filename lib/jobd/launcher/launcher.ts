@@ -7,7 +7,7 @@ import { JobProcess } from './job-process.js';
 import { isShortage } from './shortage.js';
 import { ORPHAN_MARK } from './orphans.js';
 import { processStarter } from './start-process.js';
-import type { StartedProcess, StartProcess } from './started-process.js';
+import type { StartedProcess, StartProcess } from '../vocabulary/started-process.js';
 
 /** Times in milliseconds, sizes in bytes. */
 export interface LauncherOptions {

@@ -1,7 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { PosixSpawn } from './native/posix-spawn.js';
-import type { OnOutput, ProcessSurroundings, StartedProcess, StartProcess } from './started-process.js';
+import type {
+  OnOutput,
+  ProcessSurroundings,
+  StartedProcess,
+  StartProcess,
+} from '../vocabulary/started-process.js';
 
 /** What `processStarter` uses here. */
 export function processWay(): 'posix_spawn' | 'child_process' {

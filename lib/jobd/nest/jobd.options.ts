@@ -1,11 +1,12 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
-import type { DaemonOptions, TargetOptions } from '../daemon/daemon-options.js';
+import type { DaemonOptions } from '../daemon/daemon-options.js';
+import type { TargetOptions } from '../rows/targets.js';
 import type { JobdMasterOptions } from '../master/jobd-master.js';
 import type { AuthOptions } from '../protocol/authentication.js';
 import type { ClientTls } from '../protocol/connect.js';
 import type { ServerTls } from '../protocol/server.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
-import type { MasterAddress } from '../worker/jobd-worker.js';
+import type { MasterAddress } from '../protocol/master-address.js';
 
 /** A port of this app that speaks the protocol. */
 export interface ListenOptions {

@@ -1,7 +1,17 @@
 import type { AcceptedJob } from '../storage/accepted-job.js';
-import type { TargetOptions } from '../daemon/daemon-options.js';
+import type { RetryOptions } from '../../job/retry.js';
 import { RequestError } from '../vocabulary/errors.js';
 import type { TargetStatus } from '../vocabulary/operations.js';
+
+/** What a target's jobs may do. Times in milliseconds. */
+export interface TargetOptions {
+  /** How many run at once. */
+  readonly concurrency: number;
+  /** How long a job may run, where its row doesn't say. @default no limit */
+  readonly timeout?: number;
+  /** For failed jobs, where the table has the columns `attempts` and `time_scheduled`. @default once only */
+  readonly retry?: RetryOptions;
+}
 
 /** As in a configuration. */
 const MAX_CONCURRENCY = 1_000_000;

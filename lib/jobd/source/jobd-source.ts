@@ -130,13 +130,3 @@ export class JobdSource extends Opaque implements JobSource {
     );
   }
 }
-
-/**
- * Rows of a table of jobs for the handlers of an instance: `source: jobd({ database, targets: ['low'] })`.
- * `@Worker('low')` is given the row.
- *
- * @throws InvalidOptionError
- */
-export function jobd(options: JobdSourceOptions): JobdSource {
-  return new JobdSource(options);
-}

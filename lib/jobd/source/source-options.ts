@@ -2,11 +2,11 @@ import { hostname } from 'node:os';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
-import { nestLog } from '../nest/nest-log.js';
+import { SILENT } from '../vocabulary/logging.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
-import type { MasterAddress } from '../worker/jobd-worker.js';
+import type { MasterAddress } from '../protocol/master-address.js';
 
 export interface JobdSourceOptions {
   /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
@@ -29,7 +29,7 @@ export interface JobdSourceOptions {
   readonly manualPatience?: Duration;
   /** What the master lists this app as. @default the host's name */
   readonly name?: string;
-  /** @default Nest's */
+  /** @default Nest's, of a source that `jobd()` makes */
   readonly log?: JobdLog;
 }
 
@@ -62,7 +62,7 @@ export function checkSourceOptions(options: JobdSourceOptions): CheckedSourceOpt
     table: options.table ?? 'jobs',
     name: options.name ?? hostname(),
     orphans,
-    log: options.log ?? nestLog(),
+    log: options.log ?? SILENT,
     lease,
     manualPatience: toMilliseconds('manualPatience', options.manualPatience ?? '10s'),
     pollInterval: pollInterval === undefined ? undefined : toMilliseconds('pollInterval', pollInterval),

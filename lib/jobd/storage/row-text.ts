@@ -1,5 +1,5 @@
 import { defined } from '../../job/defined.js';
-import { fitBytes } from '../launcher/output-buffer.js';
+import { fitBytes } from '../vocabulary/output-limit.js';
 import type { Database } from './database.js';
 import type { JobsTable } from './schema.js';
 

@@ -1,26 +1,13 @@
 import type { DaemonOperations } from '../vocabulary/operations.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
-import type { ClientTls } from '../protocol/connect.js';
+import type { MasterAddress } from '../protocol/master-address.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
 import { JobdServer, type ServerTls } from '../protocol/server.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
 import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
 import { Opaque } from '../vocabulary/opaque.js';
-
-/** Where a worker's master is. */
-export interface MasterAddress {
-  readonly host: string;
-  readonly port: number;
-  /** Of the master's instance. @default the worker's own */
-  readonly password?: string;
-  readonly tls?: ClientTls;
-  /** Seconds. @default 10 */
-  readonly reconnectTimeout?: number;
-  /** Seconds. @default 30 */
-  readonly pingInterval?: number;
-}
 
 export interface JobdWorkerOptions {
   readonly host: string;

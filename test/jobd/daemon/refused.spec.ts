@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { jobd } from '../../../lib/jobd/source/jobd-source.js';
+import { jobd } from '../../../lib/jobd/nest/jobd.js';
 import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, sqliteFile, type JobRows, type SqlServer } from '../../support/job-rows.js';

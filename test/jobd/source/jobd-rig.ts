@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { jobd, type JobdSource } from '../../../lib/jobd/source/jobd-source.js';
+import { jobd } from '../../../lib/jobd/nest/jobd.js';
+import type { JobdSource } from '../../../lib/jobd/source/jobd-source.js';
 import { parseDatabaseUrl } from '../../../lib/jobd/storage/database-location.js';
 import { Database } from '../../../lib/jobd/storage/database.js';
 import { initDatabase } from '../../../lib/jobd/storage/init-database.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Claim } from '../../../lib/job/job-source.js';
-import { jobd, type JobdSource } from '../../../lib/jobd/source/jobd-source.js';
+import { jobd } from '../../../lib/jobd/nest/jobd.js';
+import type { JobdSource } from '../../../lib/jobd/source/jobd-source.js';
 import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { claimOne, success } from '../../contract/claiming.js';
 import { seedTable, SILENT, type JobRows } from '../../support/job-rows.js';

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DaemonOperations } from '../../../lib/jobd/vocabulary/operations.js';
 import { SILENT } from '../../../lib/jobd/vocabulary/logging.js';
-import { JobdWorker, type MasterAddress } from '../../../lib/jobd/worker/jobd-worker.js';
+import type { MasterAddress } from '../../../lib/jobd/protocol/master-address.js';
+import { JobdWorker } from '../../../lib/jobd/worker/jobd-worker.js';
 import { freePort } from '../../support/free-port.js';
 import { eventually, until } from '../../support/until.js';
 import { OriginalMaster } from './original-actors.js';

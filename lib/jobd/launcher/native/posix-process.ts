@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import type { Libc } from './libc.js';
 import { PipeReader } from './pipe-reader.js';
-import type { OnOutput, StartedProcess } from '../started-process.js';
+import type { OnOutput, StartedProcess } from '../../vocabulary/started-process.js';
 
 type End = readonly [code: number | null, signal: string | null];
 

@@ -1,6 +1,6 @@
 import { Libc, type SpawnArguments } from './libc.js';
 import { PosixProcess } from './posix-process.js';
-import type { ProcessSurroundings, StartedProcess } from '../started-process.js';
+import type { ProcessSurroundings, StartedProcess } from '../../vocabulary/started-process.js';
 
 /** Keeps this process alive as long as those it started, and finds ends that nothing told of: threads get no signals. */
 const LOOK_MS = 100;

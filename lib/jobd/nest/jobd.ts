@@ -1,0 +1,13 @@
+import { JobdSource } from '../source/jobd-source.js';
+import type { JobdSourceOptions } from '../source/source-options.js';
+import { nestLog } from './nest-log.js';
+
+/**
+ * Rows of a table of jobs for the handlers of an instance: `source: jobd({ database, targets: ['low'] })`.
+ * `@Worker('low')` is given the row.
+ *
+ * @throws InvalidOptionError
+ */
+export function jobd(options: JobdSourceOptions): JobdSource {
+  return new JobdSource({ log: nestLog(), ...options });
+}
