@@ -17,9 +17,11 @@ const HOLDER = 'holder';
 const REPLICA = 'a replica';
 const PAYLOAD = { to: 'ada@example.com', subject: 'x'.repeat(60), retries: 3, tags: ['a', 'b'] };
 
+type Options = Parameters<typeof GearMonkeyModule.forRoot>[0];
+
 interface Place {
   readonly name: string;
-  readonly options: object;
+  readonly options: Options;
   /** A function for each master that takes part. */
   readonly functions: readonly string[];
   readonly nodes: readonly { readonly redis: Redis; readonly role: string }[];
@@ -60,7 +62,7 @@ async function enqueueAll(client: GearMonkeyClient, fn: string): Promise<void> {
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
 }
 
-async function runAll(options: object, functions: readonly string[], count: number): Promise<void> {
+async function runAll(options: Options, functions: readonly string[], count: number): Promise<void> {
   let left = count;
   let done = (): void => undefined;
   const all = new Promise<void>((resolve) => (done = resolve));
@@ -85,7 +87,7 @@ function descriptorOf(handler: { prototype: object }): TypedPropertyDescriptor<(
   >;
 }
 
-function start(options: object, providers: (new () => object)[]) {
+function start(options: Options, providers: (new () => object)[]) {
   class App {}
   Module({ imports: [GearMonkeyModule.forRoot(options)], providers })(App);
   return NestFactory.createApplicationContext(App, { logger: ['warn'], abortOnError: false });
