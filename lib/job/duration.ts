@@ -30,6 +30,16 @@ export function toMilliseconds(option: string, duration: Duration, bounds: Durat
   throw new InvalidOptionError(option, duration, expectation(least, most));
 }
 
+/** The same for an option with a default. Null is none: whoever wrote it meant something. @throws InvalidOptionError */
+export function millisecondsOr(
+  absent: Duration,
+  option: string,
+  duration: Duration | undefined,
+  bounds?: DurationBounds,
+): number {
+  return toMilliseconds(option, duration === undefined ? absent : duration, bounds);
+}
+
 /** A number alone says no unit, and whoever wrote it may have meant seconds. */
 function parse(text: string): number {
   try {

@@ -4,7 +4,7 @@ import { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
 import { openConnections } from '../gearmonkey/redis-connections.js';
 import { RedisSource } from '../gearmonkey/source/redis-source.js';
-import { toMilliseconds } from '../job/duration.js';
+import { millisecondsOr, toMilliseconds } from '../job/duration.js';
 import { ConfigurationError } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import { memoryServer } from '../memory/memory-server.js';
@@ -49,7 +49,7 @@ export function createInstance(
     ...backend,
     name,
     options,
-    shutdownTimeout: toMilliseconds('shutdownTimeout', options.shutdownTimeout ?? '10s'),
+    shutdownTimeout: millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
     onApplicationShutdown: async () => {
       await backend.client?.close();
       await close();
@@ -83,7 +83,7 @@ function memoryBackend(options: MemoryModuleOptions): Backend {
 
 function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
   const { connection, hashTag, lease, maxStalls, maxPayloadBytes, durability, waitReplicas = 1 } = options;
-  const timeout = toMilliseconds('enqueueTimeout', options.enqueueTimeout ?? '5s');
+  const timeout = millisecondsOr('5s', 'enqueueTimeout', options.enqueueTimeout);
   const { keysOf, close, ...connections } = openConnections(connection, hashTag, log);
   const source = new RedisSource(
     connections,

@@ -11,7 +11,7 @@ export interface JqEnqueueOptions {
   maxRetry?: number;
   /** Whether somebody will ask for the result: otherwise it is null. @default false; `call` keeps it */
   keepResult?: boolean;
-  /** How long an attempt may take, in whole seconds. @default the definition's `timeout`, or the master's '30s' */
+  /** How long an attempt may take, rounded up to seconds. @default the definition's `timeout`, or the master's '30s' */
   timeout?: Duration;
   /** Two enqueues with one key make one job, if the master knows keys. @default a new one, so that repeats after a lost reply make no second job */
   idempotencyKey?: string;
@@ -22,7 +22,7 @@ export function jobFields(options: JqEnqueueOptions, { retry, timeout }: AnyJobD
   const { priority, keepResult } = options;
   const attempts = retry?.attempts;
   const maxRetry = options.maxRetry ?? (attempts === undefined ? undefined : attempts - 1);
-  const limit = options.timeout ?? timeout;
+  const limit = options.timeout === undefined ? timeout : options.timeout;
   return {
     priority: checkInteger('priority', priority, MIN_INT32),
     max_retry: checkInteger('maxRetry', maxRetry, 0),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { from, Observable } from 'rxjs';
 import { codecOf, write, type Codec, type CodecName } from '../../job/codec.js';
-import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import {
   functionName,
@@ -16,6 +16,7 @@ import { MasterHttp, refused, type MasterAddress, type MasterReply } from '../ht
 import { messagePack } from '../message-pack/codec.js';
 import { pack } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
+import { LONGEST_POLL_SECONDS } from '../wire/polling.js';
 import { JqJobFailedError, JqJobNotFoundError, JqNotCancellableError } from './client-errors.js';
 import { checkKey, jobFields, type JqEnqueueOptions } from './enqueue-options.js';
 import { hasEnded, readJob, readJobId, type JqJob } from './jq-job.js';
@@ -44,7 +45,7 @@ export class JqClient {
 
   /** @throws InvalidOptionError, ConfigurationError */
   constructor(options: JqClientOptions) {
-    const timeout = toMilliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT);
+    const timeout = millisecondsOr(DEFAULT_TIMEOUT, 'timeout', options.timeout);
     this.calls = new MasterCalls(new MasterHttp(options), timeout);
     this.codec = options.codec === undefined ? messagePack : codecOf(options.codec);
   }
@@ -94,23 +95,28 @@ export class JqClient {
   }
 
   /**
-   * The job once it has ended, or null when that took longer than the timeout.
+   * The job once it has ended, or null when that took longer than the timeout. Longer than a master holds a request
+   * it asks again.
    *
-   * @throws JqJobNotFoundError
+   * @throws InvalidOptionError, JqJobNotFoundError
    */
   async poll<F extends FunctionRef = string>(
     id: string,
     { timeout = DEFAULT_POLL, signal }: JqPollOptions = {},
     ref?: F,
   ): Promise<JqJob<OutputOf<F>> | null> {
-    const ms = toMilliseconds('timeout', timeout);
-    const path = `${pathOf(id)}/polling?timeout=${Math.ceil(ms / 1000)}`;
-    const reply = await this.calls.ask('GET', path, { wait: ms, signal });
-    if (reply.status === 408) return null;
-    if (reply.status === 404) throw new JqJobNotFoundError(id);
-    if (reply.status !== 200) throw refused(`Job ${id}`, reply);
-    const job = this.read(id, ref, reply) as JqJob<OutputOf<F>>;
-    return hasEnded(job) ? job : null;
+    const seconds = Math.ceil(toMilliseconds('timeout', timeout, { least: 0 }) / 1000);
+    for (let left = seconds; ; left -= LONGEST_POLL_SECONDS) {
+      const wait = Math.min(left, LONGEST_POLL_SECONDS);
+      const path = `${pathOf(id)}/polling?timeout=${wait}`;
+      const reply = await this.calls.ask('GET', path, { wait: wait * 1000, signal });
+      if (reply.status === 408 && left > LONGEST_POLL_SECONDS) continue;
+      if (reply.status === 408) return null;
+      if (reply.status === 404) throw new JqJobNotFoundError(id);
+      if (reply.status !== 200) throw refused(`Job ${id}`, reply);
+      const job = this.read(id, ref, reply) as JqJob<OutputOf<F>>;
+      return hasEnded(job) ? job : null;
+    }
   }
 
   /**

@@ -1,11 +1,12 @@
 import type { Observable } from 'rxjs';
+import type { Duration } from '../../job/duration.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { JqJob } from './jq-job.js';
 
 /** What a waiting call takes. */
 export interface JqPollOptions {
-  /** How long it waits, in whole seconds; a master waits a minute at most. @default '5s' */
-  timeout?: number | string;
+  /** How long it waits, rounded up to seconds; 0 looks once. @default '5s' */
+  timeout?: Duration;
   signal?: AbortSignal;
 }
 

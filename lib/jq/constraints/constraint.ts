@@ -19,13 +19,13 @@ export interface Condition {
 
 export type StorableScalar = string | number | boolean | null;
 
-/** At most `count` starts in any `period` seconds. */
+/** At most `count` starts in any `period` of seconds: as the body of a request has it. */
 export interface RateLimit {
   readonly count: number;
   readonly period: number;
 }
 
-/** A limit on the jobs that a matcher selects. */
+/** A limit on the jobs that a matcher selects: the body of a request. */
 export interface Constraint {
   /** The JobMatcher: conditions that must all hold; none select every job. */
   readonly match: readonly Condition[];

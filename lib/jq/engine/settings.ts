@@ -1,6 +1,7 @@
 import { encode } from '@msgpack/msgpack';
-import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { LONGEST_POLL_SECONDS } from '../wire/polling.js';
 
 /** What all masters on one Redis should agree on. */
 export interface EngineOptions {
@@ -72,14 +73,12 @@ export interface EngineSettings {
 
 /** A master needs some time to tell how a push ended. */
 const PUSH_LEASE_MARGIN_MS = 5000;
-/** The longest `timeout` of a poll. */
-export const LONGEST_POLL_SECONDS = 60;
 const POLL_MARGIN_MS = 5000;
 
 /** @throws InvalidOptionError */
 export function engineSettings(options: EngineOptions = {}): EngineSettings {
   const ms = (name: keyof EngineOptions, duration: Duration): number =>
-    toMilliseconds(name, (options[name] as Duration | undefined) ?? duration);
+    millisecondsOr(duration, name, options[name] as Duration | undefined);
   const count = (name: keyof EngineOptions, absent: number, min = 0): number => {
     const value = options[name] ?? absent;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;

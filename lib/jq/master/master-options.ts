@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { defined } from '../../job/defined.js';
 import { ConfigurationError, InvalidOptionError, messageOf } from '../../job/errors.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
-import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { MAX_INT32 } from '../wire/fields.js';
 import type { BodyLimits } from '../http/read-body.js';
 import { engineSettings, type EngineOptions } from '../engine/settings.js';
@@ -134,7 +134,7 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
     maxDepth: whole('maxDepth', maxDepth, 1, HIGHEST_DEPTH),
     pushTimeout: engineSettings(options).push_timeout,
     maxConnections: whole('maxConnections', options.maxConnections ?? 10_000, 1, MAX_INT32),
-    requestTimeout: timeoutOf(options.requestTimeout ?? '30s'),
+    requestTimeout: millisecondsOr('30s', 'requestTimeout', options.requestTimeout),
     tokens,
     hosts: options.hosts ?? [],
     callbacks: callbackSettings(options.callbacks ?? {}),
@@ -191,13 +191,6 @@ function checkOpenness({ host = DEFAULT_HOST, tokens = {}, tls, allowOpen }: JqM
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
-}
-
-/** 0 would be none. */
-function timeoutOf(value: Duration): number {
-  const ms = toMilliseconds('requestTimeout', value);
-  if (ms > 0) return ms;
-  throw new InvalidOptionError('requestTimeout', value, 'a time of more than 0');
 }
 
 /** What OpenSSL makes of it. */

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { LONGEST_POLL_SECONDS } from '../engine/settings.js';
+import { LONGEST_POLL_SECONDS } from '../wire/polling.js';
 import { readBody, type BodyLimits } from '../http/read-body.js';
 import { fromJson } from '../message-pack/json.js';
 import { Raw } from '../message-pack/raw.js';

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
 
 /** Unix seconds at which a push was signed. */
 export const TIMESTAMP_HEADER = 'jq-timestamp';
@@ -14,7 +15,7 @@ export type SignatureHeaders = Readonly<Record<string, string | string[] | undef
  * The value of `jq-signature`: HMAC-SHA256, keyed with the secret, of the timestamp, a space, the worker's URL, a
  * newline and the body.
  *
- * @param timestamp Unix seconds, as `jq-timestamp` has them
+ * @param timestamp the text of `jq-timestamp`: Unix seconds
  * @param url as the worker registered it, without a slash at its end
  */
 export function sign(body: Uint8Array, timestamp: string, url: string, secret: string): string {
@@ -38,21 +39,24 @@ export interface VerifyOptions {
   readonly url: string;
   /** Any of them is good: while a secret is being changed there are two. */
   readonly secrets: readonly string[];
-  /** How far a push's clock may be from ours, both ways, in milliseconds. */
-  readonly window: number;
-  /** Milliseconds since 1970. @default now */
-  readonly now?: number;
+  /** How far a push's clock may be from ours, both ways. */
+  readonly window: Duration;
+  /** @default what time it is */
+  readonly now?: Date;
 }
 
-/** Whether one of the secrets signed this body within the window. Takes as long whatever is wrong with it. */
+/** Whether one of the secrets signed this body within the window. Takes as long whatever is wrong with it. @throws InvalidOptionError */
 export function verify(
   body: Uint8Array,
   headers: SignatureHeaders,
-  { url, secrets, window, now = Date.now() }: VerifyOptions,
+  { url, secrets, window, now = new Date() }: VerifyOptions,
 ): boolean {
+  const most = toMilliseconds('window', window);
   const { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: signature } = headers;
   if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return false;
-  if (typeof signature !== 'string' || Math.abs(now - Number(timestamp) * 1000) > window) return false;
+  if (typeof signature !== 'string') return false;
+  // Not "more than": a time that is none is within no window.
+  if (!(Math.abs(now.getTime() - Number(timestamp) * 1000) <= most)) return false;
   const given = Buffer.from(signature);
   const expected = secrets.map((secret) => Buffer.from(sign(body, timestamp, url, secret)));
   return expected.filter((each) => each.length === given.length && timingSafeEqual(each, given)).length > 0;

@@ -1,9 +1,8 @@
+import { MAX_TIMER_MS } from '../../job/duration.js';
 import type { Claim, FreeSlots, OnRevoked } from '../../job/job-source.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
 
-/** The longest that Node's timers hold. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** How long a job that nobody claims waits: between two claims of a worker that runs there is a moment only. */
 const PATIENCE_MS = 100;
 

@@ -91,19 +91,21 @@ export class Pushes {
     origin: Origin,
   ): Promise<Verdict | readonly Verdict[]> {
     const { secrets, signatureWindow: window } = this.settings;
-    const now = Date.now();
+    const now = new Date();
     if (secrets.length > 0 && !verify(body, request.headers, { url: origin.url, secrets, window, now }))
       throw new UnsignedPushError();
     if (formatOfBody(request) !== 'msgpack') throw new UnsupportedMediaTypeError();
     const signature = secrets.length > 0 ? String(request.headers[SIGNATURE_HEADER]) : undefined;
     if (!new Raw(body).isArray) {
       const read = () => readWorkerJob(Fields.of(toRaw(body, MAX_DEPTH)));
-      return this.once(signature, now, () => this.decide(read(), origin));
+      return this.once(signature, now.getTime(), () => this.decide(read(), origin));
     }
     const elements = readBatch(body, MAX_DEPTH, readWorkerJob);
     return Promise.all(
       elements.map((element, index) =>
-        this.once(signature && `${signature} ${index}`, now, () => this.decideElement(element, origin)),
+        this.once(signature && `${signature} ${index}`, now.getTime(), () =>
+          this.decideElement(element, origin),
+        ),
       ),
     );
   }

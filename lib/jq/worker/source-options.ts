@@ -1,5 +1,5 @@
 import type { ServerOptions } from 'node:https';
-import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
 import type { MasterAddress } from '../http/master-http.js';
 
@@ -64,8 +64,8 @@ export function sourceSettings(options: JqSourceOptions): SourceSettings {
     maxJobs,
     maxBodyBytes,
     secrets,
-    signatureWindow: toMilliseconds('signatureWindow', options.signatureWindow ?? '60s'),
-    pingInterval: toMilliseconds('pingInterval', options.pingInterval ?? '15s'),
+    signatureWindow: millisecondsOr('60s', 'signatureWindow', options.signatureWindow),
+    pingInterval: millisecondsOr('15s', 'pingInterval', options.pingInterval),
   };
 }
 

@@ -16,6 +16,7 @@ import { JqRefusedError, JqUnreachableError } from '../../../lib/jq/http/master-
 import { messagePack, rawMessagePack } from '../../../lib/jq/message-pack/codec.js';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { freePort } from '../../support/free-port.js';
+import { noDurations } from '../../support/no-durations.js';
 import { runWorker, stopWorkersAfterEach } from '../../support/run-worker.js';
 import { until } from '../../support/until.js';
 import { useMaster } from '../master/use-master.js';
@@ -196,6 +197,38 @@ describe('JqClient', () => {
       const done = await client.get(job.id);
       expect(done).toMatchObject({ status: 'done', result: 1, workerId: worker });
       expect(Buffer.from(done?.raw.result ?? []).toString('hex')).toBe('cb3ff0000000000000');
+    });
+
+    it.each(noDurations())(
+      'poll and enqueue refuse %s as a timeout, before anything is sent',
+      async (_, value) => {
+        const client = open({ master: 'http://127.0.0.1:1', timeout: 50 });
+        const timeout = value as number;
+        const refused = { code: 'INVALID_OPTION', option: 'timeout' };
+        await expect(client.poll(NO_JOB, { timeout })).rejects.toMatchObject(refused);
+        await expect(client.enqueue(mail, { to: 'a' }, { timeout })).rejects.toMatchObject(refused);
+        expect(() => open({ timeout })).toThrow('Expected `timeout`');
+      },
+    );
+
+    it.each([
+      [0, ['0']],
+      [1, ['1']],
+      ['90s', ['60', '30']],
+      ['2m', ['60', '60']],
+    ])('poll asks as often as it takes to wait for %p', async (timeout, asked) => {
+      const waits: unknown[] = [];
+      const busy = createServer((request, response) => {
+        waits.push(new URLSearchParams(request.url?.split('?')[1]).get('timeout'));
+        response.writeHead(408).end();
+      });
+      await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
+      const { port } = busy.address() as AddressInfo;
+      await expect(
+        open({ master: `http://127.0.0.1:${port}` }).poll(NO_JOB, { timeout }),
+      ).resolves.toBeNull();
+      expect(waits).toEqual(asked);
+      busy.close();
     });
 
     it('poll gives null when the job takes longer, and stops with its signal', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { noDurations } from '../../support/no-durations.js';
 import { sign, signed, verify } from '../../../lib/jq/wire/signature.js';
 
 const BODY = Buffer.from('85a26964a26a31', 'hex');
@@ -6,7 +7,7 @@ const NOW = 1_800_000_000_400;
 const URL = 'http://w/1';
 const TIMESTAMP = '1800000000';
 const good = { 'jq-timestamp': TIMESTAMP, 'jq-signature': sign(BODY, TIMESTAMP, URL, 'secret') };
-const options = { url: URL, secrets: ['secret'], window: 60_000, now: NOW };
+const options = { url: URL, secrets: ['secret'], window: '1m', now: new Date(NOW) };
 
 describe('verify', () => {
   it.each([
@@ -33,10 +34,16 @@ describe('verify', () => {
 
   it('takes what was signed within the window, and nothing older or from the future', () => {
     const at = Number(TIMESTAMP) * 1000;
-    expect(verify(BODY, good, { ...options, now: at + 60_000 })).toBe(true);
-    expect(verify(BODY, good, { ...options, now: at - 60_000 })).toBe(true);
-    expect(verify(BODY, good, { ...options, now: at + 60_001 })).toBe(false);
-    expect(verify(BODY, good, { ...options, now: at - 60_001 })).toBe(false);
+    expect(verify(BODY, good, { ...options, now: new Date(at + 60_000) })).toBe(true);
+    expect(verify(BODY, good, { ...options, now: new Date(at - 60_000) })).toBe(true);
+    expect(verify(BODY, good, { ...options, now: new Date(at + 60_001) })).toBe(false);
+    expect(verify(BODY, good, { ...options, now: new Date(at - 60_001) })).toBe(false);
+  });
+
+  it('takes nothing at a time that is none, and refuses a window that is none', () => {
+    expect(verify(BODY, good, { ...options, now: new Date('never') })).toBe(false);
+    for (const [, window] of noDurations())
+      expect(() => verify(BODY, good, { ...options, window: window as number })).toThrow('Expected `window`');
   });
 
   it('takes any of two secrets while one replaces the other', () => {

@@ -1,0 +1,2 @@
+/** The longest `timeout` of a poll: who wants to wait longer asks again. */
+export const LONGEST_POLL_SECONDS = 60;
