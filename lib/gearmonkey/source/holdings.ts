@@ -1,11 +1,11 @@
 import type { Cluster, Redis } from 'ioredis';
-import { withDeadline } from '../../job/deadline.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type KeptGroup } from '../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../redis/plain-connection.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
+import type { Opening } from '../../redis/source-frame.js';
 import { byFunction } from './by-function.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
@@ -51,17 +51,15 @@ export class Holdings {
   /**
    * Counts this worker and listens for cancellations.
    *
-   * @throws ConnectionError after `timeout` milliseconds, or at once where no waiting helps, as with a wrong password
+   * @throws ConnectionError when the server doesn't answer in time
    */
-  async open(functions: readonly string[], timeout: number): Promise<void> {
+  async open(functions: readonly string[], { timeout, subscribed }: Opening): Promise<void> {
     const { commands } = this.connections;
-    await commands.ready(timeout, { patient: false });
     await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
     for (const fn of functions) this.functions.add(fn);
     if (this.refused) throw new ConnectionError('The worker was not opened', 'it was closed meanwhile');
     this.keep();
-    const late = () => new ConnectionError('Redis did not subscribe', `not within ${timeout} ms`);
-    await withDeadline(Promise.all(functions.map((fn) => this.hearCancellations(fn))), timeout, late);
+    await subscribed(Promise.all(functions.map((fn) => this.hearCancellations(fn))));
   }
 
   /** From now on nothing is opened: what is under way ends as an error, and `signOff` undoes it. */

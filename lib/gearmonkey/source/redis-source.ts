@@ -1,24 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { defined } from '../../job/defined.js';
-import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
-import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { byFunction } from './by-function.js';
 import { Holdings } from './holdings.js';
 import { openWaker } from './cluster-waker.js';
-import { healthOf } from '../../redis/connection-health.js';
+import { SourceFrame } from '../../redis/source-frame.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
 import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 import { Turns } from './turns.js';
 import type { WorkSignal } from './waker.js';
 import { Watcher } from './watcher.js';
-
-/** A server that is down when the app starts is an error; one that is down when it stops is not waited for. */
-const OPEN_TIMEOUT_MS = 10_000;
-const CLOSE_TIMEOUT_MS = 3000;
 
 interface Waiting {
   readonly slots: FreeSlots;
@@ -33,6 +26,7 @@ export class RedisSource implements JobSource {
   private readonly worker = randomUUID();
   private readonly turns = new Map<string, Turns>();
   private readonly waker: WorkSignal;
+  private readonly frame: SourceFrame;
   private readonly watcher: Watcher;
   private readonly holdings: Holdings;
   private readonly opened = new Set<string>();
@@ -46,8 +40,6 @@ export class RedisSource implements JobSource {
   private spare: Claim[] = [];
   /** Whether nobody claims any more: a worker that drains leaves all work to others. */
   private resting = false;
-  private opening?: Promise<void>;
-  private lastReplyAt?: Date;
 
   constructor(
     private readonly connections: SourceConnections,
@@ -66,28 +58,29 @@ export class RedisSource implements JobSource {
       onProblem: (message) => this.problems.report(message, message),
     });
     this.waker = this.wakerFor(this.worker);
+    this.frame = new SourceFrame({ ...connections, blocking: this.waker }, (message) =>
+      this.problems.report('close', message),
+    );
     this.watcher = new Watcher(connections, this.worker, keysOf, (fn) => this.waker.look(fn));
   }
 
   health(): SourceHealth {
-    return defined({
-      ...healthOf(this.connections, this.waker),
-      lastReplyAt: this.lastReplyAt,
-      leasesKeptBy: this.opened.size > 0 ? this.holdings.keptBy : undefined,
-    });
+    const health = this.frame.health();
+    return this.opened.size > 0 ? { ...health, leasesKeptBy: this.holdings.keptBy } : health;
   }
 
   reach(timeout: number): Promise<void> {
-    return this.connections.commands.reach(timeout);
+    return this.frame.reach(timeout);
   }
 
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
-    const rights = requireWorkerRights(this.connections, added, this.worker, this.options.keysOf);
-    this.opening = rights.then(() => this.holdings.open(added, OPEN_TIMEOUT_MS));
-    await this.opening;
+    await this.frame.open(async (opening) => {
+      await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf);
+      await this.holdings.open(added, opening);
+    });
     for (const fn of added) this.opened.add(fn);
   }
 
@@ -135,22 +128,15 @@ export class RedisSource implements JobSource {
 
   async close(): Promise<void> {
     this.answer([]);
-    try {
-      if (!this.opening) return;
-      const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
-      await withDeadline(this.signOff(), CLOSE_TIMEOUT_MS, late);
-    } catch (error) {
-      this.problems.report('close', `The worker could not sign off: ${messageOf(error)}`);
-    } finally {
-      await this.holdings.stop();
-      this.waker.disconnect();
-      this.opened.clear();
-    }
+    await this.frame.close((opened) => this.signOff(opened));
+    await this.holdings.stop();
+    this.waker.disconnect();
+    this.opened.clear();
   }
 
-  private async signOff(): Promise<void> {
+  private async signOff(opened: Promise<void>): Promise<void> {
     this.holdings.refuse();
-    await this.opening?.catch(() => undefined);
+    await opened;
     await Promise.all([this.waker.close(), this.watcher.close()]);
     await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
     await this.giveBack(this.spare.splice(0));
@@ -210,7 +196,7 @@ export class RedisSource implements JobSource {
   }
 
   private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
-    this.lastReplyAt = new Date();
+    this.frame.replied();
     if (claims.length === asked) {
       this.asleep.delete(fn);
       this.waker.awake(fn);

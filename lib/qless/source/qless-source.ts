@@ -1,14 +1,10 @@
-import { defined } from '../../job/defined.js';
-import { withDeadline } from '../../job/deadline.js';
-import { messageOf } from '../../job/errors.js';
-import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
-import { healthOf } from '../../redis/connection-health.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../../redis/redis-errors.js';
 import { pauseAfter } from '../../redis/retry.js';
+import { SourceFrame, type Opening } from '../../redis/source-frame.js';
 import { toClaim } from './claims.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
@@ -28,8 +24,6 @@ export interface QlessSourceOptions {
   readonly onProblem: (message: string) => void;
 }
 
-const OPEN_TIMEOUT_MS = 10_000;
-const CLOSE_TIMEOUT_MS = 3000;
 /** A worker that can't take what it was woken for wakes another, but not all of them again and again. */
 const PASS_MS = 1000;
 const MAX_NAMED = 1000;
@@ -43,6 +37,7 @@ export class QlessSource implements JobSource {
   private readonly functions = new Set<string>();
   private readonly hub: ChannelHub;
   private readonly blocking: RedisConnection;
+  private readonly frame: SourceFrame;
   private readonly waiter: QueueWaiter;
   private readonly settler: Settler;
   private readonly locks: Locks;
@@ -53,7 +48,6 @@ export class QlessSource implements JobSource {
   private opening: Promise<void> | undefined;
   private first = 1;
   private passedAt = -Infinity;
-  private lastReplyAt?: Date;
 
   constructor(
     private readonly connections: QlessConnections,
@@ -63,6 +57,7 @@ export class QlessSource implements JobSource {
     const { worker, lock, queues, onProblem } = options;
     this.hub = connections.hub();
     this.blocking = connections.blocking();
+    this.frame = new SourceFrame({ commands, hub: this.hub, blocking: this.blocking }, onProblem);
     this.waiter = new QueueWaiter({ prefix, commands, blocking: this.blocking }, queues);
     this.settler = new Settler(commands, prefix, worker);
     const onRevoked: OnRevoked = (claim, why) => this.onRevoked(claim, why);
@@ -72,18 +67,17 @@ export class QlessSource implements JobSource {
   }
 
   health(): SourceHealth {
-    const known = healthOf({ commands: this.connections.commands, hub: this.hub }, this.blocking);
-    return defined({ ...known, lastReplyAt: this.lastReplyAt });
+    return this.frame.health();
   }
 
   reach(timeout: number): Promise<void> {
-    return this.connections.commands.reach(timeout);
+    return this.frame.reach(timeout);
   }
 
   open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
     for (const fn of functions) this.functions.add(fn);
-    this.opening ??= this.start();
+    this.opening ??= this.frame.open((opening) => this.start(opening));
     return this.opening;
   }
 
@@ -133,33 +127,25 @@ export class QlessSource implements JobSource {
   }
 
   async close(): Promise<void> {
-    try {
-      const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
-      if (this.opening && !this.connections.commands.isClosed)
-        await withDeadline(this.signOff(), CLOSE_TIMEOUT_MS, late);
-    } catch (error) {
-      this.options.onProblem(`The worker could not sign off: ${messageOf(error)}`);
-    } finally {
-      this.settler.close();
-      await this.locks.close();
-      this.hub.close();
-      this.blocking.close();
-      this.connections.commands.close();
-    }
+    if (!this.connections.commands.isClosed) await this.frame.close((opened) => this.signOff(opened));
+    this.settler.close();
+    await this.locks.close();
+    this.hub.close();
+    this.blocking.close();
+    this.connections.commands.close();
   }
 
-  private async start(): Promise<void> {
+  private async start({ timeout, subscribed }: Opening): Promise<void> {
     const { commands, prefix } = this.connections;
-    await commands.ready(OPEN_TIMEOUT_MS, { patient: false });
-    const config = await commands.insist((redis) => readConfig.run(redis, [prefix], ''), OPEN_TIMEOUT_MS);
+    const config = await commands.insist((redis) => readConfig.run(redis, [prefix], ''), timeout);
     const interval = renewInterval(config, this.options);
     if (!this.connections.keeper) this.renewInterval = interval;
-    const late = () => new ConnectionError('Redis did not subscribe', `not within ${OPEN_TIMEOUT_MS} ms`);
-    await withDeadline(this.locks.open(interval), OPEN_TIMEOUT_MS, late);
+    await subscribed(this.locks.open(interval));
   }
 
-  private async signOff(): Promise<void> {
+  private async signOff(opened: Promise<void>): Promise<void> {
     const { commands, prefix } = this.connections;
+    await opened;
     await this.waiter.close();
     this.orphans.suspect();
     await this.orphans.settle();
@@ -212,7 +198,7 @@ export class QlessSource implements JobSource {
       ...([free.length, free.flat(), rows] as const),
     );
     this.orphans.read();
-    this.lastReplyAt = new Date();
+    this.frame.replied();
     this.first = claimed.first;
     claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
     if (claimed.jobs.length === 0 && claimed.due !== 0) this.waiter.registered();

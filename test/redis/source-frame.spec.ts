@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConnectionError } from '../../lib/job/server-errors.js';
+import { ChannelHub } from '../../lib/redis/channel-hub.js';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { SourceFrame } from '../../lib/redis/source-frame.js';
+import { freePort } from '../support/free-port.js';
+import { gate } from '../support/gate.js';
+import { useRedis } from '../support/use-redis.js';
+
+describe('SourceFrame', () => {
+  const server = useRedis();
+  const connections: RedisConnection[] = [];
+  let problems: string[];
+  beforeEach(() => void (problems = []));
+  afterEach(() => {
+    for (const connection of connections.splice(0)) connection.close();
+  });
+
+  function frameOn(url: string): SourceFrame {
+    const connection = (role: string) => {
+      const made = new RedisConnection(url, role);
+      connections.push(made);
+      return made;
+    };
+    const hub = new ChannelHub(connection('subscriber'));
+    const all = { commands: connection('commands'), hub, blocking: connection('blocking') };
+    return new SourceFrame(all, (message) => void problems.push(message));
+  }
+
+  it('starts once the server takes commands, and knows when it last replied', async () => {
+    const frame = frameOn(server.url);
+    await frame.open(async ({ subscribed }) => subscribed(Promise.resolve()));
+    expect(frame.health()).toEqual({ connected: true });
+    frame.replied();
+    expect(frame.health()).toEqual({ connected: true, lastReplyAt: expect.any(Date) });
+  });
+
+  it('does not start at a server that refuses it, and says so at once', async () => {
+    const url = new URL('/99999', server.url);
+    let started = false;
+    const opening = frameOn(`${url}`).open(async () => void (started = true));
+    await expect(opening).rejects.toThrow(ConnectionError);
+    expect(started).toBe(false);
+  });
+
+  it('says what is wrong with a server that is away', async () => {
+    const frame = frameOn(`redis://127.0.0.1:${await freePort()}`);
+    await expect(frame.reach(200)).rejects.toThrow('ECONNREFUSED');
+    expect(frame.health()).toEqual({ connected: false, problem: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  it('signs off once, after its opening, and not at all when nothing was opened', async () => {
+    const frame = frameOn(server.url);
+    const order: string[] = [];
+    const signOff = async (opened: Promise<void>) => {
+      await opened;
+      order.push('signed off');
+    };
+    await frame.close(signOff);
+    const ready = gate();
+    const opening = frame.open(async () => {
+      await ready.passed;
+      order.push('opened');
+    });
+    const closing = frame.close(signOff);
+    ready.open();
+    await Promise.all([opening, closing, frame.close(signOff)]);
+    expect(order).toEqual(['opened', 'signed off']);
+  });
+
+  it('reports a sign-off that fails or takes too long', async () => {
+    const frame = frameOn(server.url);
+    await frame.open(async () => undefined);
+    await frame.close(() => Promise.reject(new Error('away')));
+    await frame.open(async () => undefined);
+    await frame.close(() => new Promise(() => undefined));
+    expect(problems).toEqual([
+      'The worker could not sign off: away',
+      expect.stringContaining('not within 3000 ms'),
+    ]);
+  });
+});
