@@ -54,8 +54,8 @@ describe('A worker that closes', () => {
   const beside = (fn: string) =>
     runWorker(actors.source(), fn, () => 'of the other', { concurrency: CONCURRENCY });
 
-  async function outputsOf(jobs: readonly { result(options: { timeout: number }): Promise<unknown> }[]) {
-    return Promise.all(jobs.map((job) => job.result({ timeout: 20 })));
+  async function outputsOf(jobs: readonly { result(options: { timeout: string }): Promise<unknown> }[]) {
+    return Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
   }
 
   it('gives back at once what the turn behind its wait claims', async () => {
