@@ -1,7 +1,52 @@
-export * from './job/errors.js';
-export * from './job/abort-errors.js';
-export * from './job/server-errors.js';
-export * from './job/job.js';
+export {
+  ChangedByCodecError,
+  ConfigurationError,
+  GearMonkeyError,
+  InvalidFunctionNameError,
+  InvalidOptionError,
+  JobFailedError,
+  JobLostError,
+  JobNotFoundError,
+  MalformedJobError,
+  NoWorkersError,
+  NotCancellableError,
+  NotSerializableError,
+  PayloadTooLargeError,
+  UnknownFunctionError,
+  UnreadablePayloadError,
+  ValidationError,
+  WaitTimeoutError,
+  isErrorInfo,
+  type ErrorDetail,
+  type JobErrorInfo,
+  type ValidationIssue,
+} from './job/errors.js';
+export {
+  JobAbortedError,
+  JobCancelledError,
+  JobTimeoutError,
+  LeaseLostError,
+  ShutdownError,
+} from './job/abort-errors.js';
+export {
+  ConnectionError,
+  EnqueueTimeoutError,
+  NotDurableError,
+  PartlyEnqueuedError,
+  RefusedError,
+} from './job/server-errors.js';
+export {
+  ProgressUpdate,
+  isFinal,
+  progress,
+  type AttemptError,
+  type Job,
+  type JobEvent,
+  type JobProgress,
+  type JobStatus,
+  type JobTimes,
+  type Progress,
+} from './job/job.js';
 export { codecOf, type Codec, type CodecName, type Payload } from './job/codec.js';
 export type { Duration } from './job/duration.js';
 export {
@@ -11,16 +56,41 @@ export {
   type JobRetryOptions,
   type RetryOptions,
 } from './job/retry.js';
-export * from './job/job-definition.js';
-export type { Claim, FreeSlots, JobSource, Outcome } from './job/job-source.js';
+export {
+  defineJob,
+  type AnyJobDefinition,
+  type DefinitionOptions,
+  type FunctionRef,
+  type InputOf,
+  type JobDefinition,
+  type OutputOf,
+  type ReceivedOf,
+  type ReturnedOf,
+  type RunLimits,
+  type SchemaOptions,
+} from './job/job-definition.js';
+export type {
+  Claim,
+  FreeSlots,
+  JobOptions,
+  JobSource,
+  OnRevoked,
+  Outcome,
+  SourceHealth,
+} from './job/job-source.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
-export * from './worker/job-handler.js';
-export { JobWorker, type WorkerLog, type WorkerOptions } from './worker/job-worker.js';
+export type { HandlerOptions, HandlerResult, JobLimits } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export { JobHandle } from './gearmonkey/client/job-handle.js';
-export type { CallOptions, Priority, RunManyOptions, RunOptions } from './gearmonkey/client/run-options.js';
-export type { ConnectionSpec } from './redis/connect.js';
+export type {
+  CallOptions,
+  Priority,
+  ResultOptions,
+  RunManyOptions,
+  RunOptions,
+} from './gearmonkey/client/run-options.js';
+export type { ClusterSettings, ConnectionSpec, IoredisClient } from './redis/connect.js';
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type {
   CommonModuleOptions,
@@ -35,7 +105,7 @@ export type {
   SourceModuleOptions,
 } from './nest/gearmonkey.options.js';
 export { InjectGearMonkey } from './nest/inject-gearmonkey.decorator.js';
-export { CurrentJob, Input } from './nest/input.decorator.js';
+export { CurrentJob, Input, type InputOptions, type InputPipe } from './nest/input.decorator.js';
 export {
   OnCreate,
   OnFinish,
@@ -43,6 +113,6 @@ export {
   OnStart,
   type ObserverDecoratorOptions,
 } from './nest/observer.decorators.js';
-export { getClientToken } from './nest/tokens.js';
+export { getGearMonkeyClientToken } from './nest/tokens.js';
 export { Worker, type WorkerDecoratorOptions } from './nest/worker.decorator.js';
 export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';

@@ -24,6 +24,7 @@ export interface Codec {
 /** How deep what is decoded may be nested. */
 const MAX_DEPTH = 1000;
 
+/** The codecs that need no code of yours. */
 export type CodecName = 'json' | 'text' | 'msgpack';
 
 const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
@@ -32,7 +33,7 @@ const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
   ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: decodeMessagePack }],
 ]);
 
-/** @throws InvalidOptionError for what is neither the name of a codec nor one */
+/** The codec of a name, or the one that is given. @throws InvalidOptionError for what is neither */
 export function codecOf(codec: CodecName | Codec = 'json'): Codec {
   const found = typeof codec === 'string' ? CODECS.get(codec) : codec;
   if (typeof found?.encode !== 'function' || typeof found.decode !== 'function')

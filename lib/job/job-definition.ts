@@ -45,6 +45,7 @@ export interface AnyJobDefinition extends Omit<JobDefinition, 'types'> {
   readonly types?: { input: unknown; output: unknown; received: unknown; returned: unknown };
 }
 
+/** What `defineJob` takes where schemas carry the types. */
 export interface SchemaOptions<
   I extends StandardSchemaV1,
   O extends StandardSchemaV1,

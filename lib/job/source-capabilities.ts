@@ -14,6 +14,7 @@ export interface SourceCapabilities {
   readonly options: boolean;
 }
 
+/** A source that does everything: one that does less spreads this and says what it lacks. */
 export const ALL_CAPABILITIES: SourceCapabilities = {
   count: true,
   priorities: true,

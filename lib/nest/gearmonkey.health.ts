@@ -14,6 +14,7 @@ export interface InstanceHealth extends SourceHealth {
 /** Tells whether the instances of an app reach their servers; for health checks. Injectable everywhere. */
 @Injectable()
 export class GearMonkeyHealth {
+  /** @internal */
   constructor(private readonly registry: InstanceRegistry) {}
 
   /** Asks nobody: what is known from the running connections. A source in this process is always connected. */

@@ -14,7 +14,7 @@ import {
 } from './gearmonkey.options.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
-import { getClientToken, getInstanceToken } from './tokens.js';
+import { getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 
@@ -78,7 +78,7 @@ export class GearMonkeyModule {
     definitions: readonly AnyJobDefinition[],
     name: string = DEFAULT_INSTANCE,
   ): DynamicModule {
-    const client = getClientToken(name);
+    const client = getGearMonkeyClientToken(name);
     return {
       module: GearMonkeyModule,
       imports: [GearMonkeyCoreModule],
@@ -104,7 +104,7 @@ function instanceModule(
     global: true,
     imports: [...imports, GearMonkeyCoreModule],
     providers: [...providers, ...instanceProviders(name)],
-    exports: [getClientToken(name), getInstanceToken(name), GearMonkeyCoreModule],
+    exports: [getGearMonkeyClientToken(name), getInstanceToken(name), GearMonkeyCoreModule],
   };
 }
 
@@ -117,7 +117,7 @@ function instanceProviders(name: string): Provider[] {
         registry.add(createInstance(name, options, inLines(new Logger('GearMonkey')))),
     },
     {
-      provide: getClientToken(name),
+      provide: getGearMonkeyClientToken(name),
       inject: [getInstanceToken(name), ModulesContainer],
       useFactory: (instance: GearMonkeyInstance, modules: ModulesContainer) =>
         instance.client ?? withdrawClient(instance, modules),
@@ -127,7 +127,7 @@ function instanceProviders(name: string): Provider[] {
 
 /** There is none: who can't do without it is told so now, and who asks Nest for it later finds nothing. */
 function withdrawClient(instance: GearMonkeyInstance, modules: ModulesContainer): undefined {
-  const token = getClientToken(instance.name);
+  const token = getGearMonkeyClientToken(instance.name);
   const host = hostOf(getInstanceToken(instance.name), modules);
   if (!host) return;
   for (const user of usersOf(token, host, modules)) clientOf(instance, user);

@@ -55,6 +55,7 @@ export interface RedisOnlyOptions {
 /** `'memory:'` or `'memory:NAME'`. */
 export type MemoryConnection = `memory:${string}`;
 
+/** What may not be there: given as `undefined` at most. */
 type Absent<Names extends PropertyKey> = { readonly [Name in Names]?: undefined };
 
 /** An instance on a Redis. `Connection` is what the compiler knows of `connection`: a `'memory:'` is refused. */

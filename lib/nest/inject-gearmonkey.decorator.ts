@@ -1,6 +1,6 @@
 import { Inject } from '@nestjs/common';
-import { getClientToken } from './tokens.js';
+import { getGearMonkeyClientToken } from './tokens.js';
 
 /** Injects the client of a named instance; without a name, the default one's. */
 export const InjectGearMonkey = (name?: string): PropertyDecorator & ParameterDecorator =>
-  Inject(getClientToken(name));
+  Inject(getGearMonkeyClientToken(name));

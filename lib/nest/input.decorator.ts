@@ -8,12 +8,13 @@ import {
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RunningJob } from '../worker/running-job.js';
 
-type Pipe = PipeTransform | Type<PipeTransform>;
+/** A pipe or its class. */
+export type InputPipe = PipeTransform | Type<PipeTransform>;
 
 /** What Nest 12's parameter decorators take. Written out, because Nest 11 has no name for it, and no schemas. */
-interface ParameterOptions {
+export interface InputOptions {
   schema?: StandardSchemaV1;
-  pipes?: Pipe[];
+  pipes?: InputPipe[];
 }
 
 /**
@@ -23,7 +24,7 @@ interface ParameterOptions {
  * `@Input<Size>('width')`, the compiler knows the properties there are.
  */
 export const Input = <T extends object = Record<string, unknown>>(
-  ...dataOrPipes: ((keyof T & string) | ParameterOptions | Pipe)[]
+  ...dataOrPipes: ((keyof T & string) | InputOptions | InputPipe)[]
 ): ParameterDecorator => (Body as (...args: typeof dataOrPipes) => ParameterDecorator)(...dataOrPipes);
 
 /** What `@Input(property)` takes of the input. */
@@ -35,6 +36,6 @@ export function inputOf(input: unknown, property: string | undefined): unknown {
 }
 
 /** The running job: its id, signal, and `update()`. */
-export const CurrentJob: (...pipes: Pipe[]) => ParameterDecorator = createParamDecorator(
+export const CurrentJob: (...pipes: InputPipe[]) => ParameterDecorator = createParamDecorator(
   (_: unknown, context: ExecutionContext): RunningJob => context.getArgByIndex<RunningJob>(1),
 );

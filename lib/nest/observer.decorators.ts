@@ -5,6 +5,7 @@ import { checkOptions, optionNames } from '../job/known-options.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { annotate } from './metadata.js';
 
+/** What `@OnCreate`, `@OnStart`, `@OnProgress` and `@OnFinish` take. */
 export interface ObserverDecoratorOptions {
   /** The module instance whose jobs are observed. @default the instance without a name */
   instance?: string;

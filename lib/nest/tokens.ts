@@ -2,7 +2,7 @@ import { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
 /** The token of an instance's client: the class itself for the default one. */
-export function getClientToken(name: string = DEFAULT_INSTANCE): string | typeof GearMonkeyClient {
+export function getGearMonkeyClientToken(name: string = DEFAULT_INSTANCE): string | typeof GearMonkeyClient {
   return name === DEFAULT_INSTANCE ? GearMonkeyClient : `GearMonkeyClient:${name}`;
 }
 

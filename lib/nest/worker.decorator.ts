@@ -9,6 +9,7 @@ import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { CurrentJob } from './input.decorator.js';
 import { annotate } from './metadata.js';
 
+/** What `@Worker` takes: how the method runs its jobs. */
 export interface WorkerDecoratorOptions extends HandlerOptions {
   /** The module instance whose jobs this method runs. @default the instance without a name */
   instance?: string;

@@ -3,7 +3,7 @@ export { QlessModule } from './nest/qless.module.js';
 export { QlessClient, type QlessClientOptions } from './client/qless-client.js';
 export type { QlessServer } from './connection/connections.js';
 export { QlessQueue, type NewJob, type QueueState } from './client/qless-queue.js';
-export { QlessPopper, type PopOptions } from './client/qless-popper.js';
+export { QlessPopper, type PopOptions, type PopperOptions } from './client/qless-popper.js';
 export { QlessJobs } from './client/qless-jobs.js';
 export {
   QlessJob,
@@ -17,7 +17,14 @@ export { QlessWorkers } from './client/qless-workers.js';
 export { QlessConfig } from './client/qless-config.js';
 export { QlessEvents, type QlessEvent, type TrackedEvent } from './client/qless-events.js';
 export type { PageOptions, PutOptions, RecurOptions } from './client/options.js';
-export * from './client/errors.js';
+export {
+  QlessArgumentError,
+  QlessDependencyError,
+  QlessError,
+  QlessJobLostError,
+  QlessJobNotFoundError,
+  QlessStateError,
+} from './client/errors.js';
 export type {
   Consistency,
   HistoryItem,

@@ -8,13 +8,13 @@ export interface ClusterSettings extends ClusterOptions {
 }
 
 /** A client of any version of ioredis: an app may have another than we do. */
-export interface ForeignClient {
+export interface IoredisClient {
   readonly options: object;
   duplicate(...args: never[]): unknown;
 }
 
 /** A URL, ioredis options, a cluster's nodes, or an ioredis client whose settings are used. A given client is never closed. */
-export type ConnectionSpec = string | RedisOptions | ClusterSettings | Redis | Cluster | ForeignClient;
+export type ConnectionSpec = string | RedisOptions | ClusterSettings | Redis | Cluster | IoredisClient;
 
 /** A client with our settings, not connected yet. */
 export function connect(spec: ConnectionSpec, role: string): Redis | Cluster {
@@ -39,7 +39,7 @@ export function ownClusterOptions(spec: ClusterSpec, role: string): ClusterOptio
   };
 }
 
-export type ClusterSpec = ClusterSettings | Cluster | ForeignClient;
+export type ClusterSpec = ClusterSettings | Cluster | IoredisClient;
 
 export function isCluster(spec: ConnectionSpec): spec is ClusterSpec {
   if (typeof spec !== 'object') return false;
@@ -62,6 +62,6 @@ export function startupNodes(spec: ClusterSpec): readonly ClusterNode[] {
 }
 
 /** By its shape: a client of another copy of ioredis is an instance of another class. */
-function isClient(spec: Exclude<ConnectionSpec, string>): spec is Redis | Cluster | ForeignClient {
+function isClient(spec: Exclude<ConnectionSpec, string>): spec is Redis | Cluster | IoredisClient {
   return 'duplicate' in spec && typeof spec.duplicate === 'function' && 'options' in spec;
 }

@@ -30,6 +30,7 @@ export interface JobLimits {
 /** Runs one job. */
 export type JobHandler = (input: unknown, job: RunningJob) => unknown;
 
+/** How a handler's jobs are run. */
 export interface HandlerOptions extends RunLimits {
   /** How many jobs of this function run at the same time in this process. @default 1 */
   concurrency?: number;

@@ -10,7 +10,7 @@ import {
   ValidationError,
   Worker,
   defineJob,
-  getClientToken,
+  getGearMonkeyClientToken,
   type ConnectionSpec,
   type GearMonkeyModuleOptions,
   type GearMonkeyOptionsFactory,
@@ -82,7 +82,7 @@ describe('GearMonkeyModule.forRoot', () => {
     const { jobs, legacy } = app.get(Shop);
     await expect(jobs.call('who', null)).resolves.toBe('default');
     await expect(legacy.call('who', null)).resolves.toBe('legacy');
-    expect(app.get(getClientToken('legacy'), { strict: false })).toBe(legacy);
+    expect(app.get(getGearMonkeyClientToken('legacy'), { strict: false })).toBe(legacy);
   });
 
   it("keeps jobs of 'memory:' to the module, and shares those of 'memory:NAME' in the process", async () => {
@@ -124,7 +124,9 @@ describe('GearMonkeyModule.forRootAsync', () => {
         GearMonkeyModule.forRootAsync({ name: 'second', useFactory: () => ({ connection: 'memory:' }) }),
       ],
     });
-    await expect(app.get<GearMonkeyClient>(getClientToken('second')).run('any', 1)).resolves.toMatchObject({
+    await expect(
+      app.get<GearMonkeyClient>(getGearMonkeyClientToken('second')).run('any', 1),
+    ).resolves.toMatchObject({
       id: '1',
     });
   });

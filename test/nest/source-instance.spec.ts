@@ -20,7 +20,7 @@ import {
   OnFinish,
   Worker,
   defineJob,
-  getClientToken,
+  getGearMonkeyClientToken,
   type JobSource,
 } from 'nestjs-gearmonkey';
 import { jobd } from '../../lib/jobd/index.js';
@@ -51,7 +51,9 @@ class ByProperty {
 }
 @Injectable()
 class ByForwardRef {
-  constructor(@Inject(forwardRef(() => getClientToken('legacy'))) readonly jobs: GearMonkeyClient) {}
+  constructor(
+    @Inject(forwardRef(() => getGearMonkeyClientToken('legacy'))) readonly jobs: GearMonkeyClient,
+  ) {}
 }
 @Injectable({ scope: Scope.REQUEST })
 class PerJob {
@@ -81,7 +83,7 @@ describe('an instance with a source', () => {
   });
 
   it('has none for a controller, a factory, an alias or a feature module', async () => {
-    const token = getClientToken('legacy');
+    const token = getGearMonkeyClientToken('legacy');
     const factory = { provide: 'SHOP', inject: [token], useFactory: (jobs: GearMonkeyClient) => jobs };
     const alias = { provide: 'JOBS', useExisting: token };
     @Module({ imports: [GearMonkeyModule.forFeature([defineJob('one')], 'legacy')] })
@@ -109,7 +111,9 @@ describe('an instance with a source', () => {
 
   it('has none that anything learns of later', async () => {
     const app = await apps.start({ imports: [legacy()] });
-    expect(() => app.get(getClientToken('legacy'))).toThrow('could not find GearMonkeyClient:legacy');
+    expect(() => app.get(getGearMonkeyClientToken('legacy'))).toThrow(
+      'could not find GearMonkeyClient:legacy',
+    );
     expect(() => app.get(GearMonkeyClient)).toThrow('could not find GearMonkeyClient');
   });
 
@@ -121,7 +125,7 @@ describe('an instance with a source', () => {
       readonly byProperty?: GearMonkeyClient;
       constructor(@Optional() @InjectGearMonkey('legacy') readonly jobs?: GearMonkeyClient) {}
     }
-    const token = getClientToken('legacy');
+    const token = getGearMonkeyClientToken('legacy');
     const factory = {
       provide: 'FACTORY',
       inject: [{ token, optional: true }],

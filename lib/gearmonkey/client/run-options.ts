@@ -7,6 +7,7 @@ import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
 import type { Placement } from './job-store.js';
 
+/** The queues of a function, in the words of the protocol. */
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
 
 /** The options of the protocol's Client.run. */
@@ -29,8 +30,11 @@ export interface RunOptions {
   jobTimeout?: Duration;
 }
 
+/** What `call` takes: it always waits. */
 export type CallOptions = Omit<RunOptions, 'blocking'>;
+/** How long `result` waits. */
 export type ResultOptions = Pick<RunOptions, 'timeout'>;
+/** What `runMany` takes: it never waits. */
 export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);

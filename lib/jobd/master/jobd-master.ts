@@ -13,6 +13,7 @@ import { RegisteredWorker } from './registered-worker.js';
 import { WorkerRegistry } from './worker-registry.js';
 import { Opaque } from '../vocabulary/opaque.js';
 
+/** What `JobdMaster` takes. */
 export interface JobdMasterOptions {
   readonly host: string;
   readonly port: number;

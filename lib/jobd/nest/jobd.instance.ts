@@ -30,7 +30,7 @@ export class JobdInstance extends Opaque {
   private isDraining = false;
   private ports: { master?: number; worker?: number } = {};
 
-  /** @throws InvalidOptionError, DatabaseSetupError */
+  /** @internal @throws InvalidOptionError, DatabaseSetupError */
   constructor(
     private readonly options: JobdModuleOptions,
     private readonly log: JobdLog,

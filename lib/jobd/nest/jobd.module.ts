@@ -43,6 +43,7 @@ export class JobdModule
   extends ConfigurableModuleClass
   implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
+  /** @internal */
   constructor(private readonly instance: JobdInstance) {
     super();
   }

@@ -61,4 +61,5 @@ export interface JobdOptionsFactory {
   createJobdOptions(): JobdModuleOptions | Promise<JobdModuleOptions>;
 }
 
+/** What `JobdModule.forRootAsync` takes. */
 export type JobdModuleAsyncOptions = ConfigurableModuleAsyncOptions<JobdModuleOptions, 'createJobdOptions'>;

@@ -8,6 +8,7 @@ import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 import type { MasterAddress } from '../protocol/master-address.js';
 
+/** What `jobd` takes. */
 export interface JobdSourceOptions {
   /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
   readonly database: string | DatabaseLocation;

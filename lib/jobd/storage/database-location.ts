@@ -22,6 +22,7 @@ export interface FileLocation {
   readonly path: string;
 }
 
+/** Where the database is: a server, or a file of SQLite. */
 export type DatabaseLocation = ServerLocation | FileLocation;
 
 export const DEFAULT_PORTS = { mysql: 3306, postgres: 5432 } as const;

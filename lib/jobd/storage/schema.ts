@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { DatabaseSetupError } from './errors.js';
 
+/** The states of a row, as its `status` column has them. */
 export type JobStatus = 'waiting' | 'manual' | 'accepted' | 'running' | 'done' | 'ignored';
 
 /** The table of jobs. Times are seconds since 1970, 0 for what has not been yet. */

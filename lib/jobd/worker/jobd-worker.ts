@@ -9,6 +9,7 @@ import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
 import { Opaque } from '../vocabulary/opaque.js';
 
+/** What `JobdWorker` takes. */
 export interface JobdWorkerOptions {
   readonly host: string;
   readonly port: number;

@@ -5,6 +5,7 @@ import type { Raw } from '../message-pack/raw.js';
 import { toRaw } from '../message-pack/unpack.js';
 import { Fields, MAX_INT32 } from '../wire/fields.js';
 
+/** The states of a job, in the words of the protocol. */
 export type JqStatus = 'queued' | 'running' | 'retrying' | 'error' | 'done';
 
 /** A job as the master has it now. */

@@ -17,6 +17,7 @@ export interface Condition {
   readonly exists?: boolean;
 }
 
+/** A value that constraints compare. */
 export type StorableScalar = string | number | boolean | null;
 
 /** At most `count` starts in any `period` of seconds: as the body of a request has it. */

@@ -14,8 +14,8 @@ export const MASTER_SETTINGS = Symbol('JqMasterSettings');
 /** Who may call: `admin` everything, `metrics` the route of that name. */
 export type Role = 'pusher' | 'worker' | 'admin' | 'metrics';
 
-/** PEM. */
-type Pem = string | Buffer;
+/** A certificate or key, in PEM. */
+export type Pem = string | Buffer;
 
 /** A certificate and its key. */
 export interface Identity {
@@ -23,12 +23,14 @@ export interface Identity {
   key?: Pem;
 }
 
+/** How the master serves HTTPS. */
 export interface ServerTls extends Required<Identity> {
   passphrase?: string;
   /** Only clients that show a certificate of this authority are served. */
   clientCa?: Pem;
 }
 
+/** How the master pushes to workers. */
 export interface CallbackOptions extends Identity {
   /**
    * Hosts and ranges of addresses that pushes may go to. Off until given; from then on private addresses must be
@@ -41,6 +43,7 @@ export interface CallbackOptions extends Identity {
   ca?: Pem;
 }
 
+/** What `startJqMaster` and `JqMasterModule.forRoot` take. */
 export interface JqMasterOptions extends EngineOptions {
   /** A URL, ioredis options or a client. All masters on one Redis share the work. */
   connection: ConnectionSpec;

@@ -25,6 +25,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JqMasterOption
 export class EmbeddedJqMaster implements OnApplicationBootstrap, OnApplicationShutdown {
   private master?: JqMaster;
 
+  /** @internal */
   constructor(@Inject(OPTIONS) private readonly options: JqMasterOptions) {}
 
   /** Where it listens; absent before the app has started and after it was closed. */

@@ -34,6 +34,7 @@ export function signed(
   return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: sign(body, timestamp, url, secret) };
 }
 
+/** What `verify` holds a push against. */
 export interface VerifyOptions {
   /** As the worker registered it, without a slash at its end: a push to another worker is not for this one. */
   readonly url: string;

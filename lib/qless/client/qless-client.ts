@@ -14,6 +14,7 @@ import type { Consistency, QueueCounts } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import { workerName } from '../connection/worker-name.js';
 
+/** What `QlessClient` and `QlessModule.forRoot` take. */
 export interface QlessClientOptions extends QlessServer {
   /** Who pops, where nothing else is said. @default host, process id and a random part */
   worker?: string;

@@ -3,6 +3,7 @@ import * as scripts from '../wire/scripts.js';
 
 /** What all clients and workers of a qless share, in any language: times are seconds here, as qless stores them. */
 export class QlessConfig {
+  /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
   /** Numbers are defaults; what was set is text. */

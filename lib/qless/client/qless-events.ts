@@ -10,11 +10,13 @@ export interface QlessEvent {
   readonly [field: string]: unknown;
 }
 
+/** What is told of jobs that are tracked. */
 export type TrackedEvent =
   'put' | 'popped' | 'completed' | 'failed' | 'stalled' | 'canceled' | 'track' | 'untrack';
 
 /** The core's channels as observables: cold, and one subscription a channel. Messages of an outage are missed. */
 export class QlessEvents {
+  /** @internal */
   constructor(
     private readonly hub: ChannelHub,
     private readonly prefix: string,

@@ -7,6 +7,7 @@ import * as scripts from '../wire/scripts.js';
 /** Ids of one call: each is work that nobody else's call comes between. */
 const JIDS_A_CALL = 1000;
 
+/** What `complete` takes. */
 export interface CompleteOptions {
   /** What the job's data is from now on. @default as it was */
   data?: unknown;
@@ -18,6 +19,7 @@ export interface CompleteOptions {
   depends?: readonly string[];
 }
 
+/** What `retry` takes. */
 export interface RetryJobOptions {
   /** After how long it may run. @default 0 */
   delay?: Duration;
@@ -48,6 +50,7 @@ const dateOf = (seconds: number): Date => new Date(seconds * 1000);
 
 /** A job as it was when it was read or popped, and what can be done with it. */
 export class QlessJob {
+  /** @internal */
   constructor(
     private readonly calls: QlessCalls,
     /** All that is known of it, as the core writes it: times are seconds there, and a Date or milliseconds here. */

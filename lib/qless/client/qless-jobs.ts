@@ -13,6 +13,7 @@ const PIPELINED = 100;
 
 /** Jobs by their jid, in whatever queue. */
 export class QlessJobs {
+  /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
   async get(jid: string): Promise<QlessJob | null> {

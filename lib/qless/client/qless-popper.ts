@@ -11,6 +11,7 @@ import * as scripts from '../wire/source-scripts.js';
 /** Mostly it takes a round trip. */
 const CLOSE_MS = 250;
 
+/** What `pop` takes. */
 export interface PopOptions {
   /** At most 250. @default 1 */
   count?: number;
@@ -20,6 +21,7 @@ export interface PopOptions {
   signal?: AbortSignal;
 }
 
+/** Which queues, in which order, and for whom. */
 export interface PopperOptions {
   readonly queues: readonly string[];
   /** @default 'ordered' */
@@ -39,7 +41,7 @@ export class QlessPopper {
   private first = 1;
   private readonly options: Required<PopperOptions>;
 
-  /** @throws InvalidOptionError */
+  /** @internal @throws InvalidOptionError */
   constructor(
     private readonly calls: QlessCalls,
     private readonly blocking: BlockingConnections,

@@ -22,6 +22,7 @@ export interface NewJob extends PutOptions {
   data?: unknown;
 }
 
+/** The states by which a queue lists its jobs. */
 export type QueueState = 'running' | 'stalled' | 'scheduled' | 'depends' | 'recurring' | 'waiting';
 
 /** Calls that are sent before the first is answered. */
@@ -29,6 +30,7 @@ const PIPELINED = 100;
 
 /** One queue. */
 export class QlessQueue {
+  /** @internal */
   constructor(
     private readonly calls: QlessCalls,
     readonly name: string,

@@ -19,6 +19,7 @@ export interface RecurringUpdate {
 
 /** A recurring job as it was when it was read. */
 export class QlessRecurringJob {
+  /** @internal */
   constructor(
     private readonly calls: QlessCalls,
     /** As the core writes it, in seconds. */
@@ -64,6 +65,7 @@ export class QlessRecurringJob {
 
 /** Recurring jobs by their jid. */
 export class QlessRecurring {
+  /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
   async get(jid: string): Promise<QlessRecurringJob | null> {

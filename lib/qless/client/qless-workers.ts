@@ -3,6 +3,7 @@ import * as scripts from '../wire/scripts.js';
 
 /** Workers by their name. */
 export class QlessWorkers {
+  /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
   /** Those that were seen of late, with how many jobs they have locked and lost. */

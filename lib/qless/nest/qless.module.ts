@@ -20,6 +20,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   exports: [QlessClient],
 })
 export class QlessModule extends ConfigurableModuleClass implements OnApplicationShutdown {
+  /** @internal */
   constructor(private readonly client: QlessClient) {
     super();
   }

@@ -9,7 +9,7 @@ export interface HistoryItem {
   readonly [field: string]: unknown;
 }
 
-/** `when` is seconds since 1970. */
+/** Why a job failed. `when` is seconds since 1970. */
 export interface JobFailure {
   readonly group: string;
   readonly message: string;
@@ -58,6 +58,7 @@ export interface RecurringRecord {
   readonly backlog: number;
 }
 
+/** A queue and how many of its jobs are in each state. */
 export interface QueueCounts {
   readonly name: string;
   readonly waiting: number;
@@ -77,6 +78,7 @@ export interface Summary {
   readonly histogram: readonly number[];
 }
 
+/** A queue's day: how long its jobs waited and ran. */
 export interface QueueStats {
   readonly retries: number;
   readonly failed: number;
@@ -85,11 +87,13 @@ export interface QueueStats {
   readonly run: Summary;
 }
 
+/** Some of many jobs. */
 export interface Page {
   readonly total: number;
   readonly jobs: readonly string[];
 }
 
+/** What a check of the whole qless found. */
 export interface Consistency {
   readonly checked: number;
   readonly problems: readonly { readonly what: string; readonly key: string; readonly id: string }[];
