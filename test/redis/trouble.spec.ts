@@ -149,7 +149,7 @@ describe('GearMonkeyHealth.ping', () => {
   });
 
   it('finds an app in its own process healthy', async () => {
-    const app = await start('memory:');
+    const app = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: 'memory:' })] });
     await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([{ name: 'default', connected: true }]);
   });
 });
