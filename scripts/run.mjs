@@ -58,6 +58,12 @@ const CHECKS = {
     needs: ['packages', 'servers', 'build'],
     node: [...TYPESCRIPT, 'test/scaling/figures.ts'],
   },
+  'jq-kills': {
+    says: 'lost replies of every route of JQ, wave after wave; JQ_WAVES=200 JQ_SEED=1',
+    needs: ['packages', 'servers', 'build'],
+    node: [...JEST, 'test/jq/kills', '--testTimeout', '3600000'],
+    env: { JQ_WAVES: '200' },
+  },
   'jq-load': {
     says: '100,000 JQ jobs, with every limit checked while they run',
     needs: ['packages', 'servers'],

@@ -2,9 +2,15 @@ import { MAX_TIMER_MS } from '../../job/duration.js';
 import type { Claim, FreeSlots, OnRevoked } from '../../job/job-source.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
+import { ReplayCache } from './replay-cache.js';
 
 /** How long a job that nobody claims waits: between two claims of a worker that runs there is a moment only. */
 const PATIENCE_MS = 100;
+/**
+ * How long a push is remembered. A master sends it again when its connection breaks, within its `pushTimeout`: the
+ * job may have been run and reported by then.
+ */
+const REPLAY_MS = 15_000;
 
 /** A job of this process: taken from the master, and not handed back yet. */
 export interface HeldJob {
@@ -40,6 +46,8 @@ export class Inbox {
   private readonly held = new Map<string, HeldJob>();
   private readonly claimed = new WeakMap<Claim, HeldJob>();
   private readonly arrivals = new Set<Arrival>();
+  private readonly pushed = new ReplayCache(REPLAY_MS);
+  private readonly deciding = new Map<string, Promise<Delivery>>();
   private waiting?: WaitingClaim;
 
   constructor(private readonly maxJobs: number) {}
@@ -54,8 +62,18 @@ export class Inbox {
    * as it takes. Of a push, `onGone` says when its master waits no more.
    */
   async arrive(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
-    const holding = this.held.get(job.id);
-    if (holding && job.attempt !== undefined && holding.attempt === job.attempt) return 'taken';
+    if (!onGone || job.attempt === undefined) return this.decide(job, registration, onGone);
+    const push = `${job.id} ${job.attempt}`;
+    if (this.pushed.has(push, performance.now())) return 'taken';
+    const deciding = this.deciding.get(push) ?? this.decide(job, registration, onGone);
+    this.deciding.set(push, deciding);
+    const delivery = await deciding;
+    this.deciding.delete(push);
+    if (delivery === 'taken') this.pushed.add(push, performance.now());
+    return delivery;
+  }
+
+  private async decide(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
     if (onGone && (this.isFull || registration.held >= registration.maxJobs)) return 'full';
     const { workerId } = registration;
     const arrival = { claim: claimOf(job), registration, workerId, attempt: job.attempt };

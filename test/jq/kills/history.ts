@@ -2,7 +2,7 @@
 export type Event =
   | { readonly type: 'registered'; readonly worker: string }
   | { readonly type: 'accepted'; readonly key: string; readonly job: string }
-  | ({ readonly type: 'begun' } & Run)
+  | ({ readonly type: 'begun' | 'ran'; readonly at?: number } & Run)
   | ({ readonly type: 'reported'; readonly status: number } & Run)
   | { readonly type: 'ended'; readonly job: string; readonly status: string; readonly result: unknown };
 
@@ -32,6 +32,21 @@ export function faultsOf(history: readonly Event[]): string[] {
   const strangers = history.filter((event) => event.type === 'begun' && !accepted.has(event.job));
   for (const event of strangers) faults.push(`${'job' in event ? event.job : ''}: nobody was told of it`);
   return faults;
+}
+
+/**
+ * Jobs that were run more than once though everybody knew what had become of them.
+ *
+ * @param excused of which a reply was lost, or a worker or a master was killed
+ */
+export function rerunsOf(history: readonly Event[], excused: ReadonlySet<string>): string[] {
+  const runs = new Map<string, Set<string>>();
+  for (const event of history) {
+    if (event.type === 'begun') runs.set(event.job, (runs.get(event.job) ?? new Set()).add(event.nonce));
+  }
+  return [...runs]
+    .filter(([job, { size }]) => size > 1 && !excused.has(job))
+    .map(([job, { size }]) => `${job}: run ${size} times`);
 }
 
 function faultsOfJob(job: string, history: readonly Event[]): string[] {

@@ -141,6 +141,20 @@ describe('POST /worker-job', () => {
     end.open();
   });
 
+  it('answers 202 to a push that comes again after its job has ended, and does not run it again', async () => {
+    const ran: unknown[] = [];
+    const { http } = await listeningWorker(master.url, 'mail', (input) => ran.push(input));
+    const taken = (change?: object) =>
+      eventually(async () => expect((await http.post('/worker-job', push(change))).status).toBe(202));
+    await taken();
+    // It is taken once the slot is free again, so the first has ended by then.
+    await taken({ id: 'j2', job_id: 'j2' });
+    await expect(http.post('/worker-job', push())).resolves.toMatchObject({ status: 202 });
+    await taken({ attempt: 2 });
+    await eventually(() => expect(ran.length).toBeGreaterThanOrEqual(3));
+    expect(ran).toHaveLength(3);
+  });
+
   it('answers 429 when as many jobs run in all as `maxJobs` says', async () => {
     const end = gate();
     const options = { maxJobs: 1, handler: { concurrency: 5 } };

@@ -1,0 +1,24 @@
+import type { Redis } from 'ioredis';
+
+/** What stays for a time of its own, or for good: ids, jobs that have ended, keys of requests, figures of layout. */
+const STAYS =
+  /^(ids|constraints-version|layout|names|results|pullers|job:.*|key:.*|status:(done|error)(:.*)?|starts:.*)$/;
+
+/** Keys that should not be there once every job has ended, every worker has left and no constraint is left. */
+export async function leftovers(redis: Redis, prefix = '{jq}:'): Promise<string[]> {
+  const keys = await redis.keys(`${prefix}*`);
+  return keys
+    .map((key) => key.slice(prefix.length))
+    .filter((key) => !STAYS.test(key))
+    .sort();
+}
+
+/** Those of these jobs of which an attempt took too long, as far as their master knows: the next is no fault. */
+export async function timedOut(redis: Redis, jobs: readonly string[], prefix = '{jq}:'): Promise<string[]> {
+  const hashes = await Promise.all(jobs.map((job) => redis.hgetall(`${prefix}job:${job}`)));
+  const isLate = (hash: Record<string, string>) =>
+    Object.entries(hash).some(
+      ([field, note]) => field.startsWith('attempt:') && note.includes('"outcome":"timeout"'),
+    );
+  return jobs.filter((_, i) => isLate(hashes[i] ?? {}));
+}
