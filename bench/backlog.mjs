@@ -27,10 +27,11 @@ const { values: asked } = parseArgs({ options: { max: { type: 'string' }, json: 
 const max = Number(asked.max ?? STEPS.at(-1));
 
 installPackages((text) => console.error(`backlog: ${text}`));
+/** @type {Awaited<ReturnType<typeof setUp>>[]} */
 const stages = [];
 try {
   for (const backlog of STEPS.filter((step) => step <= max)) stages.push(await setUp(backlog));
-  const report = { host: await host(stages[0]), jobs: JOBS, rounds: ROUNDS, steps: await measure() };
+  const report = { host: await host(), jobs: JOBS, rounds: ROUNDS, steps: await measure() };
   console.log(asked.json ? JSON.stringify(report, null, 2) : toText(report));
   if (!asked.max) writeFileSync(`${folder}../docs/backlog.svg`, await draw(report));
 } finally {
@@ -55,6 +56,7 @@ async function tearDown({ queue, redis, server }) {
 }
 
 async function measure() {
+  /** @type {Map<typeof stages[0], Awaited<ReturnType<typeof round>>[]>} */
   const measured = new Map(stages.map((stage) => [stage, []]));
   for (const stage of stages) await round(stage);
   for (let index = 1; index <= ROUNDS; index++) {
@@ -90,7 +92,7 @@ async function scriptMicroseconds(redis) {
 }
 
 async function usedMemory({ redis }) {
-  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))[1]);
+  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
 }
 
 /** Server time is that of the least disturbed round: what else the machine does only adds to it. */
@@ -103,8 +105,9 @@ function summarize(rounds) {
   };
 }
 
-async function host({ redis }) {
-  const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))[1];
+async function host() {
+  const [stage] = stages;
+  const version = /^redis_version:(\S+)/m.exec((await stage?.redis.info('server')) ?? '')?.[1];
   return `${availableParallelism()} x ${cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.version}, Redis ${version}, no persistence`;
 }
 

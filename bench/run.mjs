@@ -44,6 +44,7 @@ async function main() {
   try {
     const results = await runRounds({ ...options, suite, measurements, addresses: stage.addresses, note });
     note(`took ${Math.round((performance.now() - started) / 1000)} s`);
+    /** @type {[label: string, text: string][]} */
     const facts = [...stage.facts, ['method', methodOf(options)]];
     const report = summarize({ suite, measurements, results, host, facts, options });
     console.log(options.json ? JSON.stringify(report, null, 2) : `\n${toText(report)}`);

@@ -19,6 +19,7 @@ function entryOf(name, version) {
   return { version, cpu: [cpu], dev: true, ...libc, optional: true, os: [os] };
 }
 
+/** @returns {never} */
 function fail(message) {
   throw new Error(message);
 }

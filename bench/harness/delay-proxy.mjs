@@ -6,8 +6,9 @@
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { portOf, report } from './ipc.mjs';
 
-const [targetPort, delayMs] = process.argv.slice(2).map(Number);
+const [targetPort = 0, delayMs = 0] = process.argv.slice(2).map(Number);
 process.once('disconnect', () => process.exit());
 
 const server = createServer((near) => {
@@ -23,4 +24,4 @@ const server = createServer((near) => {
 });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
-process.send(server.address().port);
+report(portOf(server));

@@ -29,25 +29,28 @@ export async function startRedis({ args = [], delayMs } = {}) {
   };
 }
 
-/** In a process of its own, so that its work is nobody's. */
+/** In a process of its own, so that its work counts for no contender. */
 async function startProxy(port, delayMs) {
   const child = fork(PROXY, [String(port), String(delayMs)], { execArgv: [] });
   const [own] = await once(child, 'message');
   return { child, url: `redis://127.0.0.1:${own}` };
 }
 
-async function describe({ redis: url, delayedRedis }, delayMs) {
+/** @returns {Promise<[label: string, text: string][]>} */
+async function describe({ redis: url, delayedRedis = '' }, delayMs) {
   const redis = new Redis(url);
   try {
-    const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))[1];
+    const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))?.[1];
     const settings = await Promise.all(SETTINGS.map((name) => redis.config('GET', name)));
     const config = settings.map(([name, value]) => `${name} ${value === '' ? "''" : value}`).join(', ');
-    const persistent = settings.some(([, value], index) => index < 2 && !['', 'no'].includes(value));
-    return [
+    const persistent = settings.some(([, value], index) => index < 2 && value !== '' && value !== 'no');
+    /** @type {[label: string, text: string][]} */
+    const facts = [
       ['redis', `Redis ${version} of its own, TCP on loopback`],
       ['persistence', `${persistent ? 'yes' : 'none'} (${config})`],
-      ...(delayedRedis ? [['network', await describeDelay(redis, delayedRedis, delayMs)]] : []),
     ];
+    if (delayedRedis) facts.push(['network', await describeDelay(redis, delayedRedis, delayMs)]);
+    return facts;
   } finally {
     redis.disconnect();
   }

@@ -1,7 +1,9 @@
 /** One round of one contender: `round.mjs TASK`, as rounds.mjs makes it; answers with its figures over IPC. */
+import { readTask, report } from './ipc.mjs';
+
 const MIN_JOBS = 20;
 
-const { suite, measurement, contender, addresses, scale } = JSON.parse(process.argv[2]);
+const { suite, measurement, contender, addresses, scale } = readTask();
 // Without its parent nobody would read the figures.
 process.once('disconnect', () => process.exit(1));
 
@@ -9,4 +11,4 @@ const { default: definition } = await import(`../suites/${suite}/suite.mjs`);
 const { run } = definition.measurements.find(({ name }) => name === measurement);
 const jobs = (full, least = MIN_JOBS) => Math.max(least, Math.round(full * scale));
 const figures = await run({ contender, addresses, jobs });
-process.send(figures, () => process.exit());
+report(figures, () => process.exit());

@@ -35,6 +35,7 @@ function rotated(list, by) {
 
 async function runRound(task) {
   // Without our own loader: what is measured runs on plain Node.
+  /** @type {import('node:child_process').ForkOptions} */
   const options = { execArgv: [], timeout: ROUND_TIMEOUT_MS, killSignal: 'SIGKILL' };
   const child = fork(PROGRAM, [JSON.stringify(task)], options);
   let figures;

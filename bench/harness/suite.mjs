@@ -58,7 +58,7 @@ const suites = new URL('../suites/', import.meta.url);
 export async function loadSuite(name) {
   const known = readdirSync(suites).filter((folder) => existsSync(new URL(`${folder}/suite.mjs`, suites)));
   if (!known.includes(name)) throw new UsageError(`Expected a suite of ${known.join(', ')}; got ${name}.`);
-  const { default: suite } = await import(new URL(`${name}/suite.mjs`, suites));
+  const { default: suite } = await import(new URL(`${name}/suite.mjs`, suites).href);
   return { ...suite, name };
 }
 

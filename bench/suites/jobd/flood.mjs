@@ -1,5 +1,6 @@
 import { createServer, connect } from 'node:net';
 import { once } from 'node:events';
+import { portOf } from '../../harness/ipc.mjs';
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -23,7 +24,7 @@ export function floodReader(bytes) {
   const listen = async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return server.address().port;
+    return portOf(server);
   };
   return flood(bytes, listen, () => server.close());
 }

@@ -13,6 +13,10 @@ const OURS = 'jobd';
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
+/**
+ * @param {import('../../harness/suite.mjs').Round} round
+ * @param {number} concurrency
+ */
 async function drain({ contender, addresses: { database }, jobs }, concurrency) {
   const count = jobs(ROWS);
   if (contender !== OURS) return bareRate(count, concurrency);
@@ -29,6 +33,7 @@ async function drain({ contender, addresses: { database }, jobs }, concurrency) 
   });
 }
 
+/** @param {import('../../harness/suite.mjs').Round} round */
 async function manual({ contender, addresses: { database }, jobs }) {
   const count = jobs(MANUAL_RUNS);
   if (contender !== OURS) {
@@ -43,6 +48,7 @@ async function manual({ contender, addresses: { database }, jobs }) {
   });
 }
 
+/** @returns {import('../../harness/suite.mjs').Measurement} */
 const drained = (concurrency) => ({
   name: `drain${concurrency}`,
   title: `${ROWS} rows of ${COMMAND}, concurrency ${concurrency}`,

@@ -41,9 +41,11 @@ class Rows {
 
   /** Resolves when the daemon has written the ends of so many runs. */
   runs(count) {
-    return new Promise((resolve) => {
-      this.daemon.onRun(() => --count === 0 && resolve());
-    });
+    return /** @type {Promise<void>} */ (
+      new Promise((resolve) => {
+        this.daemon.onRun(() => --count === 0 && resolve());
+      })
+    );
   }
 
   /** How many rows say that they ended well. */

@@ -7,10 +7,11 @@ import { Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MessageAdapter } from '../../../dist/jq/master/message.adapter.js';
 import { listenMaster } from '../../../dist/jq/master/listen-master.js';
+import { portOf, readTask, report } from '../../harness/ipc.mjs';
 
-const { contender, redis } = JSON.parse(process.argv[2]);
+const { contender, redis } = readTask();
 process.once('disconnect', () => process.exit(1));
-process.send({ url: await { jq: startMaster, nest: startEmpty }[contender]() });
+report({ url: await { jq: startMaster, nest: startEmpty }[contender]() });
 
 async function startMaster() {
   const { url } = await listenMaster({ connection: redis, port: 0 });
@@ -23,15 +24,16 @@ async function startEmpty() {
       return {};
     }
   }
-  const route = Object.getOwnPropertyDescriptor(Empty.prototype, 'empty');
+  const route = Object.getOwnPropertyDescriptor(Empty.prototype, 'empty') ?? {};
   Post('job')(Empty.prototype, 'empty', route);
   HttpCode(201)(Empty.prototype, 'empty', route);
   Controller()(Empty);
   class App {}
   Module({ controllers: [Empty] })(App);
+  /** @type {import('@nestjs/platform-express').NestExpressApplication} */
   const app = await NestFactory.create(App, new MessageAdapter(), { bodyParser: false, logger: false });
   app.disable('x-powered-by');
   app.useBodyParser('raw', { type: () => true, limit: 4 * 1024 * 1024, inflate: false });
   await app.listen(0, '127.0.0.1');
-  return `http://127.0.0.1:${app.getHttpServer().address().port}`;
+  return `http://127.0.0.1:${portOf(app.getHttpServer())}`;
 }

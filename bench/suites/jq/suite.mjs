@@ -3,6 +3,7 @@ import { IN_FLIGHT } from './load.mjs';
 import { constrained, enqueue, work } from './throughput.mjs';
 
 const HALF = { nest: 0.5 };
+/** @returns {import('../../harness/suite.mjs').Row} */
 const rate = (key, title) => ({ key, title, unit: '1/s', better: 'more', targets: HALF });
 
 /** @type {import('../../harness/suite.mjs').Suite} */

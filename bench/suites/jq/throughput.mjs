@@ -13,7 +13,11 @@ const CONSTRAINT = Buffer.from(
   encode({ match: [{ field: 'argument.tenant', exists: true }], per: 'argument.tenant', concurrency: 1 }),
 );
 
-/** Jobs enqueued a second; of the empty server, requests answered. */
+/**
+ * Jobs enqueued a second; of the empty server, requests answered.
+ *
+ * @param {import('../../harness/suite.mjs').Round} round
+ */
 export async function enqueue({ contender, addresses: { redis }, jobs }) {
   return withServer(contender, redis, async (url) => {
     await postMany(url, jobBody('warm'), jobs(WARM_UP));
@@ -22,7 +26,11 @@ export async function enqueue({ contender, addresses: { redis }, jobs }) {
   });
 }
 
-/** Jobs run a second by one worker that listens; of the empty server, requests answered. */
+/**
+ * Jobs run a second by one worker that listens; of the empty server, requests answered.
+ *
+ * @param {import('../../harness/suite.mjs').Round} round
+ */
 export async function work({ contender, addresses: { redis }, jobs }) {
   return withServer(contender, redis, async (url) => {
     const count = jobs(REQUESTS);
@@ -35,7 +43,11 @@ export async function work({ contender, addresses: { redis }, jobs }) {
   });
 }
 
-/** Milliseconds that twenty constraints on its argument add to the `POST /job` of a large job, p50. */
+/**
+ * Milliseconds that twenty constraints on its argument add to the `POST /job` of a large job, p50.
+ *
+ * @param {import('../../harness/suite.mjs').Round} round
+ */
 export async function constrained({ contender, addresses: { redis }, jobs }) {
   return withServer(contender, redis, async (url) => {
     const body = largeJobBody();
@@ -55,7 +67,7 @@ async function p50(url, body, count) {
     await post(url, '/job', body);
     times.push(performance.now() - started);
   }
-  return times.sort((a, b) => a - b)[Math.floor(count / 2)];
+  return times.sort((a, b) => a - b)[Math.floor(count / 2)] ?? NaN;
 }
 
 /** Enqueues first, and starts the clock with the worker. @returns seconds */

@@ -18,7 +18,7 @@ export async function startWorker(master, name, count) {
       return true;
     }
   }
-  const method = Object.getOwnPropertyDescriptor(Handler.prototype, 'handle');
+  const method = Object.getOwnPropertyDescriptor(Handler.prototype, 'handle') ?? {};
   Worker(name, { concurrency: IN_FLIGHT })(Handler.prototype, 'handle', method);
   class App {}
   const source = jq({ master, listen: { port: 0 } });

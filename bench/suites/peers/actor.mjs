@@ -2,6 +2,7 @@
  * A producer or worker process: `actor.mjs TASK`, as processes.mjs makes it. It says over IPC when it is
  * ready, is told to go and to stop, and as a worker tells how many jobs it has handled, and when the last.
  */
+import { readTask, report } from '../../harness/ipc.mjs';
 import { openQueue } from './contenders.mjs';
 import { startHeld } from './held-worker.mjs';
 import { payloadOf } from './payload.mjs';
@@ -9,7 +10,7 @@ import { enqueueAll, IN_FLIGHT } from './throughput.mjs';
 
 const REPORT_MS = 20;
 
-const { contender, url, bytes, role, count } = JSON.parse(process.argv[2]);
+const { contender, url, bytes, role, count } = readTask();
 process.once('disconnect', () => process.exit(1));
 
 const queue = await openQueue({ key: contender, url });
@@ -23,7 +24,7 @@ process.on('message', async (order) => {
     process.exit();
   }
 });
-process.send('ready');
+report('ready');
 
 function produce() {
   let produced;
@@ -36,15 +37,15 @@ async function work() {
     last = performance.timeOrigin + performance.now();
     handled += 1;
   });
-  const report = setInterval(() => {
+  const timer = setInterval(() => {
     if (handled === reported) return;
     reported = handled;
-    process.send({ handled, last });
+    report({ handled, last });
   }, REPORT_MS);
   return {
     go: worker.release,
     stop: () => {
-      clearInterval(report);
+      clearInterval(timer);
       return worker.stop();
     },
   };

@@ -51,6 +51,7 @@ async function withIdleWorker({ contender, url, redisUrl, results }, measure) {
   await usage.flush();
   usage.close();
   const queue = await openQueue({ key: contender, url, results });
+  /** @type {(at: number) => void} */
   let onStart = () => undefined;
   const handled = () => new Promise((resolve) => (onStart = resolve));
   const stop = await queue.work(1, async () => {

@@ -9,8 +9,17 @@ const DELAY_MS = 1;
 const SMALL = 20;
 const KIB = 1024;
 
+/**
+ * @typedef {import('../../harness/suite.mjs').Row} Row
+ * @typedef {import('../../harness/suite.mjs').Measurement} Measurement
+ */
+
+/** @returns {Row} */
 const rate = (key, title, targets) => ({ key, title, unit: 'jobs/s', better: 'more', targets });
-const less = (unit) => (key, title, targets) => ({ key, title, unit, better: 'less', targets });
+const less =
+  (unit) =>
+  /** @returns {Row} */
+  (key, title, targets) => ({ key, title, unit, better: 'less', targets });
 const ms = less('ms');
 const microseconds = less('us/job');
 const calls = less('calls/job');
@@ -20,7 +29,7 @@ const bulk = (prefix, targets) => rate(`${prefix}bulk`, `enqueue, bulk by ${BULK
 const processing = (prefix, concurrency, targets) =>
   rate(`${prefix}process${concurrency}`, `process, concurrency ${concurrency}`, targets);
 
-/** The same jobs with larger inputs. */
+/** The same jobs with larger inputs. @returns {Measurement} */
 function withPayload(name, bytes, counts) {
   const prefix = `${name}-`;
   return {
@@ -32,7 +41,7 @@ function withPayload(name, bytes, counts) {
   };
 }
 
-/** @type {import('../../harness/suite.mjs').Measurement[]} */
+/** @type {Measurement[]} */
 const measurements = [
   {
     name: 'throughput',

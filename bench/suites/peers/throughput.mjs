@@ -12,10 +12,11 @@ const WARM_UP_PART = 0.2;
  *
  * @param counts how many jobs a full run takes of each; what is left out is not measured
  */
-export async function throughput({ contender, url, redisUrl, jobs, prefix, input, counts, events }) {
+export async function throughput({ contender, url, redisUrl, jobs, prefix, input, counts, events = true }) {
   const usage = new RedisUsage(redisUrl);
   await usage.flush();
   const queue = await openQueue({ key: contender, url, events });
+  /** @type {Record<string, number>} */
   const figures = {};
   try {
     // Where few are measured, as of large inputs, few are enough.

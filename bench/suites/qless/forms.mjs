@@ -22,7 +22,7 @@ export const FORMS = [
 
 const EVALSHA = {
   typed: async () => {
-    const { clientScript } = await import(new URL('wire/assemble.js', DIST));
+    const { clientScript } = await import(new URL('wire/assemble.js', DIST).href);
     const texts = new Map(
       ['put', 'pop', 'complete', 'complete.many'].map((name) => [name, clientScript(name)]),
     );
@@ -39,9 +39,13 @@ const EVALSHA = {
   },
 };
 
+/** @typedef {(command: string, args: unknown[]) => [sha: string, keys: number, ...args: string[]]} ArgumentsOf */
+
 /** A connection to which the form's scripts are known. */
 export async function connect(form, url) {
-  const { texts, argumentsOf } = await EVALSHA[form]();
+  const { texts, ...made } = await EVALSHA[form]();
+  /** @type {ArgumentsOf} */
+  const argumentsOf = made.argumentsOf;
   const redis = new Redis(url);
   await Promise.all(texts.map((text) => redis.script('LOAD', text)));
   return {

@@ -49,6 +49,7 @@ const LOOPS = {
  */
 export async function loops({ contender, addresses, jobs }, names, full) {
   const connection = await connect(contender, addresses.redis);
+  /** @type {Record<string, number>} */
   const figures = {};
   try {
     for (const name of names) {

@@ -1,11 +1,15 @@
 import { FORMS } from './forms.mjs';
 import { loops } from './loops.mjs';
 
+/** @returns {import('../../harness/suite.mjs').Row} */
 const rate = (key, title) => ({ key, title, unit: 'jobs/s', better: 'more' });
+/** @returns {import('../../harness/suite.mjs').Row} */
 const pings = (key) => ({ key: `${key}Ping`, title: 'PINGs meanwhile', unit: 'calls/s', better: 'more' });
+/** @returns {import('../../harness/suite.mjs').Row} */
 const server = (key, title, target) => ({
   ...{ key: `${key}Server`, title: `${title}, server time`, unit: 'us/job', better: 'less', target },
 });
+/** @returns {import('../../harness/suite.mjs').Row} */
 const ofOriginal = (key, title, target) => ({
   ...{ key: `${key}OfOriginal`, title: `${title}, beside the original`, unit: 'x', better: 'more', target },
 });

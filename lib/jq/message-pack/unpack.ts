@@ -22,7 +22,7 @@ export function lengthOf(array: Raw): number {
 export function elementsOf(array: Raw): Raw[] {
   const { bytes } = array;
   const head = headAt(bytes, 0);
-  const elements = [];
+  const elements: Raw[] = [];
   let offset = head.end;
   for (let i = 0; i < head.children; i++) {
     const end = skip(bytes, offset);

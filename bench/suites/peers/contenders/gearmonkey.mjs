@@ -51,7 +51,7 @@ function handlerClass(concurrency, handler) {
       return handler(input);
     }
   }
-  const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run');
+  const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run') ?? {};
   Worker(FN, { concurrency })(Handlers.prototype, 'run', descriptor);
   return Handlers;
 }
