@@ -1,80 +1,68 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobFailedError, NoWorkersError } from '../../lib/job/errors.js';
-import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
 import { PythonActor, stopActors } from './python-actor.js';
 import { bytes, ChannelLog, expectFinished, protocolFields, ranOnce, text, upper } from './wire.js';
+import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
 
 const BINARY = Buffer.from([0, 97, 255, 10, 195, 40, 34, 122]);
 const BINARY_UPPER = Buffer.from([0, 65, 255, 10, 195, 40, 34, 90]);
 
-const server = useRedis();
-let actors: RedisActors;
-let client: GearMonkeyClient;
+const rig = useGearMonkey();
 
-beforeAll(() => {
-  actors = new RedisActors(server.url);
-  client = actors.client();
-});
-afterEach(async () => {
-  await stopWorkers();
-  await stopActors();
-});
-afterAll(() => actors.close());
+afterEach(stopActors);
 
 describe('Our client, with a worker in Python', () => {
   async function python(fn: string, ...args: (string | number)[]): Promise<PythonActor> {
-    const actor = new PythonActor('worker', [server.url, fn, ...args]);
+    const actor = new PythonActor('worker', [rig.url, fn, ...args]);
     await expect(actor.line()).resolves.toEqual({ ready: true });
     return actor;
   }
 
   it('creates the job as the protocol has it', async () => {
-    const fn = server.fn();
-    const log = await ChannelLog.open(server.redis, fn);
-    await client.run(text(fn), 'hello');
-    expect(protocolFields(await server.redis.hgetall(`job:${fn}:1`))).toEqual({
+    const fn = rig.fn();
+    const log = await ChannelLog.open(rig.redis, fn);
+    await rig.client.run(text(fn), 'hello');
+    expect(protocolFields(await rig.redis.hgetall(`job:${fn}:1`))).toEqual({
       status: 'idle',
       input: 'hello',
     });
-    await expect(server.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
-    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
-    await client.run(text(fn), 'later', { scheduled: new Date(4_000_000_000_500) });
-    await expect(server.redis.zscore(`queue:${fn}:scheduled`, '2')).resolves.toBe('4000000000.5');
-    await expect(server.redis.get(`uid:${fn}`)).resolves.toBe('2');
+    await expect(rig.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
+    await expect(rig.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
+    await rig.client.run(text(fn), 'later', { scheduled: new Date(4_000_000_000_500) });
+    await expect(rig.redis.zscore(`queue:${fn}:scheduled`, '2')).resolves.toBe('4000000000.5');
+    await expect(rig.redis.get(`uid:${fn}`)).resolves.toBe('2');
     await expect(log.close()).resolves.toEqual(['create:1', 'create:2']);
   });
 
   it('gets the output', async () => {
-    const fn = server.fn();
-    const log = await ChannelLog.open(server.redis, fn);
+    const fn = rig.fn();
+    const log = await ChannelLog.open(rig.redis, fn);
     await python(fn);
-    await expect(client.call(text(fn), 'hello', { timeout: '10s' })).resolves.toBe('HELLO');
-    await eventually(async () => expect(await server.redis.ttl(`lock:${fn}:1`)).toBeGreaterThan(0));
-    await expectFinished(server.redis, fn, 1, { status: 'success', input: 'hello', output: 'HELLO' });
-    await expect(client.get(text(fn), 1)).resolves.toMatchObject({ attempts: 0, output: 'HELLO' });
+    await expect(rig.client.call(text(fn), 'hello', { timeout: '10s' })).resolves.toBe('HELLO');
+    await eventually(async () => expect(await rig.redis.ttl(`lock:${fn}:1`)).toBeGreaterThan(0));
+    await expectFinished(rig.redis, fn, 1, { status: 'success', input: 'hello', output: 'HELLO' });
+    await expect(rig.client.get(text(fn), 1)).resolves.toMatchObject({ attempts: 0, output: 'HELLO' });
     await expect(log.close()).resolves.toEqual(ranOnce(1));
   });
 
   it('gets the message of an error', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     await python(fn, '--fail', 'disk full');
-    const calling = client.call(text(fn), 'x', { timeout: '10s' });
+    const calling = rig.client.call(text(fn), 'x', { timeout: '10s' });
     await expect(calling).rejects.toThrow(JobFailedError);
     await expect(calling).rejects.toMatchObject({ error: { name: 'Error', message: 'disk full' } });
-    const job = await client.run(text(fn), 'x', { blocking: true, timeout: '10s' });
+    const job = await rig.client.run(text(fn), 'x', { blocking: true, timeout: '10s' });
     await expect(job.get()).resolves.toMatchObject({ status: 'error' });
   });
 
   it('schedules a job', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     await python(fn);
     const due = Date.now() + 700;
-    const job = await client.run(text(fn), 'later', {
+    const job = await rig.client.run(text(fn), 'later', {
       scheduled: new Date(due),
       blocking: true,
       timeout: '10s',
@@ -84,11 +72,11 @@ describe('Our client, with a worker in Python', () => {
   });
 
   it('has its jobs run by priority', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     for (const priority of ['low', 'normal', 'high'] as const) {
-      await client.run(text(fn), priority, { priority });
+      await rig.client.run(text(fn), priority, { priority });
     }
-    await client.run(text(fn), 'due', { scheduled: new Date(0) });
+    await rig.client.run(text(fn), 'due', { scheduled: new Date(0) });
     const actor = await python(fn, '--max-jobs', 4);
     const order: (string | undefined)[] = [];
     for (let line = 0; line < 8; line++) order.push((await actor.line()).input);
@@ -96,38 +84,38 @@ describe('Our client, with a worker in Python', () => {
   });
 
   it('counts it in a roll call', async () => {
-    const fn = server.fn();
-    await expect(client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+    const fn = rig.fn();
+    await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
     const actor = await python(fn);
-    await expect(client.rollCall(fn)).resolves.toBe(1);
-    await runWorker(actors.source(), text(fn), upper);
-    await expect(client.rollCall(fn)).resolves.toBe(2);
+    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
+    await runWorker(rig.source(), text(fn), upper);
+    await expect(rig.client.rollCall(fn)).resolves.toBe(2);
     await actor.stop();
     await stopWorkers();
-    await expect(client.rollCall(fn)).rejects.toThrow(NoWorkersError);
+    await expect(rig.client.rollCall(fn)).rejects.toThrow(NoWorkersError);
   });
 
   it('sends bytes and gets bytes', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     await python(fn);
-    const output = await client.call(bytes(fn), BINARY, { timeout: '10s' });
+    const output = await rig.client.call(bytes(fn), BINARY, { timeout: '10s' });
     expect(Buffer.from(output)).toEqual(BINARY_UPPER);
   });
 
   it('sees the progress that it does not publish', async () => {
-    const fn = server.fn();
-    const log = await ChannelLog.open(server.redis, fn);
-    const job = await client.run(text(fn), 'x');
+    const fn = rig.fn();
+    const log = await ChannelLog.open(rig.redis, fn);
+    const job = await rig.client.run(text(fn), 'x');
     const seen = { one: new Set<number>(), all: new Set<number>(), watched: new Set<number>() };
     const ended = gate();
     const subscriptions = [
       job.progress$.subscribe({ next: ({ dividend }) => seen.one.add(dividend), complete: ended.open }),
-      client.progress(fn).subscribe(({ dividend }) => seen.all.add(dividend)),
-      client
+      rig.client.progress(fn).subscribe(({ dividend }) => seen.all.add(dividend)),
+      rig.client
         .watch(text(fn), job.id)
         .subscribe(({ progress }) => progress && seen.watched.add(progress.dividend)),
     ];
-    await eventually(async () => expect((await server.redis.pubsub('NUMSUB', `channel:${fn}`))[1]).toBe(2));
+    await eventually(async () => expect((await rig.redis.pubsub('NUMSUB', `channel:${fn}`))[1]).toBe(2));
     await python(fn, '--updates', 100);
     await ended.passed;
     for (const subscription of subscriptions) subscription.unsubscribe();
@@ -140,12 +128,12 @@ describe('Our client, with a worker in Python', () => {
   });
 
   it('has each job run once when our workers help', async () => {
-    const fn = server.fn();
-    const log = await ChannelLog.open(server.redis, fn);
+    const fn = rig.fn();
+    const log = await ChannelLog.open(rig.redis, fn);
     await python(fn);
-    await runWorker(actors.source(), text(fn), upper, { concurrency: 3 });
+    await runWorker(rig.source(), text(fn), upper, { concurrency: 3 });
     const inputs = Array.from({ length: 40 }, (_, i) => `job ${i}`);
-    const jobs = await client.runMany(text(fn), inputs);
+    const jobs = await rig.client.runMany(text(fn), inputs);
     const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
     expect(outputs).toEqual(inputs.map(upper));
     expect((await log.close()).sort()).toEqual(jobs.flatMap(({ id }) => ranOnce(id)).sort());

@@ -1,39 +1,28 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { describe, expect, it } from '@jest/globals';
 import { gate } from '../support/gate.js';
-import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
-import { RedisActors } from './redis-rig.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 const SHORT = 300;
 
 describe('Short jobs of a worker with one slot', () => {
-  const server = useRedis();
-  let actors: RedisActors;
-  let client: GearMonkeyClient;
-
-  beforeAll(() => {
-    actors = new RedisActors(server.url);
-    client = actors.client();
-  });
-  stopWorkersAfterEach();
-  afterAll(() => actors.close());
+  const rig = useGearMonkey();
 
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
   const calls = async () => {
-    const [, count] = /cmdstat_evalsha:calls=(\d+)/.exec(await server.redis.info('commandstats')) ?? [];
+    const [, count] = /cmdstat_evalsha:calls=(\d+)/.exec(await rig.redis.info('commandstats')) ?? [];
     return Number(count ?? 0);
   };
 
   it('run one after the other, in order, and several with each call', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const ran: number[] = [];
     let running = 0;
     let most = 0;
-    await client.runMany(fn, numbers(SHORT));
-    await server.redis.config('RESETSTAT');
-    await runWorker(actors.source(), fn, async (input) => {
+    await rig.client.runMany(fn, numbers(SHORT));
+    await rig.redis.config('RESETSTAT');
+    await runWorker(rig.source(), fn, async (input) => {
       most = Math.max(most, ++running);
       ran.push(input as number);
       await Promise.resolve();
@@ -46,7 +35,7 @@ describe('Short jobs of a worker with one slot', () => {
   });
 
   it('go to another worker when one of them turns out long', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const [started, end] = [gate(), gate()];
     const long = async (input: unknown) => {
       if (input !== 'long') return 'of the first';
@@ -54,11 +43,11 @@ describe('Short jobs of a worker with one slot', () => {
       await end.passed;
       return 'late';
     };
-    await client.runMany(fn, [...numbers(SHORT), 'long']);
-    await runWorker(actors.source(), fn, long);
+    await rig.client.runMany(fn, [...numbers(SHORT), 'long']);
+    await runWorker(rig.source(), fn, long);
     await started.passed;
-    const after = await client.runMany(fn, numbers(20));
-    await runWorker(actors.source(), fn, () => 'of the other');
+    const after = await rig.client.runMany(fn, numbers(20));
+    await runWorker(rig.source(), fn, () => 'of the other');
     const outputs = await Promise.all(after.map((job) => job.result({ timeout: '20s' })));
     expect(new Set(outputs)).toEqual(new Set(['of the other']));
     for (const job of after) await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
@@ -66,18 +55,18 @@ describe('Short jobs of a worker with one slot', () => {
   });
 
   it('may be cancelled while they wait for the slot', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const [held, go] = [gate(), gate()];
     const ran: unknown[] = [];
-    await client.runMany(fn, numbers(SHORT));
-    await runWorker(actors.source(), fn, async (input) => {
+    await rig.client.runMany(fn, numbers(SHORT));
+    await runWorker(rig.source(), fn, async (input) => {
       ran.push(input);
       if (input !== 'held') return;
       held.open();
       await go.passed;
     });
     await eventually(() => expect(ran).toHaveLength(SHORT));
-    const [, victim] = await client.runMany(fn, ['held', 'victim', 'last']);
+    const [, victim] = await rig.client.runMany(fn, ['held', 'victim', 'last']);
     await held.passed;
     await expect(victim?.cancel()).resolves.toBe(true);
     go.open();
@@ -86,26 +75,26 @@ describe('Short jobs of a worker with one slot', () => {
   });
 
   it('are given back without an attempt when the worker stops', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const [held, end] = [gate(), gate()];
-    await client.runMany(fn, numbers(SHORT));
+    await rig.client.runMany(fn, numbers(SHORT));
     let count = 0;
-    const { worker } = await runWorker(actors.source(), fn, async (input) => {
+    const { worker } = await runWorker(rig.source(), fn, async (input) => {
       count += 1;
       if (input !== 'held') return;
       held.open();
       await end.passed;
     });
     await eventually(() => expect(count).toBe(SHORT));
-    const jobs = await client.runMany(fn, ['held', ...numbers(10)]);
+    const jobs = await rig.client.runMany(fn, ['held', ...numbers(10)]);
     await held.passed;
     const stopped = worker.stop(20_000);
     end.open();
     await stopped;
-    const waiting = await server.redis.lrange(`queue:${fn}:normal`, 0, -1);
+    const waiting = await rig.redis.lrange(`queue:${fn}:normal`, 0, -1);
     // Those of one turn are in order; a turn that comes back late puts its own in front.
     expect(waiting.sort()).toEqual(jobs.slice(1).map(({ id }) => id));
-    const attempts = await Promise.all(waiting.map((id) => server.redis.hget(`job:${fn}:${id}`, 'attempts')));
+    const attempts = await Promise.all(waiting.map((id) => rig.redis.hget(`job:${fn}:${id}`, 'attempts')));
     expect(attempts.every((text) => text === null || text === '0')).toBe(true);
   });
 });

@@ -1,38 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimOne } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
-import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
-import { RedisActors } from './redis-rig.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 /** Far longer than any of these tests: a worker that drains for so long must keep nothing from others meanwhile. */
 const SHUTDOWN_MS = 600_000;
 const CONCURRENCY = 5;
 
 describe('A worker that closes', () => {
-  const server = useRedis();
-  let actors: RedisActors;
-  let client: GearMonkeyClient;
-
-  beforeAll(() => {
-    actors = new RedisActors(server.url);
-    client = actors.client();
-  });
-  stopWorkersAfterEach();
-  afterAll(() => actors.close());
+  const rig = useGearMonkey();
 
   const blocked = async () =>
-    Number(/blocked_clients:(\d+)/.exec(await server.redis.info('clients'))?.[1] ?? Number.NaN);
+    Number(/blocked_clients:(\d+)/.exec(await rig.redis.info('clients'))?.[1] ?? Number.NaN);
   const becomesBlocked = (count: number) =>
     until(async () => (await blocked()) === count, { message: `${count} workers wait for work` });
 
   /** A worker that holds the job `held`, has slots left, and drains as long as `end` is closed. */
-  async function draining(fn: string, source: RedisSource = actors.source()) {
+  async function draining(fn: string, source: RedisSource = rig.source()) {
     const [begun, end] = [gate(), gate()];
     const { worker } = await runWorker(
       source,
@@ -45,25 +34,25 @@ describe('A worker that closes', () => {
       },
       { concurrency: CONCURRENCY },
     );
-    const held = await client.run(fn, 'held');
+    const held = await rig.client.run(fn, 'held');
     await begun.passed;
     return { held, end, stop: () => worker.stop(SHUTDOWN_MS) };
   }
 
   /** A worker beside it that is idle, and the outputs of jobs that somebody must run while the other drains. */
   const beside = (fn: string) =>
-    runWorker(actors.source(), fn, () => 'of the other', { concurrency: CONCURRENCY });
+    runWorker(rig.source(), fn, () => 'of the other', { concurrency: CONCURRENCY });
 
   async function outputsOf(jobs: readonly { result(options: { timeout: string }): Promise<unknown> }[]) {
     return Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
   }
 
   it('gives back at once what the turn behind its wait claims', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const closing = await draining(fn);
     await becomesBlocked(1);
     const stopped = closing.stop();
-    const jobs = await client.runMany(fn, [1, 2, 3, 4, 5]);
+    const jobs = await rig.client.runMany(fn, [1, 2, 3, 4, 5]);
     await beside(fn);
     await expect(outputsOf(jobs)).resolves.toEqual(jobs.map(() => 'of the other'));
     closing.end.open();
@@ -72,14 +61,14 @@ describe('A worker that closes', () => {
   });
 
   it('waits for no more work while it drains, and takes no marker from others', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const closing = await draining(fn);
     await beside(fn);
     await becomesBlocked(2);
     const stopped = closing.stop();
     await becomesBlocked(1);
     for (let i = 0; i < 5; i++)
-      await expect(client.call(fn, i, { timeout: '20s' })).resolves.toBe('of the other');
+      await expect(rig.client.call(fn, i, { timeout: '20s' })).resolves.toBe('of the other');
     closing.end.open();
     await stopped;
   });
@@ -87,19 +76,19 @@ describe('A worker that closes', () => {
   it.each([0, 1, 2, 3, 5, 8, 13, 21])(
     'loses and keeps nothing of what is enqueued around that moment, %i ms apart',
     async (apart) => {
-      const fn = server.fn();
+      const fn = rig.fn();
       const closing = await draining(fn);
       await beside(fn);
-      const early = client.runMany(fn, [1, 2, 3, 4, 5, 6, 7, 8]);
+      const early = rig.client.runMany(fn, [1, 2, 3, 4, 5, 6, 7, 8]);
       // Not waited for anything: each moment finds its turns elsewhere.
       await delay(apart);
       const stopped = closing.stop();
       await delay(apart);
-      const late = client.runMany(fn, [1, 2, 3, 4, 5, 6, 7, 8]);
+      const late = rig.client.runMany(fn, [1, 2, 3, 4, 5, 6, 7, 8]);
       const jobs = [...(await early), ...(await late)];
       const outputs = await outputsOf(jobs);
       expect(outputs.slice(8)).toEqual(Array<string>(8).fill('of the other'));
-      await eventually(async () => expect(await server.redis.zcard(`lease:${fn}`)).toBe(1), {
+      await eventually(async () => expect(await rig.redis.zcard(`lease:${fn}`)).toBe(1), {
         message: 'only the held job is leased',
       });
       closing.end.open();
@@ -110,13 +99,13 @@ describe('A worker that closes', () => {
   );
 
   it('loses and keeps nothing when its connections break meanwhile', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const closing = await draining(fn);
     await beside(fn);
-    const early = await client.runMany(fn, [1, 2, 3, 4, 5]);
+    const early = await rig.client.runMany(fn, [1, 2, 3, 4, 5]);
     const stopped = closing.stop();
-    await server.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    const late = await client.runMany(fn, [1, 2, 3, 4, 5]);
+    await rig.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    const late = await rig.client.runMany(fn, [1, 2, 3, 4, 5]);
     await outputsOf([...early, ...late]);
     closing.end.open();
     await stopped;
@@ -124,8 +113,8 @@ describe('A worker that closes', () => {
   });
 
   it('claims again when it is asked to after all', async () => {
-    const fn = server.fn();
-    const source = actors.source();
+    const fn = rig.fn();
+    const source = rig.source();
     await source.open([fn]);
     const pause = new AbortController();
     const claims = source.claim(new SlotTable([[fn, 1]]), pause.signal);
@@ -134,18 +123,18 @@ describe('A worker that closes', () => {
     await expect(claims).resolves.toEqual([]);
     await becomesBlocked(0);
     const again = claimOne(source, fn);
-    const id = await client.run(fn, 'x').then((job) => job.id);
+    const id = await rig.client.run(fn, 'x').then((job) => job.id);
     await expect(again).resolves.toMatchObject({ id });
     await source.close();
   });
 
   it('that was still opening is counted no more', async () => {
-    const fn = server.fn();
-    const source = actors.source({ presence: 200 }, { keeper: true });
+    const fn = rig.fn();
+    const source = rig.source({ presence: 200 }, { keeper: true });
     const opened = source.open([fn]).catch((error: unknown) => error);
     await source.close();
     await opened;
-    await expect(server.redis.zcard(`workers:${fn}`)).resolves.toBe(0);
-    await expect(server.redis.get(`count:${fn}`)).resolves.not.toBe('1');
+    await expect(rig.redis.zcard(`workers:${fn}`)).resolves.toBe(0);
+    await expect(rig.redis.get(`count:${fn}`)).resolves.not.toBe('1');
   });
 });

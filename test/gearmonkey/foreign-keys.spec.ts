@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { describe, expect, it } from '@jest/globals';
 import { keysOf, type FunctionKeys } from '../../lib/gearmonkey/wire/protocol.js';
-import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
-import { RedisActors, submit } from './redis-rig.js';
+import { submit } from './redis-rig.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 /** Lines that a worker may say about one fault, however long it lasts and however often it is met. */
 const MAX_LINES = 10;
@@ -18,19 +17,10 @@ const HARMLESS = ['wake', 'lookout', 'watcher', 'locks', 'channel', 'progress', 
 const VITAL = ['leases', 'scheduled', 'high', 'normal', 'low'] as const;
 
 describe('A worker, and keys that a plain client has spoiled', () => {
-  const server = useRedis();
-  let actors: RedisActors;
-  let client: GearMonkeyClient;
-
-  beforeAll(() => {
-    actors = new RedisActors(server.url);
-    client = actors.client();
-  });
-  stopWorkersAfterEach();
-  afterAll(() => actors.close());
+  const rig = useGearMonkey();
 
   async function spoil(key: string, how: Spoil): Promise<void> {
-    const { redis } = server;
+    const { redis } = rig;
     await redis.del(key);
     if (how === 'list') await redis.rpush(key, 'a', 'b', 'c');
     else if (how === 'sorted set') await redis.zadd(key, 1, 'x', 2, 'y:', 3, '\u00ff:1');
@@ -40,10 +30,7 @@ describe('A worker, and keys that a plain client has spoiled', () => {
   async function worker(functions: readonly string[]): Promise<string[]> {
     const lines: string[] = [];
     for (const fn of functions) {
-      const source = actors.source(
-        { lease: LEASE_MS, onProblem: (line) => lines.push(line) },
-        { keeper: true },
-      );
+      const source = rig.source({ lease: LEASE_MS, onProblem: (line) => lines.push(line) }, { keeper: true });
       const { said } = await runWorker(source, fn, (input) => input, { concurrency: 5 });
       said.push = (...more) => lines.push(...more);
     }
@@ -57,34 +44,35 @@ describe('A worker, and keys that a plain client has spoiled', () => {
 
   describe.each(SPOILS)('by a %s', (how) => {
     it(`in ${HARMLESS.join(', ')}: runs its jobs all the same`, async () => {
-      const fn = server.fn();
+      const fn = rig.fn();
       const lines = await worker([fn]);
-      await client.call(fn, 'before', { timeout: '20s' });
+      await rig.client.call(fn, 'before', { timeout: '20s' });
       for (const name of HARMLESS) await spoil(keyOf(fn, name), how);
-      for (let i = 0; i < 5; i++) await expect(client.call(fn, i, { timeout: '20s' })).resolves.toBe(i);
-      const plain = await submit(server.redis, fn, Buffer.from('"plain"'));
-      await expect(client.result(fn, plain, { timeout: '20s' })).resolves.toBe('plain');
+      for (let i = 0; i < 5; i++) await expect(rig.client.call(fn, i, { timeout: '20s' })).resolves.toBe(i);
+      const plain = await submit(rig.redis, fn, Buffer.from('"plain"'));
+      await expect(rig.client.result(fn, plain, { timeout: '20s' })).resolves.toBe('plain');
       expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
     });
 
     it.each(VITAL)('in %s: loses none of those that wait, and runs them when it is mended', async (name) => {
-      const fn = server.fn();
-      const other = server.fn();
+      const fn = rig.fn();
+      const other = rig.fn();
       const lines = await worker([fn, other]);
-      await client.call(fn, 'before', { timeout: '20s' });
+      await rig.client.call(fn, 'before', { timeout: '20s' });
       await spoil(keyOf(fn, name), how);
       const queues = ['high', 'normal', 'low'] as const;
       const jobs: string[] = [];
       for (const queue of queues) {
-        const id = await submit(server.redis, fn, Buffer.from('"x"'), { queue }).catch(() => undefined);
+        const id = await submit(rig.redis, fn, Buffer.from('"x"'), { queue }).catch(() => undefined);
         if (id !== undefined) jobs.push(id);
       }
-      for (let i = 0; i < 5; i++) await expect(client.call(other, i, { timeout: '20s' })).resolves.toBe(i);
+      for (let i = 0; i < 5; i++)
+        await expect(rig.client.call(other, i, { timeout: '20s' })).resolves.toBe(i);
       const key = keyOf(fn, name);
       const wanted = name === 'leases' || name === 'scheduled' ? 'zset' : 'list';
-      if ((await server.redis.type(key)) !== wanted) await server.redis.del(key);
-      for (const id of jobs) await expect(client.result(fn, id, { timeout: '20s' })).resolves.toBe('x');
-      await eventually(async () => expect(await server.redis.zcard(`lease:${fn}`)).toBe(0), {
+      if ((await rig.redis.type(key)) !== wanted) await rig.redis.del(key);
+      for (const id of jobs) await expect(rig.client.result(fn, id, { timeout: '20s' })).resolves.toBe('x');
+      await eventually(async () => expect(await rig.redis.zcard(`lease:${fn}`)).toBe(0), {
         message: 'no lease is left',
       });
       expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
@@ -92,12 +80,12 @@ describe('A worker, and keys that a plain client has spoiled', () => {
   });
 
   it('says little of very many ids that are no jobs, and runs those that are', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const lines = await worker([fn]);
     const junk = Array.from({ length: 20_000 }, (_, i) => `junk\n[Nest] ${i}`);
-    await server.redis.lpush(`queue:${fn}:normal`, ...junk);
-    await expect(client.call(fn, 'x', { timeout: '20s' })).resolves.toBe('x');
-    await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(0);
+    await rig.redis.lpush(`queue:${fn}:normal`, ...junk);
+    await expect(rig.client.call(fn, 'x', { timeout: '20s' })).resolves.toBe('x');
+    await expect(rig.redis.llen(`queue:${fn}:normal`)).resolves.toBe(0);
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
     for (const line of lines) expect(line).not.toContain('\n');

@@ -1,17 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { RedisSource } from '../../lib/gearmonkey/source/redis-source.js';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { success } from '../contract/claiming.js';
 import { gate } from '../support/gate.js';
-import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
-import { RedisActors } from './redis-rig.js';
 import type { WorkerProgramOptions } from './worker-program.js';
 import { onThisMachine } from '../support/machine.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 /** Of those that end. */
 const LEASE_MS = 400;
@@ -22,21 +20,13 @@ const SLACK_MS = 2000;
 /** Who has only just connected leaves leases alone: after an outage all are over, and most are still wanted. */
 const GRACE_MS = LEASE_MS / 4;
 
-const server = useRedis();
-let actors: RedisActors;
-let client: GearMonkeyClient;
+const rig = useGearMonkey();
 
-beforeAll(() => {
-  actors = new RedisActors(server.url);
-  client = actors.client();
-});
-afterEach(stopWorkers);
 stopProgramsAfterEach();
-afterAll(() => actors.close());
 
-const source = (keeper = true, lease = LEASE_MS) => actors.source({ lease }, { keeper });
+const source = (keeper = true, lease = LEASE_MS) => rig.source({ lease }, { keeper });
 const program = (fn: string, options: Partial<WorkerProgramOptions> = {}) =>
-  Program.start('test/gearmonkey/worker-program.ts', { url: server.url, fn, lease: LEASE_MS, ...options });
+  Program.start('test/gearmonkey/worker-program.ts', { url: rig.url, fn, lease: LEASE_MS, ...options });
 
 /** A worker beside the others that would take whatever it could get. */
 async function bystander(fn: string, output = 'of another') {
@@ -53,12 +43,12 @@ async function bystander(fn: string, output = 'of another') {
 }
 
 async function leasesOf(fn: string): Promise<string[]> {
-  return server.redis.zrange(`lease:${fn}`, '0', '-1');
+  return rig.redis.zrange(`lease:${fn}`, '0', '-1');
 }
 
 /** Until all leases have been renewed for longer than they are. */
 async function longerThanALease(fn: string, lease = HELD_MS): Promise<void> {
-  const firstEnd = async () => Number((await server.redis.zrange(`lease:${fn}`, '0', '0', 'WITHSCORES'))[1]);
+  const firstEnd = async () => Number((await rig.redis.zrange(`lease:${fn}`, '0', '0', 'WITHSCORES'))[1]);
   const begun = await firstEnd();
   await eventually(async () => expect(await firstEnd()).toBeGreaterThan(begun + 1.5 * lease), {
     timeout: 40_000,
@@ -67,10 +57,10 @@ async function longerThanALease(fn: string, lease = HELD_MS): Promise<void> {
 
 describe('A process that holds its event loop', () => {
   it('keeps its job for many leases', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const lease = HELD_MS;
     const blocking = await program(fn, { lease });
-    const job = await client.run(fn, { block: 3 * lease });
+    const job = await rig.client.run(fn, { block: 3 * lease });
     await blocking.says('start');
     const ran = await bystander(fn);
     await expect(job.result({ timeout: '20s' })).resolves.toBe('of the program');
@@ -80,9 +70,9 @@ describe('A process that holds its event loop', () => {
   });
 
   it("loses it after the job's timeout, and its result is refused", async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const blocking = await program(fn);
-    const job = await client.run(fn, { block: 9 * LEASE_MS }, { jobTimeout: LEASE_MS });
+    const job = await rig.client.run(fn, { block: 9 * LEASE_MS }, { jobTimeout: LEASE_MS });
     await blocking.says('start');
     const ran = await bystander(fn);
     await expect(job.result({ timeout: '20s' })).resolves.toBe('of another');
@@ -96,9 +86,9 @@ describe('A process that holds its event loop', () => {
 
 describe('A process that is stopped for longer than its lease', () => {
   it('learns that its job went to another: its signal aborts, it says so, and its result is refused', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const stopped = await program(fn);
-    const job = await client.run(fn, { hold: true });
+    const job = await rig.client.run(fn, { hold: true });
     await stopped.says('start');
     stopped.signal('SIGSTOP');
     await bystander(fn);
@@ -114,9 +104,9 @@ describe('A process that is stopped for longer than its lease', () => {
   });
 
   it('is refused when it has its result at once', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const stopped = await program(fn);
-    const job = await client.run(fn, { hold: true });
+    const job = await rig.client.run(fn, { hold: true });
     await stopped.says('start');
     stopped.signal('SIGSTOP');
     await bystander(fn);
@@ -133,13 +123,13 @@ describe('A process that is stopped for longer than its lease', () => {
 
 describe('A process that is killed', () => {
   it('leaves its jobs to others, at the front and in order', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const killed = await program(fn, { concurrency: 3 });
-    await client.runMany(fn, [{ hold: true }, { hold: true }, { hold: true }, {}, {}]);
+    await rig.client.runMany(fn, [{ hold: true }, { hold: true }, { hold: true }, {}, {}]);
     await eventually(() => expect(killed.all('start')).toHaveLength(3));
     await killed.kill();
     const ran: { id: string; stalls: number }[] = [];
-    const waiting = await server.redis.zrange(`lease:${fn}`, '0', '-1', 'WITHSCORES');
+    const waiting = await rig.redis.zrange(`lease:${fn}`, '0', '-1', 'WITHSCORES');
     // It is full until the leases of the dead process are over: what waits stays behind them.
     const recovered = gate();
     const other = source();
@@ -153,15 +143,15 @@ describe('A process that is killed', () => {
     await until(() => Date.now() > Number(lastEnd));
     await eventually(() => expect(other['connections'].commands.uptime('')).toBeGreaterThan(GRACE_MS));
     recovered.open();
-    await client.result(fn, 5, { timeout: '20s' });
+    await rig.client.result(fn, 5, { timeout: '20s' });
     expect(ran.map(({ id }) => id)).toEqual(['4', '1', '2', '3', '5']);
     expect(ran.map(({ stalls }) => stalls)).toEqual([0, 1, 1, 1, 0]);
   });
 
   it('is noticed by idle workers within the lease and two seconds', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const killed = await program(fn);
-    const job = await client.run(fn, { hold: true });
+    const job = await rig.client.run(fn, { hold: true });
     await killed.says('start');
     const ran = await bystander(fn);
     const at = performance.now();
@@ -176,10 +166,10 @@ describe.each([
   ['renewed by the main thread', false],
 ])('Leases %s', (_, keeper) => {
   it('hold for as long as the handler runs', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const end = gate();
     await runWorker(source(keeper, HELD_MS), fn, () => end.passed);
-    const job = await client.run(fn, 'x');
+    const job = await rig.client.run(fn, 'x');
     await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
     const ran = await bystander(fn);
     await longerThanALease(fn);
@@ -190,7 +180,7 @@ describe.each([
   });
 
   it('of ids that are no numbers hold too', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const ids = ['a', '007', '1e3', 'a:1', '-1', '0.5', '99999999999999999999'];
     const end = gate();
     const begun: string[] = [];
@@ -200,8 +190,8 @@ describe.each([
     };
     await runWorker(source(keeper, HELD_MS), fn, handle, { concurrency: ids.length });
     for (const id of ids) {
-      await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', '1');
-      await server.redis.lpush(`queue:${fn}:normal`, id);
+      await rig.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', '1');
+      await rig.redis.lpush(`queue:${fn}:normal`, id);
     }
     await eventually(() => expect(begun).toHaveLength(ids.length));
     expect(begun).toEqual(ids);
@@ -209,19 +199,17 @@ describe.each([
     await longerThanALease(fn);
     end.open();
     for (const id of ids)
-      await eventually(async () =>
-        expect(await server.redis.hget(`job:${fn}:${id}`, 'status')).toBe('success'),
-      );
+      await eventually(async () => expect(await rig.redis.hget(`job:${fn}:${id}`, 'status')).toBe('success'));
     expect(ran).toEqual([]);
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
 
   it('hold, 2500 at once', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     // So many are a while on their way on a busy machine.
     const lease = 2 * HELD_MS;
     const end = gate();
-    const jobs = await client.runMany(
+    const jobs = await rig.client.runMany(
       fn,
       Array.from({ length: 2500 }, (__, i) => i),
     );
@@ -236,38 +224,38 @@ describe.each([
   });
 
   it('hold though somebody spoils the count, and so do those of other functions', async () => {
-    const [fn, other] = [server.fn(), server.fn()];
+    const [fn, other] = [rig.fn(), rig.fn()];
     const end = gate();
     const shared = source(keeper, HELD_MS);
     await shared.open([other]);
     await runWorker(shared, fn, () => end.passed);
-    const job = await client.run(fn, 'x');
+    const job = await rig.client.run(fn, 'x');
     await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
-    await server.redis.set(`count:${fn}`, 'text');
+    await rig.redis.set(`count:${fn}`, 'text');
     await longerThanALease(fn);
     end.open();
     await job.result({ timeout: '10s' });
     await expect(job.get()).resolves.toMatchObject({ attempts: 1 });
-    await expect(server.redis.get(`count:${other}`)).resolves.toBe('1');
+    await expect(rig.redis.get(`count:${other}`)).resolves.toBe('1');
   });
 
   it('that are gone are told of', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const reason = gate<unknown>();
     await runWorker(source(keeper), fn, async (_input, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       reason.open(signal.reason);
     });
-    const job = await client.run(fn, 'x');
+    const job = await rig.client.run(fn, 'x');
     await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
-    await server.redis.del(`lease:${fn}`);
+    await rig.redis.del(`lease:${fn}`);
     await expect(reason.passed).resolves.toMatchObject({ code: 'LEASE_LOST', id: job.id });
   });
 });
 
 describe('The keeper', () => {
   const keepers = async () =>
-    String(await server.redis.client('LIST')).match(/ name=nestjs-gearmonkey:keeper /g)?.length ?? 0;
+    String(await rig.redis.client('LIST')).match(/ name=nestjs-gearmonkey:keeper /g)?.length ?? 0;
   const threadOf = (of: RedisSource) => of['holdings']['keeper']?.['thread']?.['thread'];
 
   it('opens no thread and no connection before there is a worker', async () => {
@@ -278,10 +266,10 @@ describe('The keeper', () => {
   });
 
   it('leaves no thread and no connection behind', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const opened = source();
     await opened.open([fn]);
-    await client.run(fn, 'x');
+    await rig.client.run(fn, 'x');
     const [claim] = await opened.claim(new SlotTable([[fn, 1]]), AbortSignal.timeout(5000));
     await eventually(async () => expect(await keepers()).toBe(1));
     const thread = threadOf(opened);
@@ -293,14 +281,14 @@ describe('The keeper', () => {
   });
 
   it('is back after its connection was killed', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const end = gate();
     await runWorker(source(true, HELD_MS), fn, () => end.passed);
-    const job = await client.run(fn, 'x');
+    const job = await rig.client.run(fn, 'x');
     await eventually(async () => expect(await keepers()).toBe(1));
-    const list = String(await server.redis.client('LIST')).split('\n');
+    const list = String(await rig.redis.client('LIST')).split('\n');
     const id = /id=(\d+) /.exec(list.find((line) => line.includes(':keeper ')) ?? '')?.[1] ?? '';
-    await server.redis.call('CLIENT', 'KILL', 'ID', id);
+    await rig.redis.call('CLIENT', 'KILL', 'ID', id);
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();
@@ -309,12 +297,12 @@ describe('The keeper', () => {
   });
 
   it('takes its scripts again after SCRIPT FLUSH', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const end = gate();
     await runWorker(source(true, HELD_MS), fn, () => end.passed);
-    const job = await client.run(fn, 'x');
+    const job = await rig.client.run(fn, 'x');
     await eventually(async () => expect(await leasesOf(fn)).toHaveLength(1));
-    await server.redis.script('FLUSH');
+    await rig.redis.script('FLUSH');
     const ran = await bystander(fn);
     await longerThanALease(fn);
     end.open();

@@ -1,30 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { describe, expect, it } from '@jest/globals';
 import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
 import { JobLostError } from '../../lib/job/errors.js';
 import type { JobProgress } from '../../lib/job/job.js';
 import { gate, type Gate } from '../support/gate.js';
-import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
-import { RedisActors, submit, subscriptions } from './redis-rig.js';
+import { submit, subscriptions } from './redis-rig.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 /** What a replica that lags behind takes over: it never heard of a job, so it gives the id again. */
 describe('A job that was lost in a failover, whose id another has now,', () => {
-  const server = useRedis();
-  let actors: RedisActors;
-  let client: GearMonkeyClient;
-  stopWorkersAfterEach();
-
-  beforeAll(() => {
-    actors = new RedisActors(server.url);
-    client = actors.client();
-  });
-  afterAll(() => actors.close());
+  const rig = useGearMonkey();
 
   /** As if the server had died before its replica heard of this job. */
   async function lose({ fn, id }: JobHandle): Promise<void> {
-    const { redis } = server;
+    const { redis } = rig;
     const leases = (await redis.zrange(`lease:${fn}`, '0', '-1')).filter((member) =>
       member.startsWith(`${id}:`),
     );
@@ -35,17 +25,17 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
   }
 
   async function lostAndAnother() {
-    const fn = server.fn();
-    const lost = await client.run(fn, 'lost');
+    const fn = rig.fn();
+    const lost = await rig.client.run(fn, 'lost');
     await lose(lost);
-    const another = await client.run(fn, 'another');
+    const another = await rig.client.run(fn, 'another');
     expect(another.id).toBe(lost.id);
     return { fn, lost, another };
   }
 
   it('is never the other to its handle', async () => {
     const { fn, lost, another } = await lostAndAnother();
-    await runWorker(actors.source(), fn, (input) => input);
+    await runWorker(rig.source(), fn, (input) => input);
     await expect(another.result({ timeout: '20s' })).resolves.toBe('another');
     await expect(lost.get()).rejects.toThrow(JobLostError);
     await expect(lost.result({ timeout: '20s' })).rejects.toMatchObject({
@@ -53,14 +43,14 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
       fn,
       id: lost.id,
     });
-    await expect(client.get(fn, lost.id)).resolves.toMatchObject({ input: 'another' });
+    await expect(rig.client.get(fn, lost.id)).resolves.toMatchObject({ input: 'another' });
   });
 
   it("is never a plain client's either", async () => {
-    const fn = server.fn();
-    const lost = await client.run(fn, 'lost');
+    const fn = rig.fn();
+    const lost = await rig.client.run(fn, 'lost');
     await lose(lost);
-    await expect(submit(server.redis, fn, Buffer.from('"plain"'))).resolves.toBe(lost.id);
+    await expect(submit(rig.redis, fn, Buffer.from('"plain"'))).resolves.toBe(lost.id);
     await expect(lost.get()).rejects.toThrow(JobLostError);
   });
 
@@ -74,7 +64,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
   it('does not end the other that runs when it is cancelled', async () => {
     const { fn, lost, another } = await lostAndAnother();
     const end = gate<string>();
-    await runWorker(actors.source(), fn, () => end.passed);
+    await runWorker(rig.source(), fn, () => end.passed);
     await eventually(async () => expect((await another.get()).status).toBe('busy'));
     await expect(lost.cancel()).rejects.toThrow(JobLostError);
     end.open('out');
@@ -82,13 +72,13 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
   });
 
   it('rejects the call that waits for it', async () => {
-    const fn = server.fn();
-    const calling = client.call(fn, 'lost', { timeout: '20s' });
+    const fn = rig.fn();
+    const calling = rig.client.call(fn, 'lost', { timeout: '20s' });
     const outcome = expect(calling).rejects.toThrow(JobLostError);
-    const lost = await until(() => client.get(fn, 1));
+    const lost = await until(() => rig.client.get(fn, 1));
     await lose({ fn, id: lost.id } as JobHandle);
-    await runWorker(actors.source(), fn, (input) => input);
-    await expect(client.call(fn, 'another', { timeout: '20s' })).resolves.toBe('another');
+    await runWorker(rig.source(), fn, (input) => input);
+    await expect(rig.client.call(fn, 'another', { timeout: '20s' })).resolves.toBe('another');
     await outcome;
   });
 
@@ -97,11 +87,11 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     const gateOf = (input: unknown) => gates.get(input) ?? gates.set(input, gate<string>()).get(input);
 
     it("and can't settle the other, nor report progress of it", async () => {
-      const fn = server.fn();
+      const fn = rig.fn();
       const begun: unknown[] = [];
       let update: () => Promise<void> = () => Promise.resolve();
       await runWorker(
-        actors.source(),
+        rig.source(),
         fn,
         (input, job) => {
           begun.push(input);
@@ -110,10 +100,10 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
         },
         { concurrency: 2 },
       );
-      const lost = await client.run(fn, 'lost');
+      const lost = await rig.client.run(fn, 'lost');
       await eventually(() => expect(begun).toContain('lost'));
       await lose(lost);
-      const another = await client.run(fn, 'another');
+      const another = await rig.client.run(fn, 'another');
       await eventually(() => expect(begun).toContain('another'));
       await expect(update()).rejects.toMatchObject({ code: 'LEASE_LOST' });
       gateOf('lost')?.open('of the lost one');
@@ -126,18 +116,18 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
   });
 
   it('has observers that end with an error, and see nothing of the other', async () => {
-    const fn = server.fn();
-    const lost = await client.run(fn, 'lost');
+    const fn = rig.fn();
+    const lost = await rig.client.run(fn, 'lost');
     const seen: JobProgress[] = [];
     const [progress, watch] = [gate<unknown>(), gate<unknown>()];
     lost.progress$.subscribe({ next: (update) => seen.push(update), error: progress.open });
     const statuses: unknown[] = [];
-    client.watch(fn, lost.id).subscribe({ next: ({ input }) => statuses.push(input), error: watch.open });
+    rig.client.watch(fn, lost.id).subscribe({ next: ({ input }) => statuses.push(input), error: watch.open });
     await eventually(() => expect(statuses.length).toBeGreaterThan(0));
-    await eventually(async () => expect(await subscriptions(server.redis, fn)).toBe(1));
+    await eventually(async () => expect(await subscriptions(rig.redis, fn)).toBe(1));
     await lose(lost);
-    await runWorker(actors.source(), fn, async (_, job) => job.update(1, 2));
-    await client.call(fn, 'another', { timeout: '20s' });
+    await runWorker(rig.source(), fn, async (_, job) => job.update(1, 2));
+    await rig.client.call(fn, 'another', { timeout: '20s' });
     await expect(progress.passed).resolves.toBeInstanceOf(JobLostError);
     await expect(watch.passed).resolves.toBeInstanceOf(JobLostError);
     expect(seen).toEqual([]);
@@ -146,31 +136,22 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
 });
 
 describe('An output that somebody else sends', () => {
-  const server = useRedis();
-  let actors: RedisActors;
-  let client: GearMonkeyClient;
-  stopWorkersAfterEach();
-
-  beforeAll(() => {
-    actors = new RedisActors(server.url);
-    client = actors.client();
-  });
-  afterAll(() => actors.close());
+  const rig = useGearMonkey();
 
   it("is not taken without the job's mark", async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const end = gate<string>();
-    await runWorker(actors.source(), fn, () => end.passed);
-    const calling = client.call(fn, 'x', { timeout: '20s' });
+    await runWorker(rig.source(), fn, () => end.passed);
+    const calling = rig.client.call(fn, 'x', { timeout: '20s' });
     const { status } = await until(async () => {
-      const job = await client.get(fn, 1);
+      const job = await rig.client.get(fn, 1);
       return job?.status === 'busy' && job;
     });
     expect(status).toBe('busy');
-    const options = await server.redis.hget(`job:${fn}:1`, 'options');
+    const options = await rig.redis.hget(`job:${fn}:1`, 'options');
     const { reply } = JSON.parse(options ?? '{}') as { reply: string };
     for (const forged of ['1:"FORGED"', '1:1:"FORGED"', '1:1000001:"FORGED"', '1::"FORGED"'])
-      await expect(server.redis.publish(`reply:${fn}:${reply}`, forged)).resolves.toBe(1);
+      await expect(rig.redis.publish(`reply:${fn}:${reply}`, forged)).resolves.toBe(1);
     end.open('out');
     await expect(calling).resolves.toBe('out');
   });

@@ -1,11 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { describe, expect, it } from '@jest/globals';
 import { NoWorkersError } from '../../lib/job/errors.js';
-import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
-import { useRedis } from '../support/use-redis.js';
 import { Program, stopProgramsAfterEach } from '../support/worker-process.js';
-import { RedisActors } from './redis-rig.js';
+import { useGearMonkey } from './use-gearmonkey.js';
 
 const PRESENCE_MS = 1000;
 /** A beat is a quarter of the presence; the rest is for a busy machine. */
@@ -14,23 +12,15 @@ const SLACK_MS = 10_000;
 const LONG_PRESENCE_MS = 6000;
 
 describe('count:{FN}', () => {
-  const server = useRedis();
-  let actors: RedisActors;
-  let client: GearMonkeyClient;
+  const rig = useGearMonkey();
 
-  beforeAll(() => {
-    actors = new RedisActors(server.url);
-    client = actors.client();
-  });
-  afterEach(stopWorkers);
   stopProgramsAfterEach();
-  afterAll(() => actors.close());
 
-  const count = async (fn: string) => Number(await server.redis.get(`count:${fn}`));
+  const count = async (fn: string) => Number(await rig.redis.get(`count:${fn}`));
   const here = (fn: string, keeper = true) =>
-    runWorker(actors.source({ presence: PRESENCE_MS }, { keeper }), fn, () => 1);
+    runWorker(rig.source({ presence: PRESENCE_MS }, { keeper }), fn, () => 1);
   const elsewhere = (fn: string, presence = PRESENCE_MS) =>
-    Program.start('test/gearmonkey/worker-program.ts', { url: server.url, fn, presence });
+    Program.start('test/gearmonkey/worker-program.ts', { url: rig.url, fn, presence });
   const becomes = async (fn: string, expected: number) => {
     const begun = performance.now();
     await eventually(async () => expect(await count(fn)).toBe(expected));
@@ -41,22 +31,22 @@ describe('count:{FN}', () => {
     ['the keeper', true],
     ['the main thread', false],
   ])('takes off one of two workers that was killed, beats by %s', async (_, keeper) => {
-    const fn = server.fn();
+    const fn = rig.fn();
     await here(fn, keeper);
     const killed = await elsewhere(fn);
     await expect(count(fn)).resolves.toBe(2);
     await killed.kill();
     expect(await becomes(fn, 1)).toBeLessThan(PRESENCE_MS + SLACK_MS);
-    await expect(client.rollCall(fn)).resolves.toBe(1);
+    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
   });
 
   it('takes off the only worker when it was killed: a roll call finds none', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const killed = await elsewhere(fn);
-    await expect(client.rollCall(fn)).resolves.toBe(1);
+    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
     await killed.kill();
     const none = () =>
-      client.rollCall(fn).then(
+      rig.client.rollCall(fn).then(
         () => false,
         (error: unknown) => error instanceof NoWorkersError,
       );
@@ -65,27 +55,27 @@ describe('count:{FN}', () => {
     expect(performance.now() - begun).toBeLessThan(PRESENCE_MS + SLACK_MS);
     await expect(count(fn)).resolves.toBe(0);
     await here(fn);
-    await expect(client.rollCall(fn)).resolves.toBe(1);
+    await expect(rig.client.rollCall(fn)).resolves.toBe(1);
   });
 
   it('keeps a plain worker that came before or after the only one of ours was killed', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const killed = await elsewhere(fn);
-    await server.redis.incr(`count:${fn}`);
+    await rig.redis.incr(`count:${fn}`);
     await killed.kill();
-    await server.redis.incr(`count:${fn}`);
-    await eventually(async () => expect(await client.rollCall(fn)).toBe(2), {
+    await rig.redis.incr(`count:${fn}`);
+    await eventually(async () => expect(await rig.client.rollCall(fn)).toBe(2), {
       message: 'both plain workers are counted',
     });
-    await expect(server.redis.pttl(`count:${fn}`)).resolves.toBe(-1);
-    await server.redis.decrby(`count:${fn}`, 2);
+    await expect(rig.redis.pttl(`count:${fn}`)).resolves.toBe(-1);
+    await rig.redis.decrby(`count:${fn}`, 2);
     await expect(count(fn)).resolves.toBe(0);
   });
 
   it('keeps a worker whose event loop is held', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const busy = await elsewhere(fn, LONG_PRESENCE_MS);
-    await client.run(fn, { block: 1.5 * LONG_PRESENCE_MS });
+    await rig.client.run(fn, { block: 1.5 * LONG_PRESENCE_MS });
     await busy.says('start');
     const counts = new Set<number>();
     await until(async () => {
@@ -96,7 +86,7 @@ describe('count:{FN}', () => {
   });
 
   it('counts a worker again that was stopped for longer', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     const stopped = await elsewhere(fn);
     await here(fn);
     stopped.signal('SIGSTOP');
@@ -106,36 +96,36 @@ describe('count:{FN}', () => {
   });
 
   it("leaves plain workers' own counting alone, whatever happens to ours", async () => {
-    const fn = server.fn();
-    await server.redis.incr(`count:${fn}`);
+    const fn = rig.fn();
+    await rig.redis.incr(`count:${fn}`);
     const { worker } = await here(fn);
     const killed = await elsewhere(fn);
-    await server.redis.incr(`count:${fn}`);
+    await rig.redis.incr(`count:${fn}`);
     await expect(count(fn)).resolves.toBe(4);
     await killed.kill();
     await becomes(fn, 3);
-    await server.redis.decr(`count:${fn}`);
+    await rig.redis.decr(`count:${fn}`);
     await expect(count(fn)).resolves.toBe(2);
     await worker.stop(0);
     await expect(count(fn)).resolves.toBe(1);
-    await server.redis.decr(`count:${fn}`);
+    await rig.redis.decr(`count:${fn}`);
     await expect(count(fn)).resolves.toBe(0);
   });
 
   it('is right again after FLUSHALL', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     await Promise.all([here(fn), here(fn)]);
-    await server.redis.flushall();
+    await rig.redis.flushall();
     expect(await becomes(fn, 2)).toBeLessThan(PRESENCE_MS + SLACK_MS);
   });
 
   it('is right again after the server was restarted empty', async () => {
-    const fn = server.fn();
+    const fn = rig.fn();
     await Promise.all([here(fn), here(fn)]);
-    await server.server.kill();
-    await server.server.restart();
-    await until(() => server.redis.ping().catch(() => false));
+    await rig.server.kill();
+    await rig.server.restart();
+    await until(() => rig.redis.ping().catch(() => false));
     expect(await becomes(fn, 2)).toBeLessThan(2 * PRESENCE_MS + SLACK_MS);
-    await expect(client.call(fn, 'x', { timeout: '10s' })).resolves.toBe(1);
+    await expect(rig.client.call(fn, 'x', { timeout: '10s' })).resolves.toBe(1);
   });
 });
