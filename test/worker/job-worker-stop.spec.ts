@@ -1,7 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { NEVER, Observable } from 'rxjs';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { LeaseLostError, ShutdownError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
@@ -9,6 +8,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimInOrder, claimOne } from '../contract/claiming.js';
 import { memoryRig } from '../memory/memory-rig.js';
+import { useMemory } from '../memory/use-memory.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
@@ -17,14 +17,7 @@ const LONG_MS = 20_000;
 const SHORT_LEASE_MS = 100;
 
 describe('JobWorker.stop', () => {
-  let rig: Awaited<ReturnType<typeof memoryRig>>;
-  let client: GearMonkeyClient;
-
-  beforeEach(async () => {
-    rig = await memoryRig();
-    client = rig.client();
-  });
-  stopWorkersAfterEach();
+  const rig = useMemory();
 
   const aborted = ({ signal }: RunningJob) =>
     new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
@@ -33,7 +26,7 @@ describe('JobWorker.stop', () => {
     const { worker } = await runWorker(rig.source(), 'fn', () => 'out');
     await worker.stop(LONG_MS);
     await expect(rig.workers('fn')).resolves.toBe(0);
-    const job = await client.run('fn', 'x');
+    const job = await rig.client.run('fn', 'x');
     await expect(job.get()).resolves.toMatchObject({ status: 'idle' });
   });
 
@@ -44,7 +37,7 @@ describe('JobWorker.stop', () => {
       await end.passed;
       return 'out';
     });
-    const [first, second] = await client.runMany('fn', ['a', 'b']);
+    const [first, second] = await rig.client.runMany('fn', ['a', 'b']);
     await started.passed;
     const stopped = worker.stop(LONG_MS);
     end.open();
@@ -60,7 +53,7 @@ describe('JobWorker.stop', () => {
       started.open();
       await new Promise(() => undefined);
     });
-    const job = await client.run('fn', 'x');
+    const job = await rig.client.run('fn', 'x');
     await started.passed;
     await worker.stop(50);
     await expect(reason.passed).resolves.toBeInstanceOf(ShutdownError);
@@ -75,7 +68,7 @@ describe('JobWorker.stop', () => {
       return new Promise(() => undefined);
     };
     const { worker } = await runWorker(rig.source(), 'fn', handle, { concurrency: 3 });
-    await client.runMany('fn', ['a', 'b', 'c', 'd']);
+    await rig.client.runMany('fn', ['a', 'b', 'c', 'd']);
     await eventually(() => expect(started.size).toBe(3));
     await worker.stop(1);
     await expect(claimInOrder(rig.source(), 'fn', 4)).resolves.toEqual(['"a"', '"b"', '"c"', '"d"']);
@@ -89,7 +82,7 @@ describe('JobWorker.stop', () => {
       seen.open(job.signal.aborted);
       await expect(job.update(1, 2)).rejects.toThrow(ShutdownError);
     });
-    await client.run('fn', 'x');
+    await rig.client.run('fn', 'x');
     await started.passed;
     await worker.stop(10);
     end.open();
@@ -106,7 +99,7 @@ describe('JobWorker.stop', () => {
         return () => left.open();
       });
     const { worker } = await runWorker(rig.source(), 'fn', handle);
-    await client.run('fn', 'x');
+    await rig.client.run('fn', 'x');
     await started.passed;
     await worker.stop(10);
     await expect(left.passed).resolves.toBeUndefined();
@@ -124,7 +117,7 @@ describe('JobWorker.stop', () => {
         ended.open();
       }
     });
-    await client.run('fn', 'x');
+    await rig.client.run('fn', 'x');
     await started.passed;
     await worker.stop(10);
     step.open();
@@ -145,7 +138,7 @@ describe('JobWorker.stop', () => {
     checked.open(true);
     await new Promise(setImmediate);
     expect(begun).toBe(false);
-    await expect(client.get('fn', id)).resolves.toMatchObject({ status: 'idle' });
+    await expect(rig.client.get('fn', id)).resolves.toMatchObject({ status: 'idle' });
   });
 });
 

@@ -1,36 +1,28 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Observable, concat, of, throwError } from 'rxjs';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobFailedError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 import { progress, type JobProgress } from '../../lib/job/job.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { memoryRig } from '../memory/memory-rig.js';
+import { useMemory } from '../memory/use-memory.js';
 import { gate } from '../support/gate.js';
-import { runWorker, stopWorkersAfterEach, type WorkerSettings } from '../support/run-worker.js';
+import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 
 describe('JobWorker', () => {
-  let rig: Awaited<ReturnType<typeof memoryRig>>;
-  let client: GearMonkeyClient;
-
-  beforeEach(async () => {
-    rig = await memoryRig();
-    client = rig.client();
-  });
-  stopWorkersAfterEach();
+  const rig = useMemory();
 
   /** The outcome of one job. */
   async function outcome(handle: JobHandler, input: unknown = 'x', settings?: WorkerSettings) {
     await runWorker(rig.source(), 'fn', handle, settings);
-    return client.call('fn', input, { timeout: '5s' });
+    return rig.client.call('fn', input, { timeout: '5s' });
   }
 
   async function updates(handle: JobHandler): Promise<[output: unknown, number[]]> {
     const seen: JobProgress[] = [];
-    const subscription = client.progress('fn').subscribe((update) => seen.push(update));
+    const subscription = rig.client.progress('fn').subscribe((update) => seen.push(update));
     const output = await outcome(handle);
     subscription.unsubscribe();
     return [output, seen.map(({ dividend }) => dividend)];
@@ -84,7 +76,7 @@ describe('JobWorker', () => {
 
     it('does not end the worker', async () => {
       await expect(outcome(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-      await expect(client.call('fn', 'x', { timeout: '5s' })).rejects.toThrow('no');
+      await expect(rig.client.call('fn', 'x', { timeout: '5s' })).rejects.toThrow('no');
     });
 
     it.each([
@@ -176,7 +168,7 @@ describe('JobWorker', () => {
         active -= 1;
       };
       await runWorker(rig.source(), 'fn', handle, { concurrency });
-      const jobs = await client.runMany(
+      const jobs = await rig.client.runMany(
         'fn',
         Array.from({ length: 12 }, (_, i) => i),
       );
@@ -204,26 +196,26 @@ describe('JobWorker', () => {
     });
 
     it('refuse input at the client', async () => {
-      await expect(client.run(job, { n: 'x' })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
-      await expect(client.get('fn', 1)).resolves.toBeNull();
+      await expect(rig.client.run(job, { n: 'x' })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+      await expect(rig.client.get('fn', 1)).resolves.toBeNull();
     });
 
     it('refuse input of other clients before the handler', async () => {
       const id = await rig.submit('fn', '{"n":"x"}');
-      await expect(client.result('fn', id, { timeout: '5s' })).rejects.toMatchObject({
+      await expect(rig.client.result('fn', id, { timeout: '5s' })).rejects.toMatchObject({
         error: { code: 'VALIDATION_FAILED', message: expect.stringContaining('The input of "fn"') },
       });
       expect(calls).toBe(0);
     });
 
     it('refuse output', async () => {
-      await expect(client.call(job, { n: 6 }, { timeout: '5s' })).rejects.toMatchObject({
+      await expect(rig.client.call(job, { n: 6 }, { timeout: '5s' })).rejects.toMatchObject({
         error: { code: 'VALIDATION_FAILED', message: expect.stringContaining('The output of "fn"') },
       });
     });
 
     it('hand over what they make of input and output', async () => {
-      await expect(client.call(job, { n: '5' }, { timeout: '5s' })).resolves.toEqual({ twice: 10 });
+      await expect(rig.client.call(job, { n: '5' }, { timeout: '5s' })).resolves.toEqual({ twice: 10 });
     });
   });
 });

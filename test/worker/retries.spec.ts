@@ -1,6 +1,5 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { AttemptError } from '../../lib/job/job.js';
 import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
@@ -8,8 +7,8 @@ import { RetryLaterError, UnrecoverableError, type RetryOptions } from '../../li
 import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne } from '../contract/claiming.js';
-import { memoryRig } from '../memory/memory-rig.js';
-import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { useMemory } from '../memory/use-memory.js';
+import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 
 const FAST: RetryOptions = { backoff: 'fixed', delay: 1 };
@@ -43,14 +42,7 @@ describe('defineJob', () => {
 });
 
 describe('JobWorker, when a handler fails', () => {
-  let rig: Awaited<ReturnType<typeof memoryRig>>;
-  let client: GearMonkeyClient;
-
-  beforeEach(async () => {
-    rig = await memoryRig();
-    client = rig.client();
-  });
-  stopWorkersAfterEach();
+  const rig = useMemory();
 
   const failing: JobHandler = (_, { attempts }: RunningJob) => {
     throw new Error(`attempt ${attempts}`);
@@ -59,7 +51,7 @@ describe('JobWorker, when a handler fails', () => {
   /** What a job's attempts said, once it has finished. */
   async function attemptsOf(handle: JobHandler, limits: RunLimits = {}, options: RunOptions = {}) {
     await runWorker(rig.source(), 'fn', handle, limits);
-    const job = await client.run('fn', 'x', { ...options, blocking: true, timeout: '10s' });
+    const job = await rig.client.run('fn', 'x', { ...options, blocking: true, timeout: '10s' });
     const { status, attempts, errors } = await job.get();
     return { status, attempts, said: errors.map(({ message }: AttemptError) => message) };
   }
@@ -99,7 +91,7 @@ describe('JobWorker, when a handler fails', () => {
     await runWorker(rig.source(), handled, failing, { retry: { ...FAST, attempts: 3 } });
     const own: RunOptions = { retry: { attempts: 4, backoff: 'fixed', delay: 1 } };
     const attempts = async (fn: string, options: RunOptions = {}) =>
-      (await (await client.run(fn, 'x', { ...options, blocking: true, timeout: '10s' })).get()).attempts;
+      (await (await rig.client.run(fn, 'x', { ...options, blocking: true, timeout: '10s' })).get()).attempts;
     await expect(attempts('defined')).resolves.toBe(2);
     await expect(attempts('handled')).resolves.toBe(3);
     await expect(attempts('handled', own)).resolves.toBe(4);
@@ -180,10 +172,10 @@ describe('JobWorker, when a handler fails', () => {
     });
     await runWorker(rig.source(), job, (value) => value as string);
     const id = await rig.submit('fn', input);
-    await expect(client.result('fn', id, { timeout: '5s' })).rejects.toMatchObject({
+    await expect(rig.client.result('fn', id, { timeout: '5s' })).rejects.toMatchObject({
       error: { code: 'VALIDATION_FAILED' },
     });
-    await expect(rig.client().get('fn', id)).resolves.toMatchObject({ attempts: 1 });
+    await expect(rig.newClient().get('fn', id)).resolves.toMatchObject({ attempts: 1 });
   });
 
   it.each([
@@ -193,7 +185,7 @@ describe('JobWorker, when a handler fails', () => {
     let runs = 0;
     const handle = () => (runs++, output);
     await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000, retry: { ...FAST, attempts: 5 } });
-    const job = await client.run('fn', 'x', { blocking: true, timeout: '10s' });
+    const job = await rig.client.run('fn', 'x', { blocking: true, timeout: '10s' });
     await expect(job.get()).resolves.toMatchObject({ attempts: 1, error: { code } });
     expect(runs).toBe(1);
   });
@@ -203,7 +195,7 @@ describe('JobWorker, when a handler fails', () => {
       throw { name: 'Long', message: 'ä'.repeat(5000) };
     };
     await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000 });
-    const job = await client.run('fn', 'x', { blocking: true, timeout: '10s' });
+    const job = await rig.client.run('fn', 'x', { blocking: true, timeout: '10s' });
     const { output = '' } = await rig.stored('fn', job.id);
     expect(output).toContain('ä');
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(1000);
@@ -212,9 +204,11 @@ describe('JobWorker, when a handler fails', () => {
   it("cuts a job's own timeout down to what the handler allows", async () => {
     const jobLimits = { timeout: 30 };
     await runWorker(rig.source(), 'fn', () => new Promise(() => undefined), { jobLimits });
-    await expect(client.call('fn', 'x', { jobTimeout: '20 days', timeout: '20s' })).rejects.toMatchObject({
-      error: { code: 'JOB_TIMEOUT' },
-    });
+    await expect(rig.client.call('fn', 'x', { jobTimeout: '20 days', timeout: '20s' })).rejects.toMatchObject(
+      {
+        error: { code: 'JOB_TIMEOUT' },
+      },
+    );
   });
 
   it('does not try again what the codec cannot read', async () => {
@@ -226,12 +220,12 @@ describe('JobWorker, when a handler fails', () => {
 
   it("does not count attempts that ended with their worker's death", async () => {
     const dead = rig.source({ lease: 1 });
-    await client.run('fn', 'x');
+    await rig.client.run('fn', 'x');
     await claimOne(dead, 'fn');
     await claimOne(dead, 'fn');
     await runWorker(rig.source(), 'fn', failing, { retry: { ...FAST, attempts: 2 } });
-    await expect(client.result('fn', 1, { timeout: '5s' })).rejects.toThrow('attempt 4');
-    await expect(client.get('fn', 1)).resolves.toMatchObject({
+    await expect(rig.client.result('fn', 1, { timeout: '5s' })).rejects.toThrow('attempt 4');
+    await expect(rig.client.get('fn', 1)).resolves.toMatchObject({
       attempts: 4,
       errors: [{ attempt: 3 }, { attempt: 4 }],
     });
@@ -242,8 +236,8 @@ describe('JobWorker, when a handler fails', () => {
       if (input === 'later') throw new RetryLaterError('1m');
       return input;
     });
-    const later = await client.run('fn', 'later');
-    await expect(client.call('fn', 'now', { timeout: '5s' })).resolves.toBe('now');
+    const later = await rig.client.run('fn', 'later');
+    await expect(rig.client.call('fn', 'now', { timeout: '5s' })).resolves.toBe('now');
     await expect(later.get()).resolves.toMatchObject({ status: 'idle', attempts: 1 });
   });
 });

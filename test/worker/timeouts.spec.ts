@@ -1,25 +1,17 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Observable } from 'rxjs';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobTimeoutError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { memoryRig } from '../memory/memory-rig.js';
+import { useMemory } from '../memory/use-memory.js';
 import { gate } from '../support/gate.js';
-import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { runWorker } from '../support/run-worker.js';
 
 const TIMEOUT_MS = 30;
 
 describe('JobWorker, when a job runs longer than its timeout', () => {
-  let rig: Awaited<ReturnType<typeof memoryRig>>;
-  let client: GearMonkeyClient;
-
-  beforeEach(async () => {
-    rig = await memoryRig();
-    client = rig.client();
-  });
-  stopWorkersAfterEach();
+  const rig = useMemory();
 
   const never = () => new Promise(() => undefined);
   const timedOut = (job: Promise<unknown>, ms = TIMEOUT_MS) =>
@@ -39,7 +31,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       return never();
     };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await timedOut(client.call('fn', 'x', { timeout: '5s' }));
+    await timedOut(rig.client.call('fn', 'x', { timeout: '5s' }));
     await expect(reason.passed).resolves.toBeInstanceOf(JobTimeoutError);
   });
 
@@ -50,9 +42,9 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       return input;
     };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await expect(client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
+    await expect(rig.client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
     await runWorker(rig.source(), 'other', never, { timeout: 2 * TIMEOUT_MS });
-    await expect(client.call('other', 'x', { timeout: '5s' })).rejects.toThrow('timeout');
+    await expect(rig.client.call('other', 'x', { timeout: '5s' })).rejects.toThrow('timeout');
     expect(signal?.aborted).toBe(false);
   });
 
@@ -62,14 +54,14 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     ['the job', { timeout: '1h' }, { timeout: '1h' }, { jobTimeout: TIMEOUT_MS }],
   ])('takes the timeout of %s', async (_, defined, handled, own) => {
     await runWorker(rig.source(), defineJob('fn', defined), never, handled);
-    await timedOut(client.call('fn', 'x', { ...own, timeout: '5s' }));
+    await timedOut(rig.client.call('fn', 'x', { ...own, timeout: '5s' }));
   });
 
   it('unsubscribes from an Observable', async () => {
     const left = gate();
     const handle = () => new Observable(() => () => left.open());
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await timedOut(client.call('fn', 'x', { timeout: '5s' }));
+    await timedOut(rig.client.call('fn', 'x', { timeout: '5s' }));
     await expect(left.passed).resolves.toBeUndefined();
   });
 
@@ -85,17 +77,17 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       }
     };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await timedOut(client.call('fn', 'x', { timeout: '5s' }));
+    await timedOut(rig.client.call('fn', 'x', { timeout: '5s' }));
     step.open();
     await expect(ended.passed).resolves.toBeUndefined();
-    expect((await client.get('fn', 1))?.progress).toBeUndefined();
+    expect((await rig.client.get('fn', 1))?.progress).toBeUndefined();
   });
 
   it('frees its slot, though the handler goes on', async () => {
     const handle = (input: unknown) => (input === 'long' ? never() : input);
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
-    await client.run('fn', 'long');
-    await expect(client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
+    await rig.client.run('fn', 'long');
+    await expect(rig.client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
   });
 
   it('lets a handler that ignored its signal complete nothing later', async () => {
@@ -111,11 +103,11 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
       },
       { timeout: TIMEOUT_MS },
     );
-    await timedOut(client.call('fn', 'long', { timeout: '5s' }));
+    await timedOut(rig.client.call('fn', 'long', { timeout: '5s' }));
     end.open();
     await expect(updated.passed).resolves.toBeInstanceOf(JobTimeoutError);
-    await expect(client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
-    const job = await client.getOrThrow('fn', 1);
+    await expect(rig.client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
+    const job = await rig.client.getOrThrow('fn', 1);
     expect(job).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' }, attempts: 1 });
     expect([job.output, job.progress]).toEqual([undefined, undefined]);
     expect(said).toEqual([expect.stringContaining('fn 1 failed (attempt 1 of 1): JobTimeoutError')]);
@@ -125,8 +117,8 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     const handle = (input: unknown, { attempts }: RunningJob) => (attempts === 1 ? never() : input);
     const retry = { attempts: 2, delay: 1 };
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS, retry });
-    await expect(client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
-    await expect(client.get('fn', 1)).resolves.toMatchObject({
+    await expect(rig.client.call('fn', 'x', { timeout: '5s' })).resolves.toBe('x');
+    await expect(rig.client.get('fn', 1)).resolves.toMatchObject({
       attempts: 2,
       errors: [{ attempt: 1, code: 'JOB_TIMEOUT' }],
     });
@@ -137,7 +129,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     const began = performance.now();
     const calls = Array.from({ length: 30 }, async (_, index) => {
       const jobTimeout = 30 + 10 * ((index * 7) % 30);
-      await client.call('fn', index, { jobTimeout, timeout: '10s' }).catch(() => undefined);
+      await rig.client.call('fn', index, { jobTimeout, timeout: '10s' }).catch(() => undefined);
       return performance.now() - began - jobTimeout;
     });
     const late = await Promise.all(calls);

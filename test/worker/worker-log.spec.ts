@@ -1,8 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { BadRequestException } from '@nestjs/common';
 import { once } from 'node:events';
 import { z } from 'zod';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { Claim } from '../../lib/job/job-source.js';
 import { defineJob } from '../../lib/job/job-definition.js';
@@ -11,8 +10,8 @@ import { RetryLaterError, UnrecoverableError } from '../../lib/job/retry.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { inLines, logFailure } from '../../lib/worker/worker-log.js';
-import { memoryRig } from '../memory/memory-rig.js';
-import { runWorker, stopWorkersAfterEach, type WorkerSettings } from '../support/run-worker.js';
+import { useMemory } from '../memory/use-memory.js';
+import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 
 /** A log that keeps its lines with their levels. */
@@ -78,18 +77,12 @@ describe('logFailure', () => {
 });
 
 describe('A worker', () => {
-  let client: GearMonkeyClient;
-  let rig: Awaited<ReturnType<typeof memoryRig>>;
-  beforeEach(async () => {
-    rig = await memoryRig();
-    client = rig.client();
-  });
-  stopWorkersAfterEach();
+  const rig = useMemory();
 
   /** What it said of one job, whose input is SECRET. */
   async function saidOf(handle: JobHandler, settings: WorkerSettings = {}, options: RunOptions = {}) {
     const { said } = await runWorker(rig.source(), 'fn', handle, settings);
-    await client.run('fn', 'SECRET', { ...options, blocking: true, timeout: '10s' });
+    await rig.client.run('fn', 'SECRET', { ...options, blocking: true, timeout: '10s' });
     return said;
   }
   const throwing = (thrown: unknown) => () => {
@@ -120,8 +113,8 @@ describe('A worker', () => {
     const checked = defineJob('checked', { input: z.object({ to: z.email() }) });
     const { said } = await runWorker(rig.source(), checked, () => 10n);
     // Enqueued by who knows no schema.
-    await client.run('checked', { to: 'SECRET' }, { blocking: true, timeout: '10s' });
-    await client.run('checked', { to: 'ada@example.com' }, { blocking: true, timeout: '10s' });
+    await rig.client.run('checked', { to: 'SECRET' }, { blocking: true, timeout: '10s' });
+    await rig.client.run('checked', { to: 'ada@example.com' }, { blocking: true, timeout: '10s' });
     expect(said).toEqual([
       expect.stringContaining('checked 1 failed (attempt 1 of 1): ValidationError: '),
       expect.stringContaining('checked 2 failed (attempt 1 of 1): NotSerializableError: '),
@@ -139,9 +132,9 @@ describe('A worker', () => {
       throw signal.reason;
     };
     const { worker, said } = await runWorker(rig.source(), 'waiting', waiting, { concurrency: 2 });
-    const [first, second] = await client.runMany('waiting', [1, 2]);
+    const [first, second] = await rig.client.runMany('waiting', [1, 2]);
     await eventually(async () => expect((await second?.get())?.status).toBe('busy'));
-    await client.cancel('waiting', first?.id ?? '');
+    await rig.client.cancel('waiting', first?.id ?? '');
     await eventually(async () => expect((await first?.get())?.status).toBe('error'));
     await worker.stop(0);
     await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
