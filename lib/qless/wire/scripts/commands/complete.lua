@@ -9,16 +9,14 @@
   running, has been handed out to another worker, running in another queue.
 ]=]
 -- include number: number
--- include json: json, quote
+-- include json: json
 -- include policy: refuse
--- include events: publish_tracked, publish
+-- include events: publish_tracked, publish, publish_job
 -- include tracking: is_tracked
--- include history: append_history
+-- include history: append_history, history_item
 -- include samples: record_one
--- include completion: objection, completed_text, write_complete, prune_completed
+-- include completion: objection, write_complete, prune_completed
 -- include time-text: now_text
--- include arguments: options, strings
--- include limits: at_most, MOST_NAMED
 
 local jid, worker, queue, data = args[1], args[2], args[3], args[4]
 if not jid then error('Complete(): Arg "jid" missing') end
@@ -27,6 +25,8 @@ if not queue then error('Complete(): Arg "queue" missing') end
 if json(data) == nil then error('Complete(): Arg "data" missing or not JSON: ' .. tostring(data)) end
 local target, delay, depends = nil, 0, {}
 if #args > 4 then
+  -- include arguments: options, strings -- at the head +1.5 %, with the next
+  -- include limits: at_most, MOST_NAMED -- as arguments
   local given = options(args, 5)
   target, delay = given.next, number(given.delay or 0)
   if not delay then error('Complete(): Arg "delay" not a number: ' .. given.delay) end
@@ -44,7 +44,7 @@ if why then return refuse(why) end
 
 local config = redis.call('HMGET', prefix .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
 local cap = number(config[1]) or 100
-append_history(jid, now, '"done"', cap)
+append_history(jid, history_item(now, 'done'), cap)
 redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)
 redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
 if job[6] then redis.call('HDEL', key, 'grace') end
@@ -55,8 +55,8 @@ if target then
   -- include place: place -- at the head +5 %, with the next two
   -- include work-queue: add_queue -- as place
   -- include dependencies: depend -- as place
-  publish('log', '{"jid":' .. quote(jid) .. ',"to":' .. quote(target) .. ',"event":"advanced","queue":' .. quote(queue) .. '}')
-  append_history(jid, now, '"put",{"q":' .. quote(target) .. '}', cap)
+  publish('log', { jid = jid, event = 'advanced', queue = queue, to = target })
+  append_history(jid, history_item(now, 'put', { q = target }), cap)
   add_queue(target, now)
   local blocked = depend(jid, depends)
   local due = delay > 0 and now + delay or nil
@@ -67,7 +67,7 @@ if target then
   return state
 end
 
-publish('log', completed_text(jid, queue))
+publish_job('completed', jid, queue)
 write_complete(key, data, job[4])
 redis.call('ZADD', prefix .. 'completed', now_text, jid)
 prune_completed(now, config[3], config[2], 1)

@@ -7,10 +7,10 @@
   anything is written: an argument that is missing or malformed, more than 250 jobs.
 ]=]
 -- include limits: JOBS_A_CALL
--- include events: publish_tracked, publish
--- include history: append_history
+-- include events: publish_tracked, publish_job
+-- include history: append_history, history_item
 -- include samples: record
--- include completion: objection, write_complete, completed_text, prune_completed
+-- include completion: objection, write_complete, prune_completed
 -- include json: json
 -- include number: number
 -- include time-text: now_text
@@ -26,7 +26,7 @@ for i = 4, #args + #args % 2, 2 do
 end
 
 local config = redis.call('HMGET', prefix .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
-local cap, moment = number(config[1]) or 100, string.format('%.0f', math.floor(now))
+local cap, done_item = number(config[1]) or 100, history_item(now, 'done')
 local replies, done, keys, runs, scores = {}, {}, {}, {}, {}
 for i = 3, #args, 2 do
   local jid, key = args[i], prefix .. 'j:' .. args[i]
@@ -36,7 +36,7 @@ for i = 3, #args, 2 do
     local at = #done + 1
     done[at], keys[at], runs[at] = jid, key .. '-dependents', now - (tonumber(job[5]) or now)
     scores[2 * at - 1], scores[2 * at] = now_text, jid
-    append_history(jid, moment, '"done"', cap)
+    append_history(jid, done_item, cap)
     if job[6] then redis.call('HDEL', key, 'grace') end
     write_complete(key, args[i + 1], job[4])
   end
@@ -51,7 +51,7 @@ record('run', queue, now, runs)
 local tracked = redis.call('ZMSCORE', prefix .. 'tracked', unpack(done))
 for i, jid in ipairs(done) do
   if tracked[i] then publish_tracked('completed', jid) end
-  publish('log', completed_text(jid, queue))
+  publish_job('completed', jid, queue)
 end
 keys[#keys + 1] = prefix .. 'unlocking'
 if redis.call('EXISTS', unpack(keys)) > 0 then

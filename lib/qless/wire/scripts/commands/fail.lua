@@ -9,7 +9,7 @@
 -- include events: publish, publish_tracked
 -- include tracking: is_tracked
 -- include failures: file_failure
--- include json: json, quote
+-- include json: json
 
 local jid, worker, group, message, data = args[1], args[2], args[3], args[4], args[5]
 if not jid then error('Fail(): Arg "jid" missing') end
@@ -24,8 +24,7 @@ if not job[2] then return refuse('Fail(): Job ' .. jid .. ' does not exist') end
 if job[2] ~= 'running' then return refuse('Fail(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
 if job[3] ~= worker then return refuse('Fail(): Job ' .. jid .. ' running with another worker: ' .. job[3]) end
 
-publish('log', '{"message":' .. quote(message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
-  .. ',"event":"failed","worker":' .. quote(worker) .. '}')
+publish('log', { message = message, jid = jid, group = group, event = 'failed', worker = worker })
 if is_tracked(jid) then publish_tracked('failed', jid) end
 redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
 redis.call('ZREM', prefix .. 'q:' .. job[1] .. '-locks', jid)

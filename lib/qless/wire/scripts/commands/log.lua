@@ -14,4 +14,5 @@ if not message then error("Log(): Argument 'message' missing") end
 local fields = data and standard_json(data)
 if data and (not fields or type(json(data)) ~= 'table') then error("Log(): Argument 'data' not cjson: " .. data) end
 if redis.call('EXISTS', prefix .. 'j:' .. jid) == 0 then error('Log(): Job ' .. jid .. ' does not exist') end
-append_history(jid, now, quote(message) .. (fields and ',' .. fields or ''))
+-- By hand, because the fields stay as they are, byte for byte.
+append_history(jid, '[' .. math.floor(now) .. ',' .. quote(message) .. (fields and ',' .. fields or '') .. ']')

@@ -10,14 +10,12 @@
   Returns the jid. Errors before anything is written: an argument that is missing, malformed or too long.
 ]=]
 -- include number: number
--- include json: json, quote
--- include events: publish, publish_tracked
+-- include json: json
+-- include events: publish_tracked, publish_job
 -- include tracking: is_tracked
--- include history: append_history
+-- include history: append_history, history_item
 -- include placement: placement
 -- include time-text: now_text
--- include arguments: options, integer, strings
--- include limits: at_most, MOST_TAGS, MOST_NAMED
 -- include wake-ups: wake
 
 local worker, queue, jid, klass, data = args[1], args[2], args[3], args[4], args[5]
@@ -31,6 +29,8 @@ if not delay then error('Put(): Arg "delay" not a number: ' .. tostring(args[6])
 
 local priority, retries, depends, tags
 if #args > 6 then
+  -- include arguments: options, integer, strings -- at the head +2 % of put, with the next
+  -- include limits: at_most, MOST_TAGS, MOST_NAMED -- as arguments
   local given = options(args, 7)
   priority, retries = number(given.priority), integer(given.retries)
   depends, tags = given.depends and strings(given.depends), given.tags and strings(given.tags)
@@ -48,9 +48,8 @@ local key = prefix .. 'j:' .. jid
 local old = redis.call('HMGET', key, 'priority', 'tags', 'queue', 'state', 'failure', 'retries', 'worker')
 priority, retries = priority or old[1] or '0', retries or old[6] or '5'
 
-local queue_text = quote(queue)
-publish('log', '{"jid":' .. quote(jid) .. ',"event":"put","queue":' .. queue_text .. '}')
-append_history(jid, now, '"put",{"q":' .. queue_text .. '}')
+publish_job('put', jid, queue)
+append_history(jid, history_item(now, 'put', { q = queue }))
 local blocked = false
 if old[4] then
   -- include job-move: move_out, drop_dependencies -- at the head +7 % of put

@@ -7,11 +7,11 @@
 ]=]
 -- include limits: JOBS_A_CALL
 -- include arguments: integer
--- include history: append_history
+-- include history: append_history, history_item
 -- include work-queue: add_work, add_queue
 -- include counters: count_stat
 -- include deferred-work: has_deferred, finish_deferred
--- include json: json, quote
+-- include json: json
 
 local queue, group, count = args[1], args[2], integer(args[3] or 25)
 if not queue then error('Unfail(): Arg "queue" missing') end
@@ -33,7 +33,7 @@ for i = #jids, 1, -1 do
   if job[1] == 'failed' then
     local failure = json(job[3] or '{}')
     count_stat(job[2], tonumber(failure and failure.when) or 0, 'failed', -1)
-    append_history(jid, now, '"put",{"q":' .. quote(queue) .. '}')
+    append_history(jid, history_item(now, 'put', { q = queue }))
     redis.call('HSET', prefix .. 'j:' .. jid, 'state', 'waiting', 'worker', '', 'expires', 0, 'queue', queue, 'remaining',
       job[4] or 5, 'failure', '{}', 'time', now)
     add_work(queue, job[5], now, jid)

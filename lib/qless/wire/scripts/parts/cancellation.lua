@@ -3,7 +3,6 @@
 -- include events: publish, publish_tracked
 -- include failure-groups: failure_of, remove_from_group
 -- include tags: remove_tag
--- include json: quote
 -- include counters: count_stat
 
 local SET_OF_STATE = { waiting = '-work', stalled = '-work', running = '-locks', scheduled = '-scheduled', depends = '-depends' }
@@ -25,11 +24,11 @@ end
 --- Tells that a job goes; takes it from its worker, its tags and its dependencies.
 local function detach(jid, job, tracked)
   local queue, worker, tags = job[2] or '', job[4] or '', job[5]
-  local text = '{"jid":' .. quote(jid) .. ',"queue":' .. quote(queue) .. ',"event":"canceled","worker":' .. quote(worker) .. '}'
-  publish('log', text)
+  local event = { jid = jid, worker = worker, event = 'canceled', queue = queue }
+  publish('log', event)
   if worker ~= '' then
     redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
-    publish('w:' .. worker, text)
+    publish('w:' .. worker, event)
   end
   if tags and tags ~= '[]' and tags ~= '{}' then
     for _, tag in ipairs(strings(tags) or {}) do remove_tag(jid, tag) end

@@ -1,4 +1,3 @@
--- include json: quote
 -- include number: number
 -- include time-text: now_text
 
@@ -12,10 +11,6 @@ local function objection(jid, job, worker, queue)
   if job[2] ~= 'running' then return this .. ' is not currently running: ' .. job[2] end
   if job[1] ~= worker then return this .. ' has been handed out to another worker: ' .. job[1] end
   if job[3] ~= queue then return this .. ' running in another queue: ' .. job[3] end
-end
-
-local function completed_text(jid, queue)
-  return '{"jid":' .. quote(jid) .. ',"event":"completed","queue":' .. quote(queue) .. '}'
 end
 
 local function write_complete(key, data, retries)

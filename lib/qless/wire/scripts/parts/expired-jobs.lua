@@ -4,13 +4,12 @@
 -- include job: decoded, read_job
 -- include counters: count_stat
 -- include failures: exhausted, file_failure
--- include history: append_history
--- include json: quote
+-- include history: append_history, history_item
 
 --- Tells the owner of a lock that it has expired.
 local function report_expiry(jid, queue, worker, now)
   if is_tracked(jid) then publish_tracked('stalled', jid) end
-  append_history(jid, now, '"timed-out"')
+  append_history(jid, history_item(now, 'timed-out'))
   lock_lost(jid, worker)
   count_stat(queue, now, 'retries', 1)
 end
@@ -24,8 +23,7 @@ local function fail_exhausted(jid, queue, worker, now, failure)
   end
   file_failure(jid, queue, why, now)
   if is_tracked(jid) then publish_tracked('failed', jid) end
-  publish('log', '{"message":' .. quote(why.message) .. ',"jid":' .. quote(jid) .. ',"group":' .. quote(group)
-    .. ',"event":"failed","worker":' .. quote(worker) .. '}')
+  publish('log', { message = why.message, jid = jid, group = group, event = 'failed', worker = worker })
 end
 
 --- Of jobs whose lock has expired, those that may be handed out again, and how many were given grace instead.

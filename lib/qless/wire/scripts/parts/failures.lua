@@ -1,5 +1,4 @@
--- include json: quote
--- include history: append_history
+-- include history: append_history, history_item
 -- include counters: count_stat
 -- include failure-options: after_failure
 
@@ -12,9 +11,7 @@ end
 local function file_failure(jid, queue, failure, now, who)
   local group = failure.group
   failure.when = failure.when or math.floor(now)
-  local extras = '{"group":' .. quote(group) .. '}'
-  if who then extras = '{"worker":' .. quote(who) .. ',"group":' .. quote(group) .. '}' end
-  append_history(jid, now, '"failed",' .. extras)
+  append_history(jid, history_item(now, 'failed', { worker = who, group = group }))
   redis.call('HSET', prefix .. 'j:' .. jid, 'state', 'failed', 'worker', '', 'expires', '', 'failure',
     cjson.encode(failure))
   redis.call('HDEL', prefix .. 'j:' .. jid, 'grace', 'scheduled')

@@ -1,9 +1,8 @@
 -- include events: publish_tracked
--- include history: append_history
+-- include history: append_history, history_item
 -- include samples: record
 -- include links: any_linked
 -- include time-text: now_text
--- include json: quote
 -- include job-json: job_json
 -- include deferred-work: is_cancelling
 -- include lock-rollback: put_back
@@ -17,11 +16,10 @@ local function lock_all(queue, jobs, worker, expires, cap)
     locks[2 * i - 1], locks[2 * i] = expiry, job[1]
   end
   local tracked, linked = redis.call('ZMSCORE', prefix .. 'tracked', unpack(jids)), any_linked(jids)
-  local popped = '"popped",{"worker":' .. quote(worker) .. '}'
-  local moment = string.format('%.0f', math.floor(now))
+  local popped = history_item(now, 'popped', { worker = worker })
   for i, job in ipairs(jobs) do
     local jid = job[1]
-    append_history(jid, moment, popped, cap)
+    append_history(jid, popped, cap)
     redis.call('HSET', prefix .. 'j:' .. jid, 'worker', worker, 'expires', expiry, 'state', 'running', 'time', now_text)
     job[3], job[5], job[7] = 'running', worker, expires
     if tracked[i] then publish_tracked('popped', jid) end

@@ -1,10 +1,9 @@
 -- include limits: JOBS_A_CALL
 -- include arguments: strings
 -- include chunks: in_chunks
--- include history: append_history
+-- include history: append_history, history_item
 -- include tags: add_tag
 -- include deferred-work: has_deferred
--- include json: quote
 -- include wake-ups: wake
 
 --- The next run of a recurring job, past what its backlog leaves out.
@@ -20,7 +19,7 @@ local function spawn_child(recurring, jid, child, queue, when, now)
   redis.call('HSET', prefix .. 'j:' .. child, 'jid', child, 'klass', klass, 'data', data, 'priority', priority, 'tags',
     tags, 'state', 'waiting', 'worker', '', 'expires', 0, 'queue', queue, 'retries', retries, 'remaining', retries,
     'time', when, 'spawned_from_jid', jid)
-  append_history(child, when, '"put",{"q":' .. quote(queue) .. '}')
+  append_history(child, history_item(when, 'put', { q = queue }))
   if tags ~= '[]' and tags ~= '{}' then
     for _, tag in ipairs(strings(tags) or {}) do add_tag(child, tag, now) end
   end

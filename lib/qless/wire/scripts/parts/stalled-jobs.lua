@@ -1,11 +1,11 @@
 -- include lost-locks: lock_lost
--- include history: append_history
+-- include history: append_history, history_item
 -- include wake-ups: wake
 
 --- Takes a running job from its worker at once.
 local function stall(jid, queue, worker, when, cap)
   local key = prefix .. 'j:' .. jid
-  append_history(jid, when, '"timed-out"', cap)
+  append_history(jid, history_item(when, 'timed-out'), cap)
   redis.call('ZREM', prefix .. 'q:' .. queue .. '-locks', jid)
   redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
   redis.call('ZADD', prefix .. 'q:' .. queue .. '-work', '+inf', jid)

@@ -11,11 +11,10 @@
   after a job whose completion was much work: what the reply doesn't cover is to be sent again.
 ]=]
 -- includes of commands/complete, commands/fail, commands/retry
--- include history: append_history
+-- include history: append_history, history_item
 -- include time-text: now_text
 -- include claims: read_claim
 -- include wake-ups: wake
--- include json: quote
 
 local worker = args[1]
 
@@ -45,14 +44,14 @@ local function give_back(jid, queue)
   redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)
   redis.call('HSET', key, 'state', 'waiting', 'worker', '', 'expires', 0, 'time', now_text)
   redis.call('HDEL', key, 'grace')
-  append_history(jid, now, '"released"')
+  append_history(jid, history_item(now, 'released'))
   redis.call('ZADD', prefix .. 'q:' .. queue .. '-work', front(queue, tonumber(redis.call('HGET', key, 'priority')) or 0), jid)
   wake(queue, 1)
 end
 
 --- Whether others depended on it, or more was deleted than the one that is complete now.
 local function complete_one(jid, queue, data, output)
-  if output ~= '' then append_history(jid, now, '"returned",{"output":' .. quote(output) .. '}') end
+  if output ~= '' then append_history(jid, history_item(now, 'returned', { output = output })) end
   local much = redis.call('EXISTS', prefix .. 'j:' .. jid .. '-dependents', prefix .. 'unlocking') > 0
   local before = redis.call('ZCARD', prefix .. 'completed')
   complete({ jid, worker, queue, data })
