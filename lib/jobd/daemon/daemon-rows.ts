@@ -1,64 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../job/errors.js';
-import type { AcceptedJob } from '../storage/accepted-job.js';
-import type { FetchedManual } from '../storage/acceptance.js';
-import type { JobTable } from '../storage/job-table.js';
-import { Custody } from '../rows/accepted-rows.js';
-import type { CheckedOptions } from './daemon-options.js';
-import { RequestError } from '../vocabulary/errors.js';
-import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './job-runner.js';
-import { acceptManual } from '../rows/manual-acceptance.js';
-import { ManualPlaces } from './manual-places.js';
-import { ManualRuns } from '../rows/manual-runs.js';
-import type { ManualResults } from '../vocabulary/operations.js';
-import { Poller } from './row-fetcher.js';
+import { RowsInHand, TAKEN_OVER } from '../rows/rows-in-hand.js';
 import type { Targets } from '../rows/targets.js';
+import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { JobTable } from '../storage/job-table.js';
+import type { ManualResults } from '../vocabulary/operations.js';
+import type { CheckedOptions } from './daemon-options.js';
+import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './job-runner.js';
+import { ReservedPlaces } from './reserved-places.js';
+import { RowFetcher } from './row-fetcher.js';
 
 /** How long a stopping daemon waits for a database that is away, in milliseconds. */
 const LAST_WRITES_MS = 5000;
 const REFUSED_PAUSE_MS = 1000;
-const SHUTTING_DOWN = 'the daemon is shutting down';
 
-/** Rows on their way through the daemon: fetched, queued, run, written, or given back. */
-export class Work {
-  private readonly polling = new AbortController();
-  private readonly manual = new ManualRuns();
-  private readonly custody: Custody;
-  private readonly poller: Poller;
+/** Rows on their way through the daemon: fetched, queued, run as processes, written, or given back. */
+export class DaemonRows {
+  private readonly rows: RowsInHand;
+  private readonly fetcher: RowFetcher;
   private readonly runner: JobRunner;
-  private readonly runs = new Set<Promise<void>>();
 
   constructor(
-    private readonly table: JobTable,
+    table: JobTable,
     private readonly targets: Targets,
     parts: RunnerParts,
-    private readonly options: CheckedOptions & Pick<RunnerOptions, 'onRun'>,
+    options: CheckedOptions & Pick<RunnerOptions, 'onRun'>,
   ) {
-    const { log, fetchLimit, orphans, onRun } = options;
-    this.custody = new Custody(table, log, ({ id }) => this.runner.abandon(id));
-    this.poller = new Poller(table, targets, this.custody, {
-      fetchLimit,
-      log,
-      signal: this.polling.signal,
-      onAccepted: (jobs) => this.enqueue(jobs),
+    const { log, orphans, onRun, manualPatience } = options;
+    const consumer = {
+      take: (job: AcceptedJob) => this.take(job),
+      lose: ({ id }: AcceptedJob) => this.runner.abandon(id),
+      wake: () => this.wake(),
+      places: () => new ReservedPlaces(targets),
+    };
+    const refusal = 'the daemon is shutting down';
+    this.rows = new RowsInHand(table, targets, consumer, {
+      ...{ log, manualPatience, lastWrites: LAST_WRITES_MS, refusal },
     });
-    const holds = (job: AcceptedJob) => this.custody.holds(job);
+    this.fetcher = new RowFetcher(table, this.rows, options);
+    const holds = (job: AcceptedJob) => this.rows.accepted.holds(job);
     const onFree = (job: AcceptedJob) => this.free(job);
     this.runner = new JobRunner(table, parts, { orphans, log, onRun, onFree, holds });
   }
 
   get waitingClients(): number {
-    return this.manual.size;
+    return this.rows.waitingClients;
   }
 
   poll(targets: readonly string[]): void {
-    this.poller.poll(targets);
+    this.rows.poll(targets);
   }
 
   /** To be called when a target may have got room, or isn't paused any more. */
   wake(): void {
     for (const job of this.targets.takeRunnable()) this.start(job);
-    this.poller.wake();
+    this.fetcher.wake();
   }
 
   signal(id: number, signal: string | number): boolean {
@@ -66,26 +61,18 @@ export class Work {
   }
 
   /** @throws RequestError, DatabaseError; then none of the ids is waited for any more */
-  async runManual(ids: readonly number[]): Promise<ManualResults> {
-    if (this.polling.signal.aborted) throw new RequestError(SHUTTING_DOWN);
-    const ends = this.manual.wait([...new Set(ids)]);
-    try {
-      await this.fetchManual([...ends.keys()]);
-    } catch (error) {
-      for (const id of ends.keys()) this.manual.end(id, messageOf(error));
-      throw error;
-    }
-    return this.manual.results(ends);
+  runManual(ids: readonly number[]): Promise<ManualResults> {
+    return this.rows.runManual(ids);
   }
 
   /** Compares with the database what is this daemon's. @throws the database's errors */
-  async reconcile(): Promise<void> {
-    if (await this.custody.reconcile()) this.poll(this.targets.names);
+  reconcile(): Promise<void> {
+    return this.rows.reconcile();
   }
 
   /** Others have taken this daemon for dead: ends what it runs. */
   loseAll(): void {
-    this.custody.loseAll();
+    this.rows.loseAll();
   }
 
   /**
@@ -95,49 +82,21 @@ export class Work {
    * @returns whether the database has everything
    */
   async drain(hurry: Promise<void>): Promise<boolean> {
-    this.polling.abort();
+    this.rows.close();
     this.runner.stop();
-    const givenBack = this.giveBack(this.targets.takeQueued(), hurry);
-    await Promise.race([hurry, this.allEnded()]);
+    const givenBack = this.rows.giveBack(this.targets.takeQueued(), hurry);
+    await Promise.race([hurry, this.rows.settled()]);
     this.runner.terminate();
     await this.runner.allExited();
-    await Promise.race([delay(LAST_WRITES_MS, undefined, { ref: false }), this.allEnded()]);
+    await Promise.race([delay(LAST_WRITES_MS, undefined, { ref: false }), this.rows.settled()]);
     await givenBack;
-    await this.custody.idle();
-    return this.custody.size === 0;
-  }
-
-  private async fetchManual(ids: readonly number[]): Promise<void> {
-    const places = new ManualPlaces(this.targets);
-    const { accepted, refused } = await this.acceptManual(ids, places);
-    places.settle(accepted.filter(({ hasBegun }) => hasBegun));
-    const found = new Set(accepted.map(({ id }) => id));
-    const missing = ids.filter((id) => !found.has(id));
-    for (const id of missing) this.manual.end(id, refused.get(id) ?? `job ${id} not found`);
-    this.enqueue(accepted);
-  }
-
-  private acceptManual(ids: readonly number[], places: ManualPlaces): Promise<FetchedManual> {
-    return acceptManual(this.table, this.custody, ids, {
-      rules: places,
-      patience: this.options.manualPatience,
-      onUnwanted: (accepted) => {
-        this.track(accepted.then((jobs) => this.abandon(jobs, places)));
-      },
-    });
-  }
-
-  private enqueue(jobs: readonly AcceptedJob[]): void {
-    const isOver = this.polling.signal.aborted;
-    const homeless = jobs.filter((job) => isOver || !this.place(job));
-    if (homeless.length > 0) this.track(this.giveBack(homeless));
-    this.wake();
+    return this.rows.hasNone();
   }
 
   /** False where its target has been removed meanwhile. */
-  private place(job: AcceptedJob): boolean {
+  private take(job: AcceptedJob): boolean {
     const earlier = this.runner.ending(job.id);
-    if (earlier) this.track(earlier.then(() => this.enqueue([job])));
+    if (earlier) this.rows.track(earlier.then(() => this.rows.hand([job])));
     if (earlier) return true;
     if (!job.hasBegun) return this.targets.enqueue(job);
     this.start(job);
@@ -146,7 +105,7 @@ export class Work {
 
   private start(job: AcceptedJob): void {
     const target = this.targets.optionsOf(job.target);
-    if (target) this.track(this.runner.run(job, target).then((end) => this.ended(job, end)));
+    if (target) this.rows.track(this.runner.run(job, target).then((end) => this.ended(job, end)));
   }
 
   private free(job: AcceptedJob): void {
@@ -155,50 +114,15 @@ export class Work {
   }
 
   private async ended(job: AcceptedJob, end: RunEnd): Promise<void> {
+    const { rows } = this;
     // A row that can't say that it runs would be fetched again at once.
     if (end.kind === 'returned' && end.isRefused)
-      await delay(REFUSED_PAUSE_MS, undefined, { signal: this.polling.signal }).catch(() => undefined);
-    if (end.kind === 'returned') return this.giveBack([job]);
-    if (end.kind !== 'unwritten') this.custody.forget(job);
-    if (end.kind === 'retry') this.poller.pollAt(end.due, [job.target]);
+      await delay(REFUSED_PAUSE_MS, undefined, { signal: rows.signal }).catch(() => undefined);
+    if (end.kind === 'returned') return rows.giveBack([job]);
+    if (end.kind !== 'unwritten') rows.accepted.forget(job);
+    if (end.kind === 'retry') rows.polled.addAt(end.due, [job.target]);
     // What a run comes to that has lost its row is not what the row says.
     const isTheRows = end.kind === 'unwritten' || (end.kind === 'done' && !end.isLost);
-    this.manual.end(job.id, isTheRows ? end.result : 'another daemon has taken this job over');
-  }
-
-  private async abandon(jobs: readonly AcceptedJob[], places: ManualPlaces): Promise<void> {
-    await this.giveBack(jobs);
-    places.giveUp();
-    this.wake();
-  }
-
-  private async giveBack(jobs: readonly AcceptedJob[], until?: Promise<void>): Promise<void> {
-    for (const { id } of jobs) this.manual.end(id, SHUTTING_DOWN);
-    if (jobs.length === 0) return;
-    const patience = new AbortController();
-    const giveUp = async () => {
-      await until;
-      await delay(LAST_WRITES_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined);
-      patience.abort();
-    };
-    void giveUp();
-    try {
-      await this.custody.release(jobs, patience.signal);
-    } catch (error) {
-      this.options.log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
-      // As strays they go back with one of the next beats. Others are to find what a stopping daemon leaves.
-      if (!this.polling.signal.aborted) for (const job of jobs) this.custody.forget(job);
-    } finally {
-      patience.abort();
-    }
-  }
-
-  private track(run: Promise<void>): void {
-    const tracked = run.finally(() => this.runs.delete(tracked));
-    this.runs.add(tracked);
-  }
-
-  private async allEnded(): Promise<void> {
-    while (this.runs.size > 0) await Promise.all(this.runs);
+    rows.endManual(job.id, isTheRows ? end.result : TAKEN_OVER);
   }
 }

@@ -6,12 +6,12 @@ import { RequestError } from '../vocabulary/errors.js';
 import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from '../vocabulary/operations.js';
 import { Membership } from '../membership/membership.js';
 import { Targets } from '../rows/targets.js';
-import { Work } from './daemon-rows.js';
+import { DaemonRows } from './daemon-rows.js';
 import { Opaque } from '../vocabulary/opaque.js';
 
 interface Started {
   readonly member: Membership;
-  readonly work: Work;
+  readonly rows: DaemonRows;
 }
 
 /**
@@ -68,7 +68,7 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
   }
 
   poll(targets?: readonly string[]): void {
-    this.started?.work.poll(this.served.select(targets));
+    this.started?.rows.poll(this.served.select(targets));
   }
 
   pause(targets?: readonly string[]): void {
@@ -78,14 +78,14 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
   continue(targets?: readonly string[]): void {
     const names = this.served.select(targets);
     this.served.setPaused(names, false);
-    this.started?.work.wake();
+    this.started?.rows.wake();
     this.poll(names);
   }
 
   status(): DaemonStatus {
     return {
       targets: this.served.status(),
-      jobPromisesCount: this.started?.work.waitingClients ?? 0,
+      jobPromisesCount: this.started?.rows.waitingClients ?? 0,
       memoryUsage: process.memoryUsage(),
     };
   }
@@ -107,17 +107,17 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
 
   setTargetConcurrency(target: string, concurrency: number): void {
     this.served.setConcurrency(target, concurrency);
-    this.started?.work.wake();
+    this.started?.rows.wake();
   }
 
   async runManual(ids: readonly number[]): Promise<ManualResults> {
     if (!this.started) throw new RequestError('the daemon is not started');
-    return this.started.work.runManual(ids);
+    return this.started.rows.runManual(ids);
   }
 
   sendSignal(jobs: ReadonlyMap<number, string | number>): Map<number, boolean> {
     const { started } = this;
-    return new Map([...jobs].map(([id, signal]) => [id, started?.work.signal(id, signal) ?? false]));
+    return new Map([...jobs].map(([id, signal]) => [id, started?.rows.signal(id, signal) ?? false]));
   }
 
   onTargetsChanged(listener: () => void): void {
@@ -137,21 +137,21 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
     const { table, writer } = member;
     const onRun = (run: JobRun) => this.runListeners.forEach((listener) => listener(run));
     const options = { ...this.options, onRun };
-    const work = new Work(table, this.served, { writer, launcher: this.launcher }, options);
+    const rows = new DaemonRows(table, this.served, { writer, launcher: this.launcher }, options);
     await member.enter({
       onReleased: () => this.poll(),
-      onBeat: () => work.reconcile(),
+      onBeat: () => rows.reconcile(),
       onReborn: (instance) => {
         this.launcher.mark(instance);
-        work.loseAll();
+        rows.loseAll();
       },
     });
-    return { member, work };
+    return { member, rows };
   }
 
-  private async drain({ member, work }: Started): Promise<void> {
+  private async drain({ member, rows }: Started): Promise<void> {
     clearInterval(this.periodic);
-    await member.leave(await work.drain(this.hurried()));
+    await member.leave(await rows.drain(this.hurried()));
   }
 
   /** Resolves at the earliest of the times that `hurry` was told. */

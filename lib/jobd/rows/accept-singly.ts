@@ -1,20 +1,35 @@
 import { messageOf } from '../../job/errors.js';
-import type { JobdLog } from '../vocabulary/log.js';
 import { isRefusedRow } from '../storage/errors.js';
+import type { JobdLog } from '../vocabulary/log.js';
 
-/** Accepts rows each by itself, for where the table refuses one of them: that one is left, with a line in the log. */
-export async function acceptSingly<T>(
-  ids: readonly number[],
-  accept: (id: number) => Promise<T>,
+/** How rows are accepted. */
+export interface Acceptances<Row extends { readonly id: number }, T> {
+  readonly together: () => Promise<T>;
+  /** The rows that there are to accept. */
+  readonly rows: () => Promise<readonly Row[]>;
+  readonly one: (row: Row) => Promise<T>;
+}
+
+/** Accepts rows together, or each by itself where the table refuses one of them: that one is left, with a line in the log. */
+export async function acceptUnlessRefused<Row extends { readonly id: number }, T>(
+  { together, rows, one }: Acceptances<Row, T>,
   log: JobdLog,
-): Promise<T[]> {
+): Promise<readonly T[]> {
+  try {
+    return [await together()];
+  } catch (error) {
+    if (!isRefusedRow(error)) throw error;
+  }
   const accepted: T[] = [];
-  for (const id of ids) {
+  for (const row of await rows()) {
     try {
-      accepted.push(await accept(id));
+      accepted.push(await one(row));
     } catch (error) {
-      if (!isRefusedRow(error)) throw error;
-      log.error(`Row ${id} can't be accepted, the table refuses it: ${messageOf(error)}`);
+      if (isRefusedRow(error))
+        log.error(`Row ${row.id} can't be accepted, the table refuses it: ${messageOf(error)}`);
+      // Those that are accepted already have to be seen to.
+      else if (accepted.length > 0) return accepted;
+      else throw error;
     }
   }
   return accepted;

@@ -13,7 +13,7 @@ interface Accepted {
  * The rows that this daemon has accepted and not yet done with. A connection may break after the database
  * has accepted rows for us and before it could say so: such strays are found and given back.
  */
-export class Custody {
+export class AcceptedRows {
   private readonly held = new Map<number, AcceptedJob>();
   private mayHaveStrays = false;
   /** Accepting and looking for strays take turns: a row is accepted before it is held. */

@@ -4,7 +4,13 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import { DatabaseError } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds } from '../storage/row-writer.js';
-import type { Custody } from './accepted-rows.js';
+import type { AcceptedRows } from './accepted-rows.js';
+
+/** Places that are held for the manual rows of one request until it is known which of them begin. */
+export interface ManualPlaces extends ManualRules {
+  /** Gives up all places but those of `begun`, which are theirs from now on. */
+  settle(begun: readonly Pick<AcceptedJob, 'id' | 'target'>[]): void;
+}
 
 export interface ManualAcceptance {
   readonly rules: ManualRules;
@@ -17,13 +23,13 @@ export interface ManualAcceptance {
 /** Accepts manual rows within their client's patience. @throws DatabaseError */
 export async function acceptManual(
   table: JobTable,
-  custody: Custody,
+  held: AcceptedRows,
   ids: readonly number[],
   { rules, patience, onUnwanted }: ManualAcceptance,
 ): Promise<FetchedManual> {
   const ending = new AbortController();
   const fetch = () => table.acceptance.manual(ids, rules, nowInSeconds());
-  const fetching = custody.accept(fetch, ending.signal);
+  const fetching = held.accept(fetch, ending.signal);
   const late = () => new DatabaseError('The jobs were not fetched', `no answer within ${patience} ms`);
   try {
     return await withDeadline(fetching, patience, late);

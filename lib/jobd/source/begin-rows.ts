@@ -1,9 +1,8 @@
-import { acceptSingly } from '../rows/accept-singly.js';
-import type { Custody } from '../rows/accepted-rows.js';
-import type { JobdLog } from '../vocabulary/log.js';
+import { acceptUnlessRefused } from '../rows/accept-singly.js';
+import type { AcceptedRows } from '../rows/accepted-rows.js';
 import type { FetchedRows } from '../storage/acceptance.js';
-import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
+import type { JobdLog } from '../vocabulary/log.js';
 
 export interface Beginning {
   /** In seconds since 1970. */
@@ -13,22 +12,26 @@ export interface Beginning {
 }
 
 /** Accepts and begins up to so many rows of each target: together, or singly where the table refuses one of them. */
-export async function beginRows(
+export function beginRows(
   { acceptance, database }: JobTable,
-  custody: Custody,
+  held: AcceptedRows,
   rooms: ReadonlyMap<string, number>,
   { now, signal, log }: Beginning,
 ): Promise<readonly FetchedRows[]> {
   const begin = (some: ReadonlyMap<string, number>, only?: number) =>
-    custody.accept(() => acceptance.begin(some, now, only), signal);
-  try {
-    return [await begin(rooms)];
-  } catch (error) {
-    if (!isRefusedRow(error)) throw error;
-    const singly = [...rooms].map(async ([target, free]) => {
-      const ids = await database.insist(() => acceptance.dueIds([target], free, now), { signal });
-      return acceptSingly(ids, (id) => begin(new Map([[target, 1]]), id), log);
-    });
-    return (await Promise.all(singly)).flat();
-  }
+    held.accept(() => acceptance.begin(some, now, only), signal);
+  const due = async () => {
+    const found = [...rooms].map(([target, room]) =>
+      database.insist(() => acceptance.dueRows([target], room, now), { signal }),
+    );
+    return (await Promise.all(found)).flat();
+  };
+  return acceptUnlessRefused(
+    {
+      together: () => begin(rooms),
+      rows: due,
+      one: ({ id, target }) => begin(new Map([[target, 1]]), id),
+    },
+    log,
+  );
 }

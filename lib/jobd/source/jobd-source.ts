@@ -7,7 +7,7 @@ import { MasterLink } from '../worker/master-link.js';
 import { unlessDraining } from '../worker/unless-draining.js';
 import { workerRequests } from '../worker/worker-requests.js';
 import { linkOptions } from '../worker/jobd-worker.js';
-import { SourceWork } from './worker-rows.js';
+import { WorkerRows } from './worker-rows.js';
 import { SourceOperations } from './source-operations.js';
 import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
 import { localPolls, tableKey } from './local-polls.js';
@@ -27,8 +27,8 @@ export class JobdSource extends Opaque implements JobSource {
   private readonly options: CheckedSourceOptions;
   private readonly key: string;
   private readonly instance = randomUUID();
-  private work: SourceWork | undefined;
-  private opening: Promise<SourceWork> | undefined;
+  private rows: WorkerRows | undefined;
+  private opening: Promise<WorkerRows> | undefined;
   private link: MasterLink | undefined;
   private periodic: NodeJS.Timeout | undefined;
   private isResting = false;
@@ -49,41 +49,41 @@ export class JobdSource extends Opaque implements JobSource {
     this.isResting = false;
     for (const fn of functions) this.checkTarget(fn);
     this.opening ??= this.start();
-    const work = await this.opening;
-    if (work.serve(functions)) this.link?.update();
+    const rows = await this.opening;
+    if (rows.serve(functions)) this.link?.update();
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
-    const claims = (await this.work?.claim(slots, signal)) ?? [];
+    const claims = (await this.rows?.claim(slots, signal)) ?? [];
     this.lastReplyAt = new Date();
     return claims;
   }
 
   /** The leases are renewed by this source itself; this looks whether they held. */
   async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
-    return this.work ? this.work.lost(claims) : claims;
+    return this.rows ? this.rows.lost(claims) : claims;
   }
 
   /** The table has no place for it: nothing is recorded. */
   async progress(claim: Claim): Promise<boolean> {
-    return this.work?.holds(claim) ?? false;
+    return this.rows?.holds(claim) ?? false;
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
-    const { work } = this;
-    if (!work) return outcomes.map(({ claim }) => claim);
-    const accepted = await Promise.all(outcomes.map((outcome) => work.settle(outcome)));
+    const { rows } = this;
+    if (!rows) return outcomes.map(({ claim }) => claim);
+    const accepted = await Promise.all(outcomes.map((outcome) => rows.settle(outcome)));
     return outcomes.filter((_, index) => !accepted[index]).map(({ claim }) => claim);
   }
 
   health(): SourceHealth {
     const { lastReplyAt } = this;
-    return defined({ connected: this.work?.isConnected ?? false, lastReplyAt });
+    return defined({ connected: this.rows?.isConnected ?? false, lastReplyAt });
   }
 
   /** Looks for waiting rows of these targets, or of all. */
   poll(targets?: readonly string[]): void {
-    this.work?.poll(targets);
+    this.rows?.poll(targets);
   }
 
   takeNoMore(): void {
@@ -96,27 +96,27 @@ export class JobdSource extends Opaque implements JobSource {
     await this.opening?.catch(() => undefined);
     clearInterval(this.periodic);
     localPolls.off(this.key, this.onLocalPoll);
-    const [work, link] = [this.work, this.link];
-    this.work = this.link = this.opening = undefined;
+    const [rows, link] = [this.rows, this.link];
+    this.rows = this.link = this.opening = undefined;
     await link?.stop();
-    await work?.close();
+    await rows?.close();
   }
 
-  private async start(): Promise<SourceWork> {
+  private async start(): Promise<WorkerRows> {
     const { options, instance } = this;
-    const work = await SourceWork.open({ ...options, instance }, (claim) => this.onRevoked(claim, 'lost'));
-    this.work = work;
+    const rows = await WorkerRows.open({ ...options, instance }, (claim) => this.onRevoked(claim, 'lost'));
+    this.rows = rows;
     localPolls.on(this.key, this.onLocalPoll);
     if (options.pollInterval !== undefined)
       this.periodic = setInterval(() => this.poll(), options.pollInterval);
-    this.startLink(work);
-    return work;
+    this.startLink(rows);
+    return rows;
   }
 
-  private startLink(work: SourceWork): void {
+  private startLink(rows: WorkerRows): void {
     const { master, name, log } = this.options;
     if (!master) return;
-    const operations = new SourceOperations(work);
+    const operations = new SourceOperations(rows);
     const handlers = unlessDraining(workerRequests(operations), () => this.isResting);
     this.link = new MasterLink(linkOptions(operations, { master, name, log, handlers }));
     this.link.start();

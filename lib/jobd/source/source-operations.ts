@@ -1,35 +1,35 @@
 import { RequestError } from '../vocabulary/errors.js';
 import type { DaemonOperations, DaemonStatus, ManualResults } from '../vocabulary/operations.js';
-import type { SourceWork } from './worker-rows.js';
+import type { WorkerRows } from './worker-rows.js';
 
 /** What a master may ask of an app. Its targets are its handlers, and signals are for processes. */
 export class SourceOperations implements DaemonOperations {
-  constructor(private readonly work: SourceWork) {}
+  constructor(private readonly rows: WorkerRows) {}
 
   poll(targets?: readonly string[]): void {
-    this.work.poll(this.work.targets.select(targets));
+    this.rows.poll(this.rows.targets.select(targets));
   }
 
   pause(targets?: readonly string[]): void {
-    this.work.targets.setPaused(this.work.targets.select(targets), true);
+    this.rows.targets.setPaused(this.rows.targets.select(targets), true);
   }
 
   continue(targets?: readonly string[]): void {
-    const names = this.work.targets.select(targets);
-    this.work.targets.setPaused(names, false);
-    this.work.poll(names);
+    const names = this.rows.targets.select(targets);
+    this.rows.targets.setPaused(names, false);
+    this.rows.poll(names);
   }
 
   status(): DaemonStatus {
     return {
-      targets: this.work.targets.status(),
-      jobPromisesCount: this.work.waitingClients,
+      targets: this.rows.targets.status(),
+      jobPromisesCount: this.rows.waitingClients,
       memoryUsage: process.memoryUsage(),
     };
   }
 
   targets(): readonly string[] {
-    return this.work.targets.names;
+    return this.rows.targets.names;
   }
 
   addTarget(): void {
@@ -45,7 +45,7 @@ export class SourceOperations implements DaemonOperations {
   }
 
   runManual(ids: readonly number[]): Promise<ManualResults> {
-    return this.work.runManual(ids);
+    return this.rows.runManual(ids);
   }
 
   sendSignal(jobs: ReadonlyMap<number, string | number>): Map<number, boolean> {

@@ -1,15 +1,15 @@
 import { sql, type CompiledQuery } from 'kysely';
-import { defined } from '../../job/defined.js';
 import type { AcceptedJob } from './accepted-job.js';
 import { chunksOf } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import type { Database } from './database.js';
 import { dueRows, ifFree, passingOver, type FindRows } from './due-rows.js';
 import { isContention } from './errors.js';
+import { acceptedJob, whyNot, type Begins, type FoundRow } from './found-row.js';
 import { writtenRows, type Decision } from './look-then-write.js';
 import { beginManual } from './owned-updates.js';
 import { begunUpdates, idOf, rowUpdates } from './row-statements.js';
-import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
+import type { JobdDatabase, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
 export interface Fetched {
@@ -42,9 +42,6 @@ export interface ManualRules {
   /** It began in none of them. */
   giveUp(): void;
 }
-
-type Begins = (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
-type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
 
 const LIMITS = ['attempts', 'max_attempts', 'timeout'] as const;
 
@@ -86,12 +83,18 @@ export class Acceptance {
   }
 
   /** Waiting rows of the targets, oldest first: to be accepted by themselves where the table refuses one of them. */
-  async dueIds(targets: readonly string[], limit: number, now: number): Promise<number[]> {
+  async dueRows(
+    targets: readonly string[],
+    limit: number,
+    now: number,
+  ): Promise<Pick<AcceptedJob, 'id' | 'target'>[]> {
     const { database, names } = this.parts;
     const rows = await database.attempt((queries) =>
-      dueRows(this.parts, queries.selectFrom(names.jobs).select('id'), targets, { limit, now }).execute(),
+      dueRows(this.parts, queries.selectFrom(names.jobs).select(['id', 'target']), targets, {
+        ...{ limit, now },
+      }).execute(),
     );
-    return rows.map(idOf);
+    return rows.map((row) => ({ id: idOf(row), target: row.target }));
   }
 
   /** A row as the table has it. */
@@ -220,27 +223,4 @@ export class Acceptance {
       )
       .compile();
   }
-}
-
-/** What a row says beyond any sense, such as a negative time, is as if it said nothing. */
-function acceptedJob(
-  row: FoundRow,
-  origin: AcceptedJob['origin'],
-  owner: string,
-  begins: Begins = () => false,
-): AcceptedJob {
-  const job = { id: idOf(row), target: row.target };
-  return defined({
-    ...job,
-    owner,
-    origin,
-    attempts: Number(row.attempts ?? 0),
-    maxAttempts: Number(row.max_attempts) > 0 ? Number(row.max_attempts) : undefined,
-    timeout: Number(row.timeout) > 0 ? Number(row.timeout) : undefined,
-    hasBegun: begins(job),
-  });
-}
-
-function whyNot({ id, status, target }: FoundRow): string {
-  return status === 'manual' ? `target '${target}' not found (job id=${id})` : `status = ${status} != manual`;
 }

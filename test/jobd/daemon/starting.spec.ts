@@ -29,7 +29,10 @@ describe('a daemon whose jobs can not be started', () => {
       targets: [...targets],
     });
     const open = (await readdir(`/proc/${daemon.pid}/fd`)).length;
-    const ids = await rows.addMany(40, 'sleep 0.2; echo $id >> "$dir/history"');
+    const script = 'sleep 0.2; echo $id >> "$dir/history"';
+    // Before there are rows: the poll of its start may still be under way.
+    for (let id = 1; id <= 40; id++) await rows.script(id, script);
+    const ids = await rows.addMany(40, script);
     await runProgram('prlimit', [`--pid=${daemon.pid}`, `--nofile=${open + 15}:`]);
     daemon.tell('poll');
     await rows.reach('done', ids);

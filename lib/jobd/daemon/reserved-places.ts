@@ -1,11 +1,11 @@
-import type { ManualRules } from '../storage/acceptance.js';
+import type { ManualPlaces } from '../rows/manual-acceptance.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { Targets } from '../rows/targets.js';
 
 type Place = Pick<AcceptedJob, 'id' | 'target'>;
 
-/** Places that are held for the manual rows of one request until it is known which of them begin. */
-export class ManualPlaces implements ManualRules {
+/** Places in the daemon's targets, so that its manual rows begin at once. */
+export class ReservedPlaces implements ManualPlaces {
   private readonly held = new Map<string, Place>();
 
   constructor(private readonly targets: Targets) {}

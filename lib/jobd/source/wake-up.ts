@@ -1,0 +1,28 @@
+/** Wakes who waits for something to do. */
+export class WakeUp {
+  private rung = 0;
+  private resume: () => void = () => undefined;
+
+  ring(): void {
+    this.rung++;
+    this.resume();
+  }
+
+  /** How often it has rung: to be asked before one looks for something to do. */
+  get count(): number {
+    return this.rung;
+  }
+
+  /** Resolves when it has rung more often than `count`, or `signal` aborts. */
+  async next(count: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.rung !== count) return;
+    await new Promise<void>((resolve) => {
+      const resume = () => {
+        signal.removeEventListener('abort', resume);
+        resolve();
+      };
+      this.resume = resume;
+      signal.addEventListener('abort', resume, { once: true });
+    });
+  }
+}
