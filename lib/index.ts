@@ -116,3 +116,4 @@ export {
 export { getGearMonkeyClientToken } from './nest/tokens.js';
 export { Worker, type WorkerDecoratorOptions } from './nest/worker.decorator.js';
 export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';
+export { MissingPackageError } from './package/optional-package.js';

@@ -16,11 +16,14 @@ import {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const MAX_LINES = 250;
 
-const SYSTEM = ['job', 'flow', 'worker', 'redis', 'nest'];
+const TOOLS = ['job', 'flow', 'net', 'package'];
+const SYSTEM = [...TOOLS, 'worker', 'redis', 'nest'];
 const CORE = [...SYSTEM, 'gearmonkey', 'memory'];
 const ARROWS: Arrows = {
   job: [],
   flow: ['job'],
+  net: ['job'],
+  package: ['job'],
   worker: ['job', 'flow'],
   redis: ['job', 'flow'],
   gearmonkey: ['job', 'flow', 'worker', 'redis'],
@@ -29,7 +32,7 @@ const ARROWS: Arrows = {
   index: CORE,
   qless: SYSTEM,
   jq: SYSTEM,
-  jobd: ['job', 'flow', 'worker', 'nest'],
+  jobd: [...TOOLS, 'worker', 'nest'],
   // On nobody's list, so that nothing imports it.
   cli: [...CORE, 'index', 'qless', 'jq', 'jobd'],
 

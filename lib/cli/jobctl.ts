@@ -9,7 +9,7 @@ import { checkTargets, runCommand } from '../jobd/jobctl/run.js';
 import { LOG_LEVELS, type LogLevel } from '../jobd/vocabulary/logging.js';
 import { hashPassword } from '../jobd/protocol/authentication.js';
 import { fail } from './run-daemon.js';
-import { packageVersion } from './version.js';
+import { packageVersion } from '../package/package-version.js';
 
 /** The request was served, but not everything it was for succeeded. */
 const EXIT_PARTIAL = 2;

@@ -4,7 +4,7 @@ import { readMasterConfig } from '../jobd/config/master-config.js';
 import { startMaster } from '../jobd/program/master-program.js';
 import { openLog } from '../jobd/program/program.js';
 import { runDaemon } from './run-daemon.js';
-import { packageVersion } from './version.js';
+import { packageVersion } from '../package/package-version.js';
 
 const DEFAULT_CONFIG = '/etc/jobd-master.conf';
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { readDaemonConfig } from '../jobd/config/daemon-config.js';
-import { ConfigurationError, messageOf } from '../job/errors.js';
 import { openLog } from '../jobd/program/program.js';
+import { withPackages } from '../package/optional-package.js';
 import { fail, runDaemon } from './run-daemon.js';
-import { packageVersion } from './version.js';
+import { packageVersion } from '../package/package-version.js';
 
 const DEFAULT_CONFIG = '/etc/jobd.conf';
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -47,15 +47,11 @@ async function runInit(path: string): Promise<void> {
   print(`The table '${table}' is ${isCreated ? 'created' : 'there already'}.`);
 }
 
-/** What stores rows is an optional peer: whoever runs no jobd has no use for it. @throws ConfigurationError without it */
-async function withKysely<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if (!/Cannot find package 'kysely'/.test(messageOf(error))) throw error;
-    throw new ConfigurationError(
-      'jobd stores its rows through kysely, which is not installed. Install it beside this package with the driver of your ' +
-        'database: npm install kysely libsql (SQLite and --demo), kysely mysql2, or kysely pg.',
-    );
-  }
+/** What stores rows is an optional peer: whoever runs no jobd has no use for it. @throws MissingPackageError */
+function withKysely<T>(load: () => Promise<T>): Promise<T> {
+  return withPackages(
+    'What stores rows',
+    'kysely libsql (SQLite and --demo), kysely mysql2, or kysely pg',
+    load,
+  );
 }

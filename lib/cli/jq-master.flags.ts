@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { defined } from '../job/defined.js';
 import { ConfigurationError, messageOf } from '../job/errors.js';
 import type { EngineOptions, JqMasterOptions } from '../jq/index.js';
-import { packageVersion } from './version.js';
+import { packageVersion } from '../package/package-version.js';
 
 /** What masters on one Redis should agree on, and what it is where nobody says. */
 const COUNTS = {

@@ -1,3 +1,4 @@
+import { checkWhole } from './check-whole.js';
 import { toMilliseconds, type Duration } from './duration.js';
 import {
   GearMonkeyError,
@@ -57,9 +58,7 @@ export function checkRetryValues(retry: RetryOptions): RetryOptions {
     max = DEFAULT_MAX,
     jitter = DEFAULT_JITTER,
   } = retry;
-  if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS) {
-    throw new InvalidOptionError('retry.attempts', attempts, `a whole number from 1 to ${MAX_ATTEMPTS}`);
-  }
+  checkWhole('retry.attempts', attempts, 1, MAX_ATTEMPTS);
   if (typeof backoff !== 'function' && backoff !== 'fixed' && backoff !== 'exponential') {
     throw new InvalidOptionError('retry.backoff', backoff, "'fixed', 'exponential' or a function");
   }

@@ -1,3 +1,4 @@
+import { checkWhole } from '../job/check-whole.js';
 import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
@@ -28,8 +29,8 @@ export function checkModuleOptions(instance: string, given: GearMonkeyModuleOpti
     );
   }
   checkWhere(instance, options);
-  checkCount('maxStalls', given.maxStalls ?? 0, 0);
-  checkCount('waitReplicas', given.waitReplicas ?? 1, 1);
+  checkWhole('maxStalls', given.maxStalls ?? 0, 0);
+  checkWhole('waitReplicas', given.waitReplicas ?? 1, 1);
   checkJobLimits(given.jobLimits ?? {});
   codecOf(given.codec);
   maxPayloadBytesOf(given);
@@ -129,10 +130,4 @@ function checkChoices({
   for (const [option, value] of Object.entries({ hashTag, globalEnhancers })) {
     if (typeof value !== 'boolean') throw new InvalidOptionError(option, value, 'true or false');
   }
-}
-
-/** Redis takes these as they are, in the middle of a script. */
-function checkCount(option: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least)
-    throw new InvalidOptionError(option, value, `a whole number, ${least} or more`);
 }

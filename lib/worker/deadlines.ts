@@ -1,5 +1,4 @@
-/** What is later is looked for again then. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+import { MAX_TIMER_MS } from '../job/duration.js';
 
 /** Calls back for each entry whose time has come, with one timer for all of them. */
 export class Deadlines<T> {

@@ -1,9 +1,9 @@
 import type { Observable } from 'rxjs';
+import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
 import type { ProgressUpdate } from '../job/job.js';
 import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
-import { InvalidOptionError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
 import type { RunningJob } from './running-job.js';
@@ -67,9 +67,7 @@ export function bindHandler(
   handle: JobHandler,
 ): HandlerBinding {
   const { concurrency = 1, retry = definition.retry, timeout = definition.timeout, jobLimits } = options;
-  if (!Number.isInteger(concurrency) || concurrency < 1) {
-    throw new InvalidOptionError('concurrency', concurrency, 'a whole number above 0');
-  }
+  checkWhole('concurrency', concurrency, 1);
   return {
     definition,
     handle,
@@ -87,8 +85,7 @@ const LIMITS = optionNames<Required<JobLimits>>({ attempts: true, timeout: true 
 /** @throws ConfigurationError, InvalidOptionError */
 export function checkJobLimits(limits: JobLimits): CheckedJobLimits {
   const { attempts = MAX_ATTEMPTS, timeout } = checkOptions('jobLimits', limits, LIMITS);
-  if (!Number.isInteger(attempts) || attempts < 1)
-    throw new InvalidOptionError('jobLimits.attempts', attempts, 'a whole number above 0');
+  checkWhole('jobLimits.attempts', attempts, 1);
   return {
     attempts,
     timeout: timeout === undefined ? Infinity : toMilliseconds('jobLimits.timeout', timeout),

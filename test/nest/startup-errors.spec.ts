@@ -177,7 +177,7 @@ describe('an app does not start', () => {
     const refused = withProviders(Handlers);
     await expect(refused).rejects.toThrow(InvalidOptionError);
     await expect(refused).rejects.toThrow(
-      'Expected `concurrency of Handlers.run` to be a whole number above 0',
+      'Expected `concurrency of Handlers.run` to be a whole number, 1 or more',
     );
   });
 

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../../job/duration.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { LOG_LEVELS, type LogLevel } from '../vocabulary/logging.js';
 import type { IniFile, IniSection, IniValue } from './ini.js';
@@ -35,7 +36,7 @@ export class OptionReader {
 
   integer(
     name: string,
-    range: readonly [least: number, most: number] = [0, 2 ** 31 - 1],
+    range: readonly [least: number, most: number] = [0, MAX_TIMER_MS],
   ): number | undefined {
     const text = this.string(name);
     if (text === undefined) return undefined;
@@ -53,7 +54,10 @@ export class OptionReader {
   }
 
   /** Also with a fraction; `range` as for `integer`. */
-  number(name: string, range: readonly [least: number, most: number] = [0, 2 ** 31 - 1]): number | undefined {
+  number(
+    name: string,
+    range: readonly [least: number, most: number] = [0, MAX_TIMER_MS],
+  ): number | undefined {
     const text = this.string(name);
     if (text === undefined) return undefined;
     if (!/^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text)) throw new ConfigError(`'${name}' must be a number`);

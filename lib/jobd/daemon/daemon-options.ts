@@ -1,4 +1,7 @@
 import { hostname } from 'node:os';
+import { SILENT } from '../vocabulary/logging.js';
+import { checkWhole } from '../../job/check-whole.js';
+import { MAX_TIMER_MS } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkRetry } from '../../job/retry.js';
 import type { LauncherOptions } from '../launcher/launcher.js';
@@ -39,14 +42,6 @@ export type CheckedOptions = DaemonOptions &
     >
   >;
 
-const MAX_TIMER_MS = 2 ** 31 - 1;
-const SILENT: JobdLog = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
-
 /** The options with their defaults. @throws InvalidOptionError */
 export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
   const checked = {
@@ -77,9 +72,4 @@ export function checkTarget(name: string, { concurrency, timeout, retry }: Targe
   checkWhole(`the concurrency of target '${name}'`, concurrency, 1, 1_000_000);
   if (timeout !== undefined) checkWhole(`the timeout of target '${name}'`, timeout, 1, MAX_TIMER_MS);
   if (retry) checkRetry(retry);
-}
-
-function checkWhole(option: string, value: number, min: number, max: number): void {
-  if (!Number.isInteger(value) || value < min || value > max)
-    throw new InvalidOptionError(option, value, `a whole number from ${min} to ${max}`);
 }

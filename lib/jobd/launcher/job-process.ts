@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { MAX_TIMER_MS } from '../../job/duration.js';
 import type { JobResult } from '../vocabulary/job-result.js';
 import { OutputBuffer } from './output-buffer.js';
 import { isShortage } from './shortage.js';
@@ -15,8 +16,6 @@ export interface JobProcessOptions {
 
 const SIGNAL_NUMBERS: ReadonlySet<number> = new Set([0, ...Object.values(constants.signals)]);
 const GROUP_CHECK_MS = 20;
-/** Longer times are waited for in pieces. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A process that leads a group of its own, from its start to the end of its output. */
 export class JobProcess {

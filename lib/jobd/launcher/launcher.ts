@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs';
+import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { commandOf } from './command.js';
@@ -122,7 +123,6 @@ function checkOptions({ launcher, cwd, maxOutputBuffer, outputGrace, killGrace }
     throw new InvalidOptionError('launcher', launcher, 'a command without NUL characters');
   const sizes = { max_output_buffer: maxOutputBuffer, outputGrace, killGrace };
   for (const [name, value] of Object.entries(sizes)) {
-    if (value !== undefined && !(Number.isInteger(value) && value >= 0))
-      throw new InvalidOptionError(name, value, 'a whole number, 0 or more');
+    if (value !== undefined) checkWhole(name, value, 0);
   }
 }

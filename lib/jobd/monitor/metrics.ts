@@ -1,4 +1,5 @@
 import type { Counter, Histogram, Registry } from 'prom-client';
+import { optionalPackage } from '../../package/optional-package.js';
 import type { Monitored } from './measure.js';
 
 /** Metrics as Prometheus reads them. */
@@ -12,7 +13,7 @@ const RUN_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
 /** `undefined` where the optional package prom-client is not installed. */
 export async function createMetrics({ measures, onRun }: Monitored): Promise<Metrics | undefined> {
-  const prometheus = await import('prom-client').catch(() => undefined);
+  const prometheus = await optionalPackage('prom-client', () => import('prom-client'));
   if (!prometheus) return undefined;
   const registry = new prometheus.Registry();
   prometheus.collectDefaultMetrics({ register: registry });

@@ -1,5 +1,6 @@
-import { createHash, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
+import { randomBytes, scrypt, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
+import { secretDigest, secretEquals } from '../../net/secret-equals.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { GuessQueue } from './guess-queue.js';
 
@@ -50,14 +51,9 @@ const MAX_PASSWORD_BYTES = 1024;
 
 type Verifier = (given: string, address: string, isGone: () => boolean) => boolean | Promise<boolean>;
 
-/** Digests have one length, so that the comparison tells nothing of the password's. */
 function plainVerifier(password: string): Verifier {
-  const expected = sha256(password);
-  return (given) => timingSafeEqual(sha256(given), expected);
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  const expected = secretDigest(password);
+  return (given) => secretEquals(secretDigest(given), expected);
 }
 
 const COST = { N: 16_384, r: 8, p: 1 } as const;
@@ -83,6 +79,6 @@ function hashVerifier(hash: string): Verifier {
   const key = Buffer.from(match[5] ?? '', 'base64url');
   const guesses = new GuessQueue();
   const look = async (given: string) =>
-    timingSafeEqual(await derive(given, salt, key.length, { N, r, p, maxmem: MAX_MEMORY }), key);
+    secretEquals(await derive(given, salt, key.length, { N, r, p, maxmem: MAX_MEMORY }), key);
   return (given, address, isGone) => guesses.ask(address, () => look(given), isGone);
 }

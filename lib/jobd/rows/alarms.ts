@@ -1,4 +1,4 @@
-const MAX_TIMER_MS = 2 ** 31 - 1;
+import { MAX_TIMER_MS } from '../../job/duration.js';
 
 /** Rings for targets at times; what is set for the same time rings together. */
 export class Alarms {

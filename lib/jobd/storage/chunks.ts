@@ -1,11 +1,11 @@
+import { chunksOf as partsOf } from '../../flow/chunks.js';
+
 /** As many values as every server takes in one statement. */
 const CHUNK = 1000;
 
 /** So many values at a time; nothing for no values. */
-export function chunksOf<V>(values: readonly V[]): (readonly V[])[] {
-  const chunks: (readonly V[])[] = [];
-  for (let start = 0; start < values.length; start += CHUNK) chunks.push(values.slice(start, start + CHUNK));
-  return chunks;
+export function chunksOf<V>(values: readonly V[]): V[][] {
+  return partsOf(values, CHUNK);
 }
 
 /** Asks for so many values at a time, and gathers what comes. Nothing is asked for no values. */

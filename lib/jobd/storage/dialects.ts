@@ -1,3 +1,4 @@
+import { withPackages } from '../../package/optional-package.js';
 import { toCause } from '../../job/cause.js';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -19,13 +20,16 @@ const MAX_CONNECTIONS = 7;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
-/** Loads the driver of a database; only the one that is used has to be installed. @throws DatabaseSetupError */
+/** Loads the driver of a database; only the one that is used has to be installed. @throws MissingPackageError, DatabaseSetupError */
 export async function openDialect(
   location: DatabaseLocation,
   connections = MAX_CONNECTIONS,
 ): Promise<OpenedDialect> {
   if (location.dialect === 'sqlite') {
-    const dialect = openSqlite(location, await load('libsql', () => import('libsql')));
+    const dialect = openSqlite(
+      location,
+      await withPackages('The driver of the database', 'libsql', () => import('libsql')),
+    );
     return { dialect, cut: () => undefined };
   }
   return location.dialect === 'mysql'
@@ -34,7 +38,11 @@ export async function openDialect(
 }
 
 async function openMysql(server: ServerLocation, connections: number): Promise<OpenedDialect> {
-  const { default: mysql } = await load('mysql2', () => import('mysql2'));
+  const { default: mysql } = await withPackages(
+    'The driver of the database',
+    'mysql2',
+    () => import('mysql2'),
+  );
   const tls = tlsOf(server);
   const pool = mysql.createPool({
     host: server.host,
@@ -84,7 +92,7 @@ const MYSQL_SESSION = [
 ];
 
 async function openPostgres(server: ServerLocation, max: number): Promise<OpenedDialect> {
-  const { default: pg } = await load('pg', () => import('pg'));
+  const { default: pg } = await withPackages('The driver of the database', 'pg', () => import('pg'));
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
     host: server.host,
@@ -140,15 +148,4 @@ function tracked(sockets: Set<Socket>): Socket {
   const socket = new Socket();
   sockets.add(socket);
   return socket.once('close', () => sockets.delete(socket));
-}
-
-async function load<T>(name: string, importing: () => Promise<T>): Promise<T> {
-  try {
-    return await importing();
-  } catch (error) {
-    throw new DatabaseSetupError(
-      `The package '${name}' can't be loaded: ${messageOf(error)}. Install it: npm install ${name}`,
-      { cause: toCause(error) },
-    );
-  }
 }

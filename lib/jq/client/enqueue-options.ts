@@ -1,3 +1,4 @@
+import { checkWhole } from '../../job/check-whole.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { AnyJobDefinition } from '../../job/job-definition.js';
@@ -24,8 +25,8 @@ export function jobFields(options: JqEnqueueOptions, { retry, timeout }: AnyJobD
   const maxRetry = options.maxRetry ?? (attempts === undefined ? undefined : attempts - 1);
   const limit = options.timeout === undefined ? timeout : options.timeout;
   return {
-    priority: checkInteger('priority', priority, MIN_INT32),
-    max_retry: checkInteger('maxRetry', maxRetry, 0),
+    priority: checkOptional('priority', priority, MIN_INT32),
+    max_retry: checkOptional('maxRetry', maxRetry, 0),
     keep_result: keepResult,
     timeout: limit === undefined ? undefined : Math.ceil(toMilliseconds('timeout', limit) / 1000),
   };
@@ -39,7 +40,6 @@ export function checkKey(key: string): string {
   throw new InvalidOptionError('idempotencyKey', key, `1 to ${LONGEST_KEY} visible ASCII characters`);
 }
 
-function checkInteger(option: string, value: number | undefined, min: number): number | undefined {
-  if (value === undefined || (Number.isInteger(value) && value >= min && value <= MAX_INT32)) return value;
-  throw new InvalidOptionError(option, value, `a whole number from ${min} to ${MAX_INT32}`);
+function checkOptional(option: string, value: number | undefined, min: number): number | undefined {
+  return value === undefined ? undefined : checkWhole(option, value, min, MAX_INT32);
 }

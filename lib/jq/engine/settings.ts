@@ -1,6 +1,6 @@
 import { encode } from '@msgpack/msgpack';
+import { checkWhole } from '../../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
-import { InvalidOptionError } from '../../job/errors.js';
 import { LONGEST_POLL_SECONDS } from '../wire/polling.js';
 
 /** What all masters on one Redis should agree on. */
@@ -80,9 +80,7 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
   const ms = (name: keyof EngineOptions, duration: Duration): number =>
     millisecondsOr(duration, name, options[name] as Duration | undefined);
   const count = (name: keyof EngineOptions, absent: number, min = 0): number => {
-    const value = options[name] ?? absent;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return value;
-    throw new InvalidOptionError(name, value, `a whole number, ${min} or more`);
+    return checkWhole(name, (options[name] as number | undefined) ?? absent, min);
   };
   const pushTimeout = ms('pushTimeout', '5s');
   return {

@@ -8,8 +8,8 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { secretDigest, secretEquals } from '../../net/secret-equals.js';
 import { PageGuard } from '../http/page-guard.js';
 import { MASTER_SETTINGS, type MasterSettings, type Role } from './master-options.js';
 
@@ -39,7 +39,7 @@ export class AccessGuard implements CanActivate {
     this.pages = new PageGuard(hosts, 'Give the master tokens, or list the name with `hosts` (--hosts).');
     const roles = Object.keys(tokens) as Role[];
     this.tokens = roles.flatMap((role) =>
-      (tokens[role] ?? []).map((text) => ({ role, digest: digest(text) })),
+      (tokens[role] ?? []).map((text) => ({ role, digest: secretDigest(text) })),
     );
   }
 
@@ -56,17 +56,12 @@ export class AccessGuard implements CanActivate {
     }
     const token = bearer(request);
     if (token === undefined) throw new UnauthorizedException('Send a token: Authorization: Bearer …');
-    const given = digest(token);
-    const known = this.tokens.filter((each) => timingSafeEqual(each.digest, given));
+    const given = secretDigest(token);
+    const known = this.tokens.filter((each) => secretEquals(given, each.digest));
     if (known.length === 0) throw new UnauthorizedException('This token is not known.');
     if (known.some((each) => each.role === role || each.role === 'admin')) return true;
     throw new ForbiddenException(`This token is not for this: it wants the role "${role}".`);
   }
-}
-
-/** Of one length, so that they can be compared in constant time. */
-function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }
 
 function bearer({ headers: { authorization } }: IncomingMessage): string | undefined {

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { LoggerService, NestApplicationOptions } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
+import { urlHost } from '../../net/url-host.js';
 import { defined } from '../../job/defined.js';
 import { MasterModule } from './master.module.js';
 import { hasTokens, masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
@@ -76,5 +77,5 @@ async function close(app: NestExpressApplication): Promise<void> {
 }
 
 function urlOf(scheme: string, host: string, { port }: AddressInfo): string {
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${urlHost(host)}:${port}`;
 }

@@ -1,7 +1,8 @@
 import { isIPv4 } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
-import { ConfigurationError, InvalidOptionError, messageOf } from '../../job/errors.js';
+import { ConfigurationError, messageOf } from '../../job/errors.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { MAX_INT32 } from '../wire/fields.js';
@@ -132,11 +133,11 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
   if (tls) checkIdentity('tls', { ...tls, ca: tls.clientCa });
   return defined({
     host,
-    port: whole('port', port, 0, HIGHEST_PORT),
-    maxBodyBytes: whole('maxBodyBytes', maxBodyBytes, 1, MAX_BODY_BYTES),
-    maxDepth: whole('maxDepth', maxDepth, 1, HIGHEST_DEPTH),
+    port: checkWhole('port', port, 0, HIGHEST_PORT),
+    maxBodyBytes: checkWhole('maxBodyBytes', maxBodyBytes, 1, MAX_BODY_BYTES),
+    maxDepth: checkWhole('maxDepth', maxDepth, 1, HIGHEST_DEPTH),
     pushTimeout: engineSettings(options).push_timeout,
-    maxConnections: whole('maxConnections', options.maxConnections ?? 10_000, 1, MAX_INT32),
+    maxConnections: checkWhole('maxConnections', options.maxConnections ?? 10_000, 1, MAX_INT32),
     requestTimeout: millisecondsOr('30s', 'requestTimeout', options.requestTimeout),
     tokens,
     hosts: options.hosts ?? [],
@@ -159,11 +160,6 @@ function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSet
     allowlist: allow && new CallbackAllowlist(allow),
     secret,
   });
-}
-
-function whole(option: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new InvalidOptionError(option, value, `a whole number from ${min} to ${max}`);
 }
 
 function checkTokens(tokens: NonNullable<JqMasterOptions['tokens']>): void {

@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { ConfigurationError, messageOf } from '../../job/errors.js';
+import { withPackages } from '../../package/optional-package.js';
 import type { JqMaster } from '../master/listen-master.js';
 import type { JqMasterOptions } from '../master/master-options.js';
 
@@ -7,18 +7,17 @@ import type { JqMasterOptions } from '../master/master-options.js';
  * Starts a master. It serves at once; while Redis is not there requests get 503.
  *
  * @param logger Nest has one for the whole process: true leaves it as it is, false silences it
- * @throws InvalidOptionError, ConfigurationError, and what listening throws
+ * @throws InvalidOptionError, ConfigurationError, MissingPackageError, and what listening throws
  */
 export async function startJqMaster(
   options: JqMasterOptions,
   logger: LoggerService | boolean = true,
 ): Promise<JqMaster> {
   // Workers and pushers do without the packages that serve HTTP.
-  const { listenMaster } = await import('../master/listen-master.js').catch((error: unknown) => {
-    throw new ConfigurationError(
-      `The master could not be loaded: ${messageOf(error)}. Install what it serves with: npm install @nestjs/platform-express undici.`,
-      { cause: error },
-    );
-  });
+  const { listenMaster } = await withPackages(
+    'A master',
+    '@nestjs/platform-express undici',
+    () => import('../master/listen-master.js'),
+  );
   return listenMaster(options, logger);
 }

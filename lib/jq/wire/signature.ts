@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { secretEquals } from '../../net/secret-equals.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 
 /** Unix seconds at which a push was signed. */
@@ -60,5 +61,5 @@ export function verify(
   if (!(Math.abs(now.getTime() - Number(timestamp) * 1000) <= most)) return false;
   const given = Buffer.from(signature);
   const expected = secrets.map((secret) => Buffer.from(sign(body, timestamp, url, secret)));
-  return expected.filter((each) => each.length === given.length && timingSafeEqual(each, given)).length > 0;
+  return expected.filter((each) => secretEquals(given, each)).length > 0;
 }

@@ -8,6 +8,7 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { urlHost } from '../../net/url-host.js';
 import { PageGuard } from '../http/page-guard.js';
 import { BodyTooLargeError, readBody } from '../http/read-body.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
@@ -57,7 +58,7 @@ export class PushServer {
     this.server.listen(port, host);
     await once(this.server, 'listening');
     const { port: bound } = this.server.address() as AddressInfo;
-    const own = `http${tls ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+    const own = `http${tls ? 's' : ''}://${urlHost(host)}:${bound}`;
     // Written as the master writes it, since it is signed.
     const { origin, pathname } = new URL(url ?? own);
     return (this.url = origin + pathname.replace(/\/+$/, ''));

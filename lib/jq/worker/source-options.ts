@@ -1,4 +1,5 @@
 import type { ServerOptions } from 'node:https';
+import { checkWhole } from '../../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
 import type { MasterAddress } from '../http/master-http.js';
@@ -79,9 +80,4 @@ function checkListen({ port, host, url }: ListenOptions): void {
   if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     throw new InvalidOptionError('listen.url', url, 'a URL like http://host:port');
   }
-}
-
-function checkWhole(option: string, value: number, min: number, max = Number.MAX_SAFE_INTEGER): void {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
-  throw new InvalidOptionError(option, value, `a whole number from ${min} to ${max}`);
 }

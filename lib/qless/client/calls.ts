@@ -74,9 +74,3 @@ export class QlessCalls {
     }
   }
 }
-
-/** Parts of a list, none longer than `size`. */
-export function chunksOf<T>(list: readonly T[], size: number): T[][] {
-  const parts = Math.ceil(list.length / size);
-  return Array.from({ length: parts }, (_, index) => list.slice(index * size, (index + 1) * size));
-}

@@ -1,4 +1,5 @@
-import { chunksOf, type QlessCalls } from './calls.js';
+import { chunksOf } from '../../flow/chunks.js';
+import type { QlessCalls } from './calls.js';
 import { toRefusal, type QlessError } from './errors.js';
 import { dataText } from './options.js';
 import type { QlessJob } from './qless-job.js';

@@ -1,4 +1,5 @@
 import { isDate } from 'node:util/types';
+import { checkWhole } from '../../job/check-whole.js';
 import { codecOf, write } from '../../job/codec.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
@@ -47,11 +48,7 @@ export interface PageOptions {
 
 /** @throws InvalidOptionError: to the core 0 and less mean all of some lists, and none of others */
 export function pageArguments({ offset = 0, count = 25 }: PageOptions = {}): [offset: number, count: number] {
-  if (!Number.isInteger(offset) || offset < 0)
-    throw new InvalidOptionError('offset', offset, 'a whole number, 0 or more');
-  if (!Number.isInteger(count) || count < 1)
-    throw new InvalidOptionError('count', count, 'a whole number, 1 or more');
-  return [offset, count];
+  return [checkWhole('offset', offset, 0), checkWhole('count', count, 1)];
 }
 
 /** What qless takes: seconds, or a part of one. No timer waits for them. @throws InvalidOptionError */

@@ -1,4 +1,5 @@
-import { chunksOf, type QlessCalls } from './calls.js';
+import { chunksOf } from '../../flow/chunks.js';
+import type { QlessCalls } from './calls.js';
 import type { Duration } from '../../job/duration.js';
 import { dataText, optionArguments, toSeconds, type PutOptions } from './options.js';
 import type { JobRecord, JobState } from '../wire/replies.js';

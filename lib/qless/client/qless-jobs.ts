@@ -1,4 +1,5 @@
-import { chunksOf, type QlessCalls } from './calls.js';
+import { chunksOf } from '../../flow/chunks.js';
+import type { QlessCalls } from './calls.js';
 import { completeTogether } from './complete-many.js';
 import { QlessDependencyError, QlessError } from './errors.js';
 import { pageArguments, type PageOptions } from './options.js';

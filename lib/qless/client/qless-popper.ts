@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { checkWhole } from '../../job/check-whole.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
-import { InvalidOptionError } from '../../job/errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { QlessCalls } from './calls.js';
 import { QlessJob } from './qless-job.js';
@@ -56,8 +56,7 @@ export class QlessPopper {
 
   /** @throws QlessArgumentError, InvalidOptionError, ConnectionError */
   async pop({ count = 1, wait = 0, signal }: PopOptions = {}): Promise<QlessJob[]> {
-    if (!Number.isInteger(count) || count < 0)
-      throw new InvalidOptionError('count', count, 'a whole number, 0 or more');
+    checkWhole('count', count, 0);
     const ms = toMilliseconds('wait', wait, { least: 0 });
     if (ms > 0 && count > 0) return this.await(count, ms, signal ?? new AbortController().signal);
     return this.jobsOf(await this.claim(count));

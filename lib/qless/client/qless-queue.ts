@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { chunksOf, type QlessCalls } from './calls.js';
+import { chunksOf } from '../../flow/chunks.js';
+import type { QlessCalls } from './calls.js';
 import {
   dataText,
   optionArguments,

@@ -2,7 +2,7 @@ import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Counts } from '../../engine/administration.js';
 import type { PushOutcome } from '../../engine/operations.js';
 import type { Tally } from '../../engine/turn.js';
-import { optionalPackage } from '../optional-package.js';
+import { optionalPackage } from '../../../package/optional-package.js';
 
 type PromClient = typeof import('prom-client');
 

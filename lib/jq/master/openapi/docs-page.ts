@@ -1,7 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ServerResponse } from 'node:http';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { optionalPackage } from '../optional-package.js';
+import { optionalPackage } from '../../../package/optional-package.js';
 import { DOCS_HEADERS } from '../safe-headers.js';
 import { openApiDocument } from './document.js';
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../../../package/package-version.js';
 import { defined } from '../../../job/defined.js';
 import { JSON_TYPE, MESSAGE_PACK } from '../../wire/media-type.js';
 import { API_ROUTES, OPERATION_ROUTES } from './api-routes.js';
@@ -136,9 +136,4 @@ function errorOf(status: number): Reply {
 
 function contentOf(media: readonly string[], schema: string): Record<string, Content> {
   return Object.fromEntries(media.map((type) => [type, { schema: ref(schema) }]));
-}
-
-function packageVersion(): string {
-  const file = readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(file) as { version: string }).version;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The package's, for `--version`. */
+/** This package's version. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { optionalPackage } from '../../../lib/jq/master/optional-package.js';
+import { MissingPackageError, optionalPackage, withPackages } from '../../lib/package/optional-package.js';
 
 const NAME = 'a-package-that-is-not-there';
 const load = () => import(NAME) as Promise<unknown>;
@@ -21,5 +21,20 @@ describe('optionalPackage', () => {
   it('does not hide what else is wrong', async () => {
     const broken = () => Promise.reject(new Error('broken'));
     await expect(optionalPackage(NAME, broken, undefined)).rejects.toThrow('broken');
+  });
+});
+
+describe('withPackages', () => {
+  it('says what needs the packages, why there is none of it, and how to install them', async () => {
+    const loading = withPackages('A master', `${NAME} another`, load);
+    await expect(loading).rejects.toThrow(MissingPackageError);
+    await expect(loading).rejects.toThrow(
+      /^A master could not be loaded: Cannot find .*Run: npm install .* another$/s,
+    );
+  });
+
+  it('lets pass what else is wrong', async () => {
+    const broken = new TypeError('broken');
+    await expect(withPackages('A master', NAME, () => Promise.reject(broken))).rejects.toBe(broken);
   });
 });

@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { secretDigest, secretEquals } from '../../lib/net/secret-equals.js';
+import { urlHost } from '../../lib/net/url-host.js';
+
+describe('secretEquals', () => {
+  it('compares digests, of whatever the secrets are', () => {
+    const expected = secretDigest('a secret');
+    expect(secretEquals(secretDigest('a secret'), expected)).toBe(true);
+    for (const wrong of ['', 'a secre', 'a secret ', 'A secret'])
+      expect(secretEquals(secretDigest(wrong), expected)).toBe(false);
+  });
+
+  it('finds bytes of another length unequal', () => {
+    expect(secretEquals(Buffer.from('abc'), Buffer.from('ab'))).toBe(false);
+  });
+});
+
+describe('urlHost', () => {
+  it('puts IPv6 addresses in brackets, and nothing else', () => {
+    expect(['127.0.0.1', 'host', '::1'].map(urlHost)).toEqual(['127.0.0.1', 'host', '[::1]']);
+  });
+});
