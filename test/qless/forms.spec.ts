@@ -38,6 +38,29 @@ describe('qless.lua', () => {
     );
   });
 
+  it('refuses with the text that existing clients know; our own form puts a code before it', async () => {
+    const text = 'Cancel(): a is a dependency of b but is not mentioned to be canceled';
+    await qless.q('put', 0, 'w', 'q', 'a', 'k', '{}', 0);
+    await qless.q('put', 0, 'w', 'q', 'b', 'k', '{}', 0, 'depends', '["a"]');
+    const unified = qless.redis.eval(unifiedScript(), 0, 'cancel', 0, 'a');
+    await expect(unified).rejects.toThrow(new RegExp(`user_script:\\d+: ${text.replace(/[()]/g, '\\$&')}`));
+    const own = (command: string, ...args: (string | number)[]) =>
+      qless.redis.eval(clientScript(command), 1, 'ql:', 0, ...args);
+    await expect(own('cancel', 'a')).rejects.toThrow(`QLESS_DEPENDENCY ${text}`);
+    await expect(own('complete', 'a', 'w', 'q', '{}')).rejects.toThrow(
+      'QLESS_STATE Complete(): Job a is not',
+    );
+    await expect(own('complete', 'none', 'w', 'q', '{}')).rejects.toThrow(
+      'QLESS_JOB_NOT_FOUND Complete(): Job',
+    );
+    await expect(own('complete.many', 'w', 'q', 'a', '{}')).resolves.toEqual([
+      'QLESS_STATE Complete(): Job a is not currently running: waiting',
+    ]);
+    await own('pop', 'q', 'w', 1);
+    await expect(own('fail', 'a', 'other', 'g', 'm')).rejects.toThrow('QLESS_JOB_LOST Fail(): Job a running');
+    await expect(own('put', 'w', 'q', 'c', 'k', '{}', 0, 'odd')).rejects.toThrow('QLESS_ARGUMENT Odd number');
+  });
+
   it('has no line of a contract left in it, and every piece once where it is known', () => {
     expect(unifiedScript()).not.toMatch(/--\[|include/);
   });

@@ -43,25 +43,14 @@ export class QlessArgumentError extends QlessError {
 
 type Refusal = new (command: string, reason: string, remedy: string) => QlessError;
 
-/** By what the core says; the first that fits. */
-const KINDS: readonly (readonly [reason: RegExp, kind: Refusal, remedy: string])[] = [
-  [
-    /does not exist|^No recurring job/,
-    QlessJobNotFoundError,
-    'Read it with jobs.get() or recurring.get() first.',
-  ],
-  [
-    /another worker/,
-    QlessJobLostError,
-    'Stop working on it; send heartbeats more often than its lock lasts.',
-  ],
-  [
-    /not currently running|not running|in another queue|not in the depends state/,
-    QlessStateError,
-    'Read it again.',
-  ],
-  [/is a dependency of/, QlessDependencyError, 'Cancel both in one call.'],
-];
+/** By the code that our own form of the scripts puts before its text; without one it is an argument. */
+const KINDS: Readonly<Record<string, readonly [kind: Refusal, remedy: string]>> = {
+  QLESS_JOB_NOT_FOUND: [QlessJobNotFoundError, 'Read it with jobs.get() or recurring.get() first.'],
+  QLESS_JOB_LOST: [QlessJobLostError, 'Stop working on it; send heartbeats more often than its lock lasts.'],
+  QLESS_STATE: [QlessStateError, 'Read it again.'],
+  QLESS_DEPENDENCY: [QlessDependencyError, 'Cancel both in one call.'],
+  QLESS_ARGUMENT: [QlessArgumentError, 'Look at what was passed.'],
+};
 
 /** Where the error was raised, before and after what the script says. */
 const PLACE = /^(?:ERR )?(?:Error running script.*?: )?(?:@?user_script:\d+: )+/;
@@ -73,16 +62,13 @@ export function toQlessError(what: string, error: unknown): Error {
   if (!(error instanceof Error) || isOutage(error)) return new ConnectionError(what, error);
   if (!isReply(error)) return error;
   const text = error.message.replace(PLACE, '').replace(TAIL, '');
-  const odd = text.startsWith('Odd number of additional args');
-  if (odd) return new QlessArgumentError(what, text, 'Look at what was passed.');
-  return toRefusal(text) ?? new RefusedError(what, error);
+  return toRefusal(text, what) ?? new RefusedError(what, error);
 }
 
-/** What the core says; undefined where nobody knows what that means. */
-export function toRefusal(text: string): QlessError | undefined {
-  const [, command, reason] = /^(\w+)\(\): (.*)$/s.exec(text) ?? [];
-  if (command === undefined || reason === undefined) return undefined;
-  const [, Kind = QlessArgumentError, remedy = 'Look at what was passed.'] =
-    KINDS.find(([words]) => words.test(reason)) ?? [];
-  return new Kind(command, reason, remedy);
+/** What a script replied: 'QLESS_STATE Complete(): why', or without a code. Undefined for what is none of its texts. */
+export function toRefusal(text: string, what = ''): QlessError | undefined {
+  const [, code, command, reason = ''] = /^(?:(QLESS_\w+) )?(?:(\w+)\(\): )?(.*)$/s.exec(text) ?? [];
+  if (code === undefined && command === undefined) return undefined;
+  const [Kind, remedy] = KINDS[code ?? ''] ?? [QlessArgumentError, 'Look at what was passed.'];
+  return new Kind(command ?? what, reason, remedy);
 }

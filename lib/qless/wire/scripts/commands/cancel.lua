@@ -9,6 +9,7 @@
 -- include limits: JOBS_A_CALL
 -- include cancellation: with_dependents, defer_cancellation, cancel_all
 -- include deferred-work: is_cancelling, finish_deferred
+-- include refusals: raise
 
 local given = {}
 for _, jid in ipairs(args) do given[jid] = true end
@@ -16,7 +17,7 @@ local dependents = with_dependents(args)
 for jid, list in pairs(dependents) do
   for _, dependent in ipairs(list) do
     if not given[dependent] and not is_cancelling(dependent) then
-      error('Cancel(): ' .. jid .. ' is a dependency of ' .. dependent .. ' but is not mentioned to be canceled')
+      raise('DEPENDENCY', 'Cancel(): ' .. jid .. ' is a dependency of ' .. dependent .. ' but is not mentioned to be canceled')
     end
   end
 end

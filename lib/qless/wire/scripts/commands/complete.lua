@@ -10,7 +10,7 @@
 ]=]
 -- include number: number
 -- include json: json
--- include policy: refuse
+-- include refusals: refuse
 -- include events: publish_tracked, publish, publish_job
 -- include tracking: is_tracked
 -- include history: append_history, history_item
@@ -39,8 +39,8 @@ end
 
 local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace', 'priority')
-local why = objection(jid, job, worker, queue)
-if why then return refuse(why) end
+local code, why = objection(jid, job, worker, queue)
+if code then return refuse(code, why) end
 
 local config = redis.call('HMGET', prefix .. 'config', 'max-job-history', 'jobs-history-count', 'jobs-history')
 local cap = number(config[1]) or 100

@@ -15,6 +15,7 @@
 -- include number: number
 -- include time-text: now_text
 -- include dependents: unblock_more, UNBLOCKED_A_CALL, unblock_dependents
+-- include refusals: refusal
 
 local worker, queue = args[1], args[2]
 if not worker then error('Complete(): Arg "worker" missing') end
@@ -31,8 +32,8 @@ local replies, done, keys, runs, scores = {}, {}, {}, {}, {}
 for i = 3, #args, 2 do
   local jid, key = args[i], prefix .. 'j:' .. args[i]
   local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'retries', 'time', 'grace')
-  local why = objection(jid, job, worker, queue)
-  if not why then
+  local code, why = objection(jid, job, worker, queue)
+  if not code then
     local at = #done + 1
     done[at], keys[at], runs[at] = jid, key .. '-dependents', now - (tonumber(job[5]) or now)
     scores[2 * at - 1], scores[2 * at] = now_text, jid
@@ -40,7 +41,7 @@ for i = 3, #args, 2 do
     if job[6] then redis.call('HDEL', key, 'grace') end
     write_complete(key, args[i + 1], job[4])
   end
-  replies[#replies + 1] = why or 'complete'
+  replies[#replies + 1] = code and refusal(code, why) or 'complete'
 end
 if #done == 0 then return replies end
 

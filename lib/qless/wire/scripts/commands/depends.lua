@@ -7,7 +7,7 @@
   scheduled where its delay is not over.
   Returns 1. Errors: Job <jid> not in the depends state: <state>; more than 5,000 jids.
 ]=]
--- include policy: refuse
+-- include refusals: refuse
 -- include limits: at_most, MOST_NAMED
 -- include chunks: in_chunks
 -- include dependencies: depend
@@ -21,7 +21,7 @@ at_most(MOST_NAMED, #args - 2, 'Depends', 'jids a call')
 local key = prefix .. 'j:' .. jid
 local state = redis.call('HGET', key, 'state')
 if state ~= 'depends' then
-  return refuse('Depends(): Job ' .. jid .. ' not in the depends state: ' .. tostring(state))
+  return refuse('STATE', 'Depends(): Job ' .. jid .. ' not in the depends state: ' .. tostring(state))
 end
 
 local listed = {}

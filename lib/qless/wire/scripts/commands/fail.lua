@@ -5,7 +5,7 @@
   again, unfailed or cancelled.
   Returns the jid. Errors: Job <jid> does not exist, not currently running, running with another worker.
 ]=]
--- include policy: refuse
+-- include refusals: refuse
 -- include events: publish, publish_tracked
 -- include tracking: is_tracked
 -- include failures: file_failure
@@ -20,9 +20,9 @@ if data and json(data) == nil then error('Fail(): Arg "data" not JSON: ' .. data
 
 local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'queue', 'state', 'worker')
-if not job[2] then return refuse('Fail(): Job ' .. jid .. ' does not exist') end
-if job[2] ~= 'running' then return refuse('Fail(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
-if job[3] ~= worker then return refuse('Fail(): Job ' .. jid .. ' running with another worker: ' .. job[3]) end
+if not job[2] then return refuse('JOB_NOT_FOUND', 'Fail(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('STATE', 'Fail(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
+if job[3] ~= worker then return refuse('JOB_LOST', 'Fail(): Job ' .. jid .. ' running with another worker: ' .. job[3]) end
 
 publish('log', { message = message, jid = jid, group = group, event = 'failed', worker = worker })
 if is_tracked(jid) then publish_tracked('failed', jid) end

@@ -6,7 +6,8 @@
   Returns when the lock expires now, cut to an integer. Errors: Job <jid> does not exist, not currently running, given out
   to another worker.
 ]=]
--- include policy: refuse, heartbeat_option
+-- include policy: heartbeat_option
+-- include refusals: refuse
 -- include json: json
 -- include number: number
 
@@ -17,10 +18,10 @@ if data and json(data) == nil then error('Heartbeat(): Arg "data" not JSON: ' ..
 
 local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'worker', 'state', 'queue', 'grace')
-if not job[2] then return refuse('Heartbeat(): Job ' .. jid .. ' does not exist') end
-if job[2] ~= 'running' then return refuse('Heartbeat(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
+if not job[2] then return refuse('JOB_NOT_FOUND', 'Heartbeat(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('STATE', 'Heartbeat(): Job ' .. jid .. ' not currently running: ' .. job[2]) end
 if job[1] ~= worker or worker == '' then
-  return refuse('Heartbeat(): Job ' .. jid .. ' given out to another worker: ' .. job[1])
+  return refuse('JOB_LOST', 'Heartbeat(): Job ' .. jid .. ' given out to another worker: ' .. job[1])
 end
 
 local config = redis.call('HMGET', prefix .. 'config', heartbeat_option(job[3]), 'heartbeat')

@@ -4,7 +4,7 @@
   Sets a job's priority. One that waits changes its place, but not its rank among those of the same priority.
   Returns the priority, cut to an integer. Error: Job <jid> does not exist.
 ]=]
--- include policy: refuse
+-- include refusals: refuse
 -- include number: number
 
 local jid, priority = args[1], number(args[2])
@@ -12,7 +12,7 @@ if not jid then error('Priority(): Arg "jid" missing') end
 if not priority then error('Priority(): Arg "priority" missing or not a number: ' .. tostring(args[2])) end
 local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'state', 'queue', 'priority')
-if not job[1] then return refuse('Priority(): Job ' .. jid .. ' does not exist') end
+if not job[1] then return refuse('JOB_NOT_FOUND', 'Priority(): Job ' .. jid .. ' does not exist') end
 redis.call('HSET', key, 'priority', priority)
 if job[1] == 'waiting' then
   local work = prefix .. 'q:' .. job[2] .. '-work'

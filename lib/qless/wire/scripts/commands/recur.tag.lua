@@ -5,13 +5,13 @@
   1,000 tags.
 ]=]
 -- include arguments: strings
--- include policy: refuse
+-- include refusals: refuse
 -- include limits: at_most, MOST_TAGS
 
 local jid = args[1]
 if not jid then error('Tag(): Arg "jid" missing') end
 local stored = redis.call('HGET', prefix .. 'r:' .. jid, 'tags')
-if not stored then return refuse('Tag(): Job ' .. jid .. ' does not exist') end
+if not stored then return refuse('JOB_NOT_FOUND', 'Tag(): Job ' .. jid .. ' does not exist') end
 local tags, has = strings(stored) or {}, {}
 for _, tag in ipairs(tags) do has[tag] = true end
 for i = 2, #args do

@@ -4,12 +4,12 @@
   Children to come have these tags no more. Returns the tags as JSON. Error: Job <jid> does not exist.
 ]=]
 -- include arguments: strings
--- include policy: refuse
+-- include refusals: refuse
 
 local jid = args[1]
 if not jid then error('Untag(): Arg "jid" missing') end
 local stored = redis.call('HGET', prefix .. 'r:' .. jid, 'tags')
-if not stored then return refuse('Untag(): Job ' .. jid .. ' does not exist') end
+if not stored then return refuse('JOB_NOT_FOUND', 'Untag(): Job ' .. jid .. ' does not exist') end
 local named, kept = {}, {}
 for i = 2, #args do named[args[i]] = true end
 for _, tag in ipairs(strings(stored) or {}) do

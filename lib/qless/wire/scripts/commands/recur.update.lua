@@ -5,7 +5,7 @@
   Returns 1. Errors before anything is written: No recurring job <jid>, a value of the wrong type, an unknown option.
 ]=]
 -- include arguments: options, integer
--- include policy: refuse
+-- include refusals: refuse
 -- include work-queue: add_queue
 -- include json: json
 -- include number: number
@@ -15,7 +15,7 @@ local jid = args[1]
 if not jid then error('Recur(): Arg "jid" missing') end
 local key = prefix .. 'r:' .. jid
 local old = redis.call('HMGET', key, 'queue', 'interval')
-if not old[1] then return refuse('Recur(): No recurring job ' .. jid) end
+if not old[1] then return refuse('JOB_NOT_FOUND', 'Recur(): No recurring job ' .. jid) end
 local given = #args > 1 and options(args, 2) or {}
 for name, value in pairs(given) do
   if name == 'data' then

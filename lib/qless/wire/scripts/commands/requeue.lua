@@ -4,7 +4,9 @@
   Puts a job that is there; errors where there is none (it was cancelled, or its history has passed).
   Returns the jid.
 ]=]
+-- include refusals: raise
+
 if args[3] and redis.call('EXISTS', prefix .. 'j:' .. args[3]) == 0 then
-  error('Requeue(): Job ' .. args[3] .. ' does not exist')
+  raise('JOB_NOT_FOUND', 'Requeue(): Job ' .. args[3] .. ' does not exist')
 end
 -- inline commands/put

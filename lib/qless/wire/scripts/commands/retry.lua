@@ -7,7 +7,7 @@
   Returns the retries that remain, -1 when it failed. Errors: Job <jid> does not exist, is not currently running, has been
   given to another worker.
 ]=]
--- include policy: refuse
+-- include refusals: refuse
 -- include place: place
 -- include events: publish_tracked
 -- include tracking: is_tracked
@@ -23,9 +23,9 @@ if not delay then error('Retry(): Arg "delay" not a number: ' .. tostring(args[4
 
 local key = prefix .. 'j:' .. jid
 local job = redis.call('HMGET', key, 'queue', 'state', 'worker', 'priority', 'remaining')
-if not job[2] then return refuse('Retry(): Job ' .. jid .. ' does not exist') end
-if job[2] ~= 'running' then return refuse('Retry(): Job ' .. jid .. ' is not currently running: ' .. job[2]) end
-if job[3] ~= worker then return refuse('Retry(): Job ' .. jid .. ' has been given to another worker: ' .. job[3]) end
+if not job[2] then return refuse('JOB_NOT_FOUND', 'Retry(): Job ' .. jid .. ' does not exist') end
+if job[2] ~= 'running' then return refuse('STATE', 'Retry(): Job ' .. jid .. ' is not currently running: ' .. job[2]) end
+if job[3] ~= worker then return refuse('JOB_LOST', 'Retry(): Job ' .. jid .. ' has been given to another worker: ' .. job[3]) end
 
 redis.call('ZREM', prefix .. 'q:' .. job[1] .. '-locks', jid)
 redis.call('ZREM', prefix .. 'w:' .. worker .. ':jobs', jid)

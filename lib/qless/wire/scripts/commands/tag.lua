@@ -8,7 +8,7 @@
   1,000 tags in a call, or of a job.
 ]=]
 -- include arguments: integer, strings
--- include policy: refuse
+-- include refusals: refuse
 -- include tags: add_tag, remove_tag
 -- include limits: at_most, MOST_TAGS
 
@@ -28,7 +28,7 @@ if command == 'add' or command == 'remove' then
   at_most(MOST_TAGS, #args - 2, 'Tag', 'tags')
   local key = prefix .. 'j:' .. jid
   local stored = redis.call('HGET', key, 'tags')
-  if not stored then return refuse('Tag(): Job ' .. jid .. ' does not exist') end
+  if not stored then return refuse('JOB_NOT_FOUND', 'Tag(): Job ' .. jid .. ' does not exist') end
   local named, kept, has = {}, {}, {}
   for i = 3, #args do named[args[i]] = true end
   for _, tag in ipairs(strings(stored) or {}) do

@@ -11,6 +11,7 @@
 -- include stalled-jobs: stall
 -- include config: setting
 -- include deferred-work: is_cancelling, finish_deferred
+-- include refusals: raise
 
 if #args == 0 then error('Timeout(): Arg "jid" missing') end
 local many, seen, jobs = #args > 2 * JOBS_A_CALL, {}, {}
@@ -23,9 +24,9 @@ for i, jid in ipairs(args) do
     jobs[i] = redis.call('HMGET', key, 'state', 'queue', 'worker')
     state = jobs[i][1]
   end
-  if not state or is_cancelling(jid) then error('Timeout(): Job ' .. jid .. ' does not exist') end
+  if not state or is_cancelling(jid) then raise('JOB_NOT_FOUND', 'Timeout(): Job ' .. jid .. ' does not exist') end
   if state ~= 'running' or seen[jid] or (waits and redis.call('SISMEMBER', prefix .. 'stalling', jid) == 1) then
-    error('Timeout(): Job ' .. jid .. ' not running')
+    raise('STATE', 'Timeout(): Job ' .. jid .. ' not running')
   end
   seen[jid] = true
 end

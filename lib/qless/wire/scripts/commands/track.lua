@@ -5,7 +5,7 @@
   Returns without arguments {jobs, expired}: the tracked jobs, and the jids of those that are gone; otherwise 1 where
   that changed something, 0 where not. Errors: Job does not exist, Unknown action "<action>".
 ]=]
--- include policy: refuse
+-- include refusals: refuse
 -- include events: publish_tracked
 -- include job-json: jobs_json
 -- include job-list: job_list
@@ -22,7 +22,7 @@ end
 local action, jid = string.lower(args[1]), args[2]
 if not jid then error('Track(): Arg "jid" missing') end
 if action ~= 'track' and action ~= 'untrack' then error('Track(): Unknown action "' .. args[1] .. '"') end
-if redis.call('EXISTS', prefix .. 'j:' .. jid) == 0 then return refuse('Track(): Job does not exist') end
+if redis.call('EXISTS', prefix .. 'j:' .. jid) == 0 then return refuse('JOB_NOT_FOUND', 'Track(): Job does not exist') end
 publish_tracked(action, jid)
 if action == 'track' then return tostring(redis.call('ZADD', prefix .. 'tracked', now, jid)) end
 return tostring(redis.call('ZREM', prefix .. 'tracked', jid))

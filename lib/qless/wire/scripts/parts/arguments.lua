@@ -1,5 +1,6 @@
 -- include number: number
 -- include json: json
+-- include refusals: raise
 
 --- An integer that a hash field counts exactly, or nil.
 local function integer(text)
@@ -29,7 +30,7 @@ end
 --- Pairs of names and values from `first` on.
 local function options(args, first)
   if (#args - first) % 2 == 0 then
-    error('Odd number of additional args: ' .. table.concat(args, ' ', first))
+    raise('ARGUMENT', 'Odd number of additional args: ' .. table.concat(args, ' ', first))
   end
   local given = {}
   for i = first, #args, 2 do given[args[i]] = args[i + 1] end

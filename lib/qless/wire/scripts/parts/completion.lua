@@ -3,14 +3,14 @@
 
 local PRUNED_A_CALL = 200
 
---- What keeps the worker from completing the job, as an error says it; nil where nothing does. `job` begins with
---- worker, state and queue.
+--- Why the worker can't complete the job, as a code and a text; nil where it can. `job` begins with worker, state and
+--- queue.
 local function objection(jid, job, worker, queue)
   local this = 'Complete(): Job ' .. jid
-  if not job[2] then return this .. ' does not exist' end
-  if job[2] ~= 'running' then return this .. ' is not currently running: ' .. job[2] end
-  if job[1] ~= worker then return this .. ' has been handed out to another worker: ' .. job[1] end
-  if job[3] ~= queue then return this .. ' running in another queue: ' .. job[3] end
+  if not job[2] then return 'JOB_NOT_FOUND', this .. ' does not exist' end
+  if job[2] ~= 'running' then return 'STATE', this .. ' is not currently running: ' .. job[2] end
+  if job[1] ~= worker then return 'JOB_LOST', this .. ' has been handed out to another worker: ' .. job[1] end
+  if job[3] ~= queue then return 'STATE', this .. ' running in another queue: ' .. job[3] end
 end
 
 local function write_complete(key, data, retries)

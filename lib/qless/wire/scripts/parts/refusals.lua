@@ -1,0 +1,8 @@
+--- What a reply says of a refusal: existing clients know the texts.
+local function refusal(code, text) return text end
+
+--- Refuses the whole call.
+local function raise(code, text) error(refusal(code, text)) end
+
+--- Refuses a worker that lost its job, or a job in the wrong state.
+local refuse = raise
