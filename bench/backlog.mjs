@@ -1,7 +1,7 @@
 /**
  * Whether a backlog makes jobs dearer: runs jobs at the front of queues of very different length.
  *
- *   npm run check -- backlog                  up to 1,500,000 waiting jobs, about two minutes; draws docs/backlog.svg
+ *   npm run check -- backlog                  up to 1,500,000 waiting jobs, about two minutes; draws docs/figures/backlog.svg
  *   npm run check -- backlog --max 100000     up to so many; draws nothing
  *   npm run check -- backlog --json           the figures as JSON
  */
@@ -33,7 +33,7 @@ try {
   for (const backlog of STEPS.filter((step) => step <= max)) stages.push(await setUp(backlog));
   const report = { host: await host(), jobs: JOBS, rounds: ROUNDS, steps: await measure() };
   console.log(asked.json ? JSON.stringify(report, null, 2) : toText(report));
-  if (!asked.max) writeFileSync(`${folder}../docs/backlog.svg`, await draw(report));
+  if (!asked.max) writeFileSync(`${folder}../docs/figures/backlog.svg`, await draw(report));
 } finally {
   for (const stage of stages) await tearDown(stage);
 }

@@ -5,7 +5,7 @@
  *   npm run bench -- --quick            fewer jobs and the main measurements only, in a minute or so
  *   npm run bench -- --only latency     some measurements, by their names, separated by commas
  *   npm run bench -- --json             the report as JSON
- *   npm run bench -- --svg FILE         where the chart goes; without it only a full run draws one, into docs/
+ *   npm run bench -- --svg FILE         where the chart goes; without it only a full run draws one, into docs/figures/
  *   npm run bench -- --rounds 5         medians of so many rounds
  *   npm run bench -- --scale 0.5        that part of the jobs
  *   npm run bench -- NAME …             the suite of bench/suites/NAME

@@ -199,7 +199,9 @@ describe('the package', () => {
       'docs',
       'package.json',
     ]);
-    expect(files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/protocol.md']));
+    expect(files).toEqual(
+      expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'docs/understand/protocol.md']),
+    );
     const lib = fileURLToPath(new URL('../lib/', import.meta.url));
     const sources = (await readdir(lib, { recursive: true }))
       .filter((path) => path.endsWith('.lua'))

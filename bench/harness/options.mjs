@@ -47,5 +47,5 @@ function numberOf(option, value, isValid) {
 function chartOf({ suite, only, scale, rounds }) {
   if (only || scale < 1 || rounds < ROUNDS) return undefined;
   const name = suite === DEFAULT_SUITE ? 'bench' : `bench-${suite}`;
-  return fileURLToPath(new URL(`../../docs/${name}.svg`, import.meta.url));
+  return fileURLToPath(new URL(`../../docs/figures/${name}.svg`, import.meta.url));
 }

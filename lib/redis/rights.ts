@@ -64,7 +64,7 @@ function describeMissing(missing: readonly Call[], who: string): string {
     .slice(0, MAX_NAMED)
     .map(([command, ...args]) => `${command} ${nameOf(command, args)}`.trim());
   const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : '';
-  return `The Redis user has no right to what ${who} needs: ${named.join(', ')}${more}. Grant it: docs/security.md has the list`;
+  return `The Redis user has no right to what ${who} needs: ${named.join(', ')}${more}. Grant it: docs/operate/security.md has the list`;
 }
 
 /** EVAL has its key behind the script and the number of keys. */

@@ -24,11 +24,11 @@ describe('the options of the benchmark', () => {
       rounds: 3,
       scale: 1,
     });
-    expect(svg).toMatch(/docs.bench\.svg$/);
+    expect(svg).toMatch(/docs.figures.bench\.svg$/);
   });
 
   it('give another suite a chart of its own', () => {
-    expect(readOptions(['qless']).svg).toMatch(/docs.bench-qless\.svg$/);
+    expect(readOptions(['qless']).svg).toMatch(/docs.figures.bench-qless\.svg$/);
   });
 
   it.each([[['--quick']], [['--only', 'cost']], [['--scale', '0.5']], [['--rounds', '2']]])(

@@ -22,7 +22,7 @@ const WAYS: Readonly<Record<Role, readonly Way[]>> = {
   producer: [{ restricted: true }, { tls: true, quality: FAR }],
 };
 
-/** Which list of docs/security.md a role has. */
+/** Which list of docs/operate/security.md a role has. */
 const RIGHTS: Readonly<Record<Role, string>> = { worker: 'worker', producer: 'client' };
 
 /** A list of the document is for a function `mail`: all of the suite's, in its place. */

@@ -2,9 +2,9 @@ import { expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { CAPABILITIES } from './capabilities.js';
 
-const PAGE = new URL('../../docs/architecture.md', import.meta.url);
+const PAGE = new URL('../../docs/understand/architecture.md', import.meta.url);
 
-it('docs/architecture.md has the table of what each source can do', () => {
+it('docs/understand/architecture.md has the table of what each source can do', () => {
   const rows = readFileSync(PAGE, 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('| `') && / (yes|no) /.test(line))

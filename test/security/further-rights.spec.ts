@@ -21,7 +21,7 @@ function rightsFor(user: string, functions: readonly string[]): Rights {
   return [...new Set(functions.flatMap((fn) => rights.map((right) => right.replaceAll('mail', fn))))];
 }
 
-describe('rights beyond the lists of docs/security.md', () => {
+describe('rights beyond the lists of docs/operate/security.md', () => {
   const used = useRedis();
   const opened: RedisActors[] = [];
   stopWorkersAfterEach();

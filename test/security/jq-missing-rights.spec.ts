@@ -16,7 +16,7 @@ describe('a master of JQ', () => {
     await engine.start().finally(() => engine.close());
   };
 
-  it('starts with the rights of docs/security.md', async () => {
+  it('starts with the rights of docs/operate/security.md', async () => {
     await expect(start(rights)).resolves.toBeUndefined();
   });
 

@@ -49,7 +49,7 @@ describe('a Redis user that lacks a right', () => {
       providers,
     });
 
-  it('is another than those of docs/security.md', async () => {
+  it('is another than those of docs/operate/security.md', async () => {
     await expect(start(rightsOf('worker'), [Mailer])).resolves.toBeDefined();
   });
 
@@ -63,7 +63,7 @@ describe('a Redis user that lacks a right', () => {
       code: 'CONFIGURATION',
       message:
         'The Redis user has no right to what a worker of "mail" needs: PUBLISH channel:mail, SUBSCRIBE channel:mail. ' +
-        'Grant it: docs/security.md has the list.',
+        'Grant it: docs/operate/security.md has the list.',
     });
   });
 

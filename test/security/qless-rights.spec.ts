@@ -23,7 +23,7 @@ class Mails {
   }
 }
 
-describe('the rights of qless in docs/security.md', () => {
+describe('the rights of qless in docs/operate/security.md', () => {
   const used = useRedis();
   const apps = useApps();
   beforeAll(() => grant(used.redis, 'qless', rights));

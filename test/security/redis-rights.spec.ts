@@ -18,7 +18,7 @@ const LEASE_MS = 2000;
 const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 
-describe('the rights of docs/security.md', () => {
+describe('the rights of docs/operate/security.md', () => {
   const used = useRedis();
   const urlOf = (user: string) => `redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}`;
   let trace: AttributedTrace;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 import type { Traced } from '../support/command-trace.js';
 
-const DOCUMENT = fileURLToPath(new URL('../../docs/security.md', import.meta.url));
+const DOCUMENT = fileURLToPath(new URL('../../docs/operate/security.md', import.meta.url));
 const LIST = /^ACL SETUSER (\S+) on >PASSWORD resetkeys resetchannels -@all\s+([^`]+)/gm;
 const CHUNK = 500;
 
@@ -12,7 +12,7 @@ export const PASSWORD = 'a-password-of-this-test';
 /** `+command`, `~key` and `&channel` as ACL SETUSER takes them. */
 export type Rights = readonly string[];
 
-/** The lists of docs/security.md by the name of their user. */
+/** The lists of docs/operate/security.md by the name of their user. */
 export function documentedRights(): ReadonlyMap<string, Rights> {
   const lists = [...readFileSync(DOCUMENT, 'utf8').matchAll(LIST)];
   return new Map(lists.map(([, name = '', rules = '']) => [name, rules.trim().split(/\s+/)]));

@@ -12,7 +12,7 @@ const DATA = '{"n":1}';
  * command-first form before throttles (62 KB, changed only so that Redis 7 loads it), in loops like these by turns with
  * PINGs: medians of five runs, which came to 11, 13.5, 15, 22 and 28 for put, to 22, 37, 39, 48 and 69 for pop and complete.
  * They differ that much since PINGs suffer less than scripts from a machine that others keep busy, and the ratio is as
- * uncertain; what was measured side by side is in docs/qless.md.
+ * uncertain; what was measured side by side is in docs/systems/qless.md.
  */
 const ORIGINAL_IN_PINGS = { putPipelined: 15, popComplete50: 39 };
 

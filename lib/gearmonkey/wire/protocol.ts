@@ -6,7 +6,7 @@ export const JOB_TTL_SECONDS = 90_000;
 /** Where a waiting job sits. */
 export type Queue = 'high' | 'normal' | 'low' | 'scheduled';
 
-/** Every key and channel of one function: the protocol's, and after them ours (docs/protocol.md). */
+/** Every key and channel of one function: the protocol's, and after them ours (docs/understand/protocol.md). */
 export interface FunctionKeys {
   readonly ids: string;
   readonly count: string;

@@ -38,7 +38,7 @@ export interface CallbackOptions extends Identity {
    * listed by address.
    */
   allow?: readonly string[];
-  /** Signs every push: see docs/jq-security.md. */
+  /** Signs every push: see docs/operate/jq-security.md. */
   secret?: string;
   /** Authorities to trust for workers that serve HTTPS, in place of the well-known ones. */
   ca?: Pem;

@@ -24,7 +24,7 @@ async function file(text: string): Promise<string> {
 }
 /** A template, with every option in force. */
 async function allOptions(name: string): Promise<string> {
-  const text = await readFile(new URL(`../../../docs/jobd/${name}`, import.meta.url), 'utf8');
+  const text = await readFile(new URL(`../../../docs/systems/jobd/${name}`, import.meta.url), 'utf8');
   const options = text
     .replace(/^;(?=[\w.]+ = )/gm, '')
     .replace(/^(tls_\w+|\w+_tls_ca|password_hash) = .*$/gm, '');
@@ -260,7 +260,7 @@ describe('the configuration of jobctl', () => {
   });
 });
 
-describe('the tables of options in docs/jobd.md', () => {
+describe('the tables of options in docs/systems/jobd.md', () => {
   /** The options that are asked for while files are read that set every option of the templates. */
   async function known(read: (path: string) => unknown, template: string): Promise<string[]> {
     const accept = jest.spyOn(OptionReader.prototype, 'accept');
@@ -273,7 +273,7 @@ describe('the tables of options in docs/jobd.md', () => {
   }
 
   async function documented(heading: string): Promise<string[]> {
-    const text = await readFile(new URL('../../../docs/jobd.md', import.meta.url), 'utf8');
+    const text = await readFile(new URL('../../../docs/systems/jobd.md', import.meta.url), 'utf8');
     const [, section = ''] = text.split(`\n### ${heading}\n`);
     const [table = ''] = section.split(/\n#/);
     const firstCells = table.split('\n').flatMap((line) => /^\| (`.*?) +\| /.exec(line)?.[1] ?? []);
@@ -294,7 +294,7 @@ describe('the tables of options in docs/jobd.md', () => {
   });
 });
 
-describe('the templates in docs/jobd', () => {
+describe('the templates in docs/systems/jobd', () => {
   it('hold options that are known, and each of them', async () => {
     const { daemon: core, ...config } = readDaemonConfig(await allOptions('jobd.conf.example'));
     expect(config.unknown).toEqual([]);
