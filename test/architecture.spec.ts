@@ -140,6 +140,13 @@ describe('lib', () => {
     expect(tooLong(read(lib), MAX_LINES)).toEqual([]);
   });
 
+  it('calls the C library through one door', () => {
+    const callers = [...read(lib.filter((path) => path.startsWith('lib/jobd/')))]
+      .filter(([path, text]) => !path.includes('/native/') && text.includes('/native/'))
+      .map(([path]) => path);
+    expect(callers).toEqual(['lib/jobd/launcher/start-process.ts']);
+  });
+
   it('has no folder that is named for a kind of file', () => {
     expect(vagueFolders(lib)).toEqual([]);
   });

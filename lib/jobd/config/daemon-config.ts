@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
-import type { DaemonOptions } from '../daemon/daemon-options.js';
+import { MAX_FETCH_LIMIT, type DaemonOptions } from '../daemon/daemon-options.js';
 import type { TargetOptions } from '../rows/targets.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
@@ -36,11 +36,12 @@ const MAX_SECONDS = 2_000_000;
 export function readDaemonConfig(path: string): DaemonConfig {
   const file = readConfigFile(path);
   const options = new OptionReader(file.top);
+  const name = options.string('name') || hostname();
   return {
     ...readServerConfig(options),
-    name: options.string('name') || hostname(),
+    name,
     master: readMaster(options),
-    daemon: readDaemon(options, file),
+    daemon: { ...readDaemon(options, file), name },
     unknown: [...options.unknown(), ...unknownTimeouts(file), ...unknownSections(file, SECTIONS)],
   };
 }
@@ -55,20 +56,24 @@ function unknownTimeouts({ sections }: IniFile): string[] {
 
 function readDaemon(options: OptionReader, file: IniFile): DaemonOptions {
   return {
-    name: options.string('name') || hostname(),
     database: readDatabase(options),
     table: options.string('table') ?? options.string('mysql_table'),
-    fetchLimit: options.integer('fetch_limit') ?? options.integer('mysql_fetch_limit'),
+    fetchLimit: fetchLimit(options, 'fetch_limit') ?? fetchLimit(options, 'mysql_fetch_limit'),
     launcher: options.requiredString('launcher'),
     cwd: options.string('launcher.cwd'),
     env: options.beginningWith('launcher.env.'),
     maxOutputBuffer: options.integer('max_output_buffer'),
+    posixSpawn: options.oneOf('posix_spawn', ['auto', 'false']) === 'false' ? false : undefined,
     targets: readTargets(options, file),
     pollInterval: milliseconds(options, 'poll_interval', 0.1),
     orphans: options.oneOf('orphans', ['requeue', 'fail']),
     lease: milliseconds(options, 'lease', 1),
     drainTimeout: milliseconds(options, 'drain_timeout', 0),
   };
+}
+
+function fetchLimit(options: OptionReader, name: string): number | undefined {
+  return options.integer(name, [0, MAX_FETCH_LIMIT]);
 }
 
 function milliseconds(options: OptionReader, name: string, least: number): number | undefined {

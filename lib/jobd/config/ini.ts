@@ -45,7 +45,8 @@ const TYPED: ReadonlyMap<string, IniValue> = new Map<string, IniValue>([
 
 function valueOf(raw: string): IniValue {
   const text = textOf(raw);
-  return isQuoted(raw) ? text : (TYPED.get(text) ?? (text === 'null' ? null : text));
+  const typed = isQuoted(raw) ? undefined : TYPED.get(text);
+  return typed === undefined ? text : typed;
 }
 
 function isQuoted(raw: string): boolean {

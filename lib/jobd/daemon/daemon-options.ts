@@ -42,6 +42,9 @@ export type CheckedOptions = DaemonOptions &
     >
   >;
 
+/** Rows at once. */
+export const MAX_FETCH_LIMIT = 1_000_000;
+
 /** The options with their defaults. @throws InvalidOptionError */
 export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
   const checked = {
@@ -55,12 +58,11 @@ export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
     manualPatience: options.manualPatience ?? 10_000,
     log: options.log ?? SILENT,
   } as const;
-  checkWhole('mysql_fetch_limit', checked.fetchLimit, 0, 1_000_000);
+  checkWhole('fetchLimit', checked.fetchLimit, 0, MAX_FETCH_LIMIT);
   checkWhole('lease', checked.lease, 100, MAX_TIMER_MS);
-  checkWhole('drain_timeout', checked.drainTimeout, 0, MAX_TIMER_MS);
+  checkWhole('drainTimeout', checked.drainTimeout, 0, MAX_TIMER_MS);
   checkWhole('manualPatience', checked.manualPatience, 0, MAX_TIMER_MS);
-  if (options.pollInterval !== undefined)
-    checkWhole('poll_interval', options.pollInterval, 100, MAX_TIMER_MS);
+  if (options.pollInterval !== undefined) checkWhole('pollInterval', options.pollInterval, 100, MAX_TIMER_MS);
   if (checked.orphans !== 'requeue' && checked.orphans !== 'fail')
     throw new InvalidOptionError('orphans', checked.orphans, "'requeue' or 'fail'");
   for (const [name, target] of options.targets) checkTarget(name, target);

@@ -45,8 +45,8 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
 
   /** Takes over from daemons that died on this machine, then polls. @throws DatabaseSetupError */
   async start(): Promise<void> {
-    const { pollInterval, log } = this.options;
-    log.info(`processes are started with ${processWay()}`);
+    const { pollInterval, log, posixSpawn } = this.options;
+    log.info(`processes are started with ${processWay(posixSpawn)}`);
     const member = await Membership.open({ ...this.options, instance: this.instance });
     this.started = await this.open(member);
     member.database.whenBack(() => this.poll());

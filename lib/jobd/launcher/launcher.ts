@@ -7,7 +7,7 @@ import type { JobResult } from '../vocabulary/job-result.js';
 import { JobProcess } from './job-process.js';
 import { isShortage } from './shortage.js';
 import { ORPHAN_MARK } from './orphans.js';
-import { processStarter } from './start-process.js';
+import { processStarter, type UsePosixSpawn } from './start-process.js';
 import type { StartedProcess, StartProcess } from '../vocabulary/started-process.js';
 
 /** Times in milliseconds, sizes in bytes. */
@@ -24,6 +24,11 @@ export interface LauncherOptions {
   readonly outputGrace?: number;
   /** How long a process may take to end after SIGTERM, before SIGKILL. @default 5000 */
   readonly killGrace?: number;
+  /**
+   * Starts processes with `posix_spawn` of the C library on Linux where the package `koffi` is installed, and with Node's
+   * child_process elsewhere; `false`: with child_process only. @default 'auto'
+   */
+  readonly posixSpawn?: UsePosixSpawn;
 }
 
 const DEFAULT_OUTPUT_BYTES = 1_048_576;
@@ -48,7 +53,6 @@ export class Launcher {
   constructor(
     private readonly options: LauncherOptions,
     instance: string,
-    private readonly starter: typeof processStarter = processStarter,
   ) {
     checkOptions(options);
     this.start = this.starting(instance);
@@ -79,8 +83,8 @@ export class Launcher {
   }
 
   private starting(instance: string): StartProcess {
-    const { cwd, env: own } = this.options;
-    return this.starter({ cwd, env: { ...process.env, ...own, [ORPHAN_MARK]: instance } });
+    const { cwd, env: own, posixSpawn } = this.options;
+    return processStarter({ cwd, env: { ...process.env, ...own, [ORPHAN_MARK]: instance } }, posixSpawn);
   }
 
   /** Node blames the command when it is the directory that is missing. */
@@ -116,12 +120,15 @@ function whyNoDirectory(path: string): string | undefined {
 }
 
 /** @throws InvalidOptionError */
-function checkOptions({ launcher, cwd, maxOutputBuffer, outputGrace, killGrace }: LauncherOptions): void {
+function checkOptions(options: LauncherOptions): void {
+  const { launcher, cwd, maxOutputBuffer, outputGrace, killGrace, posixSpawn = 'auto' } = options;
   if (typeof launcher !== 'string' || launcher.trim() === '')
     throw new InvalidOptionError('launcher', launcher, "a command such as 'php launcher.php {id}'");
   if (launcher.includes('\0') || cwd?.includes('\0'))
     throw new InvalidOptionError('launcher', launcher, 'a command without NUL characters');
-  const sizes = { max_output_buffer: maxOutputBuffer, outputGrace, killGrace };
+  if (posixSpawn !== 'auto' && posixSpawn !== false)
+    throw new InvalidOptionError('posixSpawn', posixSpawn, "'auto' or false");
+  const sizes = { maxOutputBuffer, outputGrace, killGrace };
   for (const [name, value] of Object.entries(sizes)) {
     if (value !== undefined) checkWhole(name, value, 0);
   }

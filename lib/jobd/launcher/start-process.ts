@@ -8,20 +8,26 @@ import type {
   StartProcess,
 } from '../vocabulary/started-process.js';
 
+/** Whether processes are started with `posix_spawn` where that can be had: on Linux, with the package koffi. */
+export type UsePosixSpawn = 'auto' | false;
+
 /** What `processStarter` uses here. */
-export function processWay(): 'posix_spawn' | 'child_process' {
-  return PosixSpawn.open() ? 'posix_spawn' : 'child_process';
+export function processWay(posixSpawn: UsePosixSpawn = 'auto'): 'posix_spawn' | 'child_process' {
+  return posixSpawn && PosixSpawn.open() ? 'posix_spawn' : 'child_process';
 }
 
 /** The way that costs least here, and child_process for whatever that can't do. */
-export function processStarter(surroundings: ProcessSurroundings): StartProcess {
+export function processStarter(
+  surroundings: ProcessSurroundings,
+  posixSpawn: UsePosixSpawn = 'auto',
+): StartProcess {
   const slow = nodeStarter(surroundings);
-  const fast = PosixSpawn.open()?.starter(surroundings);
+  const fast = posixSpawn ? PosixSpawn.open()?.starter(surroundings) : undefined;
   return fast ? (command, args) => fast(command, args) ?? slow(command, args) : slow;
 }
 
 /** With child_process: its cost grows with the memory of this process, whose page tables are copied. */
-export function nodeStarter({ cwd, env }: ProcessSurroundings): StartProcess {
+function nodeStarter({ cwd, env }: ProcessSurroundings): StartProcess {
   return (command, args) =>
     told(spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }));
 }

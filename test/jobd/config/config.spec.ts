@@ -46,9 +46,10 @@ describe('the configuration of jobd', () => {
     [`${SERVER}mysql_host = db`, "'mysql_user' is not defined"],
     [SERVER + MYSQL, "'launcher' is not defined"],
     [`${MINIMAL}mysql_port = x`, "'mysql_port' must be an integer"],
-    [`${MINIMAL}mysql_fetch_limit = -1`, "'mysql_fetch_limit' must be between 0 and 2147483647"],
+    [`${MINIMAL}mysql_fetch_limit = -1`, "'mysql_fetch_limit' must be between 0 and 1000000"],
     [`${MINIMAL}log_level_file = loud`, "'log_level_file' must be one of trace, debug, info, warn, error"],
     [`${MINIMAL}orphans = adopt`, "'orphans' must be one of requeue, fail"],
+    [`${MINIMAL}posix_spawn = yes`, "'posix_spawn' must be one of auto, false"],
     [`${MINIMAL}drain_timeout = soon`, "'drain_timeout' must be a number"],
     [`${MINIMAL}tls_cert = /a`, "'tls_cert' and 'tls_key' need each other"],
     [
@@ -149,6 +150,7 @@ launcher.cwd = /srv
 launcher.env.APP_ENV = prod
 launcher.env.EMPTY =
 max_output_buffer = 1024
+posix_spawn = false
 drain_timeout = 1.5
 poll_interval = 60
 orphans = requeue
@@ -180,6 +182,7 @@ low = 2`,
       cwd: '/srv',
       env: { APP_ENV: 'prod', EMPTY: '' },
       maxOutputBuffer: 1024,
+      posixSpawn: false,
       drainTimeout: 1500,
       pollInterval: 60_000,
       orphans: 'requeue',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DaemonOptions } from '../../../lib/jobd/daemon/daemon-options.js';
 import { JobdDaemon } from '../../../lib/jobd/daemon/jobd-daemon.js';
-import { sqliteFile } from '../../support/job-rows.js';
+import { SILENT, sqliteFile } from '../../support/job-rows.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 
 describe('JobdDaemon', () => {
@@ -16,10 +16,10 @@ describe('JobdDaemon', () => {
     [{ targets: new Map([['low', { concurrency: 0 }]]) }, "the concurrency of target 'low'"],
     [{ targets: new Map([['low', { concurrency: 1, timeout: -1 }]]) }, "the timeout of target 'low'"],
     [{ targets: new Map([['low', { concurrency: 1, retry: { attempts: 0 } }]]) }, 'retry.attempts'],
-    [{ fetchLimit: -1 }, 'mysql_fetch_limit'],
+    [{ fetchLimit: -1 }, 'fetchLimit'],
     [{ lease: 5 }, 'lease'],
-    [{ pollInterval: 0 }, 'poll_interval'],
-    [{ drainTimeout: 1.5 }, 'drain_timeout'],
+    [{ pollInterval: 0 }, 'pollInterval'],
+    [{ drainTimeout: 1.5 }, 'drainTimeout'],
     [{ orphans: 'forget' as 'fail' }, 'orphans'],
     [{ launcher: ' ' }, 'launcher'],
   ])('refuses %j', (options, named) => {
@@ -131,5 +131,19 @@ describe('JobdDaemon', () => {
     await daemon.stop({ timeout: 0 });
     expect(await rows.row(id)).toMatchObject({ status: 'waiting', result: null });
     expect(await rows.owners()).toEqual([]);
+  });
+
+  it.each([
+    ['auto', 'posix_spawn'],
+    [false, 'child_process'],
+  ] as const)('starts processes as it is told to, and says how: %s', async (posixSpawn, way) => {
+    const rows = await jobs.table();
+    const said: string[] = [];
+    const log = { ...SILENT, info: (message: string) => void said.push(message) };
+    const id = await rows.add('echo out');
+    await jobs.daemon({ ...rows.options(), posixSpawn, log });
+    await rows.reach('done', [id]);
+    expect(await rows.row(id)).toMatchObject({ result: 'ok', stdout: 'out\n' });
+    expect(said).toContain(`processes are started with ${way}`);
   });
 });

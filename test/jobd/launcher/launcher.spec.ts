@@ -8,8 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { commandOf } from '../../../lib/jobd/launcher/command.js';
 import { Launcher, type LauncherOptions } from '../../../lib/jobd/launcher/launcher.js';
 import { killOrphans } from '../../../lib/jobd/launcher/orphans.js';
-import { PosixSpawn } from '../../../lib/jobd/launcher/native/posix-spawn.js';
-import { nodeStarter, processStarter } from '../../../lib/jobd/launcher/start-process.js';
+import { processWay } from '../../../lib/jobd/launcher/start-process.js';
 import { runProgram } from '../../support/test-process.js';
 import { eventually, until } from '../../support/until.js';
 
@@ -27,15 +26,16 @@ describe('commandOf', () => {
   });
 });
 
-const STARTERS = { processStarter, nodeStarter };
+const WAYS = { posix_spawn: 'auto', child_process: false } as const;
 
-describe('processStarter', () => {
+describe('processWay', () => {
   it('has posix_spawn here, so that what follows is about both', () => {
-    expect(PosixSpawn.open()).toBeDefined();
+    expect(processWay()).toBe('posix_spawn');
+    expect(processWay(false)).toBe('child_process');
   });
 });
 
-describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
+describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
   let folder = '';
   let scripts = 0;
   const quick = { outputGrace: 150, killGrace: 300 };
@@ -49,9 +49,8 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
     const path = join(folder, `${++scripts}.sh`);
     await writeFile(path, script);
     const launcher = new Launcher(
-      { launcher: `/bin/sh ${path} {id}`, ...quick, ...options },
+      { launcher: `/bin/sh ${path} {id}`, posixSpawn, ...quick, ...options },
       'instance-1',
-      starter,
     );
     return launcher.launch(42, timeout);
   }
@@ -60,7 +59,8 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
   it.each([
     [{ launcher: '' }, '`launcher`'],
     [{ launcher: 'a\0b' }, '`launcher`'],
-    [{ launcher: 'a', maxOutputBuffer: -1 }, '`max_output_buffer`'],
+    [{ launcher: 'a', maxOutputBuffer: -1 }, '`maxOutputBuffer`'],
+    [{ launcher: 'a', posixSpawn: true as unknown as false }, "`posixSpawn` to be 'auto' or false"],
     [{ launcher: 'a', killGrace: Number.NaN }, '`killGrace`'],
   ])('refuses %j', (options, name) => {
     expect(() => new Launcher(options, 'i')).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
@@ -69,19 +69,19 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
 
   it('names the directory when that is what is missing, and the command otherwise', async () => {
     const bad = { result: 'fail', code: null, signal: null, stdout: '' };
-    const launcher = new Launcher({ launcher: '/bin/true', cwd: '/no/such/directory' }, 'i', starter);
+    const launcher = new Launcher({ launcher: '/bin/true', cwd: '/no/such/directory', posixSpawn }, 'i');
     await expect(launcher.launch(1).result).resolves.toMatchObject({
       ...bad,
       stderr: expect.stringContaining("working directory '/no/such/directory' doesn't exist"),
     });
     await expect(
-      new Launcher({ launcher: '/no/such/command' }, 'i', starter).launch(1).result,
+      new Launcher({ launcher: '/no/such/command', posixSpawn }, 'i').launch(1).result,
     ).resolves.toMatchObject({
       ...bad,
       stderr: expect.stringContaining('spawn /no/such/command ENOENT'),
     });
     await expect(
-      new Launcher({ launcher: '/etc/passwd' }, 'i', starter).launch(1).result,
+      new Launcher({ launcher: '/etc/passwd', posixSpawn }, 'i').launch(1).result,
     ).resolves.toMatchObject({
       ...bad,
       stderr: expect.stringContaining('EACCES'),
@@ -97,7 +97,7 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
       [`${folder}/loop/below`, 'ELOOP'],
       [`${folder}/${'x'.repeat(300)}`, 'ENAMETOOLONG'],
     ] as const) {
-      const { result, stderr } = await new Launcher({ launcher: '/bin/true', cwd }, 'i', starter).launch(1)
+      const { result, stderr } = await new Launcher({ launcher: '/bin/true', cwd, posixSpawn }, 'i').launch(1)
         .result;
       expect([result, stderr]).toEqual(['fail', expect.stringContaining(`'${cwd}' can't be used: ${why}`)]);
     }
@@ -127,15 +127,15 @@ describe.each(Object.entries(STARTERS))('Launcher with %s', (_, starter) => {
   });
 
   it("finds commands in the PATH, the launcher's own if it has one, and runs scripts that name no interpreter", async () => {
-    const path = join(folder, `tool-${starter.name}`);
+    const path = join(folder, `tool-${way}`);
     await writeFile(path, 'echo "tool $1"', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env['PATH']}` };
     const first = async (options: LauncherOptions) =>
-      (await new Launcher(options, 'i', starter).launch(7).result).stdout;
+      (await new Launcher({ ...options, posixSpawn }, 'i').launch(7).result).stdout;
     await expect(first({ launcher: 'echo found {id}' })).resolves.toBe('found 7\n');
     await expect(first({ launcher: `${path} {id}` })).resolves.toBe('tool 7\n');
-    await expect(first({ launcher: `tool-${starter.name} {id}`, env })).resolves.toBe('tool 7\n');
-    await expect(first({ launcher: `./tool-${starter.name} {id}`, cwd: folder })).resolves.toBe('tool 7\n');
+    await expect(first({ launcher: `tool-${way} {id}`, env })).resolves.toBe('tool 7\n');
+    await expect(first({ launcher: `./tool-${way} {id}`, cwd: folder })).resolves.toBe('tool 7\n');
   });
 
   it('holds back no signal that node ignores, and has a session of its own', async () => {

@@ -9,7 +9,11 @@ const QUICK_LOOKS = 50;
 const MAX_LOOKS = 70;
 const PAUSE_MS = 5;
 
-/** Starts processes with `posix_spawn`, and learns of their ends. */
+/**
+ * Starts processes with `posix_spawn`, and learns of their ends. The door to this folder, for `start-process.ts` alone: what is
+ * in it calls the C library by hand-written declarations, and is used since a start costs a fraction of Node's (figures:
+ * docs/jobd.md, "Performance"). The option `posixSpawn` turns it off.
+ */
 export class PosixSpawn {
   private static shared: PosixSpawn | undefined;
   private readonly running = new Map<number, PosixProcess>();
