@@ -10,6 +10,8 @@ export interface ChannelListener {
   message(text: string): void;
   /** Messages may have been missed. */
   resync?(): void;
+  /** Whether it waits for nothing now: then a connection that died silently may be found later. */
+  isPatient?(): boolean;
 }
 
 interface Channel {
@@ -22,12 +24,15 @@ interface Channel {
 
 /** A connection that only listens owes no reply, so it is asked for one now and then. */
 const PING_MS = 1000;
+/** Where all listeners are patient, it is asked every so many times only. */
+const PATIENT_PINGS = 4;
 
 /** Shares one subscription per channel among all listeners, on one connection, through reconnects. */
 export class ChannelHub {
   private readonly channels = new Map<string, Channel>();
   private attached = false;
   #pings?: NodeJS.Timeout;
+  private pingsLeft = 0;
   private closed = false;
 
   /** @param log told of channels that an ACL denies */
@@ -107,9 +112,18 @@ export class ChannelHub {
 
   /** No reply within the connection's limit ends the socket, and a new one is opened. */
   private async ping(): Promise<void> {
-    if (this.channels.size === 0 || !this.connection.isReady) return;
+    this.pingsLeft -= 1;
+    if (this.channels.size === 0 || !this.connection.isReady || (this.pingsLeft > 0 && this.isPatient()))
+      return;
+    this.pingsLeft = PATIENT_PINGS;
     const client = await this.connection.ready();
     await client.ping().catch(() => undefined);
+  }
+
+  private isPatient(): boolean {
+    return [...this.channels.values()].every(({ listeners }) =>
+      [...listeners].every((listener) => listener.isPatient?.() ?? false),
+    );
   }
 
   /** Until each is acknowledged or denied, or the connection breaks: the next `ready` subscribes again. */

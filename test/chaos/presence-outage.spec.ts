@@ -12,7 +12,7 @@ describe('Workers that are silent for longer than their presence holds', () => {
   it('are not counted again beside a plain worker, whose count has stayed', async () => {
     const { count, workers } = keysOf(used.fn());
     const sign = (worker: string, hold: number) =>
-      presence.run(used.redis, [count, workers], '', worker, hold);
+      presence.run(used.redis, [count, workers], '', worker, hold, 0).then(([present]) => present);
     await used.redis.incr(count);
     await sign('a', HOLD_MS);
     expect(await sign('b', HOLD_MS)).toBe(3);

@@ -13,7 +13,7 @@ const SPOILS = ['text', 'list', 'sorted set'] as const;
 type Spoil = (typeof SPOILS)[number];
 
 /** Keys of a function that a worker touches; while a key of the second kind is spoiled, its jobs wait. */
-const HARMLESS = ['wake', 'lookout', 'watcher', 'locks', 'channel', 'progress', 'cancel'] as const;
+const HARMLESS = ['wake', 'leader', 'plain', 'locks', 'channel', 'progress', 'cancel'] as const;
 const VITAL = ['leases', 'scheduled', 'high', 'normal', 'low'] as const;
 
 describe('A worker, and keys that a plain client has spoiled', () => {

@@ -24,50 +24,50 @@ describe("A plain client's job on idle workers", () => {
 
   const finished = (fn: string, id: string) =>
     until(async () => (await server.redis.hget(`job:${fn}:${id}`, 'status')) === 'success');
-  const watchers = async (fn: string) =>
+  const listeners = async (fn: string) =>
     ((await server.redis.pubsub('NUMSUB', `channel:${fn}`)) as [string, number])[1];
 
-  async function workersWatch(fn: string, count: number) {
+  async function startWorkers(fn: string, count: number) {
     for (let i = 0; i < count; i++) await runWorker(actors.source(), fn, () => 'out');
     // Each learns of plain clients from a job that it claims.
     await until(async () => {
       await finished(fn, await submit(fn));
-      return (await watchers(fn)) > 0;
+      return (await listeners(fn)) > 0;
     });
   }
 
   it('is heard of by one of them, whatever their number', async () => {
     const fn = server.fn();
-    await workersWatch(fn, 5);
+    await startWorkers(fn, 5);
     for (let i = 0; i < 20; i++) await finished(fn, await submit(fn));
-    expect(await watchers(fn)).toBe(1);
-    await expect(server.redis.pttl(`watch:${fn}`)).resolves.toBeGreaterThan(0);
+    expect(await listeners(fn)).toBe(1);
+    await expect(server.redis.pttl(`leader:${fn}`)).resolves.toBeGreaterThan(0);
   });
 
   it('starts long before anybody would look for it', async () => {
     const fn = server.fn();
-    await workersWatch(fn, 1);
+    await startWorkers(fn, 1);
     const times = [];
     for (let i = 0; i < 15; i++) {
       const submitted = performance.now();
       await finished(fn, await submit(fn));
       times.push(performance.now() - submitted);
     }
-    // The look comes once a second: half a second would be the median without somebody who watches.
+    // The look comes once a second: half a second would be the median if nobody listened.
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(onThisMachine(250));
   });
 
-  it('is heard of by another when the one that watched is gone', async () => {
+  it('is heard of by another when the leader is gone', async () => {
     const fn = server.fn();
     const { worker } = await runWorker(actors.source(), fn, () => 'out');
     await finished(fn, await submit(fn));
-    await eventually(async () => expect(await watchers(fn)).toBe(1));
-    const watcher = await server.redis.get(`watch:${fn}`);
+    await eventually(async () => expect(await listeners(fn)).toBe(1));
+    const leader = await server.redis.get(`leader:${fn}`);
     await worker.stop(0);
-    await expect(server.redis.exists(`watch:${fn}`)).resolves.toBe(0);
-    await expect(watchers(fn)).resolves.toBe(0);
-    await workersWatch(fn, 1);
-    await expect(server.redis.get(`watch:${fn}`)).resolves.not.toBe(watcher);
+    await expect(server.redis.exists(`leader:${fn}`)).resolves.toBe(0);
+    await expect(listeners(fn)).resolves.toBe(0);
+    await startWorkers(fn, 1);
+    await expect(server.redis.get(`leader:${fn}`)).resolves.not.toBe(leader);
   });
 
   it('is not listened for where all clients are ours', async () => {
@@ -76,7 +76,7 @@ describe("A plain client's job on idle workers", () => {
     await runWorker(actors.source(), fn, () => 'out');
     const jobs = await client.runMany(fn, ['a', 'b', 'c']);
     for (const { id } of jobs) await finished(fn, id);
-    await expect(watchers(fn)).resolves.toBe(0);
-    await expect(server.redis.exists(`watch:${fn}`)).resolves.toBe(0);
+    await expect(listeners(fn)).resolves.toBe(0);
+    await expect(server.redis.exists(`plain:${fn}`)).resolves.toBe(0);
   });
 });

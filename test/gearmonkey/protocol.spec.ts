@@ -46,14 +46,14 @@ describe('keysOf', () => {
       locks: `lock:${fn}:`,
       leases: `lease:${fn}`,
       wake: `wake:${fn}`,
-      lookout: `lookout:${fn}`,
+      leader: `leader:${fn}`,
+      plain: `plain:${fn}`,
       progress: `progress:${fn}`,
       cancel: `cancel:${fn}`,
       workers: `workers:${fn}`,
       senders: `sender:${fn}:`,
       replies: `reply:${fn}:`,
       claims: `claims:${fn}:`,
-      watcher: `watch:${fn}`,
     });
   });
 

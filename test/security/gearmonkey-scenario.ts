@@ -69,13 +69,13 @@ async function plainClients(redis: Redis): Promise<void> {
   const statusOf = (id: string) => redis.hget(`job:${FN}:${id}`, 'status');
   const first = await submit(redis, FN, Buffer.from('"ok"'));
   await until(async () => (await statusOf(first)) === 'success');
-  await until(async () => (await redis.exists(`watch:${FN}`)) === 1);
+  await until(async () => (await redis.exists(`plain:${FN}`)) === 1);
 }
 
-/** Another looks for work for a while, and dies. */
+/** Another leads for a while, and dies. */
 async function otherWorkers(redis: Redis): Promise<void> {
-  await redis.set(`lookout:${FN}`, 'another', 'PX', 1500);
-  await until(async () => ![null, 'another'].includes(await redis.get(`lookout:${FN}`)));
+  await redis.set(`leader:${FN}`, 'another', 'PX', 3000);
+  await until(async () => ![null, 'another'].includes(await redis.get(`leader:${FN}`)));
 }
 
 async function deadWorkers(redis: Redis): Promise<void> {

@@ -60,7 +60,7 @@ export class RedisStore implements JobStore {
   count(fn: string): Promise<string | undefined> {
     const { count, workers } = this.keysOf(fn);
     return this.ask(fn, 'The roll call', async (redis) =>
-      String(await scripts.presence.run(redis, [count, workers], '', '', 0)),
+      String((await scripts.presence.run(redis, [count, workers], '', '', 0, 0))[0]),
     );
   }
 

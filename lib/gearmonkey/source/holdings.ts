@@ -1,6 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../../flow/chunks.js';
+import { defined } from '../../job/defined.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
+import { slotOf } from '../../redis/cluster-slots.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type KeptGroup } from '../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../redis/plain-connection.js';
@@ -9,6 +12,9 @@ import type { Opening } from '../../redis/source-frame.js';
 import { byFunction } from './by-function.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
+
+/** Functions whose presence one call signs: the server does nothing else meanwhile. */
+const MAX_SIGNED = 100;
 
 export interface HoldingsConnections {
   readonly commands: RedisConnection;
@@ -27,6 +33,8 @@ export interface HoldingsOptions {
   /** How long `count:{FN}` includes a worker that gave no more sign of life. */
   readonly presence: number;
   readonly keysOf: KeysOf;
+  /** Whether a call may name keys of one slot only. */
+  readonly bySlot: boolean;
   readonly onRevoked: OnRevoked;
   /** Something an operator should know. */
   readonly onProblem: (message: string) => void;
@@ -129,13 +137,24 @@ export class Holdings {
   }
 
   /** Present for `hold` milliseconds; 0 signs off. */
-  private sign(redis: Redis | Cluster, functions: readonly string[], hold: number): Promise<unknown> {
-    return Promise.all(
-      functions.map((fn) => {
-        const { count, workers } = this.options.keysOf(fn);
-        return scripts.presence.run(redis, [count, workers], '', this.options.worker, hold);
-      }),
+  private sign(
+    redis: Redis | Cluster,
+    functions: readonly string[],
+    hold: number,
+    beat: 0 | 1 = 0,
+  ): Promise<unknown> {
+    const calls = this.signedTogether(functions).map((keys) =>
+      scripts.presence.run(redis, keys, '', this.options.worker, hold, beat),
     );
+    return Promise.all(calls);
+  }
+
+  /** The keys of each call. */
+  private signedTogether(functions: readonly string[]): string[][] {
+    const { keysOf, bySlot } = this.options;
+    const groups = byFunction(functions, (fn) => (bySlot ? String(slotOf(keysOf(fn).count)) : ''));
+    const calls = [...groups.values()].flatMap((group) => chunksOf(group, MAX_SIGNED));
+    return calls.map((some) => some.map(keysOf).flatMap(({ count, workers }) => [count, workers]));
   }
 
   private keep(): void {
@@ -150,19 +169,21 @@ export class Holdings {
       onLost: (fn, members) => this.revoke(fn, members, 'lost'),
       onProblem,
     });
-    this.keeper.accept([...this.functions].map((fn) => this.kept(fn)));
+    const beats = new Map(this.signedTogether([...this.functions]).map((keys) => [keys[0], keys]));
+    this.keeper.accept([...this.functions].map((fn) => this.kept(fn, beats.get(keysOf(fn).count))));
   }
 
-  private kept(name: string): KeptGroup {
+  /** @param signed keys of all functions whose presence is signed with this one's */
+  private kept(name: string, signed: readonly string[] | undefined): KeptGroup {
     const { worker, lease, presence, keysOf } = this.options;
-    const { leases, count, workers } = keysOf(name);
+    const { leases } = keysOf(name);
     const { sha, text } = scripts.renew;
-    const sign = { sha: scripts.presence.sha, text: scripts.presence.text };
-    return {
+    const script = { sha: scripts.presence.sha, text: scripts.presence.text };
+    return defined({
       name,
       renew: { script: { sha, text }, keys: [leases], args: ['', lease] },
-      beat: { script: sign, keys: [count, workers], args: ['', worker, presence] },
-    };
+      beat: signed && { script, keys: signed, args: ['', worker, presence, 1] },
+    });
   }
 
   /** Who keeps leases. */
@@ -176,6 +197,7 @@ export class Holdings {
       await this.connections.commands.ready(),
       [...this.functions],
       this.options.presence,
+      1,
     );
     await Promise.allSettled([signed, leases && this.keepClaims()]);
   }
@@ -187,7 +209,8 @@ export class Holdings {
 
   private async hearCancellations(fn: string): Promise<void> {
     const message = (member: string) => void this.cancelled(fn, member);
-    const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message });
+    const isPatient = () => this.claims.size === 0;
+    const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message, isPatient });
     if (this.refused) stop();
     else this.unlisten.push(stop);
   }

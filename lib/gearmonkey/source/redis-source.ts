@@ -6,17 +6,12 @@ import { byFunction } from './by-function.js';
 import { Holdings } from './holdings.js';
 import { openWaker } from './cluster-waker.js';
 import { SourceFrame } from '../../redis/source-frame.js';
+import { PlainJobs } from './plain-jobs.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
 import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 import { Turns } from './turns.js';
 import type { WorkSignal } from './waker.js';
-import { Watcher } from './watcher.js';
-
-interface Waiting {
-  readonly slots: FreeSlots;
-  readonly resolve: (claims: readonly Claim[]) => void;
-}
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
@@ -27,7 +22,7 @@ export class RedisSource implements JobSource {
   private readonly turns = new Map<string, Turns>();
   private readonly waker: WorkSignal;
   private readonly frame: SourceFrame;
-  private readonly watcher: Watcher;
+  private readonly plainJobs: PlainJobs;
   private readonly holdings: Holdings;
   private readonly opened = new Set<string>();
   /** Functions of which nothing is known to wait: the waker tells when that changes. */
@@ -35,7 +30,8 @@ export class RedisSource implements JobSource {
   private readonly options: Required<RedisSourceOptions>;
   private readonly problems: Problems;
   private onRevoked: OnRevoked = () => undefined;
-  private waiting: Waiting | undefined;
+  /** Answers the claim that waits. */
+  private waiting: ((claims: readonly Claim[]) => void) | undefined;
   private slots: FreeSlots | undefined;
   private spare: Claim[] = [];
   /** Whether nobody claims any more: a worker that drains leaves all work to others. */
@@ -54,14 +50,15 @@ export class RedisSource implements JobSource {
       lease,
       presence,
       keysOf,
+      bySlot: typeof connections.blocking === 'function',
       onRevoked: (...revoked) => this.onRevoked(...revoked),
       onProblem: (message) => this.problems.report(message, message),
     });
-    this.waker = this.wakerFor(this.worker);
+    this.waker = this.openWaker();
     this.frame = new SourceFrame({ ...connections, blocking: this.waker }, (message) =>
       this.problems.report('close', message),
     );
-    this.watcher = new Watcher(connections, this.worker, keysOf, (fn) => this.waker.look(fn));
+    this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.waker.look(fn));
   }
 
   health(): SourceHealth {
@@ -93,13 +90,10 @@ export class RedisSource implements JobSource {
         this.answer([]);
         setImmediate(() => this.rest());
       };
-      this.waiting = {
-        slots,
-        resolve: (claims) => {
-          signal.removeEventListener('abort', stop);
-          ignoreSlots();
-          resolve(claims);
-        },
+      this.waiting = (claims) => {
+        signal.removeEventListener('abort', stop);
+        ignoreSlots();
+        resolve(claims);
       };
       signal.addEventListener('abort', stop, { once: true });
       const claimOf = (fn: string) => (this.asleep.has(fn) ? undefined : this.turnsOf(fn).claim());
@@ -137,7 +131,8 @@ export class RedisSource implements JobSource {
   private async signOff(opened: Promise<void>): Promise<void> {
     this.holdings.refuse();
     await opened;
-    await Promise.all([this.waker.close(), this.watcher.close()]);
+    this.plainJobs.close();
+    await this.waker.close();
     await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
     await this.giveBack(this.spare.splice(0));
     await this.holdings.signOff();
@@ -152,8 +147,8 @@ export class RedisSource implements JobSource {
     }
   }
 
-  private wakerFor(worker: string): WorkSignal {
-    return openWaker(this.connections, worker, this.options.keysOf, {
+  private openWaker(): WorkSignal {
+    return openWaker(this.connections, this.worker, this.options.keysOf, {
       onWork: (fn) => {
         this.asleep.delete(fn);
         this.turnsOf(fn).claim();
@@ -162,6 +157,7 @@ export class RedisSource implements JobSource {
       claimBehind: (fn, ...call) => this.turnsOf(fn).claimBehind(...call),
       onRefused: (error) =>
         this.problems.report('wait', `Waiting for work is tried again: ${messageOf(error)}`),
+      onListen: (fn, listens) => this.plainJobs.listen(fn, listens),
       recall: (fn) => this.recall(fn),
     });
   }
@@ -173,9 +169,9 @@ export class RedisSource implements JobSource {
         ...this.options,
         connection: this.connections.commands,
         worker: this.worker,
-        slots: (name) => this.waiting?.slots.of(name) ?? 0,
+        slots: (name) => (this.waiting && this.slots?.of(name)) ?? 0,
         onTurn: (...turn) => this.onTurn(...turn),
-        onPlain: (name) => this.watcher.saw(name),
+        onPlain: (name) => this.plainJobs.saw(name),
         onProblem: (kind, message) => this.problems.report(kind, message),
       });
       this.turns.set(fn, turns);
@@ -230,7 +226,7 @@ export class RedisSource implements JobSource {
   }
 
   private answer(claims: readonly Claim[]): void {
-    this.waiting?.resolve(claims);
+    this.waiting?.(claims);
     this.waiting = undefined;
   }
 }

@@ -3,11 +3,11 @@ import type { Cluster, Redis } from 'ioredis';
 import { YIELD_MS, type RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { isReply } from '../../redis/redis-errors.js';
-import { Lookout } from './lookout.js';
+import { Leadership } from './leadership.js';
 import * as scripts from '../wire/scripts.js';
 
-/** A blocking call is given this long: a connection that owes a reply for longer is taken for dead. */
-const MAX_BLOCK_MS = 1000;
+/** The longer an idle worker waits at a time, the fewer commands it sends, and the later it finds a dead connection. */
+const MAX_BLOCK_MS = 2000;
 const RETRY_MS = 100;
 /**
  * A blocking call costs the server time for each of its functions, and ends with the first marker. Beyond
@@ -37,6 +37,8 @@ export interface WakerListener {
   claimBehind(fn: string, redis: Redis | Cluster, blocked: number): Promise<boolean>;
   /** The server refuses to let it wait. */
   onRefused(error: unknown): void;
+  /** Whether this worker is to listen for jobs of plain clients. */
+  onListen(fn: string, listens: boolean): void;
   /** Gives back what such a turn claimed if its reply never came. */
   recall(fn: string): Promise<void>;
 }
@@ -74,7 +76,7 @@ export class Waker implements WorkSignal {
   private closed = false;
   /** Whether the blocking call is about to end. */
   private nudged = false;
-  private readonly lookout: Lookout;
+  private readonly leadership: Leadership;
 
   constructor(
     private readonly connections: WakerConnections,
@@ -86,11 +88,12 @@ export class Waker implements WorkSignal {
   ) {
     const { commands } = connections;
     const idle = () => this.idle.keys();
-    this.lookout = new Lookout({ commands, worker, keysOf, idle, onOutlook: this.expect });
+    const onListen = (fn: string, listens: boolean) => listener.onListen(fn, listens);
+    this.leadership = new Leadership({ commands, worker, keysOf, idle, onDue: this.expect, onListen });
   }
 
   sleep(fn: string, wait: number): void {
-    this.lookout.start();
+    this.leadership.start();
     this.idle.set(fn, wait < 0 ? Infinity : performance.now() + wait);
     if (!this.running && !this.closed) {
       this.running = true;
@@ -116,7 +119,7 @@ export class Waker implements WorkSignal {
   async close(): Promise<void> {
     this.closed = true;
     this.rest();
-    await Promise.all([this.loop, this.lookout.close()]);
+    await Promise.all([this.loop, this.leadership.close()]);
   }
 
   disconnect(): void {
@@ -132,7 +135,7 @@ export class Waker implements WorkSignal {
       if (functions.length === 0) break;
       try {
         // A marker may have been lost with its connection.
-        if (unsure) await this.lookout.lookAround(functions);
+        if (unsure) await this.leadership.lookAround(functions);
         unsure = false;
         await this.block(functions);
         if (functions.length > FEW) await this.collect(functions.length);
@@ -195,7 +198,7 @@ export class Waker implements WorkSignal {
   }
 
   look(fn: string): Promise<void> {
-    return this.lookout.lookAround([fn]);
+    return this.leadership.lookAround([fn]);
   }
 
   private readonly expect = (fn: string, wait: number): void => {
@@ -204,14 +207,14 @@ export class Waker implements WorkSignal {
 
   /**
    * Whoever knows of a job that falls due sets its function's marker, for any worker to take; for `served` it
-   * took a turn itself. From then on the next due job is its lookout's business, or else all would always know.
+   * took a turn itself. From then on the next due job is its leader's business, or else all would always know.
    */
   private async timedOut(served: string | undefined): Promise<void> {
     const now = performance.now();
     const due = [...this.idle].filter(([fn, at]) => at <= now && fn !== served).map(([fn]) => fn);
     for (const fn of due) this.idle.set(fn, Infinity);
-    if (served !== undefined && !this.lookout.isFor(served)) this.expect(served, -1);
-    await this.lookout.lookForDue(due);
+    if (served !== undefined && !this.leadership.isLeader(served)) this.expect(served, -1);
+    await this.leadership.lookForDue(due);
   }
 
   /** Milliseconds. */

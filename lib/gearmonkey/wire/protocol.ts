@@ -23,14 +23,14 @@ export interface FunctionKeys {
   readonly leases: string;
   /** List of at most one element: an idle worker that pops it looks for jobs. */
   readonly wake: string;
-  /** Which of its idle workers looks for work that nobody told of. */
-  readonly lookout: string;
+  /** The worker that looks for work nobody told of, and listens for jobs of plain clients. */
+  readonly leader: string;
+  /** There while plain clients send jobs. */
+  readonly plain: string;
   /** Channel of progress updates. */
   readonly progress: string;
   /** Prefix of what a worker claimed last behind a blocking call: the worker follows. */
   readonly claims: string;
-  /** The worker that watches for jobs of plain clients. */
-  readonly watcher: string;
   /** Prefix of the channels that outputs are sent to: who waits follows. */
   readonly replies: string;
   /** Channel of "id:token" whose handler shall stop. */
@@ -58,10 +58,10 @@ export function keysOf(fn: string): FunctionKeys {
     locks: `lock:${fn}:`,
     leases: `lease:${fn}`,
     wake: `wake:${fn}`,
-    lookout: `lookout:${fn}`,
+    leader: `leader:${fn}`,
+    plain: `plain:${fn}`,
     progress: `progress:${fn}`,
     claims: `claims:${fn}:`,
-    watcher: `watch:${fn}`,
     replies: `reply:${fn}:`,
     cancel: `cancel:${fn}`,
     workers: `workers:${fn}`,

@@ -67,9 +67,10 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['ZCARD', k.workers],
     ['ZREMRANGEBYSCORE', k.workers, '0', '1'],
     ['INCRBY', k.count, '1'],
-    ['GET', k.watcher],
-    ['PTTL', k.lookout],
-    ['DEL', k.lookout],
+    ['GET', k.count],
+    ['MGET', k.plain],
+    ['PTTL', k.leader],
+    ['DEL', k.leader],
     ['SET', k.claims + worker, X],
   ];
 }

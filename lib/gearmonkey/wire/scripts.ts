@@ -78,17 +78,23 @@ export const renew = defineScript<[now: Now, lease: number, members: string[]], 
   (reply as Buffer[]).map(String),
 );
 
-export interface Outlook {
+/** What a look at a function found. */
+export interface Looked {
   /** Milliseconds until the next scheduled job is due, or -1. */
   readonly wait: number;
-  /** Whether this worker is the one that looks. */
-  readonly lookout: boolean;
+  /** Whether this worker leads the function. */
+  readonly leads: boolean;
+  /** Whether plain clients send jobs; only its leader is told. */
+  readonly plain: boolean;
 }
 
 /** Of each function. `worker` '' looks at everything; `hold` 0 leaves it to others. */
-export const look = defineScript<[now: Now, worker: string, hold: number], Outlook[]>('look', (reply) => {
+export const look = defineScript<[now: Now, worker: string, hold: number], Looked[]>('look', (reply) => {
   const flat = reply as number[];
-  return flat.flatMap((wait, index) => (index % 2 === 0 ? [{ wait, lookout: flat[index + 1] === 1 }] : []));
+  return flat.flatMap((wait, index) => {
+    const leading = flat[index + 1] ?? 0;
+    return index % 2 === 0 ? [{ wait, leads: leading > 0, plain: leading === 2 }] : [];
+  });
 });
 
 /** Which of the markers were set, by index. */
@@ -104,13 +110,12 @@ export const cancel = defineScript<
   Cancellation
 >('cancel', (reply) => String(reply) as Cancellation);
 
-/** Whether this worker watches now. `hold` 0 steps down. */
-export const watch = defineScript<[worker: string, hold: number], boolean>('watch', (reply) => reply === 1);
-
-/** The count of workers. `hold` 0 signs off; `worker` '' asks only. */
-export const presence = defineScript<[now: Now, worker: string, hold: number], number>(
+/**
+ * The count of workers of each function, -1 where a `beat` found nothing new. `hold` 0 signs off; `worker` '' asks only.
+ */
+export const presence = defineScript<[now: Now, worker: string, hold: number, beat: 0 | 1], number[]>(
   'presence',
-  (reply) => reply as number,
+  (reply) => reply as number[],
 );
 
 const VALUES_A_CLAIM = 3;

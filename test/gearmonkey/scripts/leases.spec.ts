@@ -66,7 +66,7 @@ describe('renew.lua', () => {
 
 describe('look.lua', () => {
   const woken = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;
-  const alone = (wait: number) => ({ wait, lookout: false });
+  const alone = (wait: number) => ({ wait, leads: false, plain: false });
 
   it('sees through keys of the wrong type', async () => {
     const fn = server.fn();
@@ -116,26 +116,50 @@ describe('look.lua', () => {
     await expect(Promise.all([woken(idle), woken(busy)])).resolves.toEqual([false, true]);
   });
 
-  it('makes one worker the lookout, until its time is over', async () => {
+  it('makes one worker the leader, until its time is over', async () => {
     const fn = server.fn();
-    const looksOut = async (worker: string, hold?: number) =>
-      (await look(server.redis, [fn], NOW, worker, hold))[0]?.lookout;
-    await expect(looksOut('one', 60_000)).resolves.toBe(true);
-    await expect(looksOut('other', 60_000)).resolves.toBe(false);
-    await expect(looksOut('one', 1)).resolves.toBe(true);
-    await until(() => looksOut('other'));
+    const leads = async (worker: string, hold?: number) =>
+      (await look(server.redis, [fn], NOW, worker, hold))[0]?.leads;
+    await expect(leads('one', 60_000)).resolves.toBe(true);
+    await expect(leads('other', 60_000)).resolves.toBe(false);
+    await expect(leads('one', 1)).resolves.toBe(true);
+    await until(() => leads('other'));
   });
 
-  it('lets another be it when the lookout leaves', async () => {
+  it('lets another be it when the leader leaves', async () => {
     const fn = server.fn();
     await look(server.redis, [fn], NOW, 'one', 60_000);
     await look(server.redis, [fn], NOW, 'other', 0);
-    await expect(server.redis.get(`lookout:${fn}`)).resolves.toBe('one');
+    await expect(server.redis.get(`leader:${fn}`)).resolves.toBe('one');
     await look(server.redis, [fn], NOW, 'one', 0);
-    await expect(server.redis.exists(`lookout:${fn}`)).resolves.toBe(0);
+    await expect(server.redis.exists(`leader:${fn}`)).resolves.toBe(0);
   });
 
-  it('wakes nobody for a worker that is not the lookout', async () => {
+  it('tells the leader alone that plain clients send jobs', async () => {
+    const [plain, ours] = [server.fn(), server.fn()];
+    await server.redis.set(`plain:${plain}`, '1');
+    const led = (await look(server.redis, [plain, ours], NOW, 'one', 60_000)).map((each) => each.plain);
+    expect(led).toEqual([true, false]);
+    await expect(look(server.redis, [plain], NOW, 'other')).resolves.toEqual([alone(-1)]);
+    await expect(look(server.redis, [plain])).resolves.toEqual([alone(-1)]);
+  });
+
+  it('takes a leader of another type, or without an end, for none', async () => {
+    const [list, endless] = [server.fn(), server.fn()];
+    await server.redis.lpush(`leader:${list}`, 'x');
+    await server.redis.set(`leader:${endless}`, 'x');
+    const led = (await look(server.redis, [list, endless], NOW, 'one')).map(({ leads }) => leads);
+    expect(led).toEqual([true, true]);
+  });
+
+  it('removes a marker of another type', async () => {
+    const [one, other] = [server.fn(), server.fn()];
+    await server.redis.set(`wake:${one}`, 'x');
+    await look(server.redis, [other, one]);
+    await expect(server.redis.exists(`wake:${one}`)).resolves.toBe(0);
+  });
+
+  it('wakes nobody for a worker that does not lead', async () => {
     const fn = server.fn();
     await look(server.redis, [fn], NOW, 'one', 60_000);
     await server.redis.lpush(`queue:${fn}:normal`, '1');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../support/use-redis.js';
-import { NOW, presence, PRESENCE_MS } from './scripts.js';
+import { NOW, presence, PRESENCE_MS, signed } from './scripts.js';
 
 /** A call just before, and just after, the presence of NOW has ended. */
 const STILL = NOW + PRESENCE_MS - 1;
@@ -141,5 +141,50 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'a', NOW, 0)).resolves.toBe(0);
     await server.redis.set(`count:${fn}`, '-5');
     await expect(presence(server.redis, fn, 'b', NOW, 0)).resolves.toBe(0);
+  });
+
+  describe('as a beat', () => {
+    /** Times of beats, such that each function has had its turn. */
+    const round = Array.from({ length: 8 }, (_, beat) => NOW + (beat * PRESENCE_MS) / 4);
+    const beat = (functions: string[], now: number) =>
+      signed(server.redis, functions, 'a', now, 10 * PRESENCE_MS, 1);
+
+    it('keeps the worker present at all its functions', async () => {
+      const functions = [server.fn(), server.fn(), server.fn()];
+      await signed(server.redis, functions, 'a', NOW, 10 * PRESENCE_MS);
+      await beat(functions, OVER);
+      for (const fn of functions) {
+        await expect(server.redis.zscore(`workers:${fn}`, 'a')).resolves.toBe(`${OVER + 10 * PRESENCE_MS}`);
+        await expect(count(fn)).resolves.toBe('1');
+      }
+    });
+
+    it('counts a worker anew that was taken off, and says how many there are', async () => {
+      const [one, other] = [server.fn(), server.fn()];
+      await signed(server.redis, [one, other], 'a');
+      await presence(server.redis, other, 'b', OVER);
+      const counts = await beat([one, other], OVER);
+      expect(counts[1]).toBe(2);
+      await expect(count(one)).resolves.toBe('1');
+    });
+
+    it('takes off who died, and puts lost counts right, at each function in its turn', async () => {
+      const functions = Array.from({ length: 10 }, () => server.fn());
+      await signed(server.redis, functions, 'dead');
+      await signed(server.redis, functions, 'a', NOW, 10 * PRESENCE_MS);
+      const begun = NOW + 2 * PRESENCE_MS;
+      for (const at of round) await beat(functions, begun + 10 * (at - NOW));
+      for (const fn of functions) await expect(count(fn)).resolves.toBe('1');
+      await server.redis.del(...functions.map((fn) => `count:${fn}`));
+      for (const at of round) await beat(functions, begun + 10 * (at - NOW));
+      for (const fn of functions) await expect(count(fn)).resolves.toBe('1');
+    });
+
+    it('that fails at a function of another type keeps the worker present at the others', async () => {
+      const [spoilt, sound] = [server.fn(), server.fn()];
+      await server.redis.set(`workers:${spoilt}`, 'x');
+      await expect(signed(server.redis, [spoilt, sound], 'a')).rejects.toThrow('WRONGTYPE');
+      await expect(count(sound)).resolves.toBe('1');
+    });
   });
 });

@@ -82,13 +82,13 @@ export function renew(redis: Redis, fn: string, now: number, members: string[]) 
   return scripts.renew.run(redis, [keysOf(fn).leases], now, LEASE_MS, members);
 }
 
-/** Milliseconds for which a worker is the lookout. */
-export const LOOKOUT_MS = 100;
+/** Milliseconds for which a worker leads. */
+export const LEADER_MS = 100;
 
-export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LOOKOUT_MS) {
+export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LEADER_MS) {
   const keys = functions.flatMap((fn) => {
-    const { leases, scheduled, high, normal, low, wake, lookout } = keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake, lookout];
+    const { leases, scheduled, high, normal, low, wake, leader, plain } = keysOf(fn);
+    return [leases, scheduled, high, normal, low, wake, leader, plain];
   });
   return scripts.look.run(redis, keys, now, worker, hold);
 }
@@ -111,6 +111,18 @@ export function presence(
   now: number | '' = NOW,
   hold = PRESENCE_MS,
 ) {
-  const { count, workers } = keysOf(fn);
-  return scripts.presence.run(redis, [count, workers], now, worker, hold);
+  return signed(redis, [fn], worker, now, hold).then(([count]) => count);
+}
+
+/** Of several functions, with a beat if that is said. */
+export function signed(
+  redis: Redis,
+  functions: string[],
+  worker: string,
+  now: number | '' = NOW,
+  hold = PRESENCE_MS,
+  beat: 0 | 1 = 0,
+) {
+  const keys = functions.map(keysOf).flatMap(({ count, workers }) => [count, workers]);
+  return scripts.presence.run(redis, keys, now, worker, hold, beat);
 }

@@ -2,19 +2,57 @@
   Looks whether functions have work that nobody was told of: jobs of plain clients, scheduled jobs that are
   due, expired leases. Where there is some, the wake marker is set, so that one idle worker claims it.
 
-  KEYS seven a function: leases, scheduled, high, normal, low, wake marker, lookout
-  ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it is the lookout, 0 to be it no more
-  Returns two for each function: ms until its next scheduled job is due, or -1; 1 if this worker is the lookout,
-  else 0.
+  KEYS eight a function: leases, scheduled, high, normal, low, wake marker, leader, whether plain clients send jobs
+  ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to lead no more
+  Returns two for each function: ms until its next scheduled job is due, or -1; 1 if this worker leads it, 2 if it
+  leads it and plain clients send jobs, else 0.
 
-  One worker is a function's lookout, the first that looks. The others see nothing: each would set the marker
-  again until whoever the first had woken has come. Without a worker it is looked in any case.
+  The first worker that looks leads a function. The others are told nothing: each would set the marker again until
+  the worker that the first had woken has come. Without a worker it is looked in any case.
+
+  Functions without any work, as most are of an idle worker, are seen to be so with one call for all of them.
 ]]
 -- include clock
--- include elected
 -- include queues
 
-local now, worker, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local KEYS_A_FUNCTION, WORK_KEYS = 8, 6
+local worker, hold = ARGV[2], tonumber(ARGV[3])
+
+--- A write that takes no memory: Redis then allows the others even if its memory is full.
+local function allow_writes()
+  redis.pcall('LTRIM', KEYS[WORK_KEYS], 0, 0)
+end
+
+--- Whether this worker leads; one that is `known` to have led has its time extended. What no worker of ours wrote is no
+--- leader: another type, or what would never expire.
+local function leads(key, known)
+  local is_other = known and known ~= worker
+  if is_other and redis.call('PTTL', key) >= 0 then return false end
+  if hold > 0 then
+    local set = { 'SET', key, worker, 'PX', string.format('%.0f', hold) }
+    if redis.pcall(unpack(set)).err then
+      allow_writes()
+      redis.call(unpack(set))
+    end
+  elseif known and not is_other then
+    redis.call('DEL', key)
+  end
+  return hold > 0
+end
+
+--- What is returned of each function's leadership.
+local function elect()
+  local elected, names = {}, {}
+  for i = KEYS_A_FUNCTION, #KEYS, KEYS_A_FUNCTION do
+    names[#names + 1], names[#names + 2] = KEYS[i - 1], KEYS[i]
+  end
+  local known = redis.call('MGET', unpack(names))
+  for i = 1, #names, 2 do
+    local plain = known[i + 1] and 2 or 1
+    elected[#elected + 1] = leads(names[i], known[i]) and plain or 0
+  end
+  return elected
+end
 
 --- The lowest score; the protocol knows none below 0.
 local function first(key)
@@ -22,11 +60,8 @@ local function first(key)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
 end
 
--- A write that takes no memory: Redis then allows the others though its memory be full.
-redis.pcall('LTRIM', KEYS[6], 0, 0)
-
 --- Sets the marker if there is work; returns ms until the next scheduled job is due, or -1.
-local function look(leases, scheduled, high, normal, low, wake)
+local function look(now, leases, scheduled, high, normal, low, wake)
   local expiry, wait = first(leases), next_due(scheduled, now)
   local work = wait == 0 or (expiry and expiry <= now) or is_waiting(high) or is_waiting(normal) or is_waiting(low)
   local set = redis.pcall('LLEN', wake)
@@ -36,10 +71,30 @@ local function look(leases, scheduled, high, normal, low, wake)
   return wait
 end
 
-local outlook = {}
-for i = 1, #KEYS, 7 do
-  local lookout = worker ~= '' and elected(KEYS[i + 6], worker, hold)
-  outlook[#outlook + 1] = (lookout or worker == '') and look(unpack(KEYS, i, i + 5)) or -1
-  outlook[#outlook + 1] = lookout and 1 or 0
+--- Whether there may be any work, or a marker, of the functions that are looked at.
+local function any_work(elected)
+  local keys = {}
+  for i = 1, #KEYS, KEYS_A_FUNCTION do
+    if elected[(i - 1) / KEYS_A_FUNCTION + 1] ~= 0 then
+      for key = i, i + WORK_KEYS - 1 do keys[#keys + 1] = KEYS[key] end
+    end
+  end
+  return #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
 end
-return outlook
+
+local elected = worker ~= '' and elect() or {}
+local looks, now = any_work(elected), nil
+local replies = {}
+for i = 1, #KEYS, KEYS_A_FUNCTION do
+  local leading, last, wait = elected[#replies / 2 + 1], i + WORK_KEYS - 1, -1
+  local alone = #KEYS == KEYS_A_FUNCTION
+  if looks and leading ~= 0 and (alone or redis.call('EXISTS', unpack(KEYS, i, last)) > 0) then
+    if not now then
+      allow_writes()
+      now = clock(ARGV[1])
+    end
+    wait = look(now, unpack(KEYS, i, last))
+  end
+  replies[#replies + 1], replies[#replies + 2] = wait, leading or 0
+end
+return replies

@@ -32,6 +32,8 @@
 -- include rights
 
 local call, pcall = redis.call, redis.pcall
+-- Behind a wait that ended without a job, as most do of an idle worker.
+if KEYS[10] and #ARGV < 7 and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local keys = {

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedisConnection } from '../../lib/redis/redis-connection.js';
+import { SILENCE_MS } from '../../lib/redis/own-settings.js';
+import { useRedis } from '../support/use-redis.js';
+
+describe('a connection that owes a reply', () => {
+  const server = useRedis();
+
+  it('is not taken for dead while the server keeps the reply back on purpose, as a BLPOP has it', async () => {
+    const connection = new RedisConnection(server.url, 'blocking');
+    const redis = await connection.ready();
+    let closed = 0;
+    redis.on('close', () => (closed += 1));
+    const since = performance.now();
+    await expect(redis.blpop(server.fn(), (SILENCE_MS + 300) / 1000)).resolves.toBeNull();
+    expect(performance.now() - since).toBeGreaterThan(SILENCE_MS);
+    expect(closed).toBe(0);
+    connection.close();
+  });
+});

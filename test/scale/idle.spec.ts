@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { codecOf } from '../../lib/job/codec.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { bindHandler } from '../../lib/worker/job-handler.js';
+import { JobWorker } from '../../lib/worker/job-worker.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import { CommandTrace } from '../support/command-trace.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { connectionsOf } from './connections.js';
+
+const FUNCTIONS = ['a', 'b', 'c', 'd', 'e'];
+const SECONDS = 10;
+
+describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
+  const server = useRedis();
+  let actors: RedisActors;
+  let workers: JobWorker[] = [];
+
+  beforeAll(() => void (actors = new RedisActors(server.url)));
+  afterAll(() => actors.close());
+
+  async function start(): Promise<JobWorker> {
+    const bindings = FUNCTIONS.map((fn) => bindHandler(defineJob(fn), {}, () => 'done'));
+    const options = { codec: codecOf('json'), maxPayloadBytes: 1024, log: console };
+    const worker = new JobWorker(actors.source({}, { keeper: true }), bindings, options);
+    await worker.start();
+    return worker;
+  }
+
+  const isIdle = async () =>
+    (await connectionsOf(server.redis)).filter(({ cmd, blocked }) => blocked && cmd === 'blpop').length ===
+    workers.length;
+
+  it.each([1, 3])('asks at most 3 commands a second, and its scripts 10, as one of %d', async (count) => {
+    workers = await Promise.all(Array.from({ length: count }, start));
+    await until(isIdle);
+    const trace = await CommandTrace.start(server.redis);
+    // Scripts are loaded, and the functions have their leaders.
+    await until(async () => (await server.redis.exists(...FUNCTIONS.map((fn) => `leader:${fn}`))) === 5);
+    await trace.take();
+    const since = performance.now();
+    await until(() => performance.now() - since > SECONDS * 1000);
+    const commands = await trace.take();
+    trace.stop();
+    await Promise.all(workers.map((worker) => worker.stop(0)));
+    const called = commands.filter(({ source }) => source === 'lua').length;
+    const each = { sent: commands.length - called, called };
+    expect(each.sent / count / SECONDS).toBeLessThanOrEqual(3);
+    expect(each.called / count / SECONDS).toBeLessThanOrEqual(10);
+  });
+});
