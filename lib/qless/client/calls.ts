@@ -35,15 +35,15 @@ export class QlessCalls {
     return this.#connections;
   }
 
-  /** Asked again after a broken connection: only what may be done twice. */
-  ask<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
+  /** Sent again after a broken connection: only for what may be done twice. */
+  sendRetrying<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
     return this.inTime(
       this.#connections.commands.insist((redis) => this.send(redis, script, args), this.options.timeout),
     );
   }
 
   /** Sent once: a connection that breaks leaves open whether it was done. */
-  tell<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
+  sendOnce<Rest extends Arguments, Reply>(script: Call<Rest, Reply>, ...args: Rest): Promise<Reply> {
     return this.inTime(this.once(script, args));
   }
 

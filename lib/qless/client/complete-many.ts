@@ -27,7 +27,7 @@ async function completeOne(calls: QlessCalls, jobs: readonly QlessJob[], data: u
     jid,
     data === undefined ? record.data : dataText(klass, data),
   ]);
-  const replies = await calls.tell(scripts.completeMany, worker, queue, pairs);
+  const replies = await calls.sendOnce(scripts.completeMany, worker, queue, pairs);
   return replies.map((reply) => toRefusal(reply) ?? 'complete');
 }
 

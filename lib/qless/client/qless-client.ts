@@ -57,7 +57,7 @@ export class QlessClient {
   }
 
   queues(): Promise<QueueCounts[]> {
-    return this.calls.ask(scripts.queues);
+    return this.calls.sendRetrying(scripts.queues);
   }
 
   /** Pops from several queues: in their order, or one of each in turn. */
@@ -77,7 +77,7 @@ export class QlessClient {
     const problems = [];
     let [checked, cursor] = [0, ''];
     do {
-      const part = await this.calls.ask(scripts.checkConsistency, resolve ? 'resolve' : '', cursor);
+      const part = await this.calls.sendRetrying(scripts.checkConsistency, resolve ? 'resolve' : '', cursor);
       checked += part.checked;
       problems.push(...part.problems);
       cursor = part.cursor;

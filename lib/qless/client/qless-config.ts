@@ -8,20 +8,20 @@ export class QlessConfig {
 
   /** Numbers are defaults; what was set is text. */
   all(): Promise<Record<string, string | number>> {
-    return this.calls.ask(scripts.config);
+    return this.calls.sendRetrying(scripts.config);
   }
 
   /** Null where there is no such option. */
   get(option: string): Promise<string | null> {
-    return this.calls.ask(scripts.getConfig, option);
+    return this.calls.sendRetrying(scripts.getConfig, option);
   }
 
   set(option: string, value: string | number): Promise<void> {
-    return this.calls.ask(scripts.setConfig, option, value);
+    return this.calls.sendRetrying(scripts.setConfig, option, value);
   }
 
   /** Back to its default. */
   unset(option: string): Promise<void> {
-    return this.calls.ask(scripts.unsetConfig, option);
+    return this.calls.sendRetrying(scripts.unsetConfig, option);
   }
 }

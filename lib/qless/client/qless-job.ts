@@ -3,6 +3,7 @@ import type { QlessCalls } from './calls.js';
 import type { Duration } from '../../job/duration.js';
 import { dataText, optionArguments, toSeconds, type PutOptions } from './options.js';
 import type { JobRecord, JobState } from '../wire/replies.js';
+import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
 
 /** Ids of one call: each is work that nobody else's call comes between. */
@@ -101,13 +102,13 @@ export class QlessJob {
     const text = data === undefined ? before : dataText(klass, data);
     const seconds = delay === undefined ? undefined : toSeconds('delay', delay, 0);
     const given = optionArguments({ ...options, delay: seconds });
-    return this.calls.tell(scripts.complete, jid, worker, queue, text, given);
+    return this.calls.sendOnce(scripts.complete, jid, worker, queue, text, given);
   }
 
   /** Files it under a group of failures. @throws as `complete` */
   async fail(group: string, message: string, data?: unknown): Promise<void> {
     const { jid, klass, worker } = this.record;
-    await this.calls.tell(scripts.fail, jid, worker, group, message, this.given(klass, data));
+    await this.calls.sendOnce(scripts.fail, jid, worker, group, message, this.given(klass, data));
   }
 
   /** How many retries remain; negative when it failed because there were none. @throws as `complete` */
@@ -115,79 +116,72 @@ export class QlessJob {
     const { jid, worker } = this.record;
     const failure: [] | [string, string] =
       group !== undefined && message !== undefined ? [group, message] : [];
-    return this.calls.tell(scripts.retry, jid, queue, worker, toSeconds('delay', delay, 0), failure);
+    return this.calls.sendOnce(scripts.retry, jid, queue, worker, toSeconds('delay', delay, 0), failure);
   }
 
   /** When its lock ends now. @throws as `complete` */
   async heartbeat(data?: unknown): Promise<Date> {
     const { jid, klass, worker } = this.record;
-    const expires = await this.calls.ask(scripts.heartbeat, jid, worker, this.given(klass, data));
+    const expires = await this.calls.sendRetrying(scripts.heartbeat, jid, worker, this.given(klass, data));
     return dateOf(expires);
   }
 
   /** Appends to its history, with the fields of `data`. @throws QlessJobNotFoundError, NotSerializableError */
   async log(message: string, data?: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.calls.tell(scripts.log, this.jid, message, this.given(this.klass, data));
+    await this.calls.sendOnce(scripts.log, this.jid, message, this.given(this.klass, data));
   }
 
   /** Puts it into a queue, where it begins anew: whoever works on it loses it. @throws QlessJobNotFoundError if it is gone */
   async move(queue: string, { delay = 0, ...options }: Omit<PutOptions, 'jid'> = {}): Promise<void> {
     const { jid, klass, data } = this.record;
-    await this.calls.tell(
-      scripts.requeue,
-      '',
-      queue,
-      jid,
-      klass,
-      data,
-      toSeconds('delay', delay, 0),
-      optionArguments({ ...options }),
-    );
+    const times = { delay: toSeconds('delay', delay, 0) };
+    const request = { queue, jid, klass, data, ...times, options: optionArguments({ ...options }) };
+    await this.calls.sendOnce(scripts.requeue, ...putArguments(request));
   }
 
   /** Deletes it. @throws QlessDependencyError when others depend on it */
   async cancel(): Promise<void> {
-    await this.calls.ask(scripts.cancel, [this.jid]);
+    await this.calls.sendRetrying(scripts.cancel, [this.jid]);
   }
 
   /** Takes it from its worker; it is the next to be popped. @throws QlessStateError unless it runs */
   timeout(): Promise<void> {
-    return this.calls.tell(scripts.timeout, [this.jid]);
+    return this.calls.sendOnce(scripts.timeout, [this.jid]);
   }
 
   /** Its tags. @throws QlessJobNotFoundError */
   tag(...tags: string[]): Promise<string[]> {
-    return this.calls.ask(scripts.tag, 'add', this.jid, tags);
+    return this.calls.sendRetrying(scripts.tag, 'add', this.jid, tags);
   }
 
   /** Its tags. @throws QlessJobNotFoundError */
   untag(...tags: string[]): Promise<string[]> {
-    return this.calls.ask(scripts.tag, 'remove', this.jid, tags);
+    return this.calls.sendRetrying(scripts.tag, 'remove', this.jid, tags);
   }
 
   /** Whether that changed something. @throws QlessJobNotFoundError */
   track(): Promise<boolean> {
-    return this.calls.ask(scripts.track, 'track', this.jid);
+    return this.calls.sendRetrying(scripts.track, 'track', this.jid);
   }
 
   untrack(): Promise<boolean> {
-    return this.calls.ask(scripts.track, 'untrack', this.jid);
+    return this.calls.sendRetrying(scripts.track, 'untrack', this.jid);
   }
 
   /** Higher runs first. @throws QlessJobNotFoundError */
   async prioritize(priority: number): Promise<void> {
-    await this.calls.ask(scripts.priority, this.jid, priority);
+    await this.calls.sendRetrying(scripts.priority, this.jid, priority);
   }
 
   /** @throws QlessStateError unless it depends on others already */
   async dependOn(...jids: string[]): Promise<void> {
     for (const part of chunksOf(jids, JIDS_A_CALL))
-      await this.calls.ask(scripts.depends, this.jid, 'on', part);
+      await this.calls.sendRetrying(scripts.depends, this.jid, 'on', part);
   }
 
   /** Without arguments it depends on nothing any more; 5,000 jids at most. @throws QlessStateError unless it depends on others */
   async undepend(...jids: string[]): Promise<void> {
-    await this.calls.tell(scripts.depends, this.jid, 'off', jids.length === 0 ? ['all'] : jids);
+    await this.calls.sendOnce(scripts.depends, this.jid, 'off', jids.length === 0 ? ['all'] : jids);
   }
 
   private given(klass: string, data: unknown): [] | [string] {

@@ -18,13 +18,13 @@ export class QlessJobs {
   constructor(private readonly calls: QlessCalls) {}
 
   async get(jid: string): Promise<QlessJob | null> {
-    const record = await this.calls.ask(scripts.get, jid);
+    const record = await this.calls.sendRetrying(scripts.get, jid);
     return record && new QlessJob(this.calls, record);
   }
 
   /** Those that exist, in the order of the jids. */
   async getMany(jids: readonly string[]): Promise<QlessJob[]> {
-    const found = chunksOf(jids, IDS_A_CALL).map((part) => this.calls.ask(scripts.multiget, part));
+    const found = chunksOf(jids, IDS_A_CALL).map((part) => this.calls.sendRetrying(scripts.multiget, part));
     return (await Promise.all(found)).flat().map((record) => new QlessJob(this.calls, record));
   }
 
@@ -59,43 +59,43 @@ export class QlessJobs {
       if (refused.length === left.length) break;
       left = refused;
     }
-    if (left.length > 0) await this.calls.ask(scripts.cancel, left.flat());
+    if (left.length > 0) await this.calls.sendRetrying(scripts.cancel, left.flat());
   }
 
   /** Takes jobs from their workers; they are the next to be popped. @throws QlessStateError unless they run */
   async timeout(...jids: string[]): Promise<void> {
-    for (const part of chunksOf(jids, IDS_A_CALL)) await this.calls.tell(scripts.timeout, part);
+    for (const part of chunksOf(jids, IDS_A_CALL)) await this.calls.sendOnce(scripts.timeout, part);
   }
 
   /** Jids of complete jobs, the latest first. */
   async complete(page?: PageOptions): Promise<string[]> {
-    return this.calls.ask(scripts.completeJobs, 'complete', ...pageArguments(page));
+    return this.calls.sendRetrying(scripts.completeJobs, 'complete', ...pageArguments(page));
   }
 
   /** How many have failed, by group. */
   failures(): Promise<Record<string, number>> {
-    return this.calls.ask(scripts.failures);
+    return this.calls.sendRetrying(scripts.failures);
   }
 
   /** The failed jobs of a group, the latest first. */
   async failed(group: string, page?: PageOptions): Promise<Page> {
-    return this.calls.ask(scripts.failed, group, ...pageArguments(page));
+    return this.calls.sendRetrying(scripts.failed, group, ...pageArguments(page));
   }
 
   /** Tracked jobs, and the jids of those that are gone. */
   async tracked(): Promise<{ jobs: QlessJob[]; expired: string[] }> {
-    const { jobs, expired } = await this.calls.ask(scripts.tracked);
+    const { jobs, expired } = await this.calls.sendRetrying(scripts.tracked);
     return { jobs: jobs.map((record) => new QlessJob(this.calls, record)), expired };
   }
 
   /** Jids of jobs with the tag, in the order in which they were tagged. */
   async tagged(tag: string, page?: PageOptions): Promise<Page> {
-    return this.calls.ask(scripts.tagged, 'get', tag, ...pageArguments(page));
+    return this.calls.sendRetrying(scripts.tagged, 'get', tag, ...pageArguments(page));
   }
 
   /** Tags of two jobs or more, the most used first. */
   async topTags(page?: PageOptions): Promise<string[]> {
-    return this.calls.ask(scripts.topTags, 'top', ...pageArguments(page));
+    return this.calls.sendRetrying(scripts.topTags, 'top', ...pageArguments(page));
   }
 
   /** The parts that were refused because of a job in another part. */
@@ -103,7 +103,7 @@ export class QlessJobs {
     const refused: string[][] = [];
     for (const part of parts) {
       try {
-        await this.calls.ask(scripts.cancel, part);
+        await this.calls.sendRetrying(scripts.cancel, part);
       } catch (error) {
         if (!(error instanceof QlessDependencyError)) throw error;
         refused.push(part);

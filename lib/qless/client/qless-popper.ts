@@ -6,6 +6,8 @@ import type { QlessCalls } from './calls.js';
 import { QlessJob } from './qless-job.js';
 import { checkPopping, checkQueues } from '../queues/queue-names.js';
 import { QueueWaiter } from '../queues/queue-waiter.js';
+import type { Claimed } from '../wire/replies.js';
+import { claimArguments } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
 
 /** Mostly it takes a round trip. */
@@ -82,17 +84,19 @@ export class QlessPopper {
     }
   }
 
-  private async claim(count: number, waiter?: QueueWaiter): Promise<scripts.Claimed> {
+  private async claim(count: number, waiter?: QueueWaiter): Promise<Claimed> {
     const { queues, worker, popping } = this.options;
-    const rows = queues.flatMap((queue) => [queue, 0]);
-    const settings = [worker, '', popping, this.first, count, waiter?.id ?? '', ''] as const;
-    const claimed = await this.calls.tell(scripts.claim, ...settings, 0, [], rows);
+    const request = claimArguments({
+      ...{ worker, lock: '', popping, first: this.first, count, waiter: waiter?.id ?? '' },
+      ...{ wakeOthers: false, slots: [], queues: queues.map((queue) => [queue, 0]) },
+    });
+    const claimed = await this.calls.sendOnce(scripts.claim, ...request);
     this.first = claimed.first;
     if (claimed.jobs.length === 0 && claimed.due !== 0) waiter?.registered();
     return claimed;
   }
 
-  private jobsOf({ jobs }: scripts.Claimed): QlessJob[] {
+  private jobsOf({ jobs }: Claimed): QlessJob[] {
     return jobs.map((record) => new QlessJob(this.calls, record));
   }
 }

@@ -14,6 +14,7 @@ import {
 import type { PopOptions, QlessPopper } from './qless-popper.js';
 import { QlessJob } from './qless-job.js';
 import type { QueueCounts, QueueStats } from '../wire/replies.js';
+import { putArguments, recurArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
 
 /** A job to put. */
@@ -44,12 +45,14 @@ export class QlessQueue {
    *
    * @throws InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
    */
-  async put(klass: string, data?: unknown, { jid, delay = 0, ...options }: PutOptions = {}): Promise<string> {
-    const text = dataText(klass, data);
-    const rest = [klass, text, toSeconds('delay', delay, 0), optionArguments({ ...options })] as const;
-    if (jid !== undefined) return this.calls.tell(scripts.put, '', this.name, jid, ...rest);
+  async put(klass: string, data?: unknown, { jid, ...options }: PutOptions = {}): Promise<string> {
+    if (jid !== undefined)
+      return this.calls.sendOnce(scripts.put, ...this.putArguments({ ...options, jid, klass, data }));
     const made = randomUUID().replaceAll('-', '');
-    await this.calls.ask(scripts.putAbsent, '', this.name, made, ...rest);
+    await this.calls.sendRetrying(
+      scripts.putAbsent,
+      ...this.putArguments({ ...options, jid: made, klass, data }),
+    );
     return made;
   }
 
@@ -58,11 +61,10 @@ export class QlessQueue {
     jid: string,
     klass: string,
     data?: unknown,
-    { delay = 0, ...options }: Omit<PutOptions, 'jid'> = {},
+    options: Omit<PutOptions, 'jid'> = {},
   ): Promise<boolean> {
-    const text = dataText(klass, data);
-    const rest = [klass, text, toSeconds('delay', delay, 0), optionArguments({ ...options })] as const;
-    return (await this.calls.tell(scripts.putAbsent, '', this.name, jid, ...rest)) !== null;
+    const request = this.putArguments({ ...options, jid, klass, data });
+    return (await this.calls.sendOnce(scripts.putAbsent, ...request)) !== null;
   }
 
   /** Their jids; a round trip for a hundred. @throws as `put`, and then some may have been put */
@@ -86,46 +88,46 @@ export class QlessQueue {
 
   /** What would be popped, at most 250. */
   async peek(count = 1): Promise<QlessJob[]> {
-    const records = await this.calls.ask(scripts.peek, this.name, count);
+    const records = await this.calls.sendRetrying(scripts.peek, this.name, count);
     return records.map((record) => new QlessJob(this.calls, record));
   }
 
   counts(): Promise<QueueCounts> {
-    return this.calls.ask(scripts.queue, this.name);
+    return this.calls.sendRetrying(scripts.queue, this.name);
   }
 
   /** How many are locked, wait, or are scheduled. */
   length(): Promise<number> {
-    return this.calls.ask(scripts.length, this.name);
+    return this.calls.sendRetrying(scripts.length, this.name);
   }
 
   /** Of the day that `date` is in. */
   async stats(date: Date = new Date()): Promise<QueueStats> {
-    return this.calls.ask(scripts.stats, this.name, timeInSeconds('date', date));
+    return this.calls.sendRetrying(scripts.stats, this.name, timeInSeconds('date', date));
   }
 
   /** Jids; those that wait and are scheduled in the order in which they come. */
   async jids(state: QueueState, page?: PageOptions): Promise<string[]> {
-    return this.calls.ask(scripts.jobs, state, this.name, ...pageArguments(page));
+    return this.calls.sendRetrying(scripts.jobs, state, this.name, ...pageArguments(page));
   }
 
   /** Nothing is popped until `unpause`. */
   pause(): Promise<void> {
-    return this.calls.ask(scripts.pause, [this.name]);
+    return this.calls.sendRetrying(scripts.pause, [this.name]);
   }
 
   unpause(): Promise<void> {
-    return this.calls.ask(scripts.unpause, [this.name]);
+    return this.calls.sendRetrying(scripts.unpause, [this.name]);
   }
 
   /** Takes it off the list of queues; its jobs stay. */
   forget(): Promise<void> {
-    return this.calls.ask(scripts.forgetQueues, [this.name]);
+    return this.calls.sendRetrying(scripts.forgetQueues, [this.name]);
   }
 
   /** The oldest failed jobs of a group wait here, with all their retries, at most 250. How many. */
   unfail(group: string, count = 25): Promise<number> {
-    return this.calls.tell(scripts.unfail, this.name, group, count);
+    return this.calls.sendOnce(scripts.unfail, this.name, group, count);
   }
 
   /** Puts a job again and again; an existing one of that jid is changed. Its jid. @throws InvalidOptionError, QlessArgumentError */
@@ -134,9 +136,17 @@ export class QlessQueue {
     data: unknown,
     { jid = randomUUID().replaceAll('-', ''), interval, offset = 0, ...options }: RecurOptions,
   ): Promise<string> {
-    const text = dataText(klass, data);
-    const times = [toSeconds('interval', interval), toSeconds('offset', offset, 0)] as const;
-    const rest = ['interval', ...times, optionArguments({ ...options })] as const;
-    return this.calls.ask(scripts.recur, this.name, jid, klass, text, ...rest);
+    const times = { interval: toSeconds('interval', interval), offset: toSeconds('offset', offset, 0) };
+    const job = { queue: this.name, jid, klass, data: dataText(klass, data), ...times };
+    return this.calls.sendRetrying(
+      scripts.recur,
+      ...recurArguments({ ...job, options: optionArguments({ ...options }) }),
+    );
+  }
+
+  private putArguments({ jid, klass, data, delay = 0, ...options }: NewJob & { readonly jid: string }) {
+    const job = { queue: this.name, jid, klass, data: dataText(klass, data) };
+    const seconds = toSeconds('delay', delay, 0);
+    return putArguments({ ...job, delay: seconds, options: optionArguments({ ...options }) });
   }
 }

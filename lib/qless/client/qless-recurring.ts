@@ -44,22 +44,22 @@ export class QlessRecurringJob {
     const text = data === undefined ? undefined : dataText(this.record.klass, data);
     const seconds = interval === undefined ? undefined : toSeconds('interval', interval);
     const given = optionArguments({ ...changes, interval: seconds, data: text });
-    await this.calls.tell(scripts.updateRecurring, this.jid, given);
+    await this.calls.sendOnce(scripts.updateRecurring, this.jid, given);
   }
 
   /** Its tags. @throws QlessJobNotFoundError */
   tag(...tags: string[]): Promise<string[]> {
-    return this.calls.ask(scripts.tagRecurring, this.jid, tags);
+    return this.calls.sendRetrying(scripts.tagRecurring, this.jid, tags);
   }
 
   /** Its tags. @throws QlessJobNotFoundError */
   untag(...tags: string[]): Promise<string[]> {
-    return this.calls.ask(scripts.untagRecurring, this.jid, tags);
+    return this.calls.sendRetrying(scripts.untagRecurring, this.jid, tags);
   }
 
   /** No more jobs are put; those that were stay. */
   async cancel(): Promise<void> {
-    await this.calls.ask(scripts.unrecur, this.jid);
+    await this.calls.sendRetrying(scripts.unrecur, this.jid);
   }
 }
 
@@ -69,7 +69,7 @@ export class QlessRecurring {
   constructor(private readonly calls: QlessCalls) {}
 
   async get(jid: string): Promise<QlessRecurringJob | null> {
-    const record = await this.calls.ask(scripts.recurring, jid);
+    const record = await this.calls.sendRetrying(scripts.recurring, jid);
     return record && new QlessRecurringJob(this.calls, record);
   }
 }

@@ -8,16 +8,16 @@ export class QlessWorkers {
 
   /** Those that were seen of late, with how many jobs they have locked and lost. */
   list(): Promise<{ name: string; jobs: number; stalled: number }[]> {
-    return this.calls.ask(scripts.workers);
+    return this.calls.sendRetrying(scripts.workers);
   }
 
   /** Jids. */
   get(name: string): Promise<{ jobs: string[]; stalled: string[] }> {
-    return this.calls.ask(scripts.worker, name);
+    return this.calls.sendRetrying(scripts.worker, name);
   }
 
   /** Takes workers off the list; what they have locked stays locked. */
   deregister(...names: string[]): Promise<void> {
-    return this.calls.ask(scripts.deregisterWorkers, names);
+    return this.calls.sendRetrying(scripts.deregisterWorkers, names);
   }
 }

@@ -12,6 +12,8 @@ import { Orphans } from './orphans.js';
 import { QueueWaiter } from '../queues/queue-waiter.js';
 import { deregisterWorkers, config as readConfig } from '../wire/scripts.js';
 import { Settler } from './settler.js';
+import type { Claimed } from '../wire/replies.js';
+import { claimArguments } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
 
 export interface QlessSourceOptions {
@@ -25,7 +27,7 @@ export interface QlessSourceOptions {
 }
 
 /** A worker that can't take what it was woken for wakes another, but not all of them again and again. */
-const PASS_MS = 1000;
+const WAKE_OTHERS_MS = 1000;
 const MAX_NAMED = 1000;
 
 /** Jobs of a qless: functions are klasses. */
@@ -47,7 +49,7 @@ export class QlessSource implements JobSource {
   private onRevoked: OnRevoked = () => undefined;
   private opening: Promise<void> | undefined;
   private first = 1;
-  private passedAt = -Infinity;
+  private wokeOthersAt = -Infinity;
 
   constructor(
     private readonly connections: QlessConnections,
@@ -166,11 +168,7 @@ export class QlessSource implements JobSource {
   }
 
   /** Undefined when it is to be asked again. @throws what Redis says that waiting doesn't change */
-  private async ask(
-    slots: FreeSlots,
-    woken: boolean,
-    signal: AbortSignal,
-  ): Promise<scripts.Claimed | undefined> {
+  private async ask(slots: FreeSlots, woken: boolean, signal: AbortSignal): Promise<Claimed | undefined> {
     try {
       await this.orphans.settle();
       return await this.take(slots, woken);
@@ -182,21 +180,18 @@ export class QlessSource implements JobSource {
     }
   }
 
-  private async take(slots: FreeSlots, woken: boolean): Promise<scripts.Claimed> {
+  private async take(slots: FreeSlots, woken: boolean): Promise<Claimed> {
     const { commands, prefix } = this.connections;
     const { worker, lock, popping, queues } = this.options;
     const free = slots.functions().map((fn) => [fn, slots.of(fn)] as const);
     const count = this.orphans.most(free.reduce((sum, [, slotsOfOne]) => sum + slotsOfOne, 0));
-    const passes = woken && performance.now() - this.passedAt > PASS_MS;
-    if (passes) this.passedAt = performance.now();
-    const rows = queues.flatMap((queue, index) => [queue, this.offsets[index] ?? 0]);
-    const claimed = await scripts.claim.run(
-      await commands.ready(),
-      [prefix],
-      '',
-      ...([worker, lock, popping, this.first, count, this.waiter.id, passes ? '1' : ''] as const),
-      ...([free.length, free.flat(), rows] as const),
-    );
+    const wakeOthers = woken && performance.now() - this.wokeOthersAt > WAKE_OTHERS_MS;
+    if (wakeOthers) this.wokeOthersAt = performance.now();
+    const request = claimArguments({
+      ...{ worker, lock, popping, count, first: this.first, waiter: this.waiter.id, wakeOthers, slots: free },
+      queues: queues.map((queue, index) => [queue, this.offsets[index] ?? 0]),
+    });
+    const claimed = await scripts.claim.run(await commands.ready(), [prefix], '', ...request);
     this.orphans.read();
     this.frame.replied();
     this.first = claimed.first;
@@ -206,7 +201,7 @@ export class QlessSource implements JobSource {
     return claimed;
   }
 
-  private begin({ jobs, token }: scripts.Claimed): Claim[] {
+  private begin({ jobs, token }: Claimed): Claim[] {
     const claims = jobs.map((job) => toClaim(job, token));
     this.locks.add(claims);
     return claims;

@@ -6,6 +6,7 @@ import { ConnectionError } from '../../job/server-errors.js';
 import type { Outcome } from '../../job/job-source.js';
 import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
+import { settleArguments, type Settlement } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
 
 const OUTCOMES_A_CALL = 100;
@@ -39,7 +40,7 @@ export class Settler {
 
   /** An outcome that was taken and whose reply was lost is accepted again. */
   private take(outcomes: readonly Outcome[]): Promise<readonly boolean[]> {
-    const rows = outcomes.flatMap(toArguments);
+    const rows = settleArguments(outcomes.map(toSettlement));
     const call = async () =>
       scripts.settle.run(await this.commands.ready(), [this.prefix], '', this.worker, rows);
     const late = (error: unknown) => new ConnectionError('The outcome was not taken', error);
@@ -52,31 +53,23 @@ function mayPass(error: unknown): boolean {
   return isOutage(error) || (error instanceof Error && /^(OOM|MISCONF)\b/.test(error.message));
 }
 
-/** Six values each. */
-function toArguments(outcome: Outcome): (string | number)[] {
-  const { id, fn, token } = outcome.claim;
+function toSettlement(outcome: Outcome): Settlement {
+  const { id: jid, fn, token } = outcome.claim;
   switch (outcome.status) {
     case 'success':
-      return ['complete', id, token, outputText(outcome.output), '', ''];
+      return { kind: 'complete', jid, token, output: outputText(outcome.output) };
     case 'error':
-      return ['fail', id, token, groupOf(fn, outcome.error), messageText(outcome.error), ''];
+      return { kind: 'fail', jid, token, ...failureOf(fn, outcome.error) };
     case 'retry':
-      return [
-        ...['retry', id, token, outcome.delay / 1000],
-        ...[groupOf(fn, outcome.error), messageText(outcome.error)],
-      ];
+      return { kind: 'retry', jid, token, delay: outcome.delay / 1000, ...failureOf(fn, outcome.error) };
     case 'released':
-      return ['release', id, token, '', '', ''];
+      return { kind: 'release', jid, token };
   }
 }
 
-/** As the Ruby client names them. */
-function groupOf(klass: string, { name }: JobErrorInfo): string {
-  return `${klass}:${name}`;
-}
-
-function messageText({ message, stack }: JobErrorInfo): string {
-  return stack === undefined ? message : `${message}\n\n${stack}`;
+/** The group is named as the Ruby client names it. */
+function failureOf(klass: string, { name, message, stack }: JobErrorInfo) {
+  return { group: `${klass}:${name}`, message: stack === undefined ? message : `${message}\n\n${stack}` };
 }
 
 /** What the history keeps. Nothing of an output that is empty or no text: qless has JSON only. */

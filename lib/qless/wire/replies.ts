@@ -156,3 +156,39 @@ export function page(reply: unknown): Page {
   const { total, jobs } = parsed<Fields>(reply);
   return { total: Number(total), jobs: strings(jobs) };
 }
+
+/** What a claim came to. */
+export interface Claimed {
+  readonly jobs: readonly JobRecord[];
+  /** When they were popped, in seconds: what tells this claim of a job from any other. */
+  readonly token: number;
+  /** The queue to begin with next time, counted from 1. */
+  readonly first: number;
+  /** Seconds until something will be due; undefined if nothing is known. */
+  readonly due: number | undefined;
+  /** For each queue where to look on next time. */
+  readonly offsets: readonly number[];
+  /** Klasses of jobs that were left where they are. */
+  readonly left: readonly string[];
+}
+
+type ClaimReply = [
+  jobs: Buffer,
+  token: Buffer,
+  first: number,
+  due: Buffer | null,
+  offsets: number[],
+  left: Buffer[],
+];
+
+export function claimed(reply: unknown): Claimed {
+  const [jobs, token, first, due, offsets, left] = reply as ClaimReply;
+  return {
+    jobs: jobRecords(jobs),
+    token: Number(token),
+    first,
+    due: due === null ? undefined : Number(due),
+    offsets,
+    left: strings(left),
+  };
+}

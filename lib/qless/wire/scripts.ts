@@ -1,4 +1,5 @@
 import { clientScript } from './assemble.js';
+import type { Json, OptionArguments, PutArguments, RecurArguments } from './requests.js';
 import {
   count,
   jobRecord,
@@ -21,21 +22,6 @@ import { scriptOf, type Script } from '../../redis/script.js';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';
-/** JSON. */
-type Json = string;
-/** Names and values by turns, as the command's contract lists them. */
-type Options = readonly (string | number)[];
-type PutArguments = [
-  now: Now,
-  worker: string,
-  queue: string,
-  jid: string,
-  klass: string,
-  data: Json,
-  delay: number,
-  options: Options,
-];
-
 /** A command as a script of its own. Its only key is the prefix of all keys, `ql:` or `{ql}:`. */
 function defineScript<Args extends readonly (string | number | readonly (string | number)[])[], Reply>(
   command: string,
@@ -46,17 +32,17 @@ function defineScript<Args extends readonly (string | number | readonly (string 
 
 const textOrNull = (reply: unknown): string | null => (reply === null ? null : String(reply));
 
-export const put = defineScript<PutArguments, string>('put', text);
-export const requeue = defineScript<PutArguments, string>('requeue', text);
+export const put = defineScript<[now: Now, ...PutArguments], string>('put', text);
+export const requeue = defineScript<[now: Now, ...PutArguments], string>('requeue', text);
 /** Null where there is a job of that jid. */
-export const putAbsent = defineScript<PutArguments, string | null>('put.absent', textOrNull);
+export const putAbsent = defineScript<[now: Now, ...PutArguments], string | null>('put.absent', textOrNull);
 export const pop = defineScript<[now: Now, queue: string, worker: string, count: number], JobRecord[]>(
   'pop',
   jobRecords,
 );
 export const peek = defineScript<[now: Now, queue: string, count: number], JobRecord[]>('peek', jobRecords);
 export const complete = defineScript<
-  [now: Now, jid: string, worker: string, queue: string, data: Json, options: Options],
+  [now: Now, jid: string, worker: string, queue: string, data: Json, options: OptionArguments],
   JobState
 >('complete', (reply) => String(reply) as JobState);
 /** `jobs` are jids and data by turns, of 250 jobs at most. For each its state, complete, or an error's text. */
@@ -186,25 +172,12 @@ export const setConfig = defineScript<[now: Now, option: string, value: string |
 );
 export const unsetConfig = defineScript<[now: Now, option: string], void>('config.unset', nothing);
 
-export const recur = defineScript<
-  [
-    now: Now,
-    queue: string,
-    jid: string,
-    klass: string,
-    data: Json,
-    spec: 'interval',
-    interval: number,
-    offset: number,
-    options: Options,
-  ],
-  string
->('recur', text);
+export const recur = defineScript<[now: Now, ...RecurArguments], string>('recur', text);
 export const recurring = defineScript<[now: Now, jid: string], ReturnType<typeof recurringRecord>>(
   'recur.get',
   recurringRecord,
 );
-export const updateRecurring = defineScript<[now: Now, jid: string, options: Options], boolean>(
+export const updateRecurring = defineScript<[now: Now, jid: string, options: OptionArguments], boolean>(
   'recur.update',
   (reply) => reply === 1,
 );

@@ -1,10 +1,10 @@
 import { sourceScript } from './assemble.js';
-import { jobRecords, nothing, strings, type JobRecord } from './replies.js';
+import type { ClaimArguments, SettleArguments } from './requests.js';
+import { claimed, list, nothing, strings, type Claimed } from './replies.js';
 import { scriptOf, type Script } from '../../redis/script.js';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';
-type Flag = '1' | '';
 
 function defineScript<Args extends readonly (string | number | readonly (string | number)[])[], Reply>(
   name: string,
@@ -13,54 +13,7 @@ function defineScript<Args extends readonly (string | number | readonly (string 
   return scriptOf(sourceScript(name), decode);
 }
 
-/** What a claim came to. */
-export interface Claimed {
-  readonly jobs: readonly JobRecord[];
-  /** When they were popped, in seconds: what tells this claim of a job from any other. */
-  readonly token: number;
-  /** The queue to begin with next time, counted from 1. */
-  readonly first: number;
-  /** Seconds until something will be due; undefined if nothing is known. */
-  readonly due: number | undefined;
-  /** For each queue where to look on next time. */
-  readonly offsets: readonly number[];
-  /** Klasses of jobs that were left where they are. */
-  readonly left: readonly string[];
-}
-
-export const claim = defineScript<
-  [
-    now: Now,
-    worker: string,
-    lock: number | '',
-    popping: 'ordered' | 'round-robin',
-    first: number,
-    count: number,
-    waiter: string,
-    passes: Flag,
-    klasses: number,
-    slots: readonly (string | number)[],
-    queues: readonly (string | number)[],
-  ],
-  Claimed
->('claim', (reply) => {
-  const [jobs, token, first, due, offsets, left] = reply as [
-    Buffer,
-    Buffer,
-    number,
-    Buffer | null,
-    number[],
-    Buffer[],
-  ];
-  return {
-    jobs: jobRecords(jobs),
-    token: Number(token),
-    first,
-    due: due === null ? undefined : Number(due),
-    offsets,
-    left: strings(left),
-  };
-});
+export const claim = defineScript<[now: Now, ...ClaimArguments], Claimed>('claim', claimed);
 
 /** `woken` is the queue that the caller was woken for and has no use for, or ''. */
 export const withdraw = defineScript<
@@ -68,11 +21,11 @@ export const withdraw = defineScript<
   void
 >('withdraw', nothing);
 
-/** Outcomes as the script takes them, six values each. Whether each was accepted; the first ones at least, if not all. */
-export const settle = defineScript<
-  [now: Now, worker: string, outcomes: readonly (string | number)[]],
-  boolean[]
->('settle', (reply) => (reply as number[]).map((accepted) => accepted === 1));
+/** Whether each was accepted; the first ones at least, if not all. */
+export const settle = defineScript<[now: Now, worker: string, settlements: SettleArguments], boolean[]>(
+  'settle',
+  (reply) => list<number>(reply).map((accepted) => accepted === 1),
+);
 
 /** The members, "jid:token", that are lost. */
 export const renew = defineScript<

@@ -1,0 +1,120 @@
+/** JSON as text. What follows are arguments of scripts by their names, and as lists in the order of the contracts. */
+export type Json = string;
+/** Each option's name and its value after it, as the command's contract lists them. */
+export type OptionArguments = readonly (string | number)[];
+
+/** A job to put. */
+export interface PutRequest {
+  readonly queue: string;
+  readonly jid: string;
+  readonly klass: string;
+  readonly data: Json;
+  /** Seconds. */
+  readonly delay: number;
+  readonly options: OptionArguments;
+}
+
+export type PutArguments = [
+  worker: string,
+  queue: string,
+  jid: string,
+  klass: string,
+  data: Json,
+  delay: number,
+  options: OptionArguments,
+];
+
+/** Without a worker: a client that puts a job gives up no lock of its own. */
+export function putArguments({ queue, jid, klass, data, delay, options }: PutRequest): PutArguments {
+  return ['', queue, jid, klass, data, delay, options];
+}
+
+/** A job to put again and again. */
+export interface RecurRequest extends Omit<PutRequest, 'delay'> {
+  /** Seconds from one to the next. */
+  readonly interval: number;
+  /** Seconds until the first. */
+  readonly offset: number;
+}
+
+export type RecurArguments = [
+  queue: string,
+  jid: string,
+  klass: string,
+  data: Json,
+  spec: 'interval',
+  interval: number,
+  offset: number,
+  options: OptionArguments,
+];
+
+export function recurArguments(request: RecurRequest): RecurArguments {
+  const { queue, jid, klass, data, interval, offset, options } = request;
+  return [queue, jid, klass, data, 'interval', interval, offset, options];
+}
+
+/** What a claim asks for. */
+export interface ClaimRequest {
+  readonly worker: string;
+  /** Seconds that jobs are locked, or '' for the heartbeat of each queue. */
+  readonly lock: number | '';
+  readonly popping: 'ordered' | 'round-robin';
+  /** The queue to begin with, counted from 1. */
+  readonly first: number;
+  /** How many jobs at most. */
+  readonly count: number;
+  /** Whose tokens stay with the queues of a claim in vain; '' for none. */
+  readonly waiter: string;
+  /** Whether queues with jobs that are left because of their klass wake another worker. */
+  readonly wakeOthers: boolean;
+  /** Klasses and their free slots; none for jobs of any klass. */
+  readonly slots: readonly (readonly [klass: string, free: number])[];
+  /** Queues, and where to look on among what waits there. */
+  readonly queues: readonly (readonly [queue: string, offset: number])[];
+}
+
+export type ClaimArguments = [
+  worker: string,
+  lock: number | '',
+  popping: 'ordered' | 'round-robin',
+  first: number,
+  count: number,
+  waiter: string,
+  wakeOthers: '1' | '',
+  klasses: number,
+  slots: readonly (string | number)[],
+  queues: readonly (string | number)[],
+];
+
+export function claimArguments(request: ClaimRequest): ClaimArguments {
+  const { worker, lock, popping, first, count, waiter, wakeOthers, slots, queues } = request;
+  const settings = [worker, lock, popping, first, count, waiter, wakeOthers ? '1' : ''] as const;
+  return [...settings, slots.length, slots.flat(), queues.flat()];
+}
+
+/** How a claim ends. */
+export type Settlement = { readonly jid: string; readonly token: number } & (
+  | { readonly kind: 'complete'; readonly output: string }
+  | { readonly kind: 'fail'; readonly group: string; readonly message: string }
+  | { readonly kind: 'retry'; readonly delay: number; readonly group: string; readonly message: string }
+  | { readonly kind: 'release' }
+);
+
+/** Six values each. */
+export type SettleArguments = readonly (string | number)[];
+
+export function settleArguments(settlements: readonly Settlement[]): SettleArguments {
+  return settlements.flatMap((settlement) => {
+    const { kind, jid, token } = settlement;
+    switch (kind) {
+      case 'complete':
+        return [kind, jid, token, settlement.output, '', ''];
+      case 'fail':
+        return [kind, jid, token, settlement.group, settlement.message, ''];
+      case 'retry':
+        return [kind, jid, token, settlement.delay, settlement.group, settlement.message];
+      case 'release':
+        return [kind, jid, token, '', '', ''];
+    }
+  });
+}
