@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultsOf, type Event } from './history.js';
+import { faultsOf, mostAtOnce, rerunsOf, type Event } from './history.js';
 
 const run = (nonce: string, attempt = 1) => ({ job: 'j', attempt, worker: 'w', nonce });
 const accepted: Event = { type: 'accepted', key: 'k', job: 'j' };
@@ -47,5 +47,23 @@ describe('the checker of histories', () => {
     ['one that nobody was told of', [begun('a')], /nobody was told/],
   ])('finds %s', (_, history, fault) => {
     expect(faultsOf(history).join()).toMatch(fault);
+  });
+
+  it('finds jobs that ran twice without an excuse', () => {
+    const history = [begun('a'), begun('b', 2)];
+    expect(rerunsOf(history, new Set())).toEqual(['j: run 2 times']);
+    expect(rerunsOf(history, new Set(['j']))).toEqual([]);
+    expect(rerunsOf([begun('a'), begun('a')], new Set())).toEqual([]);
+  });
+
+  it('finds how many ran at a time', () => {
+    const at = (type: 'begun' | 'ran', nonce: string, time: number): Event => ({
+      type,
+      at: time,
+      ...run(nonce),
+    });
+    const one = [at('begun', 'a', 1), at('ran', 'a', 3)];
+    expect(mostAtOnce([...one, at('begun', 'b', 3), at('ran', 'b', 4)])).toBe(1);
+    expect(mostAtOnce([...one, at('begun', 'b', 2), at('ran', 'b', 4), at('begun', 'killed', 2)])).toBe(2);
   });
 });

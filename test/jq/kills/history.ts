@@ -49,6 +49,24 @@ export function rerunsOf(history: readonly Event[], excused: ReadonlySet<string>
     .map(([job, { size }]) => `${job}: run ${size} times`);
 }
 
+/** The most runs at a time. Of a worker that was killed nobody knows when its runs ended. */
+export function mostAtOnce(history: readonly Event[]): number {
+  const ended = new Set(history.flatMap((event) => (event.type === 'ran' ? [event.nonce] : [])));
+  const steps = history
+    .flatMap((event) => {
+      if (event.type === 'begun' && ended.has(event.nonce)) return [{ at: event.at ?? 0, by: 1 }];
+      return event.type === 'ran' ? [{ at: event.at ?? 0, by: -1 }] : [];
+    })
+    // What ended in a millisecond did so before what began in it: of that nobody can tell.
+    .sort((one, other) => one.at - other.at || one.by - other.by);
+  let [now, most] = [0, 0];
+  for (const { by } of steps) {
+    now += by;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
 function faultsOfJob(job: string, history: readonly Event[]): string[] {
   const begun = new Set<string>();
   const taken = new Set<string>();

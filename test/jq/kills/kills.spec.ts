@@ -5,7 +5,8 @@ import { freePort } from '../../support/free-port.js';
 import { eventually, until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
 import { killProcessesAfterEach, masterProcess, Process, urlOf } from '../program/processes.js';
-import { faultsOf, type Event } from './history.js';
+import { faultsOf, mostAtOnce, type Event } from './history.js';
+import { leftoversOfJobs } from './leftovers.js';
 
 const JOBS = 300;
 /** How far the pusher is ahead of the workers, so that it is at work whenever something is killed. */
@@ -13,6 +14,8 @@ const AHEAD = 40;
 const LANES = 8;
 const WORKER_JOBS = 4;
 const WORKERS = 3;
+/** Fewer than all workers have room for. */
+const LIMIT = 9;
 /** What a killed master was pushing, and a killed worker was running, is not waited for long. */
 const SOON = ['--push-timeout', '2s', '--grace', '500ms', '--backoff', '100ms', '--max-losses', '50'];
 const PATIENCE_MS = 120_000;
@@ -31,14 +34,16 @@ describe('masters and workers that are killed under load', () => {
       const urls = await Promise.all(masters.map(urlOf));
       const everyone: Process[] = [];
       /** Every other one takes and sends batches. */
-      const hire = async () => {
+      const hire = async (port: number) => {
         const batch = everyone.length % 2 === 0 ? '1' : '3';
-        const worker = new Process(process.execPath, [WORKER, urls.join(), String(WORKER_JOBS), batch]);
+        const args = [WORKER, urls.join(), String(WORKER_JOBS), batch, String(port)];
+        const worker = new Process(process.execPath, args);
         everyone.push(worker);
         await worker.says(1);
         return worker;
       };
-      const workers = await Promise.all(Array.from({ length: WORKERS }, hire));
+      const ofWorkers = await Promise.all(Array.from({ length: WORKERS }, () => freePort()));
+      const workers = await Promise.all(ofWorkers.map(hire));
       const pusher = new Pusher(urls);
       const events = () => everyone.flatMap(({ lines }) => lines.map((line) => JSON.parse(line) as Event));
       const reports = () => events().filter(({ type }) => type === 'reported').length;
@@ -49,7 +54,8 @@ describe('masters and workers that are killed under load', () => {
       };
       const replaceWorker = async (i: number) => {
         await workers[i]?.end('SIGKILL');
-        workers[i] = await hire();
+        // Where it was: the masters still push there for the one that was killed.
+        workers[i] = await hire(ofWorkers[i] ?? 0);
       };
       const replaceMaster = async (i: number) => {
         await masters[i]?.end('SIGKILL');
@@ -58,6 +64,7 @@ describe('masters and workers that are killed under load', () => {
         await urlOf(master);
       };
 
+      await pusher.limit('work', LIMIT);
       const pushing = pusher.push(JOBS, reports);
       await runs(30, 100);
       await replaceWorker(0);
@@ -70,6 +77,8 @@ describe('masters and workers that are killed under load', () => {
 
       const ends = [...(await pusher.read()), ...(await pusher.read())];
       expect(faultsOf([...pusher.accepted, ...events(), ...ends])).toEqual([]);
+      expect(mostAtOnce(events())).toBeLessThanOrEqual(LIMIT);
+      await eventually(async () => expect(await leftoversOfJobs(used.redis)).toEqual([]));
       const { done, error, queued } = await pusher.counts();
       expect({ done, error, queued }).toEqual({ done: JOBS, error: 0, queued: 0 });
     },
@@ -121,6 +130,11 @@ class Pusher {
 
   async counts(): Promise<Record<string, number>> {
     return (await this.call('GET', '/api/counts')) as Record<string, number>;
+  }
+
+  /** How many jobs of the name may run at a time. */
+  async limit(name: string, concurrency: number): Promise<void> {
+    await this.call('POST', '/constraints', encode({ match: [{ field: 'name', equal: name }], concurrency }));
   }
 
   private async call(method: string, path: string, body?: Uint8Array, key?: string): Promise<unknown> {

@@ -13,6 +13,13 @@ export async function leftovers(redis: Redis, prefix = '{jq}:'): Promise<string[
     .sort();
 }
 
+/** Of these, those of jobs: of workers that were killed more stays, until their silence has lasted long enough. */
+export async function leftoversOfJobs(redis: Redis): Promise<string[]> {
+  const ofWorkers =
+    /^(worker:.*|workers|silent|resting|gone|leaving|members:.*|free:.*|pullers|constraints|limits)$/;
+  return (await leftovers(redis)).filter((key) => !ofWorkers.test(key));
+}
+
 /** Those of these jobs of which an attempt took too long, as far as their master knows: the next is no fault. */
 export async function timedOut(redis: Redis, jobs: readonly string[], prefix = '{jq}:'): Promise<string[]> {
   const hashes = await Promise.all(jobs.map((job) => redis.hgetall(`${prefix}job:${job}`)));

@@ -1,15 +1,19 @@
 /**
- * A worker that writes down what it does. worker.mjs MASTERS MAX_JOBS [BATCH]: serves pushes, reports each until it
+ * A worker that writes down what it does. worker.mjs MASTERS MAX_JOBS BATCH PORT: serves pushes, reports each until it
  * is answered, to whichever master answers, or what ends meanwhile together with BATCH; prints a line of JSON for each job it begins and each report that was
  * answered. Plain Node and a codec: it starts quickly, and nothing of it is ours.
  */
+import { randomBytes } from 'node:crypto';
 import { createServer, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decode, encode } from '@msgpack/msgpack';
 
 const masters = process.argv[2].split(',');
 const maxJobs = Number(process.argv[3]);
-const batch = Number(process.argv[4] ?? 1);
+const batch = Number(process.argv[4]);
+const port = Number(process.argv[5]);
+/** Tells pushes from those for whoever had the port before. */
+const key = randomBytes(12).toString('hex');
 const RETRY_MS = 30;
 const LONGEST_RUN_MS = 40;
 let calls = 0;
@@ -73,8 +77,9 @@ async function sendReports() {
 
 async function run({ id: job, attempt }) {
   const nonce = `${worker}:${attempt}:${Math.random()}`;
-  say({ type: 'begun', job, attempt, worker, nonce });
+  say({ type: 'begun', at: Date.now(), job, attempt, worker, nonce });
   await sleep(Math.random() * LONGEST_RUN_MS);
+  say({ type: 'ran', at: Date.now(), job, attempt, worker, nonce });
   const report = { job_id: job, attempt, type: 'success', result: nonce };
   const status = await (batch > 1 ? reportTogether(report) : reportAlone(report));
   say({ type: 'reported', job, attempt, worker, nonce, status });
@@ -84,6 +89,7 @@ const server = createServer((pushed, response) => {
   const chunks = [];
   pushed.on('data', (chunk) => chunks.push(chunk));
   pushed.on('end', () => {
+    if (!pushed.url.startsWith(`/${key}/`)) return response.writeHead(410).end();
     const body = decode(Buffer.concat(chunks));
     if (!worker) return response.writeHead(503).end();
     if (Array.isArray(body)) response.writeHead(200).end(encode(body.map(() => ({ status: 202 }))));
@@ -91,8 +97,8 @@ const server = createServer((pushed, response) => {
     for (const job of [body].flat()) void run(job);
   });
 });
-server.listen(0, '127.0.0.1', async () => {
-  const url = `http://127.0.0.1:${server.address().port}`;
+server.listen(port, '127.0.0.1', async () => {
+  const url = `http://127.0.0.1:${server.address().port}/${key}`;
   const says = batch > 1 ? { batch } : {};
   const reply = await call('POST', '/worker', { name: 'kills', max_jobs: maxJobs, url, ...says });
   worker = decode(reply.bytes).worker_id;
