@@ -59,10 +59,10 @@ const CHECKS = {
     node: [...TYPESCRIPT, 'test/scaling/figures.ts'],
   },
   'jq-kills': {
-    says: 'lost replies of every route of JQ, wave after wave; JQ_WAVES=200 JQ_SEED=1',
+    says: 'kills, lost replies of every route and full or failing Redis under JQ; JQ_WAVES=200 JQ_STORM=20 JQ_SEED=1',
     needs: ['packages', 'servers', 'build'],
     node: [...JEST, 'test/jq/kills', '--testTimeout', '3600000'],
-    env: { JQ_WAVES: '200' },
+    env: { JQ_WAVES: '200', JQ_STORM: '20' },
   },
   'jq-load': {
     says: '100,000 JQ jobs, with every limit checked while they run',

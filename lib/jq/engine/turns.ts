@@ -138,7 +138,7 @@ export class Turns {
   private settle({ operation, resolve, reject }: Pending, reply: unknown): void {
     const failure = failureOf(reply);
     if (failure === undefined) return resolve(reply);
-    this.options.onProblem?.(`Redis refused "${operation.name}": ${failure}`);
+    this.complain(`Redis refused "${operation.name}": ${failure}`);
     reject(new EngineUnavailableError(failure));
   }
 

@@ -34,4 +34,18 @@ describe('an engine whose turns fail', () => {
     expect(problems).toEqual([expect.stringContaining('WRONGTYPE')]);
     await engine.close();
   });
+
+  it('says once what Redis refuses, however often that is asked for', async () => {
+    const problems: string[] = [];
+    const engine = new JqEngine({ connection: redis.url, onProblem: (problem) => problems.push(problem) });
+    await redis.redis.del('{jq}:delayed');
+    await engine.start();
+    await redis.redis.config('SET', 'maxmemory', 1);
+    for (let i = 0; i < 3; i++) {
+      await expect(engine.register({ name: 'w', maxJobs: 1 })).rejects.toThrow("Redis can't be asked");
+    }
+    expect(problems).toEqual([expect.stringContaining('OOM')]);
+    await redis.redis.config('SET', 'maxmemory', 0);
+    await engine.close();
+  });
 });

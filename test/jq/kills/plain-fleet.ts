@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decode, encode } from '@msgpack/msgpack';
+import { decode, encode, ExtensionCodec } from '@msgpack/msgpack';
 import type { Event, Run } from './history.js';
+
+/** Timestamps that are none come, too: they are not this worker's business. */
+const extensionCodec = new ExtensionCodec();
+extensionCodec.register({ type: -1, encode: () => null, decode: (data) => data });
 
 const RETRY_MS = 20;
 const LONGEST_RUN_MS = 20;
@@ -55,7 +59,7 @@ export class PlainFleetWorker {
       pushed.on('end', () => {
         const isMine = pushed.url?.startsWith(`/${this.key}/`) === true && !this.hasLeft;
         if (pushed.method === 'HEAD') return void response.writeHead(isMine ? 204 : 410).end();
-        const body = decode(Buffer.concat(chunks)) as Job | Job[];
+        const body = decode(Buffer.concat(chunks), { extensionCodec }) as Job | Job[];
         const status = isMine ? 202 : 410;
         if (Array.isArray(body)) response.writeHead(200).end(encode(body.map(() => ({ status }))));
         else response.writeHead(status).end();
@@ -183,6 +187,9 @@ export class PlainFleetWorker {
       ...(message === undefined ? {} : { body: encode(message) }),
     });
     const bytes = Buffer.from(await response.arrayBuffer());
-    return { status: response.status, body: bytes.length > 0 ? decode(bytes) : undefined };
+    return {
+      status: response.status,
+      body: bytes.length > 0 ? decode(bytes, { extensionCodec }) : undefined,
+    };
   }
 }
