@@ -117,7 +117,7 @@ export class JobRunner {
     const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
     const started = performance.now();
     const stay = notBegun ?? { result: await this.launch(job, target) };
-    // In this order: whoever waits for the end finds the place free.
+    // In this order: what waits for the end finds the place free.
     this.occupied.delete(job.id);
     this.options.onFree(job);
     return 'kind' in stay ? stay : { ...stay, seconds: (performance.now() - started) / 1000 };

@@ -13,7 +13,7 @@ export async function promptPassword(
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   // Given somewhere to echo to, readline keeps the terminal from doing it.
   const lines = createInterface({ input, output: nowhere, terminal: input.isTTY === true });
-  // Not before the echo is off: whoever types at once must not see it.
+  // Only when the echo is off: what is typed at once must not be shown.
   terminal.write(PROMPT);
   try {
     const ended = once(lines, 'close').then(() => undefined);

@@ -4,7 +4,7 @@ import type { Peer } from '../protocol/peer.js';
 import type { RegisteredWorker } from './registered-worker.js';
 import { byWorker, type WorkerRegistry } from './worker-registry.js';
 
-/** Targets nobody serves are kept in memory, whoever names them. */
+/** Targets that no worker serves are kept in memory, and any client may name some. */
 const MAX_REMEMBERED = 10_000;
 
 export interface PokerOptions {
@@ -14,7 +14,7 @@ export interface PokerOptions {
 }
 
 /**
- * Sees to it that each poked target is polled by somebody: a worker that can't is followed by another, and
+ * Makes sure that a worker polls each poked target: where one can't, another is asked, and
  * what nobody serves is remembered until a worker registers for it.
  */
 export class Poker {

@@ -13,7 +13,7 @@ export interface PresenceOptions {
   readonly lease: number;
   readonly orphans: OrphanPolicy;
   readonly log: JobdLog;
-  /** Another one has left, or is dead: somebody should look for what it had in mind. */
+  /** Another one has left, or is dead: its rows, and those that it would have begun later, are to be looked for. */
   readonly onReleased: () => void;
   /** After each beat that the database took. */
   readonly onBeat: () => Promise<void>;

@@ -82,7 +82,7 @@ export class JobdClient extends Opaque {
 
   /**
    * Rows now, and each again whenever it has changed; completes when all of them are done, ignored or gone.
-   * Asks every `interval` (50 ms at least) while somebody is subscribed, through outages.
+   * Asks every `interval` (50 ms at least) while there are subscribers, through outages.
    *
    * @throws InvalidOptionError
    */

@@ -16,13 +16,13 @@ export interface ConnectionOptions extends IncomingOptions {
 const MEBIBYTE = 1024 * 1024;
 /** Bytes of the largest message taken: from who has shown no password yet, from clients, from daemons. */
 export const MESSAGE_LIMIT = {
-  stranger: MEBIBYTE / 16,
+  unauthorized: MEBIBYTE / 16,
   client: 16 * MEBIBYTE,
   daemon: 256 * MEBIBYTE,
 } as const;
 
-/** What a stranger may take to end a message that it has begun. */
-const STRANGER_MS = 10_000;
+/** How long a peer without a password may take to end a message that it has begun. */
+const UNAUTHORIZED_MS = 10_000;
 /** What a peer is given to read our last reply and to close its side. */
 const LINGER_MS = 5000;
 const KEEP_ALIVE_MS = 30_000;
@@ -56,7 +56,9 @@ export class JobdConnection implements Peer {
     this.remotePort = socket.remotePort;
     this.password = options.password;
     this.incoming = new IncomingRequests(this, options);
-    this.frames = new FrameReader(this.incoming.isAuthorized ? MESSAGE_LIMIT.client : MESSAGE_LIMIT.stranger);
+    this.frames = new FrameReader(
+      this.incoming.isAuthorized ? MESSAGE_LIMIT.client : MESSAGE_LIMIT.unauthorized,
+    );
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
     socket.on('data', (chunk) => this.receive(chunk));
     socket.on('drain', () => this.resume());
@@ -72,7 +74,7 @@ export class JobdConnection implements Peer {
     return this.ended || this.socket.destroyed;
   }
 
-  /** Whether it may ask; it is a stranger otherwise. */
+  /** Whether it may ask: it has shown the password, or needs none. */
   get isAuthorized(): boolean {
     return this.incoming.isAuthorized;
   }
@@ -137,22 +139,22 @@ export class JobdConnection implements Peer {
     const frames = this.frames.read(chunk);
     if (this.deciding) this.keep(frames, chunk.length);
     else this.process(frames);
-    if (!this.isAuthorized || this.hurry) this.hurryStranger();
+    if (!this.isAuthorized || this.hurry) this.hurryUnauthorized();
   }
 
   /** While it is being decided: reading on is how its leaving is noticed, and there is a limit to it. */
   private keep(frames: readonly Frame[], bytes: number): void {
     this.held = [...this.held, ...frames];
     this.heldBytes += bytes;
-    if (this.heldBytes > MESSAGE_LIMIT.stranger) this.socket.pause();
+    if (this.heldBytes > MESSAGE_LIMIT.unauthorized) this.socket.pause();
   }
 
   /** Memory is lent to nobody for long who has shown no password yet. */
-  private hurryStranger(): void {
+  private hurryUnauthorized(): void {
     if (!this.isAuthorized && this.frames.isMidway) {
       const late = () =>
-        this.destroy(`no end of a message within ${STRANGER_MS / 1000} s, before any password`);
-      this.hurry ??= setTimeout(late, STRANGER_MS).unref();
+        this.destroy(`no end of a message within ${UNAUTHORIZED_MS / 1000} s, before any password`);
+      this.hurry ??= setTimeout(late, UNAUTHORIZED_MS).unref();
     } else {
       clearTimeout(this.hurry);
       this.hurry = undefined;

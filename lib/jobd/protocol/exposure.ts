@@ -24,7 +24,7 @@ export function checkExposure({ host, auth }: Exposure): void {
 export function sayExposure({ host, auth }: Exposure, log: JobdLog): void {
   if (asksForPassword(auth))
     return log.info(`asks for a password${auth.allowLocalhost ? ', but not this machine' : ''}`);
-  const none = 'asks for no password: whoever reaches this port may do everything';
+  const none = 'asks for no password: anyone who reaches this port may do everything';
   if (isLoopback(host)) log.info(none);
   else log.warn(none);
 }

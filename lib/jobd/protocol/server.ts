@@ -22,13 +22,13 @@ export interface ServerOptions extends Omit<ConnectionOptions, 'password'> {
 
 const MAX_CONNECTIONS = 10_000;
 /** Of those that are asked for a password and have shown none yet; then the oldest has to go. */
-const MAX_STRANGERS = 1000;
+const MAX_UNAUTHORIZED = 1000;
 
 /** Accepts connections and answers their requests. It never sends what nobody asked for. */
 export class JobdServer {
   private readonly server: Server;
   private readonly open = new Set<JobdConnection>();
-  private readonly strangers = new Set<JobdConnection>();
+  private readonly unauthorized = new Set<JobdConnection>();
 
   constructor(private readonly options: ServerOptions) {
     this.server = options.tls ? createTlsServer(options.tls) : createServer();
@@ -40,7 +40,7 @@ export class JobdServer {
       options.log.debug(`${connection.address} connected`);
       void connection.closed.then((reason) => {
         this.open.delete(connection);
-        this.strangers.delete(connection);
+        this.unauthorized.delete(connection);
         options.log.debug(`${connection.address} left: ${reason}`);
       });
     });
@@ -50,11 +50,11 @@ export class JobdServer {
     this.server.on('drop', () => options.log.warn('too many connections: one was refused'));
   }
 
-  private admit(stranger: JobdConnection): void {
-    this.strangers.add(stranger);
-    for (const one of this.strangers) {
-      if (this.strangers.size <= MAX_STRANGERS) return;
-      this.strangers.delete(one);
+  private admit(connection: JobdConnection): void {
+    this.unauthorized.add(connection);
+    for (const one of this.unauthorized) {
+      if (this.unauthorized.size <= MAX_UNAUTHORIZED) return;
+      this.unauthorized.delete(one);
       if (!one.isAuthorized) one.destroy('too many connections without a password');
     }
   }

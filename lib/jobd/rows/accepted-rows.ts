@@ -89,7 +89,7 @@ export class AcceptedRows {
     }
   }
 
-  /** One that is held already was set back by somebody: the earlier one has lost its row. */
+  /** One that is held already was set back by another program: the earlier one has lost its row. */
   private hold(job: AcceptedJob): void {
     const earlier = this.held.get(job.id);
     if (this.table.isOurs(job)) this.held.set(job.id, job);

@@ -16,7 +16,7 @@ export class ManualRuns {
     return this.waiting.size;
   }
 
-  /** @throws RequestError when somebody waits for one of them already, or for too many; then none is waited for */
+  /** @throws RequestError when another client waits for one of them already, or for too many; then none is waited for */
   wait(ids: readonly number[]): Map<number, Promise<ManualEnd>> {
     const taken = ids.find((id) => this.waiting.has(id));
     if (taken !== undefined) throw new RequestError(`another client is already waiting for job ${taken}`);

@@ -7,7 +7,7 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobsTable } from '../storage/schema.js';
 import type { OptionalColumn } from '../storage/table-setup.js';
 
-/** What an outcome means to the row and to whoever waits for a manual one. */
+/** What an outcome means to the row, and to the client that waits for a manual one. */
 export interface RowOutcome {
   readonly columns: Partial<JobsTable>;
   /** Undefined where the row waits again. */
@@ -50,7 +50,7 @@ function retried(
   columns: ReadonlySet<OptionalColumn>,
 ): RowOutcome {
   const text = describe(error);
-  // Somebody waits for a manual row's result: it is run once.
+  // A client waits for a manual row's result: it is run once.
   if (job.origin === 'manual') return failed(text);
   if (!columns.has('attempts') || !columns.has('time_scheduled')) return failed(`${text}\n${NO_RETRY}`);
   const due = Math.ceil((Date.now() + delay) / 1000);

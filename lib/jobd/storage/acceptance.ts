@@ -110,7 +110,7 @@ export class Acceptance {
     return begun ? { accepted: [begun], refused: new Map() } : this.lookAtManual(ids, rules, now);
   }
 
-  /** A single row in one journey. Undefined where that can't be: then everything is as it was. */
+  /** A single row in one round trip. Undefined where that can't be: then everything is as it was. */
   private async beginManual(
     [id, ...others]: readonly number[],
     rules: ManualRules,
@@ -124,7 +124,7 @@ export class Acceptance {
     try {
       begun = await this.beginOneOf(targets, id, now);
     } catch (error) {
-      // Somebody has locked the row: who looks at it waits for that, and keeps no place meanwhile.
+      // Another has locked the row: looking at it waits for that, and keeps no place meanwhile.
       if (!isContention(error)) throw error;
     } finally {
       if (!begun) rules.giveUp();
@@ -209,7 +209,7 @@ export class Acceptance {
     ];
   }
 
-  /** There may be an owner: left over where somebody set the row back by hand. */
+  /** There may be an owner: left over where the row was set back by hand. */
   private own(queries: JobdDatabase, jobs: readonly AcceptedJob[]): CompiledQuery {
     const { registry, names, database } = this.parts;
     const owner = registry.instance;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { CompiledQuery } from 'kysely';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
-import { formerly } from './owned-updates.js';
+import { tombstoneOf } from './owned-updates.js';
 import { idOf } from './row-statements.js';
 import type { DaemonsTable, JobdDatabase, JobsTable, TableNames } from './schema.js';
 
@@ -90,7 +90,7 @@ export class DaemonRegistry {
     return [insert.onConflict((row) => row.column('instance').doNothing()).compile()];
   }
 
-  /** What `entry` led to is committed: whoever finds no entry of that instance from now on was taken for dead. */
+  /** What `entry` led to is committed: where no entry of that instance is found from now on, it was taken for dead. */
   entered(instance: string): void {
     if (instance === this.instance) this.isEntered = true;
   }
@@ -103,7 +103,7 @@ export class DaemonRegistry {
   }
 
   /**
-   * Sees to what was left to its former selves, if somebody else than a daemon has removed their entries.
+   * Sees to what was left to its former selves, where their entries were removed, but not by a daemon.
    *
    * @returns whether rows wait again
    */
@@ -156,7 +156,7 @@ export class DaemonRegistry {
     });
     await queries
       .deleteFrom(this.names.owners)
-      .where('owner', 'in', [instance, formerly(instance)])
+      .where('owner', 'in', [instance, tombstoneOf(instance)])
       .execute();
     return { released: released.length, failed: failed.length };
   }
@@ -176,14 +176,14 @@ export class DaemonRegistry {
    */
   async takeUnentered(policy: OrphanPolicy, now: number): Promise<boolean> {
     const { owners, daemons } = this.names;
-    // In this order: whoever accepts a row is entered by then.
+    // In this order: a daemon is entered before it accepts a row.
     const found = await this.database.attempt((queries) =>
       queries.selectFrom(owners).select('owner').distinct().execute(),
     );
     const entered = await this.database.attempt((queries) =>
       queries.selectFrom(daemons).select('instance').execute(),
     );
-    const known = new Set(entered.flatMap(({ instance }) => [instance, formerly(instance)]));
+    const known = new Set(entered.flatMap(({ instance }) => [instance, tombstoneOf(instance)]));
     let hasReleased = false;
     for (const { owner } of found.filter(({ owner }) => !known.has(owner))) {
       const take = (queries: JobdDatabase) => this.takeRows(queries, owner, policy, now);

@@ -30,7 +30,7 @@ export interface ServerTraits {
   readonly skipLocked: boolean;
   /** Bytes of the largest statement. */
   readonly maxPacket: number;
-  /** Several statements can make one journey. */
+  /** Several statements can make one round trip. */
   readonly together: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface DatabaseOptions {
   readonly connections?: number;
 }
 
-/** A database that may be away for a while: whoever asks decides whether to wait for it. */
+/** A database that may be away for a while: the caller decides whether to wait for it. */
 export class Database {
   private isDown = false;
   private onBack: () => void = () => undefined;
@@ -116,7 +116,7 @@ export class Database {
     return this.attempt((queries) => queries.transaction().execute(question));
   }
 
-  /** Looks, then writes what follows from that: once, all or nothing, in as few journeys as the server allows. */
+  /** Looks, then writes what follows from that: once, all or nothing, in as few round trips as the server allows. */
   lookThenWrite<T>(prepare: (queries: JobdDatabase) => Looking<T>): Promise<T> {
     const ask = this.traits.together ? lookThenWriteTogether : lookThenWrite;
     return this.attempt((queries) => {
@@ -126,7 +126,7 @@ export class Database {
   }
 
   /**
-   * Writes once, all or nothing, in one journey: for servers that are asked several things `together`.
+   * Writes once, all or nothing, in one round trip: for servers that are asked several things `together`.
    *
    * @returns how many rows each found
    */
@@ -135,7 +135,7 @@ export class Database {
   }
 
   /**
-   * Asks once, all or nothing, in one journey: for servers that are asked several things `together`.
+   * Asks once, all or nothing, in one round trip: for servers that are asked several things `together`.
    *
    * @returns rows, or what the driver says of a write
    */

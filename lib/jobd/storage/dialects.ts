@@ -52,7 +52,7 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
     database: server.database,
     charset: 'utf8mb4_general_ci',
     connectionLimit: connections,
-    // A transaction in two journeys instead of six. Values never become part of a statement's text unquoted.
+    // A transaction in two round trips instead of six. Values never become part of a statement's text unquoted.
     multipleStatements: true,
     // Those that no number holds are given as text: rounded, they would be other ids.
     supportBigNumbers: true,
@@ -65,11 +65,11 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
     const { stream } = connection as unknown as { readonly stream: Socket };
     sockets.add(stream);
     stream.once('close', () => sockets.delete(stream));
-    // A connection that breaks tells whoever waits for its answer; this event has nothing to add.
+    // A broken connection fails the queries that wait on it; this event has nothing to add.
     connection.on('error', () => undefined);
     for (const setting of MYSQL_SESSION) connection.query(setting, () => undefined);
   });
-  // Unlike the connection's own `destroy`, this tells whoever waits for an answer.
+  // Unlike the connection's own `destroy`, this fails the queries that wait for an answer.
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -110,7 +110,7 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
     },
     stream: () => tracked(sockets),
   });
-  // A connection that breaks tells whoever waits for its answer; these events have nothing to add.
+  // A broken connection fails the queries that wait on it; these events have nothing to add.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);

@@ -39,13 +39,13 @@ export function dueRows<T>(
   return query.orderBy('id');
 }
 
-/** Locks them, without those that somebody holds where the server can pass over them. SQLite has locked the whole file by then. */
+/** Locks them, but for those that others hold where the server can pass over them. SQLite has locked the whole file by then. */
 export function passingOver<T>({ dialect, traits }: Database, query: FindRows<T>): FindRows<T> {
   if (dialect === 'sqlite') return query;
   return traits.skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
 }
 
-/** Locks them, or fails at once where somebody holds one: who waited would hold up all other fetches. */
+/** Locks them, or fails at once where another holds one: waiting for it would hold up all other fetches. */
 export function ifFree<T>({ dialect, traits }: Database, query: FindRows<T>): FindRows<T> {
   if (dialect === 'sqlite') return query;
   return traits.skipLocked ? query.forUpdate().noWait() : query.forUpdate();

@@ -75,7 +75,7 @@ export function isContention(error: unknown): boolean {
   return CONTENTION.has(codeOf(error));
 }
 
-/** Whether somebody holds a row for longer than is waited for it. */
+/** Whether another program holds a row for longer than is waited for it. */
 export function isHeldByOthers(error: unknown): boolean {
   return HELD_BY_OTHERS.has(codeOf(error));
 }

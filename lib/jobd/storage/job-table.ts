@@ -5,7 +5,7 @@ import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import { GroupedWrites } from './grouped-writes.js';
-import { formerly } from './owned-updates.js';
+import { tombstoneOf } from './owned-updates.js';
 import { groupAlike } from './row-groups.js';
 import { begunUpdates, idOf, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
@@ -14,7 +14,8 @@ import type { JobdDatabase, TableNames } from './schema.js';
 /** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
 export class JobTable {
   readonly acceptance: Acceptance;
-  private readonly former = new Set<number>();
+  /** Ended rows whose owners are still to be removed. */
+  private readonly tombstones = new Set<number>();
 
   private constructor(private readonly parts: AcceptanceParts) {
     this.acceptance = new Acceptance(parts);
@@ -76,7 +77,7 @@ export class JobTable {
     if (begun.length + ended.length === 0) return new Set();
     const ids = [...begun, ...ended].map(idOf);
     if (this.writesAtOnce) {
-      for (const { id } of ended) this.former.add(id);
+      for (const { id } of ended) this.tombstones.add(id);
       const writes = new GroupedWrites({ begun, ended }, { ...this.parts, owner, now });
       if (await writes.run(this.database)) return new Set(ids);
     }
@@ -96,20 +97,20 @@ export class JobTable {
 
   /** Removes what `write` left beside rows that are nobody's any more. */
   async sweep(): Promise<void> {
-    const ids = [...this.former];
-    this.former.clear();
+    const ids = [...this.tombstones];
+    this.tombstones.clear();
     try {
       await inChunks(ids, (some) =>
         this.database.attempt((queries) =>
           queries
             .deleteFrom(this.parts.names.owners)
             .where('job_id', 'in', some)
-            .where('owner', '=', formerly(this.owner))
+            .where('owner', '=', tombstoneOf(this.owner))
             .execute(),
         ),
       );
     } catch (error) {
-      for (const id of ids) this.former.add(id);
+      for (const id of ids) this.tombstones.add(id);
       throw error;
     }
   }
@@ -128,7 +129,7 @@ export class JobTable {
     });
   }
 
-  /** Those that somebody would not have to wait for. For servers that can pass over what is locked. */
+  /** Those that nobody has locked. For servers that can pass over what is locked. */
   async freeIds(ids: readonly number[]): Promise<Set<number>> {
     const { jobs, owners } = this.parts.names;
     return this.database.transaction(async (queries) => {
@@ -186,7 +187,7 @@ export class JobTable {
         .selectFrom(this.parts.names.owners)
         .select('job_id')
         .where('job_id', 'in', some)
-        .where('owner', '=', formerly(owner))
+        .where('owner', '=', tombstoneOf(owner))
         .execute(),
     );
     return rows.map(({ job_id }) => Number(job_id));

@@ -10,10 +10,10 @@ export interface Decision<T> {
   readonly value: T;
 }
 
-/** Statements that go together in one journey; they are to fit into the server's packet. */
+/** Statements that go together in one round trip; they are to fit into the server's packet. */
 const MAX_TOGETHER = 8;
 
-/** One transaction: locking looks, then the writes that they lead to. A journey for each statement. */
+/** One transaction: locking looks, then the writes that they lead to. A round trip for each statement. */
 export function lookThenWrite<T>(
   queries: JobdDatabase,
   looks: readonly CompiledQuery[],
@@ -28,7 +28,7 @@ export function lookThenWrite<T>(
   });
 }
 
-/** The same in two journeys, for servers that take several statements at once. */
+/** The same in two round trips, for servers that take several statements at once. */
 export function lookThenWriteTogether<T>(
   queries: JobdDatabase,
   looks: readonly CompiledQuery[],
@@ -42,7 +42,7 @@ export function lookThenWriteTogether<T>(
   });
 }
 
-/** All or nothing, in one journey. @returns how many rows each found */
+/** All or nothing, in one round trip. @returns how many rows each found */
 export async function writeTogether(
   queries: JobdDatabase,
   writes: readonly CompiledQuery[],
@@ -53,7 +53,7 @@ export async function writeTogether(
   return (await askTogether(queries, writes)).map(writtenRows);
 }
 
-/** All or nothing, in one journey. @returns rows, or what the driver says of a write */
+/** All or nothing, in one round trip. @returns rows, or what the driver says of a write */
 export function askTogether(
   queries: JobdDatabase,
   statements: readonly CompiledQuery[],

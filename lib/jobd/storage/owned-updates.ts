@@ -4,7 +4,7 @@ import type { JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
 /** Stands as the owner of rows that this one has ended, until there is time to remove it. */
-export function formerly(owner: string): string {
+export function tombstoneOf(owner: string): string {
   return `-${owner.slice(1)}`;
 }
 
@@ -41,16 +41,16 @@ export function updateDisowned(
   { ids, columns }: RowChange,
 ): readonly CompiledQuery[] {
   const [jobs, owners] = [quoted(names.jobs), quoted(names.owners)];
-  const former = formerly(owner);
+  const tombstone = tombstoneOf(owner);
   // What the statement before found is known at once; which rows those were has to be looked up.
   const [isOurs, of] =
     ids.length === 1
       ? ['row_count() = 1', []]
-      : [`exists (select 1 from ${owners} as o where o.job_id = ${jobs}.id and o.owner = ?)`, [former]];
+      : [`exists (select 1 from ${owners} as o where o.job_id = ${jobs}.id and o.owner = ?)`, [tombstone]];
   const { assignments, values } = written(columns);
   return [
     CompiledQuery.raw(`update ${owners} set owner = ? where owner = ? and job_id in (${places(ids)})`, [
-      ...[former, owner],
+      ...[tombstone, owner],
       ...ids,
     ]),
     CompiledQuery.raw(`update ${jobs} set ${assignments} where id in (${places(ids)}) and ${isOurs}`, [
@@ -71,7 +71,7 @@ export interface ManualBeginning {
 
 /**
  * Looks at a row, begins it if it is manual and of one of the targets, and makes it the owner's: as long as
- * that one is entered as a daemon. For one transaction, which fails at once where somebody has locked the row.
+ * that one is entered as a daemon. For one transaction, which fails at once where another has locked the row.
  *
  * @returns statements of which the first finds the row as it was, and the second begins it
  */
@@ -91,7 +91,7 @@ export function beginManual(
         where id = ? and status = 'manual' and ${isServed} and ${isEntered}`,
       [now, id, ...targets, owner, owner],
     ),
-    // There may be an owner: left over where somebody set the row back by hand.
+    // There may be an owner: left over where the row was set back by hand.
     CompiledQuery.raw(
       `insert into ${owners} (job_id, owner, origin) select ?, ?, 'manual' from dual where row_count() = 1
         on duplicate key update owner = values(owner), origin = values(origin)`,

@@ -5,7 +5,7 @@ import { DatabaseError, isHeldByOthers, isRefusedRow } from './errors.js';
 import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import type { JobTable } from './job-table.js';
 import { fitServer, plainerTexts } from './row-text.js';
-import { WriteLane } from './write-lane.js';
+import { WriteQueue } from './write-queue.js';
 
 interface Write {
   readonly row: {
@@ -32,10 +32,10 @@ const QUOTED = 2;
  * here for the database to be back.
  */
 export class RowWriter {
-  private readonly beginnings = this.lane(queueMicrotask);
+  private readonly beginnings = this.queue(queueMicrotask);
   // Not before the beginning of the job that takes its place is on its way.
-  private readonly small = this.lane(setImmediate);
-  private readonly large = this.lane(setImmediate);
+  private readonly small = this.queue(setImmediate);
+  private readonly large = this.queue(setImmediate);
   private readonly smallText: number;
 
   constructor(
@@ -61,19 +61,19 @@ export class RowWriter {
     return this.add(bytes <= this.smallText ? this.small : this.large, { id, owner, ended });
   }
 
-  private lane(begin: (callback: () => void) => void): WriteLane<Write> {
-    return new WriteLane((batch) => this.writeEach(batch), MAX_BATCH, begin);
+  private queue(begin: (callback: () => void) => void): WriteQueue<Write> {
+    return new WriteQueue((batch) => this.writeEach(batch), MAX_BATCH, begin);
   }
 
-  private add(lane: WriteLane<Write>, row: Write['row']): Promise<boolean> {
-    return new Promise((done, failed) => lane.add({ row, done, failed }));
+  private add(queue: WriteQueue<Write>, row: Write['row']): Promise<boolean> {
+    return new Promise((done, failed) => queue.add({ row, done, failed }));
   }
 
   private async writeEach(batch: readonly Write[]): Promise<void> {
     try {
       await this.write(batch);
     } catch (error) {
-      // One row that is held by somebody, or refused, is no reason for the others to wait or fail.
+      // One row that another program holds, or that is refused, is no reason for the others to wait or fail.
       if (isHeldByOthers(error)) void this.waitFor(batch);
       else if (batch.length > 1) for (const one of batch) await this.writeEach([one]);
       else batch[0]?.failed(error);
@@ -90,7 +90,8 @@ export class RowWriter {
       if (held.length > 0)
         await delay(HELD_PAUSE_MS, undefined, { signal: this.signal }).catch(() => undefined);
     }
-    for (const { failed } of held) failed(new DatabaseError('The row was not written', 'somebody holds it'));
+    for (const { failed } of held)
+      failed(new DatabaseError('The row was not written', 'another program holds it'));
   }
 
   private async looked(

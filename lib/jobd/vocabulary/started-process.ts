@@ -20,7 +20,7 @@ export interface StartedProcess {
   readonly pid?: number | undefined;
   /** Takes the place of the listener before. */
   onOutput(listener: OnOutput): void;
-  /** Output that somebody still holds open keeps this process alive no longer. */
+  /** Output that other processes still hold open keeps this process alive no longer. */
   letGo(): void;
   once(event: 'error', listener: (error: Error) => void): this;
   once(event: 'exit' | 'close', listener: OnEnd): this;

@@ -270,7 +270,7 @@ describe.each(['jobd', 'jobd-master'] as const)('%s without a password', (name) 
       await program.ended();
       return program.stdout;
     };
-    const none = 'asks for no password: whoever reaches this port may do everything';
+    const none = 'asks for no password: anyone who reaches this port may do everything';
     expect(await said('0.0.0.0', 'allow_no_password = true\n')).toMatch(new RegExp(`WARN .* ${none}`));
     expect(await said('127.0.0.1', '')).toMatch(new RegExp(`INFO .* ${none}`));
     expect(await said('0.0.0.0', 'password = x\n')).toMatch(/INFO .* asks for a password/);

@@ -17,28 +17,28 @@ describe('A SQLite file that somebody else uses too', () => {
     for (const end of endings.splice(0).reverse()) await end();
   });
 
-  /** The file, and a stranger's connection to it. */
+  /** The file, and another's connection to it. */
   async function shared() {
     const file = await sqliteFile();
     endings.push(() => file.stop());
     await initDatabase(file.url, 'jobs', SILENT);
     const location = parseDatabaseUrl(file.url);
     if (location.dialect !== 'sqlite') throw new Error('It is no file.');
-    const stranger = new Libsql(location.path);
-    endings.push(() => stranger.close());
-    const targets = () => stranger.prepare('select target from jobs order by id').all();
-    return { file, stranger, targets };
+    const other = new Libsql(location.path);
+    endings.push(() => other.close());
+    const targets = () => other.prepare('select target from jobs order by id').all();
+    return { file, other, targets };
   }
 
   it('takes a row when the lock is free again', async () => {
-    const { file, stranger, targets } = await shared();
+    const { file, other, targets } = await shared();
     const table = new ClientTable(file.url, 'jobs', SILENT);
     endings.push(() => table.close());
-    stranger.exec('begin immediate');
+    other.exec('begin immediate');
     const added = table.add('low', {});
     // The connection is open, and has found the lock.
     await table.read([1]);
-    stranger.exec('commit');
+    other.exec('commit');
     await added;
     expect(targets()).toEqual([{ target: 'low' }]);
   });
@@ -47,8 +47,8 @@ describe('A SQLite file that somebody else uses too', () => {
     ['alone', (database: Database) => database.attempt.bind(database)],
     ['in a transaction', (database: Database) => database.transaction.bind(database)],
   ])('says why a write %s failed that ended its transaction, and takes the next', async (_, ask) => {
-    const { file, stranger, targets } = await shared();
-    stranger.exec(`create trigger refusing before insert on jobs when new.target = 'bad'
+    const { file, other, targets } = await shared();
+    other.exec(`create trigger refusing before insert on jobs when new.target = 'bad'
       begin select raise(rollback, 'no such target'); end`);
     const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
     endings.push(() => database.close());
@@ -67,13 +67,13 @@ describe('A SQLite file that somebody else uses too', () => {
   });
 
   it('keeps what a connection writes after it was refused', async () => {
-    const { file, stranger, targets } = await shared();
+    const { file, other, targets } = await shared();
     const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
     endings.push(() => database.close());
     const add = (target: string) => database.attempt((queries) => insertion(queries, target).execute());
-    stranger.exec('begin immediate');
+    other.exec('begin immediate');
     await expect(add('refused')).rejects.toThrow('locked');
-    stranger.exec('commit');
+    other.exec('commit');
     await add('written');
     expect(targets()).toEqual([{ target: 'written' }]);
   });

@@ -49,7 +49,7 @@ describe('a worker with a password', () => {
     await expect(client.answers(poll(1, PASSWORD))).resolves.toEqual([ok(1)]);
   });
 
-  it('takes a request larger than a stranger may send only with the first accepted', async () => {
+  it('takes a request larger than one without a password may send only with the first accepted', async () => {
     const client = await worker.client();
     const large = JSON.stringify([0, { no: 2, type: 'poll', data: 'x'.repeat(2 << 20) }]);
     await expect(client.answers(large)).resolves.toEqual([
@@ -160,10 +160,10 @@ describe('guesses at a hashed password', () => {
   });
 });
 
-describe('strangers', () => {
+describe('connections that have shown no password', () => {
   const worker = useWorker({ options: { auth: { password: PASSWORD } } });
 
-  it('are limited in number: the oldest go, and whoever has shown the password stays', async () => {
+  it('are limited in number: the oldest go, and those that have shown the password stay', async () => {
     const known = await worker.client();
     await expect(known.answers(poll(1, PASSWORD))).resolves.toEqual([ok(1)]);
     const first = await worker.client();
@@ -176,7 +176,7 @@ describe('strangers', () => {
   });
 });
 
-describe('a stranger that begins a message and does not end it', () => {
+describe('a connection without a password that begins a message and does not end it', () => {
   it('is closed, and one that sends nothing is not', async () => {
     const [near, far] = [new PassThrough(), [] as string[]];
     const socket = Object.assign(near, {

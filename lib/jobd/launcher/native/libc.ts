@@ -21,7 +21,7 @@ export interface CStrings {
   readonly addresses: BigUint64Array;
 }
 
-/** A process as `waitpid` sees it: with a status once it has ended; gone where somebody else has asked before. */
+/** A process as `waitpid` sees it: with a status once it has ended; gone where another has asked before. */
 export type WaitedFor = { readonly status: number } | 'running' | 'gone';
 
 /** A pipe as its reader sees it: with something to read, with nobody left to write, or neither yet. */

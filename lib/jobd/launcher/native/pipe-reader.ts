@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Libc } from './libc.js';
 
 const READ_BYTES = 65_536;
-/** A pipe holds no more than a read takes; beyond some, somebody goes on writing. */
+/** A pipe holds no more than a read takes; beyond some, another process goes on writing. */
 const MAX_READS = 4;
 
 export interface PipeListener {

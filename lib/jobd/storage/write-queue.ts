@@ -1,10 +1,10 @@
 import { Batcher } from '../../flow/batcher.js';
 
-/** What takes longer is held up, by a row that somebody has locked for instance: others needn't wait for it. */
+/** What takes longer is held up, for instance by a row that another program has locked: others needn't wait for it. */
 const SLOW_MS = 250;
 
 /** Writes in batches, one at a time; beside a batch that is held up there may be another. */
-export class WriteLane<T> {
+export class WriteQueue<T> {
   private readonly batches: Batcher<T, void>;
   private heldUp = 0;
 
