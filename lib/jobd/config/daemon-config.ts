@@ -65,20 +65,15 @@ function readDaemon(options: OptionReader, file: IniFile): DaemonOptions {
     maxOutputBuffer: options.integer('max_output_buffer'),
     posixSpawn: options.oneOf('posix_spawn', ['auto', 'false']) === 'false' ? false : undefined,
     targets: readTargets(options, file),
-    pollInterval: milliseconds(options, 'poll_interval', 0.1),
+    pollInterval: options.milliseconds('poll_interval', [0.1, MAX_SECONDS]),
     orphans: options.oneOf('orphans', ['requeue', 'fail']),
-    lease: milliseconds(options, 'lease', 1),
-    drainTimeout: milliseconds(options, 'drain_timeout', 0),
+    lease: options.milliseconds('lease', [1, MAX_SECONDS]),
+    drainTimeout: options.milliseconds('drain_timeout', [0, MAX_SECONDS]),
   };
 }
 
 function fetchLimit(options: OptionReader, name: string): number | undefined {
   return options.integer(name, [0, MAX_FETCH_LIMIT]);
-}
-
-function milliseconds(options: OptionReader, name: string, least: number): number | undefined {
-  const seconds = options.number(name, [least, MAX_SECONDS]);
-  return seconds === undefined ? undefined : Math.round(seconds * 1000);
 }
 
 /** Without host or port there is none. */
@@ -87,8 +82,8 @@ function readMaster(options: OptionReader): MasterAddress | undefined {
   const more = {
     password: options.secret('master_password') ?? options.secret('password'),
     tls: readClientTls(options, 'master_'),
-    reconnectTimeout: options.number('master_reconnect_timeout', [0, 86_400]) ?? 10,
-    pingInterval: options.number('ping_interval', [1, 86_400]) ?? 30,
+    reconnectTimeout: options.milliseconds('master_reconnect_timeout', [0, 86_400]),
+    pingInterval: options.milliseconds('ping_interval', [1, 86_400]),
   };
   return host && port ? { host, port, ...more } : undefined;
 }
@@ -122,16 +117,16 @@ function locationOf(url: string): DatabaseLocation {
 function readTargets(options: OptionReader, { sections }: IniFile): ReadonlyMap<string, TargetOptions> {
   const section = (name: string): IniSection => sections.get(name) ?? new Map();
   const timeouts = new OptionReader(section('timeouts'));
-  const timeout = milliseconds(options, 'job_timeout', 0.001);
+  const timeout = options.milliseconds('job_timeout', [0.001, MAX_SECONDS]);
   const attempts = options.integer('retry_attempts', [1, 1000]);
-  const delay = milliseconds(options, 'retry_delay', 0.001);
+  const delay = options.milliseconds('retry_delay', [0.001, MAX_SECONDS]);
   const said = defined({ attempts, delay });
   const retry = Object.keys(said).length > 0 ? said : undefined;
   const concurrencies = readTargetSection(section('targets'));
   return new Map(
     [...concurrencies].map(([target, concurrency]) => [
       target,
-      { concurrency, timeout: milliseconds(timeouts, target, 0.001) ?? timeout, retry },
+      { concurrency, timeout: timeouts.milliseconds(target, [0.001, MAX_SECONDS]) ?? timeout, retry },
     ]),
   );
 }

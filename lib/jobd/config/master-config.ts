@@ -3,10 +3,10 @@ import { OptionReader, unknownSections } from './option-reader.js';
 import { readServerConfig, type ServerConfig } from './server-config.js';
 
 export interface MasterConfig extends ServerConfig {
-  /** Seconds. @default 30 */
-  readonly pingInterval: number;
-  /** Seconds. @default 0.5 */
-  readonly pokeThrottleInterval: number;
+  /** Milliseconds. */
+  readonly pingInterval?: number;
+  /** Milliseconds. */
+  readonly pokeThrottleInterval?: number;
   /** Pokes go to every worker that serves a target. @default false */
   readonly pollAllWorkers: boolean;
   /** Options it doesn't know. */
@@ -19,8 +19,8 @@ export function readMasterConfig(path: string): MasterConfig {
   const options = new OptionReader(file.top);
   return {
     ...readServerConfig(options),
-    pingInterval: options.number('ping_interval', [1, 86_400]) ?? 30,
-    pokeThrottleInterval: options.number('poke_throttle_interval', [0, 86_400]) ?? 0.5,
+    pingInterval: options.milliseconds('ping_interval', [1, 86_400]),
+    pokeThrottleInterval: options.milliseconds('poke_throttle_interval', [0, 86_400]),
     pollAllWorkers: options.boolean('poll_all_workers'),
     unknown: [...options.unknown(), ...unknownSections(file, [])],
   };

@@ -64,6 +64,12 @@ export class OptionReader {
     return this.inRange(name, Number(text), range);
   }
 
+  /** A time in seconds, in milliseconds; `range` is in seconds. */
+  milliseconds(name: string, range: readonly [least: number, most: number]): number | undefined {
+    const seconds = this.number(name, range);
+    return seconds === undefined ? undefined : Math.round(seconds * 1000);
+  }
+
   /** Only `1` and `true` are true. */
   boolean(name: string): boolean {
     const value = this.value(name);

@@ -1,16 +1,17 @@
 import { hostname } from 'node:os';
-import { SILENT } from '../vocabulary/logging.js';
 import { checkWhole } from '../../job/check-whole.js';
-import { MAX_TIMER_MS } from '../../job/duration.js';
+import { defined } from '../../job/defined.js';
+import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkRetry } from '../../job/retry.js';
 import type { LauncherOptions } from '../launcher/launcher.js';
-import type { TargetOptions } from '../rows/targets.js';
+import type { CheckedTarget, TargetOptions } from '../rows/targets.js';
 import type { JobdLog } from '../vocabulary/log.js';
+import { SILENT } from '../vocabulary/logging.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 
-/** Times in milliseconds. */
+/** What a daemon takes. */
 export interface DaemonOptions extends LauncherOptions {
   /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
   readonly database: string | DatabaseLocation;
@@ -22,56 +23,67 @@ export interface DaemonOptions extends LauncherOptions {
   /** What others call this daemon. @default the host's name */
   readonly name?: string;
   /** Polls all targets every so often, for tables that nobody polls for. @default never */
-  readonly pollInterval?: number;
+  readonly pollInterval?: Duration;
   /** What becomes of jobs whose daemon died, or had to end them to shut down. @default 'fail' */
   readonly orphans?: OrphanPolicy;
-  /** How long a daemon that gives no sign of life keeps its rows. @default 15_000 */
-  readonly lease?: number;
-  /** How long running jobs may go on when the daemon stops. @default 30_000 */
-  readonly drainTimeout?: number;
-  /** How long `runManual` waits for a database that is away. @default 10_000 */
-  readonly manualPatience?: number;
+  /** How long a daemon that gives no sign of life keeps its rows. @default '15s' */
+  readonly lease?: Duration;
+  /** How long running jobs may go on when the daemon stops. @default '30s' */
+  readonly drainTimeout?: Duration;
+  /** How long `runManual` waits for a database that is away. @default '10s' */
+  readonly manualPatience?: Duration;
   readonly log?: JobdLog;
 }
-
-export type CheckedOptions = DaemonOptions &
-  Required<
-    Pick<
-      DaemonOptions,
-      'table' | 'fetchLimit' | 'name' | 'orphans' | 'lease' | 'drainTimeout' | 'manualPatience' | 'log'
-    >
-  >;
 
 /** Rows at once. */
 export const MAX_FETCH_LIMIT = 1_000_000;
 
-/** The options with their defaults. @throws InvalidOptionError */
-export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
-  const checked = {
-    ...options,
-    table: options.table ?? 'jobs',
-    fetchLimit: options.fetchLimit ?? 100,
-    name: options.name ?? hostname(),
-    orphans: options.orphans ?? 'fail',
-    lease: options.lease ?? 15_000,
-    drainTimeout: options.drainTimeout ?? 30_000,
-    manualPatience: options.manualPatience ?? 10_000,
-    log: options.log ?? SILENT,
-  } as const;
-  checkWhole('fetchLimit', checked.fetchLimit, 0, MAX_FETCH_LIMIT);
-  checkWhole('lease', checked.lease, 100, MAX_TIMER_MS);
-  checkWhole('drainTimeout', checked.drainTimeout, 0, MAX_TIMER_MS);
-  checkWhole('manualPatience', checked.manualPatience, 0, MAX_TIMER_MS);
-  if (options.pollInterval !== undefined) checkWhole('pollInterval', options.pollInterval, 100, MAX_TIMER_MS);
-  if (checked.orphans !== 'requeue' && checked.orphans !== 'fail')
-    throw new InvalidOptionError('orphans', checked.orphans, "'requeue' or 'fail'");
-  for (const [name, target] of options.targets) checkTarget(name, target);
-  return checked;
+/** The options with their defaults, times in milliseconds. */
+export interface CheckedOptions extends DaemonOptions {
+  readonly table: string;
+  readonly fetchLimit: number;
+  readonly targets: ReadonlyMap<string, CheckedTarget>;
+  readonly name: string;
+  readonly pollInterval?: number;
+  readonly orphans: OrphanPolicy;
+  readonly lease: number;
+  readonly drainTimeout: number;
+  readonly manualPatience: number;
+  readonly log: JobdLog;
 }
 
+/** No more often is a database asked, and no sooner a daemon taken for dead. */
+const LEAST_MS = 100;
+
 /** @throws InvalidOptionError */
-export function checkTarget(name: string, { concurrency, timeout, retry }: TargetOptions): void {
-  checkWhole(`the concurrency of target '${name}'`, concurrency, 1, 1_000_000);
-  if (timeout !== undefined) checkWhole(`the timeout of target '${name}'`, timeout, 1, MAX_TIMER_MS);
-  if (retry) checkRetry(retry);
+export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
+  const { fetchLimit = 100, orphans = 'fail', pollInterval } = options;
+  checkWhole('fetchLimit', fetchLimit, 0, MAX_FETCH_LIMIT);
+  if (orphans !== 'requeue' && orphans !== 'fail')
+    throw new InvalidOptionError('orphans', orphans, "'requeue' or 'fail'");
+  return {
+    ...options,
+    table: options.table ?? 'jobs',
+    fetchLimit,
+    targets: new Map([...options.targets].map(([name, target]) => [name, checkTarget(name, target)])),
+    name: options.name ?? hostname(),
+    pollInterval:
+      pollInterval === undefined
+        ? undefined
+        : toMilliseconds('pollInterval', pollInterval, { least: LEAST_MS }),
+    orphans,
+    lease: millisecondsOr('15s', 'lease', options.lease, { least: LEAST_MS }),
+    drainTimeout: millisecondsOr('30s', 'drainTimeout', options.drainTimeout, { least: 0 }),
+    manualPatience: millisecondsOr('10s', 'manualPatience', options.manualPatience, { least: 0 }),
+    log: options.log ?? SILENT,
+  };
+}
+
+function checkTarget(name: string, { concurrency, timeout, retry }: TargetOptions): CheckedTarget {
+  checkWhole(`targets.${name}.concurrency`, concurrency, 1, 1_000_000);
+  return defined({
+    concurrency,
+    timeout: timeout === undefined ? undefined : toMilliseconds(`targets.${name}.timeout`, timeout),
+    retry: retry && checkRetry(retry),
+  });
 }

@@ -10,7 +10,7 @@ import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import { isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
-import type { TargetOptions } from '../rows/targets.js';
+import type { CheckedTarget } from '../rows/targets.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
 /** How a job's time with this daemon ended. */
@@ -45,7 +45,8 @@ export interface RunnerOptions {
 /** What came of a process. */
 interface Stay {
   readonly result: JobResult;
-  readonly seconds: number;
+  /** Milliseconds. */
+  readonly duration: number;
 }
 
 /** Between the attempts to start a process that something is lacking for. */
@@ -68,18 +69,18 @@ export class JobRunner {
   ) {}
 
   /** Never rejects. */
-  async run(job: AcceptedJob, target: TargetOptions): Promise<RunEnd> {
+  async run(job: AcceptedJob, target: CheckedTarget): Promise<RunEnd> {
     const occupying = this.occupy(job, target);
     this.occupied.set(job.id, occupying);
     const stay = await occupying;
     if ('kind' in stay) return stay;
-    const { result, seconds } = stay;
+    const { result, duration } = stay;
     if (result.isShort) return { kind: 'returned' };
     if (this.cutShort.delete(job.id) && this.options.orphans === 'requeue') return { kind: 'returned' };
     const end = await this.write(job, target, result).catch((error: unknown) =>
       this.failed(job, error, result),
     );
-    this.options.onRun({ target: job.target, outcome: outcomeOf(end), seconds });
+    this.options.onRun({ target: job.target, outcome: outcomeOf(end), duration });
     return end;
   }
 
@@ -113,14 +114,14 @@ export class JobRunner {
   }
 
   /** While a job has its place: its beginning and its process. */
-  private async occupy(job: AcceptedJob, target: TargetOptions): Promise<Stay | RunEnd> {
+  private async occupy(job: AcceptedJob, target: CheckedTarget): Promise<Stay | RunEnd> {
     const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
     const started = performance.now();
     const stay = notBegun ?? { result: await this.launch(job, target) };
     // In this order: what waits for the end finds the place free.
     this.occupied.delete(job.id);
     this.options.onFree(job);
-    return 'kind' in stay ? stay : { ...stay, seconds: (performance.now() - started) / 1000 };
+    return 'kind' in stay ? stay : { ...stay, duration: performance.now() - started };
   }
 
   private async begin(job: AcceptedJob): Promise<RunEnd | undefined> {
@@ -133,7 +134,7 @@ export class JobRunner {
     return this.isStopping ? { kind: 'returned' } : undefined;
   }
 
-  private async launch(job: AcceptedJob, target: TargetOptions): Promise<JobResult> {
+  private async launch(job: AcceptedJob, target: CheckedTarget): Promise<JobResult> {
     const timeout = job.timeout === undefined ? target.timeout : job.timeout * 1000;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
       const launched = this.start(job, timeout);
@@ -159,7 +160,7 @@ export class JobRunner {
     }
   }
 
-  private async write(job: AcceptedJob, target: TargetOptions, result: JobResult): Promise<RunEnd> {
+  private async write(job: AcceptedJob, target: CheckedTarget, result: JobResult): Promise<RunEnd> {
     const { code: return_code, signal: sig, stdout, stderr } = result;
     const output = { return_code, sig, stdout, stderr };
     const delay = this.delayOf(job, target, result);
@@ -183,7 +184,7 @@ export class JobRunner {
   }
 
   /** Milliseconds to the next attempt; undefined if there is none. */
-  private delayOf(job: AcceptedJob, target: TargetOptions, result: JobResult): number | undefined {
+  private delayOf(job: AcceptedJob, target: CheckedTarget, result: JobResult): number | undefined {
     const { columns } = this.table;
     const canRetry = columns.has('attempts') && columns.has('time_scheduled') && job.origin === 'waiting';
     if (result.result === 'ok' || !canRetry) return undefined;

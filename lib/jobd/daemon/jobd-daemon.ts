@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { Launcher } from '../launcher/launcher.js';
 import { processWay } from '../launcher/start-process.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
@@ -34,7 +35,7 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
   constructor(options: DaemonOptions) {
     super();
     this.options = checkDaemonOptions(options);
-    this.served = new Targets(options.targets);
+    this.served = new Targets(this.options.targets);
     this.launcher = new Launcher(options, this.instance);
   }
 
@@ -58,12 +59,14 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
    * Gives back what has not begun, lets running jobs end until `timeout`, then ends them by force. Called
    * again, it shortens the time that is left.
    *
-   * @param timeout milliseconds. @default `drainTimeout`
+   * @param timeout @default `drainTimeout`
+   * @throws InvalidOptionError
    */
-  async stop({ timeout = this.options.drainTimeout }: { timeout?: number } = {}): Promise<void> {
+  async stop({ timeout = this.options.drainTimeout }: { timeout?: Duration } = {}): Promise<void> {
+    const ms = toMilliseconds('timeout', timeout, { least: 0 });
     if (!this.started) return;
     this.stopping ??= this.drain(this.started);
-    this.hurry(timeout);
+    this.hurry(ms);
     await this.stopping;
   }
 

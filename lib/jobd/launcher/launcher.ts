@@ -1,16 +1,17 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
+import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { commandOf } from './command.js';
 import type { JobResult } from '../vocabulary/job-result.js';
-import { JobProcess } from './job-process.js';
+import { JobProcess, type JobProcessOptions } from './job-process.js';
 import { isShortage } from './shortage.js';
 import { ORPHAN_MARK } from './orphans.js';
 import { processStarter, type UsePosixSpawn } from './start-process.js';
 import type { StartedProcess, StartProcess } from '../vocabulary/started-process.js';
 
-/** Times in milliseconds, sizes in bytes. */
+/** How processes are started and ended. */
 export interface LauncherOptions {
   /** The command, split on spaces; `{id}` is the job's. */
   readonly launcher: string;
@@ -18,12 +19,12 @@ export interface LauncherOptions {
   readonly cwd?: string;
   /** Added to the daemon's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** How much of stdout is kept, and as much of stderr. @default 1_048_576 */
+  /** How many bytes of stdout are kept, and as many of stderr. @default 1_048_576 */
   readonly maxOutputBuffer?: number;
-  /** How long a process that has ended may have its output held open by children of its own. @default 1000 */
-  readonly outputGrace?: number;
-  /** How long a process may take to end after SIGTERM, before SIGKILL. @default 5000 */
-  readonly killGrace?: number;
+  /** How long a process that has ended may have its output held open by children of its own. @default '1s' */
+  readonly outputGrace?: Duration;
+  /** How long a process may take to end after SIGTERM, before SIGKILL. @default '5s' */
+  readonly killGrace?: Duration;
   /**
    * Starts processes with `posix_spawn` of the C library on Linux where the package `koffi` is installed, and with Node's
    * child_process elsewhere; `false`: with child_process only. @default 'auto'
@@ -32,8 +33,6 @@ export interface LauncherOptions {
 }
 
 const DEFAULT_OUTPUT_BYTES = 1_048_576;
-const DEFAULT_OUTPUT_GRACE_MS = 1000;
-const DEFAULT_KILL_GRACE_MS = 5000;
 
 /** A process under way. */
 export interface LaunchedJob {
@@ -48,6 +47,7 @@ export interface LaunchedJob {
 /** Starts a process for each job. */
 export class Launcher {
   private start: StartProcess;
+  private readonly graces: Pick<JobProcessOptions, 'outputGrace' | 'killGrace'>;
 
   /** @param instance marks the processes, so that they are found when the daemon has died */
   constructor(
@@ -55,6 +55,10 @@ export class Launcher {
     instance: string,
   ) {
     checkOptions(options);
+    this.graces = {
+      outputGrace: millisecondsOr('1s', 'outputGrace', options.outputGrace, { least: 0 }),
+      killGrace: millisecondsOr('5s', 'killGrace', options.killGrace, { least: 0 }),
+    };
     this.start = this.starting(instance);
   }
 
@@ -75,8 +79,7 @@ export class Launcher {
     }
     return new JobProcess(child, {
       maxOutputBuffer,
-      outputGrace: this.options.outputGrace ?? DEFAULT_OUTPUT_GRACE_MS,
-      killGrace: this.options.killGrace ?? DEFAULT_KILL_GRACE_MS,
+      ...this.graces,
       timeout,
       describeFailure: (error) => this.failure(command, error),
     });
@@ -121,15 +124,12 @@ function whyNoDirectory(path: string): string | undefined {
 
 /** @throws InvalidOptionError */
 function checkOptions(options: LauncherOptions): void {
-  const { launcher, cwd, maxOutputBuffer, outputGrace, killGrace, posixSpawn = 'auto' } = options;
+  const { launcher, cwd, maxOutputBuffer: bytes, posixSpawn = 'auto' } = options;
   if (typeof launcher !== 'string' || launcher.trim() === '')
     throw new InvalidOptionError('launcher', launcher, "a command such as 'php launcher.php {id}'");
   if (launcher.includes('\0') || cwd?.includes('\0'))
     throw new InvalidOptionError('launcher', launcher, 'a command without NUL characters');
   if (posixSpawn !== 'auto' && posixSpawn !== false)
     throw new InvalidOptionError('posixSpawn', posixSpawn, "'auto' or false");
-  const sizes = { maxOutputBuffer, outputGrace, killGrace };
-  for (const [name, value] of Object.entries(sizes)) {
-    if (value !== undefined) checkWhole(name, value, 0);
-  }
+  if (bytes !== undefined) checkWhole('maxOutputBuffer', bytes, 0);
 }

@@ -1,3 +1,4 @@
+import { millisecondsOr, type Duration } from '../../job/duration.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
@@ -19,10 +20,10 @@ export interface JobdMasterOptions {
   readonly port: number;
   readonly auth: AuthOptions;
   readonly tls?: ServerTls;
-  /** Seconds; a worker that is silent from one ping to the next is dropped. */
-  readonly pingInterval: number;
-  /** Seconds within which pokes are put together. */
-  readonly pokeThrottleInterval: number;
+  /** A worker that is silent from one ping to the next is dropped. @default '30s' */
+  readonly pingInterval?: Duration;
+  /** How long pokes are put together. @default '0.5s' */
+  readonly pokeThrottleInterval?: Duration;
   /** Pokes go to every worker that serves a target, not to a random one. @default false */
   readonly pollAllWorkers?: boolean;
   readonly log: JobdLog;
@@ -35,15 +36,21 @@ export class JobdMaster extends Opaque {
   private readonly registry = new WorkerRegistry();
   private readonly poker: Poker;
   private readonly throttle: PokeThrottle;
+  private readonly pingInterval: number;
 
-  /** @throws ConfigError for a host that others reach, without a password */
+  /** @throws InvalidOptionError, ConfigError for a host that others reach, without a password */
   constructor(private readonly options: JobdMasterOptions) {
     super();
     checkExposure(options);
     const { host, port, auth, tls, log, onRequest, pollAllWorkers = false } = options;
     this.poker = new Poker(this.registry, { pollAll: pollAllWorkers, log });
     const poke = (targets: readonly string[]) => this.poker.poke(targets);
-    this.throttle = new PokeThrottle(options.pokeThrottleInterval * 1000, poke);
+    const interval = options.pokeThrottleInterval;
+    this.throttle = new PokeThrottle(
+      millisecondsOr('0.5s', 'pokeThrottleInterval', interval, { least: 0 }),
+      poke,
+    );
+    this.pingInterval = millisecondsOr('30s', 'pingInterval', options.pingInterval);
     const handlers = masterRequests(this.registry, this.throttle, (...worker) => this.register(...worker));
     this.server = new JobdServer({
       host,
@@ -98,7 +105,7 @@ export class JobdMaster extends Opaque {
 
   private accept(connection: Peer): void {
     connection.trust();
-    const heartbeat = new Heartbeat(connection, this.options.pingInterval * 1000);
+    const heartbeat = new Heartbeat(connection, this.pingInterval);
     void connection.closed.then((reason) => {
       heartbeat.stop();
       const worker = this.registry.remove(connection);

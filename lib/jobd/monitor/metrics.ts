@@ -35,7 +35,7 @@ export async function createMetrics({ measures, onRun }: Monitored): Promise<Met
     const { runs, seconds } = runMetrics(prometheus, registry);
     onRun(({ target, outcome, ...run }) => {
       runs.inc({ target, outcome });
-      seconds.observe({ target }, run.seconds);
+      seconds.observe({ target }, run.duration / 1000);
     });
   }
   return { contentType: registry.contentType, render: () => registry.metrics() };

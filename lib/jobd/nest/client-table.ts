@@ -13,6 +13,13 @@ import { tableNames, type JobsTable, type TableNames } from '../storage/schema.j
 /** How long others may be in a new row's way. */
 const CONTENTION_MS = 5000;
 
+/** What tables have in seconds, whoever adds rows. */
+const IN_SECONDS = ['time_created', 'time_started', 'time_finished', 'time_scheduled', 'timeout'] as const;
+/** The year 5138: who passes more means milliseconds. */
+const MAX_SECONDS = 1e11;
+const EXPECTED =
+  'seconds, as the table has it, such as `Math.floor(date.getTime() / 1000)` for a point in time';
+
 /** The table as clients use it: its connections are opened when they are first needed. */
 export class ClientTable {
   private readonly location: DatabaseLocation;
@@ -33,6 +40,7 @@ export class ClientTable {
   async add(target: string, columns: TableRow): Promise<number> {
     if (typeof target !== 'string' || target === '' || target.length > MAX_TARGET_LENGTH)
       throw new InvalidOptionError('target', target, `a name of 1 to ${MAX_TARGET_LENGTH} characters`);
+    checkTimes(columns);
     const values = { time_created: nowInSeconds(), ...columns, target } as unknown as Insertable<JobsTable>;
     const database = await this.open();
     const insert = () =>
@@ -76,5 +84,13 @@ export class ClientTable {
       throw error;
     });
     return this.opening;
+  }
+}
+
+function checkTimes(columns: TableRow): void {
+  for (const column of IN_SECONDS) {
+    const value = columns[column] ?? 0;
+    const seconds = typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN;
+    if (!(seconds >= 0 && seconds <= MAX_SECONDS)) throw new InvalidOptionError(column, value, EXPECTED);
   }
 }

@@ -10,10 +10,10 @@ import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
 import { Opaque } from '../vocabulary/opaque.js';
 
-/** A row with the columns of every table of jobs, and whatever more its table has. */
+/** A row as the table has it, with the columns of every table of jobs and whatever more there is. Its times are seconds. */
 export type JobRow = JobsTable & TableRow;
 
-/** What a row begins with; columns of one's own too. */
+/** What a row begins with, as the table has it: times in seconds. Columns of one's own too. */
 export type NewRow = Readonly<Partial<Omit<JobsTable, 'id' | 'target'>>> & TableRow;
 
 const DEFAULT_INTERVAL = '500ms';
@@ -90,9 +90,7 @@ export class JobdClient extends Opaque {
     ids: readonly number[],
     { interval = DEFAULT_INTERVAL }: { readonly interval?: Duration } = {},
   ): Observable<JobRow> {
-    const delay = toMilliseconds('interval', interval);
-    if (delay < MIN_INTERVAL_MS)
-      throw new InvalidOptionError('interval', interval, `${MIN_INTERVAL_MS} ms or more`);
+    const delay = toMilliseconds('interval', interval, { least: MIN_INTERVAL_MS });
     return defer(() => {
       const seen = new Map<number, string>();
       return defer(() => from(this.table.read(ids) as Promise<JobRow[]>)).pipe(

@@ -15,8 +15,6 @@ import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } fr
 import { Opaque } from '../vocabulary/opaque.js';
 
 const LOCALHOST = '127.0.0.1';
-const PING_SECONDS = 30;
-const POKE_THROTTLE_SECONDS = 0.5;
 
 /** What one `forRoot` stands for. Parts are made at once, and reach outside when they are started. */
 export class JobdInstance extends Opaque {
@@ -103,12 +101,7 @@ export class JobdInstance extends Opaque {
 
 function createMaster(options: JobdModuleOptions['master'], log: JobdLog): JobdMaster | undefined {
   if (!options) return undefined;
-  const defaults = {
-    host: LOCALHOST,
-    pingInterval: PING_SECONDS,
-    pokeThrottleInterval: POKE_THROTTLE_SECONDS,
-  };
-  return new JobdMaster({ ...defaults, auth: {}, ...options, log });
+  return new JobdMaster({ host: LOCALHOST, auth: {}, ...options, log });
 }
 
 function createDaemon(

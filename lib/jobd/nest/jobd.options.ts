@@ -29,7 +29,7 @@ export interface ServerAddress {
   readonly tls?: ClientTls;
 }
 
-/** A daemon in this app: each row's job is a process. Times in milliseconds. */
+/** A daemon in this app: each row's job is a process. */
 export interface WorkerModuleOptions extends Omit<DaemonOptions, 'database' | 'table' | 'log' | 'targets'> {
   /** By name, how many jobs run at once, or more than that. */
   readonly targets: Readonly<Record<string, number | TargetOptions>>;

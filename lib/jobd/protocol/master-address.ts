@@ -1,3 +1,4 @@
+import { millisecondsOr, type Duration } from '../../job/duration.js';
 import type { ClientTls } from './connect.js';
 
 /** Where a worker's master is. */
@@ -7,8 +8,24 @@ export interface MasterAddress {
   /** Of the master's instance. @default the worker's own */
   readonly password?: string;
   readonly tls?: ClientTls;
-  /** Seconds. @default 10 */
-  readonly reconnectTimeout?: number;
-  /** Seconds. @default 30 */
-  readonly pingInterval?: number;
+  /** How long after a failure the master is tried again. @default '10s' */
+  readonly reconnectTimeout?: Duration;
+  /** How often the master is pinged: one that answers none is taken for gone. @default '30s' */
+  readonly pingInterval?: Duration;
+}
+
+/** The same, times in milliseconds. */
+export interface CheckedMasterAddress extends MasterAddress {
+  readonly reconnectTimeout: number;
+  readonly pingInterval: number;
+}
+
+/** With its defaults. @throws InvalidOptionError */
+export function checkMasterAddress(master: MasterAddress): CheckedMasterAddress {
+  const { reconnectTimeout, pingInterval } = master;
+  return {
+    ...master,
+    reconnectTimeout: millisecondsOr('10s', 'master.reconnectTimeout', reconnectTimeout, { least: 0 }),
+    pingInterval: millisecondsOr('30s', 'master.pingInterval', pingInterval),
+  };
 }

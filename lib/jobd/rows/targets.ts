@@ -1,16 +1,23 @@
 import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { Duration } from '../../job/duration.js';
 import type { RetryOptions } from '../../job/retry.js';
 import { RequestError } from '../vocabulary/errors.js';
 import type { TargetStatus } from '../vocabulary/operations.js';
 
-/** What a target's jobs may do. Times in milliseconds. */
+/** What a target's jobs may do. */
 export interface TargetOptions {
   /** How many run at once. */
   readonly concurrency: number;
   /** How long a job may run, where its row doesn't say. @default no limit */
-  readonly timeout?: number;
+  readonly timeout?: Duration;
   /** For failed jobs, where the table has the columns `attempts` and `time_scheduled`. @default once only */
   readonly retry?: RetryOptions;
+}
+
+/** The same, checked. */
+export interface CheckedTarget extends TargetOptions {
+  /** Milliseconds. */
+  readonly timeout?: number;
 }
 
 /** As in a configuration. */
@@ -22,7 +29,7 @@ class Target {
   readonly running = new Set<number>();
   isPaused = false;
 
-  constructor(public options: TargetOptions) {}
+  constructor(public options: CheckedTarget) {}
 
   get length(): number {
     return this.queue.length + this.running.size;
@@ -37,7 +44,7 @@ class Target {
 export class Targets {
   private readonly targets = new Map<string, Target>();
 
-  constructor(targets: ReadonlyMap<string, TargetOptions>) {
+  constructor(targets: ReadonlyMap<string, CheckedTarget>) {
     for (const [name, options] of targets) this.targets.set(name, new Target(options));
   }
 
@@ -49,7 +56,7 @@ export class Targets {
     return this.targets.has(name);
   }
 
-  optionsOf(name: string): TargetOptions | undefined {
+  optionsOf(name: string): CheckedTarget | undefined {
     return this.targets.get(name)?.options;
   }
 

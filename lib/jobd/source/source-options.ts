@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
-import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { SILENT } from '../vocabulary/logging.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
-import type { MasterAddress } from '../protocol/master-address.js';
+import { checkMasterAddress, type MasterAddress } from '../protocol/master-address.js';
 
 /** What `jobd` takes. */
 export interface JobdSourceOptions {
@@ -56,16 +56,15 @@ export function checkSourceOptions(options: JobdSourceOptions): CheckedSourceOpt
     throw new InvalidOptionError('orphans', orphans, "'requeue' or 'fail'");
   if (input !== undefined && (typeof input !== 'string' || input === ''))
     throw new InvalidOptionError('input', input, 'the name of a column');
-  const lease = toMilliseconds('lease', options.lease ?? '15s');
-  if (lease < MIN_LEASE_MS) throw new InvalidOptionError('lease', lease, `${MIN_LEASE_MS} ms or more`);
   return {
     ...options,
     table: options.table ?? 'jobs',
     name: options.name ?? hostname(),
     orphans,
     log: options.log ?? SILENT,
-    lease,
-    manualPatience: toMilliseconds('manualPatience', options.manualPatience ?? '10s'),
+    master: options.master && checkMasterAddress(options.master),
+    lease: millisecondsOr('15s', 'lease', options.lease, { least: MIN_LEASE_MS }),
+    manualPatience: millisecondsOr('10s', 'manualPatience', options.manualPatience, { least: 0 }),
     pollInterval: pollInterval === undefined ? undefined : toMilliseconds('pollInterval', pollInterval),
   };
 }

@@ -21,8 +21,8 @@ export interface JobRun {
   readonly target: string;
   /** `retry` where it failed and is tried again, `lost` where the row was another daemon's by then. */
   readonly outcome: 'ok' | 'fail' | 'retry' | 'lost';
-  /** From the process's start to its end. */
-  readonly seconds: number;
+  /** From the process's start to its end, in milliseconds. */
+  readonly duration: number;
 }
 
 /** What became of manual jobs: each id is in one of the two. */

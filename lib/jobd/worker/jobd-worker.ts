@@ -1,7 +1,7 @@
 import type { DaemonOperations } from '../vocabulary/operations.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
-import type { MasterAddress } from '../protocol/master-address.js';
+import { checkMasterAddress, type MasterAddress } from '../protocol/master-address.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
 import { JobdServer, type ServerTls } from '../protocol/server.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
@@ -23,17 +23,13 @@ export interface JobdWorkerOptions {
   readonly onRequest?: (type: string) => void;
 }
 
-const RECONNECT_SECONDS = 10;
-const PING_SECONDS = 30;
-/** How a daemon, or what does as one, is registered with a master: its defaults. */
+/** How a daemon, or what does as one, is registered with a master. @throws InvalidOptionError */
 export function linkOptions(
   daemon: DaemonOperations,
   { master, ...own }: { master: MasterAddress } & Pick<MasterLinkOptions, 'name' | 'log' | 'handlers'>,
 ): MasterLinkOptions {
   return {
-    reconnectTimeout: RECONNECT_SECONDS,
-    pingInterval: PING_SECONDS,
-    ...master,
+    ...checkMasterAddress(master),
     ...own,
     targets: () => daemon.targets(),
     onRegistered: () => daemon.poll(),
@@ -46,7 +42,7 @@ export class JobdWorker extends Opaque {
   private readonly link?: MasterLink;
   private draining = false;
 
-  /** @throws ConfigError for a host that others reach, without a password */
+  /** @throws InvalidOptionError, ConfigError for a host that others reach, without a password */
   constructor(
     daemon: DaemonOperations,
     private readonly options: JobdWorkerOptions,

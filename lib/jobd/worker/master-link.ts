@@ -15,9 +15,9 @@ export interface MasterLinkOptions {
   /** Sent with the registration. */
   readonly password?: string;
   readonly tls?: ClientTls;
-  /** Seconds between a failure or closing and the next attempt. */
+  /** Milliseconds between a failure or closing and the next attempt. */
   readonly reconnectTimeout: number;
-  /** Seconds between pings: a master that answers none is taken for gone. */
+  /** Milliseconds between pings: a master that answers none is taken for gone. */
   readonly pingInterval: number;
   readonly handlers: RequestHandlers;
   /** The targets to register; asked anew for each registration. */
@@ -92,8 +92,10 @@ export class MasterLink {
         this.isRenewing = false;
         continue;
       }
-      log.warn(`no link to the master ${host}:${port}: ${reason}; trying again in ${reconnectTimeout} s`);
-      await this.pause(reconnectTimeout * 1000);
+      log.warn(
+        `no link to the master ${host}:${port}: ${reason}; trying again in ${reconnectTimeout / 1000} s`,
+      );
+      await this.pause(reconnectTimeout);
     }
   }
 
@@ -101,7 +103,7 @@ export class MasterLink {
   private async serveOnce(): Promise<string> {
     const connection = await connect({ ...this.options, signal: this.stopping.signal });
     this.connection = connection;
-    const heartbeat = new Heartbeat(connection, this.options.pingInterval * 1000);
+    const heartbeat = new Heartbeat(connection, this.options.pingInterval);
     try {
       await this.announce(connection);
       return await connection.closed;

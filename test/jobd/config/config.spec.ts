@@ -169,7 +169,7 @@ low = 2`,
     expect(config).toMatchObject({
       name: 'srv-1',
       auth: { password: 's;cret', allowLocalhost: true },
-      master: { host: 'master', port: 7081, password: 's;cret', reconnectTimeout: 3, pingInterval: 30 },
+      master: { host: 'master', port: 7081, password: 's;cret', reconnectTimeout: 3000 },
       log: { file: '/var/log/jobd.log', fileLevel: 'info', consoleLevel: 'error' },
       http: { host: '127.0.0.1', port: 9100 },
       unknown: ['colour'],
@@ -228,15 +228,11 @@ describe('the configuration of jobd-master', () => {
   });
 
   it('has the defaults of the document, and takes every option', async () => {
-    await expect(master(SERVER)).resolves.toMatchObject({
-      pingInterval: 30,
-      pokeThrottleInterval: 0.5,
-      pollAllWorkers: false,
-    });
+    await expect(master(SERVER)).resolves.toMatchObject({ pollAllWorkers: false });
     const all = `${SERVER}ping_interval = 5\npoke_throttle_interval = 0\npoll_all_workers = true\npassword = x`;
     await expect(master(all)).resolves.toMatchObject({
       auth: { password: 'x' },
-      pingInterval: 5,
+      pingInterval: 5000,
       pokeThrottleInterval: 0,
       pollAllWorkers: true,
       unknown: [],

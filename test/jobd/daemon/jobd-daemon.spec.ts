@@ -13,13 +13,13 @@ describe('JobdDaemon', () => {
   };
 
   it.each<[Partial<DaemonOptions>, string]>([
-    [{ targets: new Map([['low', { concurrency: 0 }]]) }, "the concurrency of target 'low'"],
-    [{ targets: new Map([['low', { concurrency: 1, timeout: -1 }]]) }, "the timeout of target 'low'"],
+    [{ targets: new Map([['low', { concurrency: 0 }]]) }, 'targets.low.concurrency'],
+    [{ targets: new Map([['low', { concurrency: 1, timeout: -1 }]]) }, 'targets.low.timeout'],
     [{ targets: new Map([['low', { concurrency: 1, retry: { attempts: 0 } }]]) }, 'retry.attempts'],
     [{ fetchLimit: -1 }, 'fetchLimit'],
     [{ lease: 5 }, 'lease'],
     [{ pollInterval: 0 }, 'pollInterval'],
-    [{ drainTimeout: 1.5 }, 'drainTimeout'],
+    [{ drainTimeout: -1 }, 'drainTimeout'],
     [{ orphans: 'forget' as 'fail' }, 'orphans'],
     [{ launcher: ' ' }, 'launcher'],
   ])('refuses %j', (options, named) => {

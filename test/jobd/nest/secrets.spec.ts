@@ -14,7 +14,7 @@ const THINGS: readonly (readonly [string, () => unknown])[] = [
   ['JobdDaemon', () => new JobdDaemon({ database, launcher: 'a', targets: new Map() })],
   [
     'JobdMaster',
-    () => new JobdMaster({ host: 'h', port: 1, auth, pingInterval: 1, pokeThrottleInterval: 1, log: SILENT }),
+    () => new JobdMaster({ host: 'h', port: 1, auth, log: SILENT }),
   ],
   [
     'JobdWorker',

@@ -28,7 +28,7 @@ describe('a worker and a master as the original is', () => {
       port: 0,
       name: 'srv-1',
       auth: { password },
-      master: { host: '127.0.0.1', port, reconnectTimeout: 0.05, ...settings },
+      master: { host: '127.0.0.1', port, reconnectTimeout: 50, ...settings },
       log: SILENT,
     });
     await worker.start();
@@ -101,7 +101,7 @@ describe('a worker and a master as the original is', () => {
   });
 
   it('takes a master for gone that answers no ping', async () => {
-    await start({ pingInterval: 0.05 });
+    await start({ pingInterval: 50 });
     await eventually(() => expect(master.received).toContain('[2]'));
     // Deaf from now on; the connection stays open.
     master.sockets.at(-1)?.pause();
@@ -114,7 +114,7 @@ describe('a worker and a master as the original is', () => {
 
   it('stops at once while it waits to try again', async () => {
     await master.close();
-    await start({ reconnectTimeout: 3600 });
+    await start({ reconnectTimeout: '1h' });
     await worker.stop();
     expect(worker.isRegistered).toBe(false);
   });

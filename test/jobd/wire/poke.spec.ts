@@ -94,7 +94,7 @@ describe('poke for all workers', () => {
 });
 
 describe('the throttle of poke', () => {
-  const master = useMaster({ pokeThrottleInterval: 0.3 });
+  const master = useMaster({ pokeThrottleInterval: 300 });
 
   it('lets the first through at once, and the union of the others at the end of the interval', async () => {
     const worker = await master.worker('one', ['a', 'b', 'c']);
@@ -108,7 +108,7 @@ describe('the throttle of poke', () => {
 });
 
 describe('registrations', () => {
-  const master = useMaster({ pingInterval: 0.4 });
+  const master = useMaster({ pingInterval: 400 });
 
   it('are replaced by later ones on the same connection', async () => {
     const worker = await master.worker('one', ['a']);

@@ -34,7 +34,6 @@ export function useMaster(options: Partial<JobdMasterOptions> = {}): UsedMaster 
       host: '127.0.0.1',
       port: 0,
       auth: {},
-      pingInterval: 30,
       pokeThrottleInterval: 0,
       log: SILENT,
       ...options,
