@@ -4,7 +4,7 @@ import type {
   JobdDaemon,
   JobdMasterOptions,
   JobdSourceOptions,
-  MasterAddress,
+  JobdMasterAddress,
 } from 'nestjs-gearmonkey/jobd';
 
 /** Never called: it only has to compile. */
@@ -17,9 +17,9 @@ export async function jobdTimes(client: JobdClient, daemon: JobdDaemon): Promise
   await client.add('low', { time_scheduled: new Date() });
 }
 
-export const master: MasterAddress = { host: '', port: 1, pingInterval: '30s', reconnectTimeout: 500 };
+export const master: JobdMasterAddress = { host: '', port: 1, pingInterval: '30s', reconnectTimeout: 500 };
 // @ts-expect-error a span, not a point in time
-export const wrongMaster: MasterAddress = { host: '', port: 1, pingInterval: new Date() };
+export const wrongMaster: JobdMasterAddress = { host: '', port: 1, pingInterval: new Date() };
 export const times: Partial<DaemonOptions> = { lease: '15s', drainTimeout: 0, killGrace: '5s' };
 // @ts-expect-error a duration is a number or text
 export const wrongTimes: Partial<DaemonOptions> = { lease: 5n };
