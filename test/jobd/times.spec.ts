@@ -94,10 +94,9 @@ describe('times of jobd, with a table', () => {
 
   it('a run tells its milliseconds', async () => {
     const { rows } = await open();
+    await rows.add('sleep 0.2');
     const daemon = await jobs.daemon(rows.options());
     const run = new Promise<JobRun>((resolve) => daemon.onRun(resolve));
-    await rows.add('sleep 0.2');
-    daemon.poll();
     const { duration } = await run;
     expect(duration).toBeGreaterThanOrEqual(190);
   });

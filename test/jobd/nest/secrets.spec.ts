@@ -12,10 +12,7 @@ const master = { host: '127.0.0.1', port: 9, password: SECRET };
 /** What users may have in their hands. */
 const THINGS: readonly (readonly [string, () => unknown])[] = [
   ['JobdDaemon', () => new JobdDaemon({ database, launcher: 'a', targets: new Map() })],
-  [
-    'JobdMaster',
-    () => new JobdMaster({ host: 'h', port: 1, auth, log: SILENT }),
-  ],
+  ['JobdMaster', () => new JobdMaster({ host: 'h', port: 1, auth, log: SILENT })],
   [
     'JobdWorker',
     () => {
