@@ -4,7 +4,9 @@ import { Digester } from './digester.js';
 
 const url = process.env['REDIS_URL'];
 
-const gearMonkey = GearMonkeyModule.forRoot({ connection: url || 'memory:', enqueueTimeout: '10s' });
+const gearMonkey = GearMonkeyModule.forRoot(
+  url ? { connection: url, enqueueTimeout: '10s' } : { connection: 'memory:' },
+);
 
 /** Whether the jobs go through a server to processes of their own. */
 export const usesRedis = Boolean(url);

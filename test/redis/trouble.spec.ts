@@ -39,10 +39,10 @@ class Handlers {
 const everything = { depth: 12, showHidden: true } as const;
 
 function metadata(connection: ConnectionSpec, works: boolean) {
-  const forRoot = GearMonkeyModule.forRoot({
-    connection,
-    enqueueTimeout: connection.toString().startsWith('rediss:') ? 2500 : 1000,
-  });
+  const enqueueTimeout = connection.toString().startsWith('rediss:') ? 2500 : 1000;
+  const forRoot = GearMonkeyModule.forRoot(
+    connection === 'memory:' ? { connection } : { connection, enqueueTimeout },
+  );
   return { imports: [forRoot], providers: works ? [Handlers] : [] };
 }
 
@@ -149,7 +149,7 @@ describe('GearMonkeyHealth.ping', () => {
   });
 
   it('finds an app in its own process healthy', async () => {
-    const app = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: 'memory:' })] });
+    const app = await start('memory:');
     await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([{ name: 'default', connected: true }]);
   });
 });
