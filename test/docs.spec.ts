@@ -47,6 +47,12 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
+  it('are all in the index', () => {
+    const index = documents.find(({ path }) => path === 'docs/README.md')?.text ?? '';
+    const pages = documents.map(({ path }) => path).filter((path) => /^docs.(?!README)/.test(path));
+    expect(pages.filter((path) => !index.includes(`](${path.slice('docs/'.length)})`))).toEqual([]);
+  });
+
   it.each(documents.map(({ path }) => path))('%s names tests that are there', (path) => {
     const { text } = documents.find((document) => document.path === path) ?? { text: '' };
     const named = [...text.matchAll(/\btest\/[\w./-]+\.m?ts\b/g)].map(([file]) => file);
@@ -54,9 +60,9 @@ describe('the documents', () => {
   });
 
   it('name every option, with its default', () => {
-    const readme = documents.find(({ path }) => path === 'README.md')?.text ?? '';
+    const page = documents.find(({ path }) => path === 'docs/options.md')?.text ?? '';
     const undocumented = documentedOptions().filter(({ name, defaultValue }) => {
-      const rows = readme.split('\n').filter((line) => line.startsWith(`| \`${name}\` `));
+      const rows = page.split('\n').filter((line) => line.startsWith(`| \`${name}\` `));
       return !rows.some((row) => row.replaceAll('`', '').includes(defaultValue.replaceAll('`', '')));
     });
     expect(undocumented).toEqual([]);

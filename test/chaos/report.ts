@@ -104,7 +104,7 @@ export function toText(result: RunResult): string {
     ...Object.entries(recovery).map(([fn, times]) => `  ${fn.padEnd(14)}${spread(times)}`),
     `server back → next job starts: ${spread(resume)}`,
     ...table('invariant violated', violations),
-    'The row of docs/understand/reliability.md:',
+    'The row of docs/notes/faults.md:',
     documentRow(result),
     '',
     ...details(result),

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { openApiDocument } from '../../lib/jq/master/openapi/document.js';
 import { FLAGS } from '../../lib/cli/jq-master.flags.js';
 
-const PAGES = ['systems/jq', 'operate/jq-administration', 'operate/jq-security'].map((page) =>
-  readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
+const PAGES = ['systems/jq', 'systems/jq-reference', 'operate/jq-administration', 'operate/jq-security'].map(
+  (page) => readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
 );
 const TEXT = PAGES.join('\n');
 

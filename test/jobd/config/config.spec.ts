@@ -259,7 +259,7 @@ describe('the configuration of jobctl', () => {
   });
 });
 
-describe('the tables of options in docs/systems/jobd.md', () => {
+describe('the tables of options in docs/systems/jobd-reference.md', () => {
   /** The options that are asked for while files are read that set every option of the templates. */
   async function known(read: (path: string) => unknown, template: string): Promise<string[]> {
     const accept = jest.spyOn(OptionReader.prototype, 'accept');
@@ -272,7 +272,7 @@ describe('the tables of options in docs/systems/jobd.md', () => {
   }
 
   async function documented(heading: string): Promise<string[]> {
-    const text = await readFile(new URL('../../../docs/systems/jobd.md', import.meta.url), 'utf8');
+    const text = await readFile(new URL('../../../docs/systems/jobd-reference.md', import.meta.url), 'utf8');
     const [, section = ''] = text.split(`\n### ${heading}\n`);
     const [table = ''] = section.split(/\n#/);
     const firstCells = table.split('\n').flatMap((line) => /^\| (`.*?) +\| /.exec(line)?.[1] ?? []);
