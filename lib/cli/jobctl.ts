@@ -8,7 +8,7 @@ import { promptPassword } from '../jobd/jobctl/password-prompt.js';
 import { checkTargets, runCommand } from '../jobd/jobctl/run.js';
 import { LOG_LEVELS, type LogLevel } from '../jobd/vocabulary/logging.js';
 import { hashPassword } from '../jobd/protocol/authentication.js';
-import { fail } from './run-daemon.js';
+import { fail } from './run-program.js';
 import { packageVersion } from '../package/package-version.js';
 
 /** The request was served, but not everything it was for succeeded. */

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { readMasterConfig } from '../jobd/config/master-config.js';
 import { startMaster } from '../jobd/program/master-program.js';
 import { openLog } from '../jobd/program/program.js';
-import { runDaemon } from './run-daemon.js';
+import { runProgram } from './run-program.js';
 import { packageVersion } from '../package/package-version.js';
 
 const DEFAULT_CONFIG = '/etc/jobd-master.conf';
@@ -15,7 +15,7 @@ new Command('jobd-master')
   .helpOption('--help')
   .allowExcessArguments(false)
   .action(({ config: path }: { config: string }) =>
-    runDaemon(async () => {
+    runProgram(async () => {
       const config = readMasterConfig(path);
       return startMaster(config, openLog('jobd-master', config, path));
     }),

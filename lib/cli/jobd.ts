@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { readDaemonConfig } from '../jobd/config/daemon-config.js';
 import { openLog } from '../jobd/program/program.js';
 import { withPackages } from '../package/optional-package.js';
-import { fail, runDaemon } from './run-daemon.js';
+import { fail, runProgram } from './run-program.js';
 import { packageVersion } from '../package/package-version.js';
 
 const DEFAULT_CONFIG = '/etc/jobd.conf';
@@ -26,7 +26,7 @@ new Command('jobd')
   .action(({ config: path, init, demo }: Flags) => {
     if (demo) return runDemo().catch(fail);
     if (init) return runInit(path).catch(fail);
-    return runDaemon(async () => {
+    return runProgram(async () => {
       const config = readDaemonConfig(path);
       const { startDaemon } = await withKysely(() => import('../jobd/program/daemon-program.js'));
       return startDaemon(config, openLog('jobd', config, path));

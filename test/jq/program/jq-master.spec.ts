@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { freePort } from '../../support/free-port.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { eventually, until } from '../../support/until.js';
@@ -6,6 +8,18 @@ import { useRedis } from '../../support/use-redis.js';
 import { Http } from '../master/http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
 import { killProcessesAfterEach, masterProcess, python, urlOf } from './processes.js';
+
+/** Whether nobody listens there any more. */
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(true));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+  });
+}
 
 /** Only where the machine is very busy. */
 const PATIENT = 180_000;
@@ -78,6 +92,27 @@ describe('jq-master', () => {
     await expect(polling).resolves.toMatchObject({ status: 408 });
     await expect(pulling).resolves.toMatchObject({ status: 204 });
     await expect(code).resolves.toBe(0);
+  });
+
+  it('ends at once on a second signal, also while a request is still coming in', async () => {
+    const master = masterProcess(['--redis', used.url, '--port', '0']);
+    const { port } = new URL(await urlOf(master));
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(
+      'POST /job HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{',
+    );
+    master.signal('SIGTERM');
+    await until(() => isRefused(Number(port)));
+    await expect(master.end('SIGINT')).resolves.toBe(1);
+    socket.destroy();
+  });
+
+  it('ends in good order when its terminal goes away', async () => {
+    const master = masterProcess(['--redis', used.url, '--port', '0']);
+    await urlOf(master);
+    await expect(master.end('SIGHUP')).resolves.toBe(0);
   });
 
   it('serves without Redis, answers 503, and is ready when Redis is', async () => {

@@ -1,12 +1,23 @@
 import { messageOf } from '../job/errors.js';
 import { ConfigError } from '../jobd/vocabulary/errors.js';
-import type { Program } from '../jobd/program/program.js';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs a program until SIGTERM or SIGINT; a second one hurries its end. What keeps it from starting goes to stderr, and the exit code is 1. */
-export async function runDaemon(start: () => Promise<Program>): Promise<void> {
-  // Whoever read the console may leave; that ends no daemon.
+/** What runs until it is told to stop. */
+export interface RunningProgram {
+  /** Ends what it does in good order; called again, at once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a program until SIGTERM or SIGINT, and then drains it; a second signal ends it at once. What keeps it from
+ * starting goes to stderr, and the exit code is 1.
+ */
+export async function runProgram(
+  start: () => Promise<RunningProgram>,
+  failWith: (error: unknown) => never = fail,
+): Promise<void> {
+  // Whoever reads what it writes may leave, and a disk be full; that ends no program.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
@@ -20,7 +31,7 @@ export async function runDaemon(start: () => Promise<Program>): Promise<void> {
     await stopping;
     process.exit(0);
   } catch (error) {
-    fail(error);
+    failWith(error);
   }
 }
 
