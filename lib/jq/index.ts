@@ -1,14 +1,7 @@
 export { startJqMaster } from './nest/start-jq-master.js';
 export type { JqMaster } from './master/listen-master.js';
 export { EmbeddedJqMaster, JqMasterModule } from './nest/jq-master.module.js';
-export type {
-  CallbackOptions,
-  Identity as JqIdentity,
-  JqMasterOptions,
-  Pem,
-  Role as JqRole,
-  ServerTls as JqServerTls,
-} from './master/master-options.js';
+export type { CallbackOptions, JqMasterOptions, Role as JqRole } from './master/master-options.js';
 export type { EngineOptions } from './engine/settings.js';
 export type { Condition, Constraint, RateLimit, StorableScalar } from './constraints/constraint.js';
 export { jq } from './worker/jq-source.js';

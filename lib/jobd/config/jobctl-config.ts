@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { LogLevel } from '../vocabulary/logging.js';
-import type { ClientTls } from '../protocol/connect.js';
+import type { ClientTls } from '../../net/tls.js';
 import { parseIni } from './ini.js';
 import { readConfigFile, readNamedFile } from './config-file.js';
 import { OptionReader } from './option-reader.js';

@@ -1,7 +1,7 @@
 import { ConfigError } from '../vocabulary/errors.js';
 import type { LogLevel } from '../vocabulary/logging.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
-import type { ServerTls } from '../protocol/server.js';
+import type { ServerTls } from '../../net/tls.js';
 import { readNamedFile } from './config-file.js';
 import type { OptionReader } from './option-reader.js';
 

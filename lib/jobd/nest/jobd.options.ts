@@ -3,8 +3,8 @@ import type { DaemonOptions } from '../daemon/daemon-options.js';
 import type { TargetOptions } from '../rows/targets.js';
 import type { JobdMasterOptions } from '../master/jobd-master.js';
 import type { AuthOptions } from '../protocol/authentication.js';
-import type { ClientTls } from '../protocol/connect.js';
-import type { ServerTls } from '../protocol/server.js';
+import type { ClientTls } from '../../net/tls.js';
+import type { ServerTls } from '../../net/tls.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 import type { MasterAddress } from '../protocol/master-address.js';
 

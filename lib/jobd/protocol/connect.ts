@@ -1,15 +1,10 @@
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { clientTlsOptions, type ClientTls } from '../../net/tls.js';
 import { messageOf } from '../../job/errors.js';
 import { PeerLostError } from '../vocabulary/errors.js';
 import { JobdConnection, type ConnectionOptions } from './connection.js';
-
-/** How a client trusts the server's certificate. */
-export interface ClientTls {
-  /** In PEM. @default the system's authorities */
-  readonly ca?: Buffer;
-}
 
 export interface ConnectOptions extends ConnectionOptions {
   readonly host: string;
@@ -30,7 +25,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export async function connect(options: ConnectOptions): Promise<JobdConnection> {
   const { host, port, tls } = options;
   const socket = tls
-    ? connectTls({ ...tls, host, port, servername: isIP(host) ? '' : host })
+    ? connectTls({ ...clientTlsOptions(tls), host, port, servername: isIP(host) ? '' : host })
     : connectTcp({ host, port });
   const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;

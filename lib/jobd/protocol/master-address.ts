@@ -1,5 +1,5 @@
 import { millisecondsOr, type Duration } from '../../job/duration.js';
-import type { ClientTls } from './connect.js';
+import type { ClientTls } from '../../net/tls.js';
 
 /** Where a worker's master is. */
 export interface MasterAddress {

@@ -2,13 +2,8 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { checkServerTls, serverTlsOptions, type ServerTls } from '../../net/tls.js';
 import { JobdConnection, type ConnectionOptions } from './connection.js';
-
-/** A certificate and its key, in PEM. */
-export interface ServerTls {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
 
 export interface ServerOptions extends Omit<ConnectionOptions, 'password'> {
   readonly host: string;
@@ -30,8 +25,10 @@ export class JobdServer {
   private readonly open = new Set<JobdConnection>();
   private readonly unauthorized = new Set<JobdConnection>();
 
+  /** @throws ConfigurationError for certificates that can't be used */
   constructor(private readonly options: ServerOptions) {
-    this.server = options.tls ? createTlsServer(options.tls) : createServer();
+    if (options.tls) checkServerTls('tls', options.tls);
+    this.server = options.tls ? createTlsServer(serverTlsOptions(options.tls)) : createServer();
     this.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
     this.server.on(options.tls ? 'secureConnection' : 'connection', (socket) => {
       const connection = new JobdConnection(socket, options);

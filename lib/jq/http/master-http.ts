@@ -1,4 +1,5 @@
 import { Pool, type Dispatcher } from 'undici';
+import { clientTlsOptions, type ClientTls } from '../../net/tls.js';
 import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
@@ -15,7 +16,7 @@ export interface MasterAddress {
   /** What the master knows its pushers or workers by, if it wants tokens. */
   token?: string;
   /** Certificates of authorities, PEM, for an `https:` master that no public one vouches for. */
-  ca?: string | Buffer | readonly (string | Buffer)[];
+  ca?: ClientTls['ca'];
 }
 
 export interface MasterRequest {
@@ -60,7 +61,7 @@ export class MasterHttp {
     const url = urlOf(master);
     this.url = url.origin + url.pathname.replace(/\/+$/, '');
     this.path = url.pathname.replace(/\/+$/, '');
-    const tls = ca === undefined ? {} : { connect: { ca: [ca].flat() as (string | Buffer)[] } };
+    const tls = ca === undefined ? {} : { connect: clientTlsOptions({ ca }) };
     this.pool = new Pool(url.origin, { connections: CONNECTIONS, ...tls });
     this.waiting = new Pool(url.origin, tls);
     const accept = { accept: MESSAGE_PACK };

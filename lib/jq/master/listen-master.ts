@@ -1,11 +1,12 @@
 import { NestFactory } from '@nestjs/core';
-import type { LoggerService, NestApplicationOptions } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AddressInfo } from 'node:net';
+import { serverTlsOptions } from '../../net/tls.js';
 import { urlHost } from '../../net/url-host.js';
 import { defined } from '../../job/defined.js';
 import { MasterModule } from './master.module.js';
-import { hasTokens, masterSettings, type JqMasterOptions, type ServerTls } from './master-options.js';
+import { hasTokens, masterSettings, type JqMasterOptions } from './master-options.js';
 import { serveDocs } from './openapi/docs-page.js';
 import { MessageAdapter } from './message.adapter.js';
 
@@ -42,7 +43,7 @@ export async function listenMaster(
       // Nest has one logger a process: with true it stays as it is.
       logger: logger === true ? undefined : logger,
       abortOnError: false,
-      httpsOptions: tls && httpsOptions(tls),
+      httpsOptions: tls && serverTlsOptions(tls),
     }),
   );
   app.disable('x-powered-by');
@@ -60,15 +61,6 @@ export async function listenMaster(
     url: urlOf(tls ? 'https' : 'http', host, server.address() as AddressInfo),
     close: () => (closed ??= close(app)),
   };
-}
-
-function httpsOptions({
-  clientCa,
-  ...identity
-}: ServerTls): NonNullable<NestApplicationOptions['httpsOptions']> {
-  return clientCa === undefined
-    ? identity
-    : { ...identity, ca: clientCa, requestCert: true, rejectUnauthorized: true };
 }
 
 async function close(app: NestExpressApplication): Promise<void> {

@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { checkClientTls, checkServerTls, type ClientTls, type ServerTls } from '../../net/tls.js';
 import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
-import { ConfigurationError, messageOf } from '../../job/errors.js';
+import { ConfigurationError } from '../../job/errors.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { MAX_INT32 } from '../wire/fields.js';
@@ -15,24 +15,8 @@ export const MASTER_SETTINGS = Symbol('JqMasterSettings');
 /** Who may call: `admin` everything, `metrics` the route of that name. */
 export type Role = 'pusher' | 'worker' | 'admin' | 'metrics';
 
-/** A certificate or key, in PEM. */
-export type Pem = string | Buffer;
-
-/** A certificate and its key. */
-export interface Identity {
-  cert?: Pem;
-  key?: Pem;
-}
-
-/** How the master serves HTTPS. */
-export interface ServerTls extends Required<Identity> {
-  passphrase?: string;
-  /** Only clients that show a certificate of this authority are served. */
-  clientCa?: Pem;
-}
-
 /** How the master pushes to workers. */
-export interface CallbackOptions extends Identity {
+export interface CallbackOptions extends ClientTls {
   /**
    * Hosts and ranges of addresses that pushes may go to. Off until given; from then on private addresses must be
    * listed by address.
@@ -40,8 +24,6 @@ export interface CallbackOptions extends Identity {
   allow?: readonly string[];
   /** Signs every push: see docs/operate/jq-security.md. */
   secret?: string;
-  /** Authorities to trust for workers that serve HTTPS, in place of the well-known ones. */
-  ca?: Pem;
 }
 
 /** What `startJqMaster` and `JqMasterModule.forRoot` take. */
@@ -118,7 +100,7 @@ export interface MasterSettings extends BodyLimits, ConnectionLimits {
   readonly callbacks: {
     readonly allowlist?: CallbackAllowlist;
     readonly secret?: string;
-    readonly tls: Identity & { ca?: Pem };
+    readonly tls: ClientTls;
   };
   readonly docs?: boolean;
   readonly metrics?: boolean;
@@ -130,7 +112,7 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
   const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, maxDepth = DEFAULT_MAX_DEPTH } = options;
   checkTokens(tokens);
   checkOpenness(options);
-  if (tls) checkIdentity('tls', { ...tls, ca: tls.clientCa });
+  if (tls) checkServerTls('tls', tls);
   return defined({
     host,
     port: checkWhole('port', port, 0, HIGHEST_PORT),
@@ -149,7 +131,7 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
 }
 
 function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSettings['callbacks'] {
-  checkIdentity('callbacks', tls);
+  checkClientTls('callbacks', tls);
   if (secret !== undefined && Buffer.byteLength(secret) < MIN_SECRET_BYTES) {
     throw new ConfigurationError(
       `The secret of \`callbacks\` is too short. Give it ${MIN_SECRET_BYTES} bytes or more, by chance.`,
@@ -190,17 +172,4 @@ function checkOpenness({ host = DEFAULT_HOST, tokens = {}, tls, allowOpen }: JqM
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
-}
-
-/** What OpenSSL makes of it. */
-function checkIdentity(option: string, { cert, key, ...rest }: Identity & { ca?: Pem | undefined }): void {
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new ConfigurationError(`\`${option}\` has only one of \`cert\` and \`key\`. Give both.`);
-  }
-  try {
-    createSecureContext({ cert, key, ...rest });
-  } catch (error) {
-    const cause = messageOf(error);
-    throw new ConfigurationError(`The certificates of \`${option}\` can't be used: ${cause}. Give PEM.`);
-  }
 }

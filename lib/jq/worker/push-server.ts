@@ -8,6 +8,7 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { serverTlsOptions } from '../../net/tls.js';
 import { urlHost } from '../../net/url-host.js';
 import { PageGuard } from '../http/page-guard.js';
 import { BodyTooLargeError, readBody } from '../http/read-body.js';
@@ -45,7 +46,7 @@ export class PushServer {
     const answer: RequestListener = (request, response) => void this.answer(request, response);
     const limits = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS };
     this.server = options.tls
-      ? createSecureServer({ ...options.tls, ...limits }, answer)
+      ? createSecureServer({ ...serverTlsOptions(options.tls), ...limits }, answer)
       : createServer(limits, answer);
     this.server.maxConnections = MAX_CONNECTIONS;
     const names = options.url === undefined ? [] : [new URL(options.url).hostname];

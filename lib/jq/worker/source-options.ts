@@ -1,4 +1,4 @@
-import type { ServerOptions } from 'node:https';
+import { checkServerTls, type ServerTls } from '../../net/tls.js';
 import { checkWhole } from '../../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
@@ -13,7 +13,7 @@ export interface ListenOptions {
   /** How the master reaches it, where that is not `http://HOST:PORT`: a base, below which it posts. */
   url?: string;
   /** Serves HTTPS. */
-  tls?: Pick<ServerOptions, 'key' | 'cert' | 'pfx' | 'passphrase' | 'ca' | 'requestCert' | 'minVersion'>;
+  tls?: ServerTls;
 }
 
 /** What `jq` takes. */
@@ -70,7 +70,8 @@ export function sourceSettings(options: JqSourceOptions): SourceSettings {
   };
 }
 
-function checkListen({ port, host, url }: ListenOptions): void {
+function checkListen({ port, host, url, tls }: ListenOptions): void {
+  if (tls) checkServerTls('listen.tls', tls);
   checkWhole('listen.port', port, 0, HIGHEST_PORT);
   if (url === undefined && host !== undefined && EVERYWHERE.has(host)) {
     throw new ConfigurationError(

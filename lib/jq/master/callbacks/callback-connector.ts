@@ -1,6 +1,7 @@
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
+import { clientTlsOptions, type ClientTls } from '../../../net/tls.js';
 import { defined } from '../../../job/defined.js';
 import { GearMonkeyError } from '../../../job/errors.js';
 import type { CallbackAllowlist } from './callback-allowlist.js';
@@ -15,18 +16,21 @@ export class CallbackRefusedError extends GearMonkeyError {
 }
 
 /** What connections to workers hold to. */
-export interface ConnectorOptions {
+export interface ConnectorOptions extends ClientTls {
   /** Milliseconds. */
   readonly timeout: number;
   readonly allowlist?: CallbackAllowlist | undefined;
-  readonly ca?: string | Buffer | undefined;
-  readonly cert?: string | Buffer | undefined;
-  readonly key?: string | Buffer | undefined;
 }
 
 /** Connects only to what the allowlist admits: the very address that is checked is the one connected to. */
-export function callbackConnector({ allowlist, ...options }: ConnectorOptions): buildConnector.connector {
-  const connect = buildConnector(defined({ ...options, lookup: allowlist && lookupWithin(allowlist) }));
+export function callbackConnector({
+  allowlist,
+  timeout,
+  ...tls
+}: ConnectorOptions): buildConnector.connector {
+  const connect = buildConnector(
+    defined({ timeout, ...clientTlsOptions(tls), lookup: allowlist && lookupWithin(allowlist) }),
+  );
   if (!allowlist) return connect;
   return (target, callback) => {
     const host = target.hostname.replace(/^\[(.*)\]$/, '$1');
