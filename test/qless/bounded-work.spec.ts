@@ -71,7 +71,7 @@ describe('one call', () => {
       await expect(qless.redis.keys('ql:unlocking*')).resolves.toEqual([]);
     });
 
-    it('a job that depends anew on the same one, put again meanwhile, is not unlocked with them', async () => {
+    it('a job put again meanwhile, which depends on the same one again, is not unblocked with them', async () => {
       await setUp();
       await complete();
       const [late = ''] = await qless.redis.smembers('ql:unlocking:jid');

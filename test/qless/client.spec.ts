@@ -58,7 +58,7 @@ describe('what the core refuses', () => {
     });
   });
 
-  it('tells a lost job from one in another state', async () => {
+  it('distinguishes a lost job from one in another state', async () => {
     await queue.put('K', {}, { jid: 'a' });
     const first = await popped();
     await first.timeout();
@@ -96,7 +96,7 @@ describe('what the core refuses', () => {
     await expect((await popped()).log('m', cycle)).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE' });
   });
 
-  it.each(['delay', 'priority'])('is no outage where %s is null, and is told at once', async (option) => {
+  it.each(['delay', 'priority'])('rejects at once, and not as an outage, when %s is null', async (option) => {
     const since = performance.now();
     await expect(queue.put('K', {}, { [option]: null as never })).rejects.not.toThrow(
       'Check that the server is up',
@@ -224,7 +224,7 @@ describe('jobs', () => {
 });
 
 describe('queues, workers, configuration', () => {
-  it('tell their counts and statistics', async () => {
+  it('have counts and statistics', async () => {
     await queue.putMany(['a', 'b', 'c'].map((jid) => ({ klass: 'K', jid })));
     await (await popped()).complete();
     await popped();

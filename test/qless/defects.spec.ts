@@ -155,7 +155,7 @@ describe('mended:', () => {
     await expect(qless.redis.zrange('ql:tags', '0', '-1', 'WITHSCORES')).resolves.toEqual(['t', '1']);
   });
 
-  it.each(['heartbeat', 'fail', 'complete', 'advance'])('%s encodes data anew', async (command) => {
+  it.each(['heartbeat', 'fail', 'complete', 'advance'])('%s encodes data again', async (command) => {
     const data = '{"a":[],"n":12345678901234567890,"f":1.0}';
     await qless.put('jid');
     await qless.pop(0);
@@ -166,7 +166,7 @@ describe('mended:', () => {
     await expect(qless.job('jid')).resolves.toMatchObject({ data });
   });
 
-  it('max-concurrency hands out a job while another is in its grace', async () => {
+  it('max-concurrency allows a job while another is in its grace period', async () => {
     await qless.q('config.set', 0, 'q-max-concurrency', 1);
     await qless.put('a');
     await qless.pop(0);

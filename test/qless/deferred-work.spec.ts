@@ -58,7 +58,7 @@ describe('what a call with very many jids leaves over', () => {
       await expect(qless.q('length', 1, 'q')).resolves.toBe(MANY + 1);
     });
 
-    it('is nobody else who finds, gets or waits for one of them', async () => {
+    it('no other call finds, gets or waits for one of them', async () => {
       await putMany();
       await qless.q('cancel', 1, ...jids);
       await expect(qless.q('get', 2, await pending('cancelling'))).resolves.toBeNull();
@@ -145,7 +145,7 @@ describe('what a call with very many jids leaves over', () => {
       await expect(renewed).resolves.toEqual([claim]);
     });
 
-    it('is handed out when its lock has expired meanwhile; only the owner of another job is warned', async () => {
+    it('is claimed when its lock has expired meanwhile; only the owner of another job is warned', async () => {
       await popMany();
       await qless.q('timeout', 1, ...jids);
       await expect(qless.pop(100, 5, 'x')).resolves.toHaveLength(5);

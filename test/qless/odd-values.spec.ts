@@ -43,7 +43,7 @@ describe('what one client writes', () => {
     await expect(last()).resolves.toEqual({ what: 'm', when: 1, a: 1 });
   });
 
-  it('into a history by other means keeps nobody from the job', async () => {
+  it('into a history by other means does not block the job', async () => {
     await qless.put('jid');
     await qless.redis.rpush('ql:j:jid-history', '[1,"m",{"a":[NaN]}]');
     await qless.redis.hset('ql:j:jid', 'failure', '{"when":NaN}');

@@ -23,7 +23,7 @@ export interface Qless {
   q(command: string, now: Arg, ...args: readonly Arg[]): Promise<unknown>;
   /** The same, and the JSON of its reply. */
   json<T = Job>(command: string, now: Arg, ...args: readonly Arg[]): Promise<T>;
-  /** A script of the source document. */
+  /** A script of the first generation. */
   legacy(name: string, keys: readonly Arg[], ...args: readonly Arg[]): Promise<unknown>;
   job(jid: string): Promise<Job>;
   /** Puts jobs of klass `k` into `q` at time 0, with data {} and no delay. */

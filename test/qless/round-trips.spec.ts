@@ -8,7 +8,7 @@ import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { sourceOn } from './source-rig.js';
 
-/** Passes on what is sent; keeps the replies back as long as it is told to. */
+/** Forwards requests; holds replies back while asked to. */
 class ReplyHolder {
   private readonly sockets: Socket[] = [];
   private held: (() => void)[] | undefined;
@@ -74,12 +74,12 @@ describe('a worker with one slot', () => {
   it('needs one round trip a job: the outcome and the next claim go together', async () => {
     const gates = new Map(['first', 'a', 'b', 'c'].map((jid) => [jid, gate()]));
     await client.queue('q').putMany([...gates.keys()].map((jid) => ({ klass: 'K', data: {}, jid })));
-    const begun: string[] = [];
+    const started: string[] = [];
     await runWorker(
       sourceOn({ connection: holder.url }),
       'K',
       async (_, { id }) => {
-        begun.push(id);
+        started.push(id);
         await gates.get(id)?.passed;
       },
       { concurrency: 1 },
@@ -91,11 +91,11 @@ describe('a worker with one slot', () => {
       ['a', 'b'],
       ['b', 'c'],
     ] as const) {
-      await eventually(() => expect(begun).toContain(jid));
+      await eventually(() => expect(started).toContain(jid));
       holder.hold();
       gates.get(jid)?.open();
       await until(async () => (await stateOf(jid)) === 'complete' && (await stateOf(next)) === 'running');
-      expect(begun).not.toContain(next);
+      expect(started).not.toContain(next);
       holder.release();
     }
     gates.get('c')?.open();

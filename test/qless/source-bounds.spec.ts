@@ -26,7 +26,7 @@ const claim = (queues: number, now: number) => () =>
   );
 
 describe('one call', () => {
-  it.each([1, 20])('of claim looks at a part of 20,000 jobs for others, of %i queues', async (queues) => {
+  it.each([1, 20])('of claim examines part of 20,000 jobs of other klasses, of %i queues', async (queues) => {
     for (let queue = 1; queue <= queues; queue++)
       await times(
         20_000 / queues,
@@ -70,7 +70,7 @@ describe('one call', () => {
     const alone = await commandsDuring(server.redis, put('a'));
     const first = await commandsDuring(server.redis, vain);
     await times(3000, `redis.call('ZADD', 'ql:idlers:q1', 11, 'w' .. i)`);
-    // Whoever is woken costs two more: a push, and the time that the list has.
+    // Each wake-up costs two more: a push, and the expiry of the list.
     expect(await commandsDuring(server.redis, vain)).toBeLessThanOrEqual(first + 2);
     expect(await commandsDuring(server.redis, put('b'))).toBeLessThanOrEqual(alone + 2);
   });

@@ -13,7 +13,7 @@ const LEASE_MS = 30_000;
 const QUEUE = 'q';
 const PRIORITIES = { scheduled: 100, high: 10, normal: 0, low: -10 };
 
-/** Sources of ours on one qless. Without `keeper` nobody renews their locks but whoever calls `renew`. */
+/** Sources of ours on one qless. Without `keeper` only calls of `renew` renew their locks. */
 export function sourceOn(
   server: QlessServer,
   { keeper = false, ...options }: Partial<QlessSourceOptions> & { keeper?: boolean } = {},
@@ -39,7 +39,7 @@ export async function qlessRig(): Promise<SourceRig> {
   return rigOn({ connection: server.url }, redis, 'ql:', close);
 }
 
-/** All functions share one queue: whoever handles one of them leaves the others alone. */
+/** All functions share one queue: a worker that handles one of them leaves the others alone. */
 export async function rigOn(
   server: QlessServer,
   redis: Redis | Cluster,

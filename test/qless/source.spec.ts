@@ -141,8 +141,8 @@ describe('popping', () => {
   });
 });
 
-describe('jobs of a klass that nobody here handles', () => {
-  it('stay where they are, are told of once, and others behind them are found', async () => {
+describe('jobs of a klass without a handler here', () => {
+  it('stay where they are, are reported once, and others behind them are found', async () => {
     const problems: string[] = [];
     const queue = client.queue('q');
     const foreign = await queue.putMany(Array.from({ length: 1300 }, () => ({ klass: 'Ruby' })));
@@ -155,7 +155,7 @@ describe('jobs of a klass that nobody here handles', () => {
     expect(first?.jid).toBe(foreign[0]);
   });
 
-  it('wake whoever does handle them', async () => {
+  it('wake a worker that handles them', async () => {
     const [ours, theirs] = [await open({}, ['K']), await open({}, ['Other'])];
     const abort = new AbortController();
     const never = ours.claim(new SlotTable([['K', 1]]), abort.signal);
@@ -197,7 +197,7 @@ describe('a source that waits', () => {
     await expect(client.workers.list()).resolves.toEqual([]);
   });
 
-  it('has its token again when it is lost, whoever else has one, and whoever has died is forgotten', async () => {
+  it('leaves its token again when it is lost, and tokens of dead workers are removed', async () => {
     const sources = [await open(), await open()];
     const claims = sources.map((source) => claimOne(source, 'K'));
     const tokens = () => server.redis.zrange('ql:idlers:q', '0', '-1');
@@ -323,7 +323,7 @@ describe('an outcome', () => {
 });
 
 describe('progress', () => {
-  it('goes into the history, one item however often it is told', async () => {
+  it('goes into the history, one item however many reports', async () => {
     await client.queue('q').put('K', {}, { jid: 'a' });
     await runWorker(await open(), 'K', async (_, job) => {
       for (let part = 1; part <= 200; part++) await job.update(part, 200);
@@ -366,7 +366,7 @@ describe('a running handler', () => {
     await expect(aborted).resolves.toMatchObject({ code: 'JOB_CANCELLED' });
   });
 
-  it('keeps its lock beyond its length, and whoever warns it of its end is answered', async () => {
+  it('keeps its lock beyond its length, also after a warning of its expiry', async () => {
     await client.config.set('heartbeat', 0.6);
     const { said } = await running('a');
     const first = (await client.jobs.get('a'))?.record.expires ?? 0;

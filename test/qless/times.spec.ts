@@ -91,7 +91,7 @@ describe('times of qless', () => {
     expect((await queue.pop({ count: 3 })).map(({ jid }) => jid)).toContain('c');
   });
 
-  it('delay what is retried, moved, or goes on in another queue', async () => {
+  it('delay jobs that are retried, moved, or continue in another queue', async () => {
     await (await popped('a')).retry({ delay: '1m' });
     await (await popped('b')).move('q', { delay: 60_000 });
     await (await popped('c')).complete({ next: 'q', delay: '60s' });

@@ -54,7 +54,7 @@ describe('a reply that can not be read', () => {
     client.close();
   });
 
-  it('is told of, its job is filed as failed, and the others of the same claim run', async () => {
+  it('is reported, its job is filed as failed, and the others of the same claim run', async () => {
     const problems: string[] = [];
     const queue = client.queue('q');
     await queue.putMany(['a', 'bad', 'b', 'c'].map((jid) => ({ klass: 'K', jid })));

@@ -8,7 +8,7 @@ import * as scripts from '../wire/scripts.js';
 
 const JOBS_A_CALL = 100;
 
-/** Completes jobs for good, neighbours of the same worker and queue in one call. */
+/** Completes jobs without a next queue; adjacent ones of the same worker and queue in one call. */
 export async function completeTogether(
   calls: QlessCalls,
   jobs: readonly QlessJob[],
@@ -31,7 +31,7 @@ async function completeOne(calls: QlessCalls, jobs: readonly QlessJob[], data: u
   return replies.map((reply) => toRefusal(reply) ?? 'complete');
 }
 
-/** Neighbours of the same worker and queue. */
+/** Adjacent jobs of the same worker and queue. */
 function groupsOf(jobs: readonly QlessJob[]): QlessJob[][] {
   const groups: QlessJob[][] = [];
   for (const job of jobs) {

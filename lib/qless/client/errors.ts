@@ -3,10 +3,10 @@ import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage } from '../../redis/retry.js';
 
-/** What the core of qless refused. Nothing was written. */
+/** A refusal of the core of qless. Nothing was written. */
 export abstract class QlessError extends GearMonkeyError {
   constructor(
-    /** As the core names it: Put, Complete … */
+    /** The command by the core's name: Put, Complete … */
     readonly command: string,
     /** In the core's words. */
     readonly reason: string,
@@ -21,7 +21,7 @@ export class QlessJobNotFoundError extends QlessError {
   readonly code = 'QLESS_JOB_NOT_FOUND';
 }
 
-/** The job was given to another worker, because its lock had expired or somebody took it. */
+/** The job was given to another worker, because its lock had expired, or the job was taken from this worker. */
 export class QlessJobLostError extends QlessError {
   readonly code = 'QLESS_JOB_LOST';
 }
@@ -49,14 +49,14 @@ const KINDS: Readonly<Record<string, readonly [kind: Refusal, remedy: string]>> 
   QLESS_JOB_LOST: [QlessJobLostError, 'Stop working on it; send heartbeats more often than its lock lasts.'],
   QLESS_STATE: [QlessStateError, 'Read it again.'],
   QLESS_DEPENDENCY: [QlessDependencyError, 'Cancel both in one call.'],
-  QLESS_ARGUMENT: [QlessArgumentError, 'Look at what was passed.'],
+  QLESS_ARGUMENT: [QlessArgumentError, 'Check the arguments.'],
 };
 
-/** Where the error was raised, before and after what the script says. */
+/** Redis adds where the error was raised, before or after the script's text. */
 const PLACE = /^(?:ERR )?(?:Error running script.*?: )?(?:@?user_script:\d+: )+/;
 const TAIL = / script: [0-9a-f]{40}, on @user_script:\d+\.$/;
 
-/** An error of Redis or of ioredis as one of ours; one of the program, as a TypeError, stays what it is. */
+/** An error of Redis or ioredis as one of ours; a program's error, such as a TypeError, stays as it is. */
 export function toQlessError(what: string, error: unknown): Error {
   if (error instanceof GearMonkeyError) return error;
   if (!(error instanceof Error) || isOutage(error)) return new ConnectionError(what, error);
@@ -65,10 +65,10 @@ export function toQlessError(what: string, error: unknown): Error {
   return toRefusal(text, what) ?? new RefusedError(what, error);
 }
 
-/** What a script replied: 'QLESS_STATE Complete(): why', or without a code. Undefined for what is none of its texts. */
+/** A script's reply: 'QLESS_STATE Complete(): why', or without a code. Undefined if it is no refusal. */
 export function toRefusal(text: string, what = ''): QlessError | undefined {
   const [, code, command, reason = ''] = /^(?:(QLESS_\w+) )?(?:(\w+)\(\): )?(.*)$/s.exec(text) ?? [];
   if (code === undefined && command === undefined) return undefined;
-  const [Kind, remedy] = KINDS[code ?? ''] ?? [QlessArgumentError, 'Look at what was passed.'];
+  const [Kind, remedy] = KINDS[code ?? ''] ?? [QlessArgumentError, 'Check the arguments.'];
   return new Kind(command ?? what, reason, remedy);
 }

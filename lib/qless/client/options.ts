@@ -14,7 +14,7 @@ export interface PutOptions {
   priority?: number;
   /** 1,000 at most. */
   tags?: readonly string[];
-  /** How often it may be begun again after the first time. @default 5 */
+  /** How many further attempts it has after the first. @default 5 */
   retries?: number;
   /** Jids of jobs that must be complete before, 5,000 at most. */
   depends?: readonly string[];
@@ -34,7 +34,7 @@ export interface RecurOptions {
   tags?: readonly string[];
   /** @default 0 */
   retries?: number;
-  /** How many missed ones are made up for; 0 for all. @default 0 */
+  /** How many missed runs are caught up on; 0 for all. @default 0 */
   backlog?: number;
 }
 
@@ -69,7 +69,7 @@ export function dataText(klass: string, data: unknown): string {
   return String(write(json, klass, 'input', data === undefined ? {} : data));
 }
 
-/** Names and values by turns, of those that were given; lists as JSON. */
+/** The options that were given: each name followed by its value; lists as JSON. */
 export function optionArguments(
   options: Readonly<Record<string, number | string | readonly string[] | undefined>>,
 ): (string | number)[] {

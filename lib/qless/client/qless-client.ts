@@ -16,7 +16,7 @@ import { workerName } from '../connection/worker-name.js';
 
 /** What `QlessClient` and `QlessModule.forRoot` take. */
 export interface QlessClientOptions extends QlessServer {
-  /** Who pops, where nothing else is said. @default host, process id and a random part */
+  /** Which worker pops, unless a popper names another. @default host, process id and a random part */
   worker?: string;
   /** How long a call may take, an outage included. @default '5s' */
   timeout?: Duration;
@@ -31,7 +31,7 @@ export class QlessClient {
   readonly workers: QlessWorkers;
   readonly config: QlessConfig;
   readonly events: QlessEvents;
-  /** Who pops, where nothing else is said. */
+  /** Which worker pops, unless a popper names another. */
   readonly worker: string;
   readonly #connections: QlessConnections;
   private readonly calls: QlessCalls;
@@ -72,7 +72,7 @@ export class QlessClient {
     return new QlessPopper(this.calls, blocking, { queues, worker: this.worker, ...options });
   }
 
-  /** What does not fit together, and with `resolve` puts it right. */
+  /** Finds inconsistencies, and repairs them with `resolve`. */
   async checkConsistency({ resolve = false } = {}): Promise<Omit<Consistency, 'cursor'>> {
     const problems = [];
     let [checked, cursor] = [0, ''];

@@ -10,7 +10,7 @@ export interface QlessEvent {
   readonly [field: string]: unknown;
 }
 
-/** What is told of jobs that are tracked. */
+/** What is published about tracked jobs. */
 export type TrackedEvent =
   'put' | 'popped' | 'completed' | 'failed' | 'stalled' | 'canceled' | 'track' | 'untrack';
 
@@ -27,7 +27,7 @@ export class QlessEvents {
     return this.channel('log', toEvents);
   }
 
-  /** What a worker is to know: jobs it lost, or that were cancelled. */
+  /** Events for one worker: jobs it lost, or that were cancelled. */
   worker(name: string): Observable<QlessEvent> {
     return this.channel(`w:${name}`, toEvents);
   }
@@ -53,7 +53,7 @@ export class QlessEvents {
   }
 }
 
-/** Nothing of what is no event: anybody may publish. */
+/** None if it isn't an event: anyone may publish on the channel. */
 function toEvents(text: string): QlessEvent[] {
   try {
     const event = parsed<QlessEvent | null>(text);

@@ -6,18 +6,18 @@ import type { JobRecord, JobState } from '../wire/replies.js';
 import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
 
-/** Ids of one call: each is work that nobody else's call comes between. */
+/** Ids of one call: Redis serves no other call while it works through them. */
 const JIDS_A_CALL = 1000;
 
 /** What `complete` takes. */
 export interface CompleteOptions {
   /** What the job's data is from now on. @default as it was */
   data?: unknown;
-  /** The queue in which it goes on. @default none: it is complete */
+  /** The queue it moves on to. @default none: it is complete */
   next?: string;
   /** After how long it may go on. Only with `next`. */
   delay?: Duration;
-  /** Jids that must be complete before it goes on, 5,000 at most. Only with `next`. */
+  /** Jids of jobs that must be complete first, 5,000 at most. Only with `next`. */
   depends?: readonly string[];
 }
 
@@ -131,7 +131,7 @@ export class QlessJob {
     await this.calls.sendOnce(scripts.log, this.jid, message, this.given(this.klass, data));
   }
 
-  /** Puts it into a queue, where it begins anew: whoever works on it loses it. @throws QlessJobNotFoundError if it is gone */
+  /** Puts it into a queue, where it starts over: a worker that runs it loses it. @throws QlessJobNotFoundError if it is gone */
   async move(queue: string, { delay = 0, ...options }: Omit<PutOptions, 'jid'> = {}): Promise<void> {
     const { jid, klass, data } = this.record;
     const times = { delay: toSeconds('delay', delay, 0) };
@@ -144,7 +144,7 @@ export class QlessJob {
     await this.calls.sendRetrying(scripts.cancel, [this.jid]);
   }
 
-  /** Takes it from its worker; it is the next to be popped. @throws QlessStateError unless it runs */
+  /** Takes it from its worker; it is popped next. @throws QlessStateError unless it runs */
   timeout(): Promise<void> {
     return this.calls.sendOnce(scripts.timeout, [this.jid]);
   }

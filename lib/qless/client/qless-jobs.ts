@@ -7,7 +7,7 @@ import { QlessJob, type CompleteOptions } from './qless-job.js';
 import type { JobState, Page } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 
-/** Ids of one call: each is work that nobody else's call comes between. */
+/** Ids of one call: Redis serves no other call while it works through them. */
 const IDS_A_CALL = 200;
 /** Calls that are sent before the first is answered. */
 const PIPELINED = 100;
@@ -55,14 +55,14 @@ export class QlessJobs {
     let left = chunksOf(jids, IDS_A_CALL);
     while (left.length > 1) {
       const refused = await this.cancelEach(left);
-      // Jobs that depend on each other in different parts go together.
+      // Jobs that depend on each other across parts must be cancelled in one call.
       if (refused.length === left.length) break;
       left = refused;
     }
     if (left.length > 0) await this.calls.sendRetrying(scripts.cancel, left.flat());
   }
 
-  /** Takes jobs from their workers; they are the next to be popped. @throws QlessStateError unless they run */
+  /** Takes jobs from their workers; they are popped next. @throws QlessStateError unless they run */
   async timeout(...jids: string[]): Promise<void> {
     for (const part of chunksOf(jids, IDS_A_CALL)) await this.calls.sendOnce(scripts.timeout, part);
   }
@@ -98,7 +98,7 @@ export class QlessJobs {
     return this.calls.sendRetrying(scripts.topTags, 'top', ...pageArguments(page));
   }
 
-  /** The parts that were refused because of a job in another part. */
+  /** The parts refused because of a job in another part. */
   private async cancelEach(parts: readonly string[][]): Promise<string[][]> {
     const refused: string[][] = [];
     for (const part of parts) {

@@ -10,7 +10,7 @@ import type { Claimed } from '../wire/replies.js';
 import { claimArguments } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
 
-/** Mostly it takes a round trip. */
+/** Usually one round trip. */
 const CLOSE_MS = 250;
 
 /** What `pop` takes. */
@@ -28,7 +28,7 @@ export interface PopperOptions {
   readonly queues: readonly string[];
   /** @default 'ordered' */
   readonly popping?: 'ordered' | 'round-robin';
-  /** Who locks the jobs. */
+  /** The worker that locks the jobs. */
   readonly worker: string;
 }
 
@@ -78,7 +78,7 @@ export class QlessPopper {
         await waiter.wait(due === undefined ? left : Math.min(left, due * 1000), signal);
       }
     } finally {
-      // Jobs that are locked by now don't wait for a connection that is not to be had.
+      // Jobs that are locked by now must not wait for a connection that is down.
       const closed = waiter.close().finally(() => this.blocking.giveBack(connection));
       await Promise.race([closed, delay(CLOSE_MS, undefined, { ref: false })]);
     }

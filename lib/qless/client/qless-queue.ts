@@ -41,7 +41,7 @@ export class QlessQueue {
 
   /**
    * Its jid. Without one of yours the job is put once, however often the connection breaks; with one, a job that is
-   * there is moved here and begins anew.
+   * already exists is moved here and starts over.
    *
    * @throws InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
    */
@@ -86,7 +86,7 @@ export class QlessQueue {
     return this.popper().pop(options);
   }
 
-  /** What would be popped, at most 250. */
+  /** The jobs that would be popped next, at most 250. */
   async peek(count = 1): Promise<QlessJob[]> {
     const records = await this.calls.sendRetrying(scripts.peek, this.name, count);
     return records.map((record) => new QlessJob(this.calls, record));
@@ -125,12 +125,12 @@ export class QlessQueue {
     return this.calls.sendRetrying(scripts.forgetQueues, [this.name]);
   }
 
-  /** The oldest failed jobs of a group wait here, with all their retries, at most 250. How many. */
+  /** Puts the oldest failed jobs of a group into this queue, with all their retries, at most 250. Returns how many. */
   unfail(group: string, count = 25): Promise<number> {
     return this.calls.sendOnce(scripts.unfail, this.name, group, count);
   }
 
-  /** Puts a job again and again; an existing one of that jid is changed. Its jid. @throws InvalidOptionError, QlessArgumentError */
+  /** Puts a job at regular intervals; an existing recurring job of that jid is changed. Returns its jid. @throws InvalidOptionError, QlessArgumentError */
   async recur(
     klass: string,
     data: unknown,

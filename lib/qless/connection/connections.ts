@@ -27,7 +27,7 @@ export interface QlessConnections {
   readonly keeper: PlainConnection | undefined;
   /** The option for which it can't. */
   readonly obstacle?: string;
-  /** A further one for calls that block. Whoever asks closes it. */
+  /** A further one for calls that block. The caller closes it. */
   blocking(): RedisConnection;
   hub(): ChannelHub;
 }

@@ -3,12 +3,12 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
 import * as scripts from '../wire/source-scripts.js';
 
-/** How long a wait lasts at most: jobs that other implementations of the core put wake nobody. */
-const LOOK_SECONDS = 1;
+/** The longest wait: jobs put by other implementations of the core cause no wake-up. */
+const MAX_WAIT_SECONDS = 1;
 /** When the blocking connection is down, too. */
-const LOOK_MS = 1500;
-const LEAVE_MS = 1000;
-const NUDGE_SECONDS = 2;
+const MAX_WAIT_MS = 1500;
+const WITHDRAW_MS = 1000;
+const INTERRUPT_SECONDS = 2;
 
 export interface WaiterConnections {
   readonly prefix: string;
@@ -17,15 +17,15 @@ export interface WaiterConnections {
 }
 
 /**
- * Blocks until one of several queues may have a job. Whoever claims in vain leaves a token with each queue in the
- * same call, so no job can come unnoticed in between; each that comes moves one token to the list blocked on.
+ * Blocks until one of several queues may have a job. A claim that finds none leaves a token with each queue in the
+ * same call, so that no job arrives unnoticed; each job that arrives moves one token to the list that is blocked on.
  */
 export class QueueWaiter {
   /** Queues that may have a token of ours. */
   private readonly tokens = new Set<string>();
   private readonly wakeKeys: ReadonlyMap<string, string>;
   /** A push to it ends the blocking call. */
-  private readonly nudgeKey: string;
+  private readonly interruptKey: string;
   /** What its tokens are called. */
   readonly id = randomUUID();
   private blocked: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class QueueWaiter {
   ) {
     const { prefix } = connections;
     this.wakeKeys = new Map(queues.map((queue) => [`${prefix}wake:${queue}`, queue]));
-    this.nudgeKey = `${prefix}nudge:${this.id}`;
+    this.interruptKey = `${prefix}nudge:${this.id}`;
   }
 
   /** A claim in vain has left tokens with all queues. */
@@ -56,7 +56,7 @@ export class QueueWaiter {
         resolve(woken);
       };
       const stop = () => done(false);
-      const timer = setTimeout(stop, Math.min(ms, LOOK_MS));
+      const timer = setTimeout(stop, Math.min(ms, MAX_WAIT_MS));
       signal.addEventListener('abort', stop);
       this.wake = done;
       this.blocked ??= this.block();
@@ -71,17 +71,17 @@ export class QueueWaiter {
   /** Takes the tokens back. */
   async close(): Promise<void> {
     this.interrupt();
-    if (!this.blocked) return this.leave();
-    await this.nudge();
+    if (!this.blocked) return this.withdraw();
+    await this.interruptBlock();
     await this.blocked;
   }
 
-  /** Goes on when its caller doesn't wait any longer: the next wait may well find it useful. */
+  /** Continues after its caller has stopped waiting: the next wait can use it. */
   private async block(): Promise<void> {
     let woken: string | undefined;
     try {
-      const redis = await this.connections.blocking.ready(LOOK_MS);
-      const popped = await redis.blpop(...this.wakeKeys.keys(), this.nudgeKey, LOOK_SECONDS);
+      const redis = await this.connections.blocking.ready(MAX_WAIT_MS);
+      const popped = await redis.blpop(...this.wakeKeys.keys(), this.interruptKey, MAX_WAIT_SECONDS);
       woken = popped ? this.wakeKeys.get(popped[0]) : undefined;
       if (woken !== undefined) this.tokens.delete(woken);
     } catch (error) {
@@ -89,26 +89,29 @@ export class QueueWaiter {
     }
     this.blocked = undefined;
     if (this.wake) this.wake(woken !== undefined);
-    else await this.leave(woken);
+    else await this.withdraw(woken);
   }
 
-  /** What woke somebody who has no use for it wakes another. */
-  private async leave(woken = ''): Promise<void> {
+  /** Passes a wake-up that is not used on to another waiter. */
+  private async withdraw(woken = ''): Promise<void> {
     const { commands, prefix } = this.connections;
     const queues = [...this.tokens];
     this.tokens.clear();
     if (queues.length === 0 && woken === '') return;
     try {
-      await scripts.withdraw.run(await commands.ready(LEAVE_MS), [prefix], '', this.id, woken, queues);
+      await scripts.withdraw.run(await commands.ready(WITHDRAW_MS), [prefix], '', this.id, woken, queues);
     } catch {
       // Tokens expire.
     }
   }
 
-  private async nudge(): Promise<void> {
+  private async interruptBlock(): Promise<void> {
     try {
-      const redis = await this.connections.commands.ready(LEAVE_MS);
-      await Promise.all([redis.rpush(this.nudgeKey, '1'), redis.expire(this.nudgeKey, NUDGE_SECONDS)]);
+      const redis = await this.connections.commands.ready(WITHDRAW_MS);
+      await Promise.all([
+        redis.rpush(this.interruptKey, '1'),
+        redis.expire(this.interruptKey, INTERRUPT_SECONDS),
+      ]);
     } catch {
       // Without it the call ends by itself within a second.
     }

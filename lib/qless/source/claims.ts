@@ -7,14 +7,13 @@ export function toClaim(job: JobRecord, token: number): Claim {
   return { fn: job.klass, id: job.jid, token, input, ...attemptsOf(job), options: {} };
 }
 
-/** A job that was locked for this worker, which was never told what it is: to be given back. */
+/** A job that is locked for this worker, which never received it: it is released. */
 export function orphan(jid: string, token: number): Claim {
   return { fn: '', id: jid, token, input: Buffer.alloc(0), attempts: 1, stalls: 0, options: {} };
 }
 
 /**
- * How often a job was begun since it was put, and how many of these attempts lost their lock, which the
- * history tells as far as it goes back.
+ * The attempts since the job was put, and how many of them lost their lock, as far as the history goes back.
  */
 function attemptsOf({ retries, remaining, history }: JobRecord): { attempts: number; stalls: number } {
   const attempts = Math.max(1, retries - remaining + 1);

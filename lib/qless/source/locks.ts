@@ -32,7 +32,7 @@ export function renewInterval(
 /** A group of the keeper: all locks of a worker are renewed together. */
 const GROUP = 'locks';
 
-/** The locks a worker holds: renews them from a thread of its own, and hears when they are lost. */
+/** The locks a worker holds: renews them from a thread of its own, and is told when one is lost. */
 export class Locks {
   private readonly claims = new Map<string, Claim>();
   private keeper: LeaseKeeper | undefined;
@@ -45,7 +45,7 @@ export class Locks {
   ) {}
 
   /**
-   * Without a connection for the thread its caller is to call `renew`.
+   * Without a connection for the thread, the caller must call `renew`.
    *
    * @param interval milliseconds from one renewal to the next
    */
@@ -53,7 +53,7 @@ export class Locks {
     this.keeper = this.keep(interval);
     const { prefix } = this.connections;
     this.unlisten = await this.hub.listen(`${prefix}w:${this.options.worker}`, {
-      message: (text) => this.hear(text),
+      message: (text) => this.onEvent(text),
       resync: () => void this.check([...this.claims.values()]),
     });
   }
@@ -114,7 +114,7 @@ export class Locks {
     return keeper;
   }
 
-  /** An expired lock that nobody has taken yet is still ours: so it is asked for again before it is given up. */
+  /** An expired lock is ours until another worker takes it, so renew before giving it up. */
   private async check(claims: readonly Claim[]): Promise<void> {
     if (!this.connections.commands.isReady) return;
     try {
@@ -124,7 +124,7 @@ export class Locks {
     }
   }
 
-  private hear(text: string): void {
+  private onEvent(text: string): void {
     const { event, jid } = readEvent(text);
     const concerned = [...this.claims.values()].filter(({ id }) => id === jid);
     if (event === 'canceled') this.revoke(concerned.map(memberOf), 'cancelled');
@@ -141,7 +141,7 @@ export class Locks {
   }
 }
 
-/** Anybody may publish on the channel. */
+/** Anyone may publish on the channel. */
 function readEvent(text: string): { event?: unknown; jid?: unknown } {
   try {
     return parsed<{ event?: unknown; jid?: unknown } | null>(text) ?? {};

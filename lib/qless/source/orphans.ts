@@ -5,7 +5,7 @@ import type { QlessConnections } from '../connection/connections.js';
 import type { Locks } from './locks.js';
 import type { Settler } from './settler.js';
 
-/** How many claims take one job each, after a reply that couldn't be read: as many as that one may have locked. */
+/** After a reply that couldn't be read, so many claims take one job each: as many as that reply may have locked. */
 const ALONE_CLAIMS = 250;
 
 export interface OrphansOptions {
@@ -13,7 +13,7 @@ export interface OrphansOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** Jobs that are locked for this worker, which never heard of them: the reply was lost, or couldn't be read. */
+/** Jobs locked for this worker that it never received: the reply was lost, or couldn't be read. */
 export class Orphans {
   private exist = false;
   private alone = 0;
@@ -42,7 +42,7 @@ export class Orphans {
     this.exist = true;
   }
 
-  /** A claim's reply was lost, or couldn't be read: then jobs are taken one by one, and the one that it comes of is filed. */
+  /** A claim's reply was lost, or couldn't be read: then jobs are claimed one by one, and the unreadable one is filed as failed. */
   unclear(error: unknown): void {
     this.suspect();
     if (isOutage(error) || error instanceof GearMonkeyError) return;
@@ -54,7 +54,7 @@ export class Orphans {
     this.alone = ALONE_CLAIMS;
   }
 
-  /** Gives them back, or files the one that can't be read. */
+  /** Releases them, or files the one that can't be read as failed. */
   async settle(): Promise<void> {
     if (!this.exist) return;
     const { commands, prefix } = this.connections;

@@ -26,7 +26,7 @@ export interface QlessSourceOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** A worker that can't take what it was woken for wakes another, but not all of them again and again. */
+/** A worker that can't take the job it was woken for wakes another, but at most this often. */
 const WAKE_OTHERS_MS = 1000;
 const MAX_NAMED = 1000;
 
@@ -167,7 +167,7 @@ export class QlessSource implements JobSource {
     return Promise.race([ready, aborted]).finally(() => signal.removeEventListener('abort', stop));
   }
 
-  /** Undefined when it is to be asked again. @throws what Redis says that waiting doesn't change */
+  /** Undefined when the caller should try again. @throws replies of Redis that waiting doesn't change */
   private async ask(slots: FreeSlots, woken: boolean, signal: AbortSignal): Promise<Claimed | undefined> {
     try {
       await this.orphans.settle();
@@ -197,7 +197,7 @@ export class QlessSource implements JobSource {
     this.first = claimed.first;
     claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
     if (claimed.jobs.length === 0 && claimed.due !== 0) this.waiter.registered();
-    this.tellOfStrangers(claimed.left);
+    this.reportUnknownKlasses(claimed.left);
     return claimed;
   }
 
@@ -207,7 +207,7 @@ export class QlessSource implements JobSource {
     return claims;
   }
 
-  /** The lock is kept until its outcome has been taken. */
+  /** The lock is kept until its outcome is written. */
   private async settleOne(outcome: Outcome): Promise<Claim[]> {
     try {
       return (await this.settler.settle(outcome)) ? [] : [outcome.claim];
@@ -216,7 +216,7 @@ export class QlessSource implements JobSource {
     }
   }
 
-  private tellOfStrangers(klasses: readonly string[]): void {
+  private reportUnknownKlasses(klasses: readonly string[]): void {
     for (const klass of klasses) {
       if (this.functions.has(klass) || this.named.has(klass) || this.named.size > MAX_NAMED) continue;
       this.named.add(klass);

@@ -13,7 +13,7 @@ export interface QlessOptions extends QlessServer {
   queues: readonly string[];
   /** `'ordered'`: from the next queue when the one before is empty. `'round-robin'`: one of each in turn. @default 'ordered' */
   popping?: 'ordered' | 'round-robin';
-  /** This worker's name, which must be nobody else's. @default host, process id and a random part */
+  /** This worker's name, unique among all. @default host, process id and a random part */
   worker?: string;
   /**
    * How long a job is locked when its worker gives no more sign of life. It is renewed four times as often, from a

@@ -13,7 +13,7 @@ const OUTCOMES_A_CALL = 100;
 /** Calls under way at the same time: what comes up meanwhile goes together. */
 const MAX_CALLS = 2;
 
-/** Hands outcomes over, several in one call, through outages. */
+/** Writes outcomes, several in one call, and retries through outages. */
 export class Settler {
   private readonly outcomes = new Batcher<Outcome, boolean>({
     maxUnderWay: MAX_CALLS,
@@ -38,17 +38,17 @@ export class Settler {
     this.closing.abort();
   }
 
-  /** An outcome that was taken and whose reply was lost is accepted again. */
+  /** An outcome that was written, but whose reply was lost, is accepted again. */
   private take(outcomes: readonly Outcome[]): Promise<readonly boolean[]> {
     const rows = settleArguments(outcomes.map(toSettlement));
     const call = async () =>
       scripts.settle.run(await this.commands.ready(), [this.prefix], '', this.worker, rows);
-    const late = (error: unknown) => new ConnectionError('The outcome was not taken', error);
+    const late = (error: unknown) => new ConnectionError('The outcome was not written', error);
     return retryWhileUnreachable(call, { signal: this.closing.signal, mayPass, late });
   }
 }
 
-/** Also a server that is full, or can't write to its disk, may recover. */
+/** A server that is full, or can't write to its disk, may recover too. */
 function mayPass(error: unknown): boolean {
   return isOutage(error) || (error instanceof Error && /^(OOM|MISCONF)\b/.test(error.message));
 }
@@ -72,7 +72,7 @@ function failureOf(klass: string, { name, message, stack }: JobErrorInfo) {
   return { group: `${klass}:${name}`, message: stack === undefined ? message : `${message}\n\n${stack}` };
 }
 
-/** What the history keeps. Nothing of an output that is empty or no text: qless has JSON only. */
+/** What the history keeps: '' for an output that is empty or no text, since qless has only JSON. */
 function outputText(output: Payload): string {
   if (typeof output !== 'string' && !isUtf8(output)) return '';
   const text = typeof output === 'string' ? output : Buffer.from(output).toString();

@@ -12,7 +12,7 @@ const UNIFIED: Form = ['parts'];
 const CLUSTER: Form = ['forms/cluster', 'parts'];
 const LEGACY: Form = ['forms/legacy', 'parts'];
 
-/** Tried first by the dispatcher, in this order. */
+/** Compared first, in this order. */
 const FREQUENT = ['pop', 'complete', 'put', 'heartbeat', 'retry', 'fail', 'get', 'peek'];
 
 function namesIn(folder: string): string[] {
@@ -57,7 +57,7 @@ export function clientScript(command: string): string {
   return assembled(CLIENT, ['prefix', 'deferred-work', 'now'], `commands/${command}`);
 }
 
-/** What a job source asks, which is none of the commands, in the same form. */
+/** What only our own job source calls, in the same form. */
 export function sourceScript(name: string): string {
   return assembled(CLIENT, ['prefix', 'deferred-work', 'now'], `source/${name}`);
 }
@@ -103,7 +103,7 @@ function framed(frame: readonly string[], read: ReadLua, known: Set<string>): st
   });
 }
 
-/** What the build ships, by its path within dist/qless. */
+/** The files that the build ships, by their path within dist/qless. */
 export function builtScripts(): Map<string, string> {
   return new Map([
     ['qless.lua', unifiedScript()],
@@ -112,7 +112,7 @@ export function builtScripts(): Map<string, string> {
   ]);
 }
 
-/** Comments stay in the sources. */
+/** Without comments: they stay in the sources. */
 function stripped(lines: readonly string[]): string {
   return (
     lines

@@ -3,9 +3,9 @@ export type ReadLua = (name: string) => string;
 
 /** `-- include PIECE: names`, and what an inner one costs at the head of the file. */
 const INCLUDE = /^( *)-- include ([\w.-]+): (\w+(?:, \w+)*)(?: -- (.+))?$/;
-/** `-- inline commands/NAME`: the code of a command, in a function or branch of its own. */
+/** `-- inline commands/NAME`: the code of a command. */
 const INLINE = /^( *)-- inline (\S+)$/;
-/** `-- includes of commands/NAME, …`: what the code inlined further down includes, so that it is made once. */
+/** `-- includes of commands/NAME, …`: the includes of code that is inlined further down, so that they run once. */
 const INCLUDES_OF = /^-- includes of (\S+(?:, \S+)*)$/;
 const DIRECTIVE = /^ *-- (?:include|inline)/;
 

@@ -1,4 +1,4 @@
-/** Replies of the scripts as they are meant: the core writes empty lists as {}, and what is not there as false or ''. */
+/** Decodes replies: the core writes empty lists as {}, and absent values as false or ''. */
 
 export type JobState = 'waiting' | 'scheduled' | 'depends' | 'running' | 'stalled' | 'failed' | 'complete';
 
@@ -97,13 +97,13 @@ export interface Page {
 export interface Consistency {
   readonly checked: number;
   readonly problems: readonly { readonly what: string; readonly key: string; readonly id: string }[];
-  /** To go on with; '' at the end. */
+  /** For the next call; '' at the end. */
   readonly cursor: string;
 }
 
 type Fields = Record<string, unknown>;
 
-/** The only place that casts: what the core wrote has the shape that its contract says. */
+/** The only place that casts: the core's contract gives the shape. */
 export function parsed<T>(reply: unknown): T {
   return JSON.parse(String(reply)) as T;
 }
@@ -160,13 +160,13 @@ export function page(reply: unknown): Page {
 /** What a claim came to. */
 export interface Claimed {
   readonly jobs: readonly JobRecord[];
-  /** When they were popped, in seconds: what tells this claim of a job from any other. */
+  /** When they were popped, in seconds: it distinguishes this claim of a job from any other. */
   readonly token: number;
-  /** The queue to begin with next time, counted from 1. */
+  /** The queue that the next claim starts with, counted from 1. */
   readonly first: number;
   /** Seconds until something will be due; undefined if nothing is known. */
   readonly due: number | undefined;
-  /** For each queue where to look on next time. */
+  /** For each queue, where the next claim continues. */
   readonly offsets: readonly number[];
   /** Klasses of jobs that were left where they are. */
   readonly left: readonly string[];

@@ -59,17 +59,17 @@ export interface ClaimRequest {
   /** Seconds that jobs are locked, or '' for the heartbeat of each queue. */
   readonly lock: number | '';
   readonly popping: 'ordered' | 'round-robin';
-  /** The queue to begin with, counted from 1. */
+  /** The queue to start with, counted from 1. */
   readonly first: number;
   /** How many jobs at most. */
   readonly count: number;
-  /** Whose tokens stay with the queues of a claim in vain; '' for none. */
+  /** Whose tokens a claim that finds no job leaves with the queues; '' for none. */
   readonly waiter: string;
-  /** Whether queues with jobs that are left because of their klass wake another worker. */
+  /** Whether queues whose jobs stay because of their klass wake another worker. */
   readonly wakeOthers: boolean;
   /** Klasses and their free slots; none for jobs of any klass. */
   readonly slots: readonly (readonly [klass: string, free: number])[];
-  /** Queues, and where to look on among what waits there. */
+  /** Queues, and where the claim continues among the waiting jobs. */
   readonly queues: readonly (readonly [queue: string, offset: number])[];
 }
 

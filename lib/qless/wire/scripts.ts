@@ -45,7 +45,7 @@ export const complete = defineScript<
   [now: Now, jid: string, worker: string, queue: string, data: Json, options: OptionArguments],
   JobState
 >('complete', (reply) => String(reply) as JobState);
-/** `jobs` are jids and data by turns, of 250 jobs at most. For each its state, complete, or an error's text. */
+/** `jobs` is each jid followed by its data, 250 jobs at most. For each its state, complete, or an error's text. */
 export const completeMany = defineScript<
   [now: Now, worker: string, queue: string, jobs: readonly (string | Json)[]],
   string[]

@@ -91,7 +91,7 @@ describe('complete', () => {
     await expect(qless.job('jid')).resolves.toMatchObject({ failure: {} });
   });
 
-  it('tells of a tracked job first where it ended', async () => {
+  it('publishes the end of a tracked job before the log event', async () => {
     await qless.put('jid');
     await qless.q('track', 0, 'track', 'jid');
     await qless.pop(0);
@@ -140,7 +140,7 @@ describe('complete', () => {
       await expect(qless.redis.zrange('ql:queues', '0', '-1')).resolves.toEqual(['q', 'n']);
     });
 
-    it('tells that it advanced', async () => {
+    it('publishes that it advanced', async () => {
       await qless.put('jid');
       await qless.q('track', 0, 'track', 'jid');
       await qless.pop(0);

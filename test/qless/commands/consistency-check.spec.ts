@@ -61,7 +61,7 @@ describe('consistency.check', () => {
     await expect(qless.job('d')).resolves.toMatchObject({ state: 'waiting', dependencies: {} });
   });
 
-  it('goes on where it ended, and looks at each id once', async () => {
+  it('continues where it ended, and checks each id once', async () => {
     const gone = Array.from({ length: 2500 }, (_, i) => [i, `gone-${i}`]).flat();
     await qless.q('recur', 0, 'q', 'r', 'k', '{}', 'interval', 60, 60);
     await qless.redis.zadd('ql:q:q-work', ...gone);

@@ -24,7 +24,7 @@ describe('fail', () => {
     );
   });
 
-  it('files the job under its group, and tells everybody', async () => {
+  it('files the job under its group, and publishes that', async () => {
     await qless.put('jid');
     await qless.q('track', 0, 'track', 'jid');
     await qless.pop(0);

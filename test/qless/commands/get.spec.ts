@@ -120,7 +120,7 @@ describe('log', () => {
     [['log', 0, 'gone', 'm'], 'Log(): Job gone does not exist'],
   ]);
 
-  it('appends to the history, and tells nobody', async () => {
+  it('appends to the history, and publishes nothing', async () => {
     await qless.put('jid');
     const events = await qless.events(async () => {
       await expect(qless.q('log', 3, 'jid', 'hello', '{"a":1}')).resolves.toBeNull();

@@ -107,7 +107,7 @@ describe('pop', () => {
     expect([wait.histogram[30], wait.histogram[60]]).toEqual([1, 1]);
   });
 
-  it('tells of tracked jobs only', async () => {
+  it('publishes tracked jobs only', async () => {
     await qless.put('a');
     await qless.put('b');
     await qless.q('track', 0, 'track', 'b');
@@ -158,7 +158,7 @@ describe('pop', () => {
       await expect(qless.json('stats', 0, 'q', 0)).resolves.toMatchObject({ retries: 1 });
     });
 
-    it('hands over at once without grace', async () => {
+    it('reclaims at once without grace', async () => {
       await qless.q('config.set', 0, 'grace-period', 0);
       await qless.put('jid');
       await qless.pop(0);
@@ -216,7 +216,7 @@ describe('pop', () => {
       [['q'], ['w', 'many', 0], 'Pop(): Arg "count" missing or not a number: many'],
     ]);
 
-    it('gives a list of JSON, hands over without grace, and tells nothing', async () => {
+    it('returns a list of JSON, reclaims without grace, and publishes nothing', async () => {
       await expect(qless.legacy('pop', ['q'], 'w', 10, 0)).resolves.toEqual([]);
       await qless.put('jid');
       const [text] = (await qless.legacy('pop', ['q'], 'w', 10, 5)) as string[];

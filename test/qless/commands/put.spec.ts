@@ -138,13 +138,16 @@ describe('put', () => {
         ],
       ],
       ['w', [['ql:log', '{"jid":"jid","event":"put","queue":"q2"}']]],
-    ])('that takes it from its owner, and tells unless that is who puts it: %s', async (worker, told) => {
-      await qless.put('jid');
-      await qless.pop(0);
-      const events = await qless.events(() => qless.q('put', 1, worker, 'q2', 'jid', 'k', '{}', 0));
-      expect(events).toEqual(told);
-      await expect(qless.redis.exists('ql:w:w:jobs', 'ql:q:q-locks')).resolves.toBe(0);
-    });
+    ])(
+      'that takes it from its owner, and publishes that unless the owner puts it: %s',
+      async (worker, published) => {
+        await qless.put('jid');
+        await qless.pop(0);
+        const events = await qless.events(() => qless.q('put', 1, worker, 'q2', 'jid', 'k', '{}', 0));
+        expect(events).toEqual(published);
+        await expect(qless.redis.exists('ql:w:w:jobs', 'ql:q:q-locks')).resolves.toBe(0);
+      },
+    );
 
     it('that takes it off the failures, and off the count of the day on which it failed', async () => {
       await qless.put('jid');
@@ -166,7 +169,7 @@ describe('put', () => {
     });
   });
 
-  it('tells that a tracked job was put', async () => {
+  it('publishes that a tracked job was put', async () => {
     await qless.put('jid');
     await qless.q('track', 0, 'track', 'jid');
     await expect(qless.events(() => qless.put('jid'))).resolves.toEqual([
@@ -186,7 +189,7 @@ describe('put', () => {
       [['q'], ['j', 'k', '{}', 0, 0, 'retries'], 'Odd number of additional args'],
     ]);
 
-    it('tells nothing but tracked jobs, without a prefix', async () => {
+    it('publishes tracked jobs only, without a prefix', async () => {
       const put = () => qless.legacy('put', ['q'], 'jid', 'k', '{"a":[]}', 5, 0, 'priority', 1);
       await expect(qless.events(put)).resolves.toEqual([]);
       await qless.legacy('track', [], 'track', 'jid', 5);

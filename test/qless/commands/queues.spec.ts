@@ -179,7 +179,7 @@ describe('length', () => {
 
   refuses(qless, [[['length', 0], 'Length(): Arg "queue" missing']]);
 
-  it('is 0 for a queue that nobody has seen', async () => {
+  it('is 0 for an unknown queue', async () => {
     await expect(qless.q('length', 0, 'q')).resolves.toBe(0);
   });
 });

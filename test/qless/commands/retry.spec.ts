@@ -38,7 +38,7 @@ describe('retry', () => {
     await expect(qless.pop(6)).resolves.toEqual(['jid']);
   });
 
-  it('keeps why, where it is told', async () => {
+  it('keeps the reason, if given', async () => {
     await qless.put('jid');
     await qless.pop(0);
     await qless.q('retry', 1.5, 'jid', 'q', 'w', 0, 'g', 'm');
@@ -51,24 +51,27 @@ describe('retry', () => {
   it.each([
     [[], { group: 'failed-retries-q', message: 'Job exhausted retries in queue "q"', when: 1.5, worker: '' }],
     [[0, 'g', 'm'], { group: 'g', message: 'm', when: 1, worker: 'w' }],
-  ])('fails the job when no retry is left, and tells those who track it: %j', async (rest, failure) => {
-    const { group } = failure;
-    await qless.put('jid', 'retries', 0);
-    await qless.q('track', 0, 'track', 'jid');
-    await qless.pop(0);
-    const events = await qless.events(async () => {
-      await expect(qless.q('retry', 1.5, 'jid', 'q', 'w', ...rest)).resolves.toBe(-1);
-    });
-    expect(events).toEqual([['ql:failed', 'jid']]);
-    await expect(qless.job('jid')).resolves.toMatchObject({
-      state: 'failed',
-      worker: '',
-      failure,
-      history: [{}, {}, { what: 'failed', group, when: 1 }],
-    });
-    await expect(qless.json('failed', 0)).resolves.toEqual({ [group]: 1 });
-    await expect(qless.json('stats', 0, 'q', 0)).resolves.toMatchObject({ failed: 1, failures: 1 });
-  });
+  ])(
+    'fails the job when no retry is left, and publishes that if it is tracked: %j',
+    async (rest, failure) => {
+      const { group } = failure;
+      await qless.put('jid', 'retries', 0);
+      await qless.q('track', 0, 'track', 'jid');
+      await qless.pop(0);
+      const events = await qless.events(async () => {
+        await expect(qless.q('retry', 1.5, 'jid', 'q', 'w', ...rest)).resolves.toBe(-1);
+      });
+      expect(events).toEqual([['ql:failed', 'jid']]);
+      await expect(qless.job('jid')).resolves.toMatchObject({
+        state: 'failed',
+        worker: '',
+        failure,
+        history: [{}, {}, { what: 'failed', group, when: 1 }],
+      });
+      await expect(qless.json('failed', 0)).resolves.toEqual({ [group]: 1 });
+      await expect(qless.json('stats', 0, 'q', 0)).resolves.toMatchObject({ failed: 1, failures: 1 });
+    },
+  );
 
   describe('in the form of the source document', () => {
     legacyRefuses(qless, 'retry', [
@@ -155,7 +158,7 @@ describe('timeout', () => {
     [['timeout', 0, 'there', 'there'], 'Timeout(): Job'],
   ]);
 
-  it('takes running jobs from their workers, and tells them', async () => {
+  it('takes running jobs from their workers, and publishes that', async () => {
     await qless.put('first', 'priority', 100);
     await qless.put('jid');
     await qless.pop(0);

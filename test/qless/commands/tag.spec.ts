@@ -85,7 +85,7 @@ describe('track', () => {
     [['track', 0, 'untrack', 'gone'], 'Track(): Job does not exist'],
   ]);
 
-  it('tracks, tells so, and gives whether that was new', async () => {
+  it('tracks, publishes that, and returns whether it was new', async () => {
     await qless.put('jid');
     const events = await qless.events(async () => {
       await expect(qless.q('track', 1, 'track', 'jid')).resolves.toBe('1');
@@ -116,7 +116,7 @@ describe('track', () => {
       [[], ['follow', 'there', 0], 'Track(): Unknown action "follow"'],
     ]);
 
-    it('tags too, tells it without a prefix, and gives an integer or nil', async () => {
+    it('tags too, publishes without a prefix, and returns an integer or nil', async () => {
       await qless.put('jid');
       await expect(qless.legacy('track', [], 'track', 'gone', 0)).resolves.toBeNull();
       const events = await qless.events(async () => {

@@ -83,7 +83,7 @@ describe('config', () => {
     await expect(qless.q('config.get', 0, 'unknown')).resolves.toBeNull();
   });
 
-  it('is set, read as a string, and unset; it tells so', async () => {
+  it('is set, read as a string, and unset; each change is published', async () => {
     const events = await qless.events(async () => {
       await expect(qless.q('config.set', 0, 'heartbeat', 5)).resolves.toBeNull();
       await expect(qless.q('config.get', 0, 'heartbeat')).resolves.toBe('5');
@@ -106,7 +106,7 @@ describe('config', () => {
     legacyRefuses(qless, 'setconfig', [[[], [], 'config.unset(): Arg "option" missing']]);
     legacyRefuses(qless, 'getconfig', [[['q'], [], 'GetConfig(): Got 1, expected 0 KEYS']]);
 
-    it('is set, read and unset, and tells nothing', async () => {
+    it('is set, read and unset, and publishes nothing', async () => {
       const events = await qless.events(async () => {
         await qless.legacy('setconfig', [], 'a', 1);
         await expect(qless.legacy('getconfig', [], 'a')).resolves.toBe('1');

@@ -141,7 +141,7 @@ export class CoreModel {
     for (const old of ranked(this.completed, now - KEPT_SECONDS)) this.remove(this.existing(old));
   }
 
-  /** Puts it where it begins anew: with all its retries. */
+  /** Puts it where it starts over: with all its retries. */
   enter(job: ModelJob, queue: string, now: number, delay: number, depends: readonly string[]): void {
     for (const on of depends) {
       const state = this.jobs.get(on)?.state;
@@ -161,7 +161,7 @@ export class CoreModel {
     else this.place('scheduled', job.queue).set(job.jid, due);
   }
 
-  /** Takes it out of wherever it is; nobody has it any more. */
+  /** Removes it from all queues, locks and workers. */
   leave(job: ModelJob): void {
     for (const place of ['work', 'locks', 'scheduled', 'depends'] as const) {
       this.place(place, job.queue).delete(job.jid);
@@ -213,7 +213,7 @@ export class CoreModel {
     this.jobs.delete(job.jid);
   }
 
-  /** Locks of the queue that have expired: who was not warned is, the others lose the job. Jobs to hand out. */
+  /** Locks of the queue that have expired: owners not yet warned are warned, the others lose the job. Returns the jobs to claim. */
   expire(now: number, queue: string, count: number): { taken: ModelJob[]; warned: number } {
     const locks = this.place('locks', queue);
     const taken: ModelJob[] = [];

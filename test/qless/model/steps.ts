@@ -114,7 +114,7 @@ const pause = fc.oneof(
   { arbitrary: fc.constantFrom(90_000, 700_000), weight: 1 },
 );
 
-/** What an earlier call has left over. */
+/** Work that an earlier call deferred. */
 const late = fc.option(fc.record({ set: fc.constantFrom('cancelling', 'stalling'), jids }), { freq: 9 });
 
 export type Late = typeof late extends fc.Arbitrary<infer Value> ? NonNullable<Value> : never;

@@ -3,7 +3,7 @@
 
   Deletes jobs, in whatever state but complete. Jobs that depend on one of them must be cancelled with it, otherwise
   nothing is done. Jids without a job are ignored. Of more than 500, 250 are deleted in this call and the others in
-  later ones: what names them doesn't find them, but they may be counted and listed until then.
+  later ones: until then calls that name them find nothing, but they may be counted and listed.
   Returns the jids. Error: <jid> is a dependency of <jid> but is not mentioned to be canceled.
 ]=]
 -- include limits: JOBS_A_CALL

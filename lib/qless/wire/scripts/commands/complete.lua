@@ -1,10 +1,10 @@
 --[=[
   complete <now> jid worker queue data [next q [delay d] [depends J]]
 
-  Ends a job that the worker has, whether or not its lock has expired. With `next` it goes on in that queue at once,
-  after `delay` seconds, or when the jobs of `depends` are complete. Otherwise jobs that depend on it are unlocked,
-  250 in this call and the rest in later ones, and up to 200 complete jobs are deleted that jobs-history and
-  jobs-history-count no longer keep.
+  Completes a job that the worker holds, whether or not its lock has expired. With `next` it moves on to that queue at once,
+  after `delay` seconds, or when the jobs of `depends` are complete. Otherwise jobs that depend on it are unblocked,
+  250 in this call and the rest in later ones, and up to 200 complete jobs are deleted that are beyond
+  jobs-history and jobs-history-count.
   Returns the job's state: complete, waiting, scheduled or depends. Errors: Job <jid> does not exist, is not currently
   running, has been handed out to another worker, running in another queue.
 ]=]

@@ -1,8 +1,8 @@
 --[=[
   complete.many <now> worker queue jid data [jid data]…
 
-  Ends up to 250 jobs that the worker has of one queue, as `complete` without `next` ends each of them. Those that
-  can't be completed don't keep the others from it. Not in the original.
+  Ends up to 250 jobs that the worker holds of one queue, as `complete` without `next` does for each. A job that
+  can't be completed does not affect the others. Not in the original.
   Returns for each job, in that order, its state, complete, or the error that `complete` replies for it. Errors before
   anything is written: an argument that is missing or malformed, more than 250 jobs.
 ]=]

@@ -1,8 +1,8 @@
 --[=[
   config.get <now> [option]
 
-  Returns an option's value, its default, or nil; without an option all of them as JSON. Numbers are defaults, what
-  was set is a string.
+  Returns an option's value, its default, or nil; without an option all of them as JSON. Numbers are defaults; a
+  value that was set is a string.
 ]=]
 local defaults = {
   ['application'] = 'qless',

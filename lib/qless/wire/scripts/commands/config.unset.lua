@@ -1,7 +1,7 @@
 --[=[
   config.unset <now> option
 
-  The option has its default again. Returns nil.
+  Resets the option to its default. Returns nil.
 ]=]
 -- include events: publish
 

@@ -1,9 +1,8 @@
 --[=[
   consistency.check <now> [resolve [cursor]]
 
-  Looks for what does not fit together: ids in queues, locks, lists of workers, failures, complete jobs and tags whose
-  job is gone or elsewhere; jobs that wait for one that is gone or complete; wrong counts of tags. With the word
-  `resolve` it is put right. A call looks at about 500 ids.
+  Finds inconsistencies: ids in queues, locks, lists of workers, failures, complete jobs and tags whose job is gone or
+  elsewhere; jobs that depend on one that is gone or complete; wrong counts of tags. With the word `resolve` they are repaired. A call checks about 500 ids.
   Returns {checked, problems: [{what, key, id}], cursor}; ask again with the cursor until it is "".
 ]=]
 -- include limits: JOBS_A_CALL

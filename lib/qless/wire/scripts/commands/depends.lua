@@ -3,7 +3,7 @@
   depends <now> jid off jid…
   depends <now> jid off all
 
-  Adds dependencies to a job that has some, or takes some or all away; with the last one the job goes to work, or is
+  Adds dependencies to a job that has some, or takes some or all away; with the last one the job waits, or is
   scheduled where its delay is not over.
   Returns 1. Errors: Job <jid> not in the depends state: <state>; more than 5,000 jids.
 ]=]

@@ -1,8 +1,8 @@
 --[=[
   fail <now> jid worker group message [data]
 
-  Files a job that the worker has under a group of failures, for somebody to look at. It stays there until it is put
-  again, unfailed or cancelled.
+  Files a job that the worker holds under a group of failures. It stays there until it is put again, unfailed or
+  cancelled.
   Returns the jid. Errors: Job <jid> does not exist, not currently running, running with another worker.
 ]=]
 -- include refusals: refuse

@@ -1,8 +1,8 @@
 --[=[
   heartbeat <now> jid worker [data]
 
-  Extends the lock of a job that the worker has, also after it has expired as long as nobody else has the job; the
-  worker is seen. Data, if given, replaces the job's.
+  Extends the lock of a job that the worker holds, also after it has expired, unless another worker has the job; records
+  that the worker was seen. Data, if given, replaces the job's.
   Returns when the lock expires now, cut to an integer. Errors: Job <jid> does not exist, not currently running, given out
   to another worker.
 ]=]

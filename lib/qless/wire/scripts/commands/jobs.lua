@@ -3,8 +3,8 @@
   jobs <now> running|stalled|scheduled|depends|recurring|waiting queue [offset [count=25]]
 
   Returns jids: the latest complete first, scheduled and recurring ones by when they are due, waiting ones as they
-  would be popped. `waiting` is not in the original. A lock that expires now is running and stalled. Of scheduled
-  jobs that are due up to 250 go to work, and none is listed.
+  would be popped. `waiting` is not in the original. A lock that expires now is running and stalled. Up to 250
+  due scheduled jobs become waiting, and none of them is listed.
 ]=]
 -- include limits: JOBS_A_CALL
 -- include arguments: integer

@@ -1,7 +1,7 @@
 --[=[
   pause <now> queue…
 
-  From now on pop gives no jobs of these queues. Returns nil.
+  From now on pop claims no jobs of these queues. Returns nil.
 ]=]
 -- include chunks: in_chunks
 

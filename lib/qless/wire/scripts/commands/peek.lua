@@ -1,8 +1,8 @@
 --[=[
   peek <now> queue count
 
-  What pop would hand out, up to `count` (250 at most), expired locks first. It invalidates none of them, but
-  children of recurring jobs that are due are created, and scheduled jobs that are due go to work.
+  The jobs that pop would return, up to `count` (250 at most), expired locks first. It invalidates none of them, but
+  children of recurring jobs that are due are created, and due scheduled jobs become waiting.
   Returns the jobs as JSON, {} where there are none.
 ]=]
 -- include limits: JOBS_A_CALL

@@ -1,10 +1,10 @@
 --[=[
   pop <now> queue worker count
 
-  Hands out up to `count` jobs (250 at most in one call) and locks them for the queue's heartbeat. First those whose
-  lock has expired, then children of recurring jobs and scheduled jobs that are due, then what waits: higher
-  priority first, then earlier put. A paused queue gives none, and max-concurrency limits how many are locked at a
-  time. Jobs whose hash is gone are passed over and named in the server's log.
+  Claims up to `count` jobs (250 at most in one call): locks them for the queue's heartbeat. First those whose
+  lock has expired, then children of recurring jobs and scheduled jobs that are due, then waiting jobs: higher
+  priority first, then earlier put. A paused queue has none to claim, and max-concurrency limits how many are locked at a
+  time. Jobs whose hash is gone are skipped, and named in the server's log.
   Returns the jobs as JSON, {} where there are none.
 ]=]
 -- include limits: JOBS_A_CALL

@@ -1,8 +1,8 @@
 --[=[
   put <now> worker queue jid klass data delay [priority p] [tags J] [retries r] [depends J]
 
-  Creates a job, or moves the one of that jid to the queue, where it begins anew with all its retries: whoever has
-  it loses it, and what is not given (priority, tags, retries, dependencies) stays as it was.
+  Creates a job, or moves the one of that jid to the queue, where it starts over with all its retries: a worker that
+  has it loses it, and what is not given (priority, tags, retries, dependencies) stays as it was.
     delay    seconds; the job is scheduled until then
     tags     JSON list of 1,000 at most; replaces
     depends  JSON list of jids; those that exist and are not complete keep the job from running. An empty one

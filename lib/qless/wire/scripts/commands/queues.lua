@@ -2,7 +2,7 @@
   queues <now> [queue]
 
   Returns {name, waiting, stalled, running, scheduled, depends, recurring, paused} as JSON, or a list of them for every
-  queue. Scheduled jobs that are due count as waiting; up to 250 of them are moved to work.
+  queue. Scheduled jobs that are due count as waiting; up to 250 of them become waiting.
 ]=]
 -- include limits: JOBS_A_CALL
 -- include scheduled-jobs: promote_due

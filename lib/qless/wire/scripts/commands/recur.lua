@@ -1,9 +1,9 @@
 --[=[
   recur <now> queue jid klass data interval I offset [priority p] [tags J] [retries r=0] [backlog b=0]
 
-  Every I seconds, the first time `offset` seconds from now, a job <jid>-<n> of this kind is put into the queue: when
-  somebody pops or peeks, with the time at which it was due. Runs that were missed are made up for, all of them, or
-  with a backlog about b + 1. An existing recurring job is changed, and keeps its count.
+  Every I seconds, the first time `offset` seconds from now, a job <jid>-<n> of this kind is put into the queue: at
+  the next pop or peek, with the time at which it was due. Missed runs are caught up on, all of them, or with a backlog
+  about b + 1. An existing recurring job is changed, and keeps its count.
   Returns the jid.
 ]=]
 -- include arguments: options, integer, strings

@@ -1,7 +1,7 @@
 --[=[
   recur.tag <now> jid tag…
 
-  Children to come have these tags too. Returns the tags as JSON. Errors: Job <jid> does not exist; more than
+  Future children have these tags too. Returns the tags as JSON. Errors: Job <jid> does not exist; more than
   1,000 tags.
 ]=]
 -- include arguments: strings

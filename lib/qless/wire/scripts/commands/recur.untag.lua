@@ -1,7 +1,7 @@
 --[=[
   recur.untag <now> jid tag…
 
-  Children to come have these tags no more. Returns the tags as JSON. Error: Job <jid> does not exist.
+  Future children no longer have these tags. Returns the tags as JSON. Error: Job <jid> does not exist.
 ]=]
 -- include arguments: strings
 -- include refusals: refuse

@@ -1,7 +1,7 @@
 --[=[
   requeue <now> worker queue jid klass data delay [as put]
 
-  Puts a job that is there; errors where there is none (it was cancelled, or its history has passed).
+  Puts an existing job; an error if there is none (it was cancelled, or deleted after it was complete).
   Returns the jid.
 ]=]
 -- include refusals: raise

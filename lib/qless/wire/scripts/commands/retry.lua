@@ -1,8 +1,8 @@
 --[=[
   retry <now> jid queue worker [delay [group message]]
 
-  Gives a job that the worker has back to be run again, in that queue, `delay` seconds from now. It costs one of its
-  retries; when there are none left it fails, as `group` or as failed-retries-<queue>. Where group and message are
+  Returns a job that the worker holds to a queue, to run again `delay` seconds from now. This costs one of its
+  retries; without any left it fails, as `group` or as failed-retries-<queue>. Where group and message are
   given they are the job's failure in both cases.
   Returns the retries that remain, -1 when it failed. Errors: Job <jid> does not exist, is not currently running, has been
   given to another worker.

@@ -1,9 +1,9 @@
 --[=[
   timeout <now> jid…
 
-  Takes running jobs from their workers at once; they are stalled, and the next to be popped. If one of them is not
-  running nothing is done. Of more than 500, 250 are stalled in this call and the others in later ones: whatever
-  names them, or could hand them out, first.
+  Takes running jobs from their workers at once; they are stalled, and are popped next. If one of them is not
+  running nothing is done. Of more than 500, 250 are stalled in this call and the others in later ones: first those that a
+  call names or could claim.
   Returns nil. Errors: Job <jid> does not exist, Job <jid> not running.
 ]=]
 -- include limits: JOBS_A_CALL

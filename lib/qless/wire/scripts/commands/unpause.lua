@@ -1,7 +1,7 @@
 --[=[
   unpause <now> queue…
 
-  Ends a pause, and wakes whoever waits for the queues. Returns nil.
+  Ends a pause, and wakes the workers that wait for the queues. Returns nil.
 ]=]
 -- include chunks: in_chunks
 -- include wake-ups: wake

@@ -1,7 +1,7 @@
 --[=[
   Complete(0, jid, worker, queue, now, data, [next, q, [(delay, d) | (depends, J)]])
 
-  Returns the job's state, or nil where the worker has not the job.
+  Returns the job's state, or nil where the worker does not hold the job.
 ]=]
 -- include time: expect_keys, time_at, rest
 -- include number: number

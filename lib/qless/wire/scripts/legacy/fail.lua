@@ -1,7 +1,7 @@
 --[=[
   Fail(0, jid, worker, group, message, now, [data])
 
-  Returns the jid, or nil where the worker has not the job.
+  Returns the jid, or nil where the worker does not hold the job.
 ]=]
 -- include time: expect_keys, time_at
 

@@ -1,7 +1,7 @@
 --[=[
   Heartbeat(0, jid, worker, now, [data])
 
-  Returns when the lock expires now, or nil where the worker has not the job.
+  Returns when the lock expires now, or nil where the worker does not hold the job.
 ]=]
 -- include time: expect_keys, time_at
 

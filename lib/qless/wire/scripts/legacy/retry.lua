@@ -1,7 +1,7 @@
 --[=[
   Retry(0, jid, queue, worker, now, [delay])
 
-  Returns the retries that remain, or nil where the worker has not the job.
+  Returns the retries that remain, or nil where the worker does not hold the job.
 ]=]
 -- include time: expect_keys, time_at
 

@@ -21,7 +21,7 @@ local function with_dependents(jids)
   return found
 end
 
---- Tells that a job goes; takes it from its worker, its tags and its dependencies.
+--- Publishes that a job is cancelled; takes it from its worker, its tags and its dependencies.
 local function detach(jid, job, tracked)
   local queue, worker, tags = job[2] or '', job[4] or '', job[5]
   local event = { jid = jid, worker = worker, event = 'canceled', queue = queue }
@@ -47,7 +47,7 @@ local function append(lists, name, item)
   list[#list + 1] = item
 end
 
---- Queues and groups of failures are left, and keys deleted, in a few commands at the end.
+--- Removes ids from queues and groups of failures, and deletes keys, in a few commands at the end.
 local function cancel_all(jids, dependents)
   local sets, groups, counts, keys, done = {}, {}, {}, {}, {}
   local tracking = redis.call('EXISTS', prefix .. 'tracked') == 1
@@ -81,8 +81,8 @@ local function cancel_all(jids, dependents)
   unlink(keys)
 end
 
---- Leaves it to later calls. Complete jobs stay; where there is no job there is nothing to note, or one that another
---- client puts later would go.
+--- Leaves the jobs to later calls. Not those that are complete or don't exist: a job put later under such a jid would be
+--- deleted.
 local function defer_cancellation(jids)
   for from = 1, #jids, 1000 do
     local part, left, keys = { unpack(jids, from, math.min(from + 999, #jids)) }, {}, {}

@@ -1,6 +1,6 @@
 -- include deferred-work: has_deferred, finish_deferred
 
---- Whether the worker has the job by the claim that was made at the time `token`; the job's queue and data.
+--- Whether the worker still holds the claim it made at the time `token`; the job's queue and data.
 local function read_claim(jid, worker, token)
   if has_deferred then finish_deferred({ jid }, 0) end
   local job = redis.call('HMGET', prefix .. 'j:' .. jid, 'state', 'worker', 'time', 'queue', 'data')

@@ -18,8 +18,8 @@ local function write_complete(key, data, retries)
     'expires', '0', 'remaining', retries)
 end
 
---- Jobs that are complete are kept for a time, and so many of them. What is too much goes: what `added` jobs bring
---- and a part of what there was before.
+--- Complete jobs are kept for a time, and up to a number. Deletes the excess: as many as were `added`, and some of an
+--- older excess.
 local function prune_completed(now, age, most, added)
   local history, kept = now - (number(age) or 604800), number(most) or 50000
   local key = prefix .. 'completed'

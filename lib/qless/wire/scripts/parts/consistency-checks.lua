@@ -1,13 +1,13 @@
 -- include dependents: unblock
 
---- What consistency.check goes through: keys, how their ids are listed, what may be wrong, and how it is put right.
---- A repair that leaves the id where it was returns 0.
+--- The sections of consistency.check: a key, how its ids are listed, what may be wrong, and how to repair it. A repair
+--- that leaves the id where it was returns 0.
 local function by_rank(key, offset, count) return redis.call('ZRANGE', key, offset, offset + count - 1) end
 local function by_index(key, offset, count) return redis.call('LRANGE', key, offset, offset + count - 1) end
 local function remove_ranked(key, id) redis.call('ZREM', key, id) end
 local function remove_listed(key, id) redis.call('LREM', key, 1, id) end
 
---- Jobs of a queue's set: theirs must be one of the states, and that queue.
+--- Jobs of a queue's set must be in one of the states, and in that queue.
 local function in_states(queue, ...)
   local states = { ... }
   return function(_, jid)
@@ -21,7 +21,7 @@ local function in_states(queue, ...)
   end
 end
 
---- A dependency that is gone or complete, other than one whose dependents are being unlocked.
+--- A dependency that is gone or complete, except one whose dependents are being unblocked.
 local function stale_dependencies(jid)
   local stale = {}
   for _, on in ipairs(redis.call('SMEMBERS', prefix .. 'j:' .. jid .. '-dependencies')) do
@@ -55,7 +55,7 @@ local function check_recurring(_, jid)
   if redis.call('EXISTS', prefix .. 'r:' .. jid) == 0 then return 'recurring job is gone' end
 end
 
---- A job on a worker's list is running there.
+--- A job on a worker's list must be running there.
 local function check_owned(worker)
   local running = in_states(nil, 'running')
   return function(key, jid)

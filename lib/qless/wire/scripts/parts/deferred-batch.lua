@@ -4,7 +4,7 @@
 -- include config: setting
 -- include chunks: in_chunks
 
---- Takes those of the list off a set, and others until there are so many.
+--- Removes from a set those of the list, and others up to so many in all.
 local function take_members(set, jids, others)
   local found = {}
   for from = 1, #jids, 1000 do

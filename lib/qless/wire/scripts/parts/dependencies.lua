@@ -1,7 +1,7 @@
 -- include chunks: in_chunks
 -- include deferred-work: is_cancelling
 
---- Those of the list that exist and are not complete, except the job itself.
+--- The jobs of the list that exist and are not complete, except the job itself.
 local function open_jobs(jid, list)
   local open = {}
   for from = 1, #list, 1000 do
@@ -17,14 +17,14 @@ local function open_jobs(jid, list)
   return open
 end
 
---- Makes a job depend on those of the list that exist and are not complete. Returns whether there were any.
+--- Makes a job depend on the listed jobs that exist and are not complete. Returns whether there were any.
 local function depend(jid, list)
   local added = open_jobs(jid, list)
   if #added == 0 then return false end
   local unlocking = redis.call('EXISTS', prefix .. 'unlocking') == 1
   for _, on in ipairs(added) do
     redis.call('SADD', prefix .. 'j:' .. on .. '-dependents', jid)
-    -- It may wait to be unlocked by an earlier run of that job: this one is to be waited for.
+    -- An earlier run of that job may be about to unblock this one, which must wait for the new run.
     if unlocking then redis.call('SREM', prefix .. 'unlocking:' .. on, jid) end
   end
   in_chunks('SADD', prefix .. 'j:' .. jid .. '-dependencies', added)

@@ -1,6 +1,6 @@
 -- include place: place
 
---- Sets a job that no longer depends on any other free: to where its delay says, or to work.
+--- Moves a job that no longer depends on another: to the scheduled ones if its delay is not over, or to those that wait.
 local function unblock(jid, now)
   local key = prefix .. 'j:' .. jid
   local job = redis.call('HMGET', key, 'state', 'queue', 'priority', 'scheduled')
@@ -23,8 +23,7 @@ local function unblock_each(list, jid, now)
   end
 end
 
---- Those that depend on the job do no longer: up to `limit` of them at once, the rest in later calls. Returns how
---- many at once.
+--- Jobs that depend on this one no longer do: up to `limit` of them now, the rest in later calls. Returns how many now.
 local function unblock_dependents(jid, now, limit)
   local key = prefix .. 'j:' .. jid .. '-dependents'
   local first = limit > 0 and redis.call('SPOP', key, limit) or {}
@@ -41,7 +40,7 @@ local function unblock_dependents(jid, now, limit)
   return #first
 end
 
---- A part of what earlier calls left.
+--- Continues what earlier calls left.
 local function unblock_more(now)
   local jid = redis.call('SRANDMEMBER', prefix .. 'unlocking')
   if not jid then return end

@@ -1,5 +1,5 @@
---- Up to `limit` children of recurring jobs that are due, and as many scheduled jobs, go to work. False where a queue
---- has neither.
+--- Up to `limit` children of due recurring jobs, and as many due scheduled jobs, become waiting. False where a queue has
+--- neither.
 local function put_due(queue, now, limit)
   local key = prefix .. 'q:' .. queue
   if limit <= 0 or redis.call('EXISTS', key .. '-recur', key .. '-scheduled') == 0 then return false end

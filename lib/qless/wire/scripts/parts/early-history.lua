@@ -3,8 +3,8 @@
 
 local STAGES = { 'put', 'popped', 'failed', 'done' }
 
---- Jobs of the first generation may have their history in a field of the hash, a record for each stage. As items of a
---- history, before those that came later.
+--- Jobs of the first generation may have their history in a hash field, a record for each stage. Returns these as items,
+--- followed by later ones.
 local function with_early(stages, later)
   local items = {}
   for _, stage in ipairs(json(stages) or {}) do

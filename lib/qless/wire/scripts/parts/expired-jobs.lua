@@ -6,7 +6,7 @@
 -- include failures: exhausted, file_failure
 -- include history: append_history, history_item
 
---- Tells the owner of a lock that it has expired.
+--- Publishes that a lock has expired, and records it.
 local function report_expiry(jid, queue, worker, now)
   if is_tracked(jid) then publish_tracked('stalled', jid) end
   append_history(jid, history_item(now, 'timed-out'))
@@ -26,7 +26,7 @@ local function fail_exhausted(jid, queue, worker, now, failure)
   publish('log', { message = why.message, jid = jid, group = group, event = 'failed', worker = worker })
 end
 
---- Of jobs whose lock has expired, those that may be handed out again, and how many were given grace instead.
+--- Of jobs whose lock has expired, those that may be claimed again, and how many got a grace period instead.
 local function take_expired(queue, jids, now, grace)
   local jobs, extended = {}, 0
   for _, jid in ipairs(jids) do

@@ -1,6 +1,6 @@
 -- include deferred-work: has_deferred, is_cancelling, finish_deferred
 
---- Jobs of a queue whose lock has expired, the first ones; those of them that were left over are finished.
+--- The first jobs of a queue whose lock has expired, after deferred work on them is done.
 local function expired_locks(queue, now, count)
   local expired = redis.call('ZRANGEBYSCORE', prefix .. 'q:' .. queue .. '-locks', '-inf', now, 'LIMIT', 0, count)
   if not has_deferred then return expired end

@@ -1,7 +1,7 @@
 -- include json: json
 -- include number: number
 
---- What the configuration asks for beyond the original: dependents that go on, and failures that expire.
+--- Options beyond the original's: dependents that run in spite of a failure, and failures that expire.
 local function after_failure(jid, group, now)
   local wishes = redis.call('HMGET', prefix .. 'config', 'unlock-on-failure', 'failed-history')
   if wishes[1] == '1' then

@@ -2,12 +2,12 @@
 -- include counters: count_stat
 -- include failure-options: after_failure
 
---- The failure of a job that has no retries left, as the original writes it: of nobody, at a time that is not cut.
+--- The failure of a job that has no retries left, as the original writes it: without a worker, its time not cut to an integer.
 local function exhausted(group, queue)
   return { group = group, message = 'Job exhausted retries in queue "' .. queue .. '"', when = now, worker = '' }
 end
 
---- Files a job under its group of failures. `who` is the worker in the history, if it is to be there.
+--- Files a job under its group of failures. `who` is the worker named in the history, if any.
 local function file_failure(jid, queue, failure, now, who)
   local group = failure.group
   failure.when = failure.when or math.floor(now)

@@ -2,14 +2,14 @@
 -- include history-json: history_json
 -- include number: number
 
---- A list of strings, or an object, that a hash field keeps as JSON. What is empty is {}, as cjson writes it.
+--- A list or an object of a hash field, as JSON. Empty ones are {}, as cjson writes them.
 local function nested(text)
   if not text or text == '[]' or text == '{}' or text == '' then return '{}' end
   local good, encoded = pcall(cjson.encode, json(text) or {})
   return good and encoded or '{}'
 end
 
---- Names and numbers that many jobs of a reply have are made into text once.
+--- Names and numbers that recur in a reply are encoded once.
 local quoted, numerals = {}, {}
 local function name_json(name)
   local text = quoted[name]

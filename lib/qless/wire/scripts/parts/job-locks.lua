@@ -35,12 +35,12 @@ end
 local function lock_jobs(queue, jobs, worker, expires, cap)
   local good, texts = pcall(lock_all, queue, jobs, worker, expires, cap)
   if good then return texts end
-  -- A key of another type stands in the way.
+  -- A key has another type.
   put_back(queue, jobs)
   error(texts, 0)
 end
 
---- A job that waits, and whose hash is gone: nobody has cancelled it.
+--- Logs that the hash of a waiting job is gone, unless the job is being cancelled.
 local function log_missing(jid, queue)
   if is_cancelling(jid) then return end
   redis.log(redis.LOG_WARNING, 'qless: waiting job ' .. jid .. ' of queue ' .. queue .. ' has no hash')

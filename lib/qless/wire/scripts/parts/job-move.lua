@@ -2,7 +2,7 @@
 -- include failure-groups: remove_failure
 -- include chunks: in_chunks
 
---- Takes a job out of its queue, wherever in it it is.
+--- Removes a job from all sets of its queue.
 local function leave(jid, queue)
   local key = prefix .. 'q:' .. queue
   redis.call('ZREM', key .. '-work', jid)
@@ -25,7 +25,7 @@ local function move_out(jid, old, worker)
   redis.call('HDEL', key, 'grace', 'scheduled')
 end
 
---- Dependencies that are not in the new list.
+--- Removes dependencies that are not in the new list.
 local function drop_dependencies(jid, kept)
   local keep, dropped = {}, {}
   for _, on in ipairs(kept) do keep[on] = true end

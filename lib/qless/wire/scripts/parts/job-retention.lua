@@ -1,8 +1,7 @@
 -- include deletion: delete_jobs
 -- include chunks: in_chunks
 
---- Deletes jobs that were complete by `history`, and what is more than `count`: up to `limit` of them, and the next
---- call goes on.
+--- Deletes jobs that were complete by `history`, and those beyond `count`: up to `limit`; the next call continues.
 local function delete_excess(history, count, limit)
   local key = prefix .. 'completed'
   local gone = redis.call('ZRANGEBYSCORE', key, '-inf', history, 'LIMIT', 0, limit)

@@ -7,8 +7,8 @@ local function decoded(text)
   return json(text) or {}
 end
 
---- The fields that `job_text` takes, in its order, and what else only pop needs; false where there is no job, or none any more, or the
---- key is something else.
+--- The fields that `job_json` takes, in its order, and what only pop needs; false where there is no job, or the key is of
+--- another type.
 local function read_job(jid)
   if is_cancelling(jid) then return false end
   local job = redis.pcall('HMGET', prefix .. 'j:' .. jid, 'jid', 'klass', 'state', 'queue', 'worker', 'priority', 'expires',

@@ -1,4 +1,4 @@
---- What the JSON says, or nil where it is none.
+--- The decoded JSON, or nil if it is invalid.
 local function json(text)
   local good, value = pcall(cjson.decode, text)
   if good then return value end

@@ -1,4 +1,4 @@
---- How many jobs a call hands out, shows, moves or creates at most: what is left is left for the next one.
+--- How many jobs a call claims, shows, moves or creates at most; the next call continues.
 local JOBS_A_CALL = 250
 
 --- How many tags a job has at most, and how many other jobs a call may name.

@@ -1,6 +1,6 @@
 -- include number: number
 
---- What was taken from those that wait, and couldn't be locked, waits again.
+--- Returns jobs that could not be locked to those that wait.
 local function put_back(queue, jobs)
   local key = prefix .. 'q:' .. queue
   for _, job in ipairs(jobs) do

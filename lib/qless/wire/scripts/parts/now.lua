@@ -1,4 +1,4 @@
---- The first argument, the caller's time in seconds; `args` are the rest.
+--- The first argument is the caller's time in seconds; `args` are the rest.
 -- include number: number
 
 local given = table.remove(ARGV, 1)

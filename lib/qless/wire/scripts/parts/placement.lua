@@ -1,4 +1,4 @@
---- The set in which a job is kept that depends, is scheduled or waits, its score there, and that state.
+--- The set for a job that depends, is scheduled or waits; its score there; its state.
 local function placement(priority, now, due, blocked)
   if blocked then return '-depends', now, 'depends' end
   if due then return '-scheduled', due, 'scheduled' end

@@ -1,6 +1,6 @@
 -- include number: number
 
---- What the two generations do differently.
+--- Differences between the two generations.
 
 local function grace_period(configured) return number(configured) or 10 end
 

@@ -3,8 +3,8 @@
 -- include policy: heartbeat_option, grace_period
 -- include time-text: now_text
 
---- The terms on which a queue hands jobs out now: until when they are locked (`lock` seconds, if not as configured),
---- the grace of expired locks, the length of a history, and for how many jobs there is room.
+--- How a queue's jobs are claimed now: until when they are locked (`lock` seconds, if not as configured),
+--- the grace of expired locks, the length of a history, and how many more may be locked.
 local function terms_of(queue, lock)
   local config = redis.call('HMGET', prefix .. 'config', heartbeat_option(queue), 'heartbeat', queue .. '-max-concurrency',
     'grace-period', 'max-job-history')

@@ -35,7 +35,7 @@ local function spawn_children(jid, queue, score, now, limit)
     redis.call('ZREM', prefix .. 'q:' .. queue .. '-recur', jid)
     return 0
   end
-  -- Runs are at whole seconds, unless the interval is no whole number: then those of one second would be repeated.
+  -- Runs are at whole seconds, unless the interval isn't whole: then runs within one second would be repeated.
   if interval % 1 == 0 then score = math.floor(score) end
   score = next_run(score, now, interval, tonumber(recurring[7]) or 0)
   local count, spawned, scores = tonumber(recurring[8]) or 0, 0, {}
@@ -44,7 +44,7 @@ local function spawn_children(jid, queue, score, now, limit)
     count = count + 1
     local child = jid .. '-' .. string.format('%.0f', count)
     if redis.call('EXISTS', prefix .. 'j:' .. child) == 1 then
-      -- A recurring job of that jid has been before, or somebody has put the child.
+      -- Left by an earlier recurring job of that jid, or put by a client.
       passed = passed + 1
     else
       spawn_child(recurring, jid, child, queue, score, now)

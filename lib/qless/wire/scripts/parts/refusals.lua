@@ -1,4 +1,4 @@
---- What a reply says of a refusal: existing clients know the texts.
+--- The text of a refusal: existing clients know the original's.
 local function refusal(code, text) return text end
 
 --- Refuses the whole call.

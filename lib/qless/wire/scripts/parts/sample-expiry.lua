@@ -1,7 +1,7 @@
 -- include config: setting
 -- include day: history_seconds, day_of
 
---- Once a day and queue: summaries go by themselves, histograms are taken out of them earlier.
+--- Once a day and queue: sets when summaries expire, and removes older histograms from them.
 local function expire_samples(kind, queue, now, key)
   redis.call('EXPIRE', key, history_seconds('stats-history', 30))
   local bins = {}

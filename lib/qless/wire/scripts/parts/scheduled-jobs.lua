@@ -1,7 +1,7 @@
 -- include chunks: in_chunks
 -- include wake-ups: wake
 
---- Scheduled jobs that are due go to work, up to `limit`.
+--- Up to `limit` due scheduled jobs become waiting.
 local function promote_due(queue, now, limit)
   if limit <= 0 then return end
   local key = prefix .. 'q:' .. queue

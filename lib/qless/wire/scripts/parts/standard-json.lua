@@ -10,7 +10,7 @@ local function is_standard(token)
   return false
 end
 
---- What is left of JSON without its strings; a quote or a backslash where a string has a raw control character, or
+--- JSON without its strings; a quote or a backslash where a string has a raw control character, or
 --- an escape for a plain letter, under which a name would not be recognised.
 local function without_strings(text)
   local bare = string.gsub(text, '\\["\\/bfnrt]', '')
@@ -18,8 +18,8 @@ local function without_strings(text)
   return (string.gsub(bare, '"[^"\\%c]*"', ''))
 end
 
---- The JSON as any parser takes it, or nil where there is none: cjson also decodes NaN, 0x10, 01, +1 and raw control
---- characters. What is sound stays byte for byte as it is.
+--- The text as JSON that any parser takes, or nil: cjson also decodes NaN, 0x10, 01, +1 and raw control characters. JSON
+--- that is valid is returned byte for byte.
 local function standard_json(text)
   local value = json(text)
   if value == nil then return nil end

@@ -1,6 +1,6 @@
 -- include arguments: strings
 
---- Tags a job, or says anew when it was tagged; the count grows only where it had not the tag.
+--- Tags a job, or renews the time of its tag; the count grows only for a new tag.
 local function add_tag(jid, tag, now)
   if redis.call('ZADD', prefix .. 't:' .. tag, now, jid) == 1 then
     redis.call('ZINCRBY', prefix .. 'tags', 1, tag)
@@ -12,7 +12,7 @@ local function remove_tag(jid, tag)
   if tonumber(redis.call('ZINCRBY', prefix .. 'tags', -1, tag)) <= 0 then redis.call('ZREM', prefix .. 'tags', tag) end
 end
 
---- Tags that stay are of now, too.
+--- Replaces a job's tags; tags that stay get a new time too.
 local function retag(jid, old, new, now)
   local keep = {}
   for _, tag in ipairs(new) do

@@ -1,2 +1,2 @@
---- The time as text, which is made once: a number would be made into text for every command that it goes into.
+--- The time as text, made once: Lua would convert a number for each command it is passed to.
 local now_text = string.format('%.17g', now)

@@ -4,7 +4,7 @@ local SEQUENCES = {
   '[\241-\243][\128-\191][\128-\191][\128-\191]', '\244[\128-\143][\128-\191][\128-\191]',
 }
 
---- Whether it is UTF-8: nothing else survives being read as text and sent back.
+--- Whether it is UTF-8: other bytes would change when read as text and sent back.
 local function is_utf8(name)
   for _, sequence in ipairs(SEQUENCES) do name = string.gsub(name, sequence, ' ') end
   return not string.find(name, '[\128-\255]')

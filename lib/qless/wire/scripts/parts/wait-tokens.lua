@@ -1,8 +1,8 @@
 -- include time-text: now_text
 -- include wake-ups: TOKEN_SECONDS
 
---- Leaves a token with the queue, or renews the one that is there: the next job that comes takes one, and pushes to the
---- list that whoever waits blocks on.
+--- Leaves a token with the queue, or renews the one that is there: the next job takes one token, and pushes to the list
+--- that the waiters block on.
 local function leave_token(queue, waiter)
   local idle = prefix .. 'idlers:' .. queue
   redis.call('ZREMRANGEBYSCORE', idle, '-inf', now_text)
@@ -10,7 +10,7 @@ local function leave_token(queue, waiter)
   redis.call('EXPIRE', idle, TOKEN_SECONDS)
 end
 
---- When the next lock ends or the next job is due that no job put later will announce; nil for never.
+--- When the next lock expires or the next job is due, which causes no wake-up; nil for never.
 local function next_event(queue, now)
   local first
   for _, set in ipairs({ '-locks', '-scheduled', '-recur' }) do

@@ -6,5 +6,5 @@ local function add_work(queue, priority, when, jid)
   wake(queue, 1)
 end
 
---- Queues are known by when they were first seen.
+--- Records when the queue was first seen.
 local function add_queue(queue, now) redis.call('ZADD', prefix .. 'queues', 'NX', now, queue) end

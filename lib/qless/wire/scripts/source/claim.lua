@@ -1,15 +1,15 @@
 --[=[
-  claim <now> worker lock popping first count wait passes klasses (klass slots)… (queue offset)…
+  claim <now> worker lock popping first count waiter wake_others klasses (klass slots)… (queue offset)…
 
-  Hands jobs of several queues out, 250 at most: `ordered`, from the next queue when the one before has no more, or
-  `round-robin`, one of each in turn, beginning with the queue number `first`.
-    lock     seconds that they are locked; '' for the heartbeat of each queue
-    count    how many at most
-    wait     who gets none leaves a token of this name with each queue; '' for none
-    passes   1: queues with jobs that are left because of their klass wake somebody else
-    klasses  how many pairs follow. Jobs of other klasses, or beyond the slots of theirs, stay where they are;
-             0 takes any. Of what waits a call looks at 1,000 jobs, divided among the queues: a quarter at the front,
-             the others from `offset` on
+  Claims jobs of several queues, 250 at most: `ordered`, from the next queue when the one before has no more, or
+  `round-robin`, one of each in turn, starting with queue number `first`.
+    lock         seconds that they are locked; '' for the heartbeat of each queue
+    count        how many at most
+    waiter       a claim that finds no job leaves a token of this name with each queue; '' for none
+    wake_others  1: queues whose jobs stay because of their klass wake another worker
+    klasses      how many pairs follow. Jobs of other klasses, or beyond the slots of theirs, stay where they are; 0 takes
+                 any. A call examines 1,000 waiting jobs, divided among the queues: a quarter at the front, the others
+                 from `offset` on
   Returns the jobs as JSON, the time, the number of the queue that is next, the seconds until something will be due
   (nil if nothing is known, 0 if there is more at once), an offset for each queue, and klasses that were left.
 ]=]
@@ -29,7 +29,7 @@
 
 local KLASSES_NAMED = 20
 local worker, lock, popping, first, count = args[1], number(args[2]), args[3], tonumber(args[4]), tonumber(args[5])
-local waiter, passes, klasses = args[6], args[7] == '1', tonumber(args[8])
+local waiter, wake_others, klasses = args[6], args[7] == '1', tonumber(args[8])
 count = math.max(0, math.min(count, JOBS_A_CALL))
 
 local slots = klasses > 0 and {} or nil
@@ -38,14 +38,14 @@ local queues = {}
 for i = 9 + 2 * klasses, #args, 2 do
   queues[#queues + 1] = { name = args[i], key = prefix .. 'q:' .. args[i], offset = tonumber(args[i + 1]) }
 end
-local looked_at = math.ceil(1000 / #queues)
-local front, part, prepared = math.ceil(looked_at / 4), math.min(50, math.ceil(looked_at / 4)), math.ceil(100 / #queues)
+local examined_at_most = math.ceil(1000 / #queues)
+local front, part, prepared = math.ceil(examined_at_most / 4), math.min(50, math.ceil(examined_at_most / 4)), math.ceil(100 / #queues)
 
 redis.call('ZADD', prefix .. 'workers', now_text, worker)
 local unlocking = unblock_deferred(now)
 
 local drawn, left, names_left = {}, {}, {}
---- Whether there is a slot for the job, and its jid can be told; where its hash is gone there is.
+--- Whether the job can be claimed: its jid is UTF-8, and its klass has a free slot (or its hash is gone).
 local function wanted(queue, jid)
   if string.find(jid, '[\128-\255]') then
     if not is_utf8(jid) then return false end
@@ -66,7 +66,7 @@ local function open(queue)
   queue.terms = terms_of(queue.name, lock)
   queue.room = queue.terms.room
   queue.expired = expired_locks(queue.name, now_text, front)
-  queue.at, queue.part, queue.place, queue.rank, queue.looked = 1, {}, 1, 0, 0
+  queue.at, queue.part, queue.place, queue.rank, queue.examined = 1, {}, 1, 0, 0
 end
 
 local function next_expired(queue)
@@ -83,7 +83,7 @@ local function next_expired(queue)
   end
 end
 
---- What is due goes to work, before anything of the queue is taken.
+--- Moves due jobs to those that wait, before any job of the queue is taken.
 local function prepare(queue)
   if queue.prepared then return end
   queue.prepared = true
@@ -92,12 +92,12 @@ local function prepare(queue)
     or redis.call('ZCOUNT', queue.key .. '-scheduled', '-inf', now_text) > 0
 end
 
---- Reads on in what waits; false at its end, or when enough was looked at.
+--- Reads further waiting jobs; false at the end, or when enough were examined.
 local function read_on(queue)
-  if queue.looked >= looked_at then return false end
+  if queue.examined >= examined_at_most then return false end
   if queue.rank >= front and queue.rank < queue.offset then queue.rank = queue.offset end
-  -- As many as are wanted: mostly the first ones are.
-  local size = queue.looked < count and math.min(part, count - #drawn) or part
+  -- As many as are wanted: usually the first ones can be claimed.
+  local size = queue.examined < count and math.min(part, count - #drawn) or part
   queue.part = redis.call('ZREVRANGE', queue.key .. '-work', queue.rank, queue.rank + size - 1)
   queue.place, queue.ended = 1, #queue.part == 0
   return not queue.ended
@@ -106,7 +106,7 @@ end
 local function next_waiting(queue)
   while queue.place <= #queue.part or read_on(queue) do
     local jid = queue.part[queue.place]
-    queue.place, queue.looked = queue.place + 1, queue.looked + 1
+    queue.place, queue.examined = queue.place + 1, queue.examined + 1
     if wanted(queue, jid) then
       -- A queue that is named twice has been read before.
       if redis.call('ZREM', queue.key .. '-work', jid) == 1 then
@@ -120,7 +120,7 @@ local function next_waiting(queue)
   end
 end
 
---- Takes the queue's next job, if there is one and it may.
+--- Claims the queue's next job, if there is one that can be claimed.
 local function draw(queue)
   if not queue.opened then open(queue) end
   if queue.room <= 0 then return false end
@@ -160,7 +160,7 @@ for i, queue in ipairs(queues) do
   if queue.jobs and #queue.jobs > 0 then
     queue.texts = lock_jobs(queue.name, queue.jobs, worker, queue.terms.expires, queue.terms.cap)
   end
-  if passes and queue.left then wake(queue.name, 1) end
+  if wake_others and queue.left then wake(queue.name, 1) end
   if queue.more or unlocking then due = 0 end
 end
 for i, draw_of in ipairs(drawn) do texts[i] = draw_of[1].texts[draw_of[2]] end

@@ -1,8 +1,8 @@
 --[=[
   progress <now> worker jid token dividend divisor
 
-  Records in a claimed job's history how far it is. The last item is replaced where it is progress too, so that many
-  reports don't push the rest out.
+  Records a claimed job's progress in its history. Replaces the last item if that is progress too, so that many reports
+  don't displace the other items.
   Returns 1, or 0 when the job is no longer the worker's: then nothing is written.
 ]=]
 -- include number: number

@@ -1,8 +1,8 @@
 --[=[
   renew <now> worker lock jid:token…
 
-  Extends the locks of claims, for `lock` seconds or ('') the heartbeat of their queue, and clears what was said of
-  their having expired; the worker is seen.
+  Extends the locks of claims, for `lock` seconds or ('') the heartbeat of their queue, clears their grace
+  period, and records that the worker was seen.
   Returns the claims that are no longer the worker's.
 ]=]
 -- include policy: heartbeat_option

@@ -2,13 +2,13 @@
   settle <now> worker (kind jid token a b c)…
 
   Ends claims, each with what its kind says:
-    complete                      with the data as it is; a, if not '', is in the history as what it returned
+    complete                      with its data unchanged; a, if not '', is added to the history as its output
     fail      group message
     retry     delay group message
     release                       to the front of its priority, without spending a retry
-  A claim is the worker's having popped the job at the time `token`.
+  A claim is identified by the time `token` at which the worker popped the job.
   Returns 1 or 0 for each: 0 when the worker had lost the job. One that was settled before is 1 again. A call ends
-  after a job whose completion was much work: what the reply doesn't cover is to be sent again.
+  after a job whose completion was much work: send again what the reply doesn't cover.
 ]=]
 -- includes of commands/complete, commands/fail, commands/retry
 -- include history: append_history, history_item
@@ -30,7 +30,7 @@ local function retry(args)
   -- inline commands/retry
 end
 
---- A second before the first of its priority: times are what orders those of one priority.
+--- A second before the first job of its priority: the time orders jobs of one priority.
 local function front(queue, priority)
   local first = redis.call('ZREVRANGEBYSCORE', prefix .. 'q:' .. queue .. '-work', priority, '(' .. (priority - 1),
     'WITHSCORES', 'LIMIT', 0, 1)
@@ -49,7 +49,7 @@ local function give_back(jid, queue)
   wake(queue, 1)
 end
 
---- Whether others depended on it, or more was deleted than the one that is complete now.
+--- Whether jobs depended on it, or more than one older complete job was deleted.
 local function complete_one(jid, queue, data, output)
   if output ~= '' then append_history(jid, history_item(now, 'returned', { output = output })) end
   local much = redis.call('EXISTS', prefix .. 'j:' .. jid .. '-dependents', prefix .. 'unlocking') > 0

@@ -1,8 +1,8 @@
 --[=[
   withdraw <now> waiter woken queue…
 
-  Takes the tokens back that a waiter left who waits no more. Whoever was `woken` for a queue (or '') and has no use
-  for it wakes another. Returns nil.
+  Takes back the tokens of a waiter that waits no longer. If it was `woken` for a queue (or '') and has no use for that,
+  another waiter is woken. Returns nil.
 ]=]
 -- include wake-ups: wake
 

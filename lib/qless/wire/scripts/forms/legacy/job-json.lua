@@ -20,7 +20,7 @@ local function stages_of(jid, early)
   return stages
 end
 
---- The job as JSON. Its data is no string, and goes in as it is.
+--- The job as JSON. Its data is JSON already, and is inserted as it is.
 local function job_json(job, tracked)
   local key = prefix .. 'j:' .. job[1]
   return '{"data":' .. (job[10] and (standard_json(job[10]) or 'null') or '{}') .. ',' .. string.sub(cjson.encode({

@@ -1,4 +1,4 @@
---- What the two generations do differently.
+--- Differences between the two generations.
 
 local function grace_period() return 0 end
 

@@ -1,6 +1,6 @@
 -- include standard-json: standard_json
 
---- The reply for one recurring job: its data is no string, and goes in as it is.
+--- The reply for one recurring job: its data is JSON already, and is inserted as it is.
 local function recurring_json(job)
   local data = job.data
   job.data = nil

@@ -1,6 +1,6 @@
 -- include number: number
 
---- The time where the source document's form has it.
+--- The time, at the place where the first generation's form has it.
 local function time_at(index, name)
   local now = number(ARGV[index])
   if not now then error(name .. '(): Arg "now" missing or not a number: ' .. tostring(ARGV[index])) end

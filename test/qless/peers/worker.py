@@ -1,6 +1,6 @@
 """A worker of the command-first form: `worker.py URL SCRIPT NAME QUEUE…` pops and completes until it gets SIGTERM.
 
-It knows nothing of us. Its first job waits until workers of all kinds have one (the set `kinds`). A job that nobody has tried before,
+It is independent of this package. Its first job waits until workers of all kinds have one (the set `kinds`). A job without an earlier attempt,
 where its data says so, is given back once.
 """
 

@@ -26,7 +26,7 @@ const server = useRedis();
 const apps = useApps();
 beforeEach(() => server.redis.flushall());
 
-const program = (name: string) => fileURLToPath(new URL(`./strangers/${name}.py`, import.meta.url));
+const program = (name: string) => fileURLToPath(new URL(`./peers/${name}.py`, import.meta.url));
 
 interface Data {
   readonly jid: string;
@@ -37,13 +37,13 @@ interface Data {
 const days = (started: Date) =>
   [started, new Date()].filter((day, index) => index === 0 || day.getUTCDate() !== started.getUTCDate());
 
-/** Nobody goes on before each kind of worker has a job, so that all of them take part. */
+/** Workers wait until each kind of worker has a job, so that all of them take part. */
 async function meet(redis: Redis, kind: (typeof KINDS)[number]) {
   await redis.sadd('kinds', kind);
   await eventually(async () => expect(await redis.scard('kinds')).toBe(KINDS.length));
 }
 
-/** True for whoever is the first to try the job. */
+/** True for the first attempt of the job. */
 const isFirst = async (redis: Redis, jid: string) => (await redis.sadd('tried', jid)) === 1;
 
 @Injectable()
@@ -112,7 +112,7 @@ describe('workers in Python, in a Nest app and on the scripts, on the same queue
     };
   };
 
-  /** A queue's jobs from each side; one of four fails at first. Nobody gets any before all are there. */
+  /** A queue's jobs from each side; one of four fails at first. No worker claims any before all are there. */
   const putAll = async (client: QlessClient) => {
     const [mail = '', bulk = ''] = QUEUES;
     await Promise.all(QUEUES.map((queue) => client.queue(queue).pause()));
