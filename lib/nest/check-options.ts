@@ -1,6 +1,7 @@
 import { checkWhole } from '../job/check-whole.js';
 import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
 import { codecOf } from '../job/codec.js';
+import { describe } from '../job/error-info.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import { checkOptions } from '../job/known-options.js';
@@ -86,7 +87,7 @@ function refuseRedisOptions(instance: string, options: Unchecked, why: string): 
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === 'string' ? `'${withoutSecrets(value)}'` : String(value);
+  const text = typeof value === 'string' ? `'${withoutSecrets(value)}'` : describe(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 

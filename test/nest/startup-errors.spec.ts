@@ -15,6 +15,7 @@ import {
 } from 'nestjs-gearmonkey';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
+import { noDurations } from '../support/no-durations.js';
 import { useApps } from '../support/use-apps.js';
 
 const source = new MemorySource(new MemoryServer());
@@ -232,6 +233,29 @@ describe('an app does not start', () => {
       await expect(startingWith({ ...options, [option]: undefined })).resolves.toBe('started');
     }
   });
+
+  it('with an option of Redis that says nothing in words, where there is no Redis', async () => {
+    const refuse = (): never => {
+      throw new Error('not to be asked');
+    };
+    for (const value of [Object.create(null), { toString: refuse }, new Proxy({}, { get: refuse })])
+      await expect(startingWith({ connection: 'memory:', lease: value })).rejects.toThrow(
+        "has `lease: an object`, but the connection is 'memory:'",
+      );
+  });
+
+  it.each(['shutdownTimeout', 'enqueueTimeout', 'lease', 'jobLimits.timeout'])(
+    'with a `%s` that is no duration',
+    async (option) => {
+      for (const [, value] of noDurations()) {
+        const given =
+          option === 'jobLimits.timeout' ? { jobLimits: { timeout: value } } : { [option]: value };
+        await expect(startingWith({ connection: 'redis://127.0.0.1:1', ...given })).rejects.toThrow(
+          `Expected \`${option}\` to be more than 0 ms and at most 24 days`,
+        );
+      }
+    },
+  );
 
   it('with a `name` among the options that a factory makes', async () => {
     const useFactory = () => ({ connection: 'memory:' as const, name: 'legacy' });

@@ -63,6 +63,22 @@ describe('a time that qless does not take', () => {
     await expect(client.recurring.get('r')).resolves.toMatchObject({ interval: 60_000 });
   });
 
+  it('is a delay of jobs that go nowhere, which stay as they were', async () => {
+    const job = await popped('a');
+    for (const options of [{ delay: '1s' }, { depends: ['b'] }, { delay: Number.NaN }])
+      await expect(client.jobs.completeMany([job], options)).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining('to be absent without `next`'),
+      });
+    await expect(client.jobs.get('a')).resolves.toMatchObject({ state: 'running' });
+  });
+
+  it.each(['', 0, 5, new Date(), null, {}])('is a clock that is no function: %p', (clock) => {
+    expect(() => new QlessClient({ connection: server.url, clock: clock as never })).toThrow(
+      'Expected `clock` to be a function that returns a Date',
+    );
+  });
+
   it('is an interval of 0, a wait beyond all timers, a day that is none, a clock without a Date', async () => {
     await expect(queue.recur('K', {}, { interval: 0 })).rejects.toThrow('`interval` to be more than 0 ms');
     await expect(queue.pop({ wait: '25d' })).rejects.toThrow(

@@ -1,4 +1,5 @@
 import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { InvalidOptionError } from '../../job/errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { QlessCalls } from './calls.js';
@@ -41,8 +42,11 @@ export class QlessClient {
 
   /** @throws ConfigurationError, InvalidOptionError */
   constructor({ worker = workerName(), timeout = '5s', clock, ...server }: QlessClientOptions) {
+    const options = { timeout: toMilliseconds('timeout', timeout), clock };
+    if (clock !== undefined && typeof clock !== 'function')
+      throw new InvalidOptionError('clock', clock, 'a function that returns a Date');
     this.#connections = openConnections(server);
-    this.calls = new QlessCalls(this.#connections, { timeout: toMilliseconds('timeout', timeout), clock });
+    this.calls = new QlessCalls(this.#connections, options);
     this.#hub = this.#connections.hub();
     this.worker = worker;
     this.jobs = new QlessJobs(this.calls);

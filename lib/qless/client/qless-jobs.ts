@@ -1,3 +1,4 @@
+import { InvalidOptionError } from '../../job/errors.js';
 import { chunksOf } from '../../flow/chunks.js';
 import type { QlessCalls } from './calls.js';
 import { completeTogether } from './complete-many.js';
@@ -32,13 +33,16 @@ export class QlessJobs {
    * Completes jobs that were popped: without `next` a hundred of a worker and queue in one call. For each its new
    * state, or why it was refused.
    *
-   * @throws ConnectionError
+   * @throws InvalidOptionError, ConnectionError
    */
   async completeMany(
     jobs: readonly QlessJob[],
     options: CompleteOptions = {},
   ): Promise<(JobState | QlessError)[]> {
-    if (options.next === undefined) return completeTogether(this.calls, jobs, options.data);
+    if (options.next === undefined) {
+      checkEnd(options);
+      return completeTogether(this.calls, jobs, options.data);
+    }
     const results: (JobState | QlessError)[] = [];
     for (const part of chunksOf(jobs, PIPELINED))
       results.push(...(await Promise.all(part.map((job) => job.complete(options).catch(refusal)))));
@@ -111,6 +115,12 @@ export class QlessJobs {
     }
     return refused;
   }
+}
+
+/** @throws InvalidOptionError for what would be ignored */
+function checkEnd({ delay, depends }: CompleteOptions): void {
+  const [option, value] = delay === undefined ? (['depends', depends] as const) : (['delay', delay] as const);
+  if (value !== undefined) throw new InvalidOptionError(option, value, 'absent without `next`');
 }
 
 function refusal(error: unknown): QlessError {
