@@ -28,6 +28,8 @@ export interface Opening {
 /** What every source on Redis does the same way: it opens and closes in bounded time, and says how its server is. */
 export class SourceFrame {
   private opening: Promise<void> | undefined;
+  /** Whether the server knows of it, or may. */
+  private hasStarted = false;
   private lastReplyAt: Date | undefined;
 
   constructor(
@@ -68,10 +70,17 @@ export class SourceFrame {
     const late = () => new ConnectionError('Redis did not subscribe', `not within ${timeout} ms`);
     const subscribed = async (subscribing: Promise<unknown>) =>
       void (await withDeadline(subscribing, timeout, late));
-    this.opening = this.connections.commands
-      .ready(timeout, { patient: false })
-      .then(() => start({ timeout, subscribed }));
-    return this.opening;
+    const reached = this.connections.commands.ready(timeout, { patient: false });
+    const opening = reached.then(() => {
+      this.hasStarted = true;
+      return start({ timeout, subscribed });
+    });
+    this.opening = opening;
+    // What never reached its server has nothing to sign off, and would only wait for it.
+    opening.catch(() => {
+      if (this.opening === opening && !this.hasStarted) this.opening = undefined;
+    });
+    return opening;
   }
 
   /**
@@ -83,6 +92,7 @@ export class SourceFrame {
     if (!this.opening) return;
     const opened = this.opening.catch(() => undefined);
     this.opening = undefined;
+    this.hasStarted = false;
     const late = () => new ConnectionError('Redis did not answer', `not within ${CLOSE_TIMEOUT_MS} ms`);
     await withDeadline(signOff(opened), CLOSE_TIMEOUT_MS, late).catch((error: unknown) =>
       this.onProblem(`The worker could not sign off: ${messageOf(error)}`),

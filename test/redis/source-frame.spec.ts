@@ -68,6 +68,15 @@ describe('SourceFrame', () => {
     expect(order).toEqual(['opened', 'signed off']);
   });
 
+  it('has nothing to sign off where it never reached its server', async () => {
+    const frame = frameOn(`${new URL('/99999', server.url)}`);
+    await expect(frame.open(async () => undefined)).rejects.toThrow(ConnectionError);
+    let isAsked = false;
+    await frame.close(async () => void (isAsked = true));
+    expect(isAsked).toBe(false);
+    expect(problems).toEqual([]);
+  });
+
   it('reports a sign-off that fails or takes too long', async () => {
     const frame = frameOn(server.url);
     await frame.open(async () => undefined);
