@@ -56,7 +56,7 @@ describe(`${WORKERS} idle workers`, () => {
 
   it.each([10, 100])('are woken once for each of %d jobs that come together', async (jobs) => {
     const { wakeUps, turns } = await effort(jobs, () => client.runMany(fn, Array<string>(jobs).fill('x')));
-    // The lookout may look at just that time, and wake one more.
+    // The leader may look at just that time, and wake one more.
     expect(wakeUps).toBeLessThanOrEqual(jobs + 2);
     expect(turns).toBeLessThanOrEqual((jobs + 2) * TURNS_A_JOB);
   });
@@ -101,7 +101,7 @@ describe(`${WORKERS} idle workers`, () => {
     const { wakeUps, turns } = await effort(3, async () => {
       for (const ms of [0, 300, 600]) await client.run(fn, 'x', { scheduled: new Date(soon + ms) });
     });
-    // One each for the enqueue, for who knows of it by that, and for the lookout.
+    // One each for the enqueue, for who knows of it by that, and for the leader.
     expect(wakeUps).toBeLessThanOrEqual(9);
     expect(turns).toBeLessThanOrEqual(9 * TURNS_A_JOB);
   });

@@ -3,15 +3,16 @@ import { messageOf } from '../../job/errors.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { byFunction } from './by-function.js';
+import { FunctionStates } from './function-states.js';
 import { Holdings } from './holdings.js';
-import { openWaker } from './cluster-waker.js';
+import { openNotifier } from './cluster-notifier.js';
 import { SourceFrame } from '../../redis/source-frame.js';
 import { PlainJobs } from './plain-jobs.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
 import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
-import { Turns } from './turns.js';
-import type { WorkSignal } from './waker.js';
+import type { Notifier } from './notifier.js';
+import { RoundTrips } from './round-trips.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
@@ -19,14 +20,13 @@ export class RedisSource implements JobSource {
   readonly renewInterval?: number;
   readonly claimsAhead = true;
   private readonly worker = randomUUID();
-  private readonly turns = new Map<string, Turns>();
-  private readonly waker: WorkSignal;
+  private readonly trips = new Map<string, RoundTrips>();
+  private readonly notifier: Notifier;
   private readonly frame: SourceFrame;
   private readonly plainJobs: PlainJobs;
   private readonly holdings: Holdings;
   private readonly opened = new Set<string>();
-  /** Functions of which nothing is known to wait: the waker tells when that changes. */
-  private readonly asleep = new Set<string>();
+  private readonly states = new FunctionStates();
   private readonly options: Required<RedisSourceOptions>;
   private readonly problems: Problems;
   private onRevoked: OnRevoked = () => undefined;
@@ -34,8 +34,6 @@ export class RedisSource implements JobSource {
   private waiting: ((claims: readonly Claim[]) => void) | undefined;
   private slots: FreeSlots | undefined;
   private spare: Claim[] = [];
-  /** Whether nobody claims any more: a worker that drains leaves all work to others. */
-  private resting = false;
 
   constructor(
     private readonly connections: SourceConnections,
@@ -54,11 +52,11 @@ export class RedisSource implements JobSource {
       onRevoked: (...revoked) => this.onRevoked(...revoked),
       onProblem: (message) => this.problems.report(message, message),
     });
-    this.waker = this.openWaker();
-    this.frame = new SourceFrame({ ...connections, blocking: this.waker }, (message) =>
+    this.notifier = this.openNotifier();
+    this.frame = new SourceFrame({ ...connections, blocking: this.notifier }, (message) =>
       this.problems.report('close', message),
     );
-    this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.waker.look(fn));
+    this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }
 
   health(): SourceHealth {
@@ -83,12 +81,12 @@ export class RedisSource implements JobSource {
 
   claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     this.slots = slots;
-    this.resting = false;
+    this.states.resume();
     if (this.spare.length > 0 || signal.aborted) return Promise.resolve(this.spare.splice(0));
     return new Promise((resolve) => {
       const stop = () => {
         this.answer([]);
-        setImmediate(() => this.rest());
+        setImmediate(() => this.drain());
       };
       this.waiting = (claims) => {
         signal.removeEventListener('abort', stop);
@@ -96,7 +94,7 @@ export class RedisSource implements JobSource {
         resolve(claims);
       };
       signal.addEventListener('abort', stop, { once: true });
-      const claimOf = (fn: string) => (this.asleep.has(fn) ? undefined : this.turnsOf(fn).claim());
+      const claimOf = (fn: string) => (this.states.isWaiting(fn) ? undefined : this.tripsOf(fn).claim());
       const ignoreSlots = slots.onFree(claimOf);
       for (const fn of slots.functions()) claimOf(fn);
     });
@@ -124,7 +122,7 @@ export class RedisSource implements JobSource {
     this.answer([]);
     await this.frame.close((opened) => this.signOff(opened));
     await this.holdings.stop();
-    this.waker.disconnect();
+    this.notifier.disconnect();
     this.opened.clear();
   }
 
@@ -132,8 +130,8 @@ export class RedisSource implements JobSource {
     this.holdings.refuse();
     await opened;
     this.plainJobs.close();
-    await this.waker.close();
-    await Promise.all([...this.turns.values()].map((turns) => turns.stop()));
+    await this.notifier.close();
+    await Promise.all([...this.trips.values()].map((trips) => trips.stop()));
     await this.giveBack(this.spare.splice(0));
     await this.holdings.signOff();
   }
@@ -141,20 +139,17 @@ export class RedisSource implements JobSource {
   /** The leases are kept until their outcomes have been taken. */
   private async settleOf(fn: string, outcomes: readonly Outcome[]): Promise<Claim[]> {
     try {
-      return await this.turnsOf(fn).settle(outcomes);
+      return await this.tripsOf(fn).settle(outcomes);
     } finally {
       for (const { claim } of outcomes) this.holdings.drop(claim);
     }
   }
 
-  private openWaker(): WorkSignal {
-    return openWaker(this.connections, this.worker, this.options.keysOf, {
-      onWork: (fn) => {
-        this.asleep.delete(fn);
-        this.turnsOf(fn).claim();
-      },
+  private openNotifier(): Notifier {
+    return openNotifier(this.connections, this.worker, this.options.keysOf, this.states, {
+      onWork: (fn) => this.tripsOf(fn).claim(),
       hasSlots: (fn) => (this.slots?.of(fn) ?? 0) > 0,
-      claimBehind: (fn, ...call) => this.turnsOf(fn).claimBehind(...call),
+      claimBehind: (fn, ...call) => this.tripsOf(fn).claimBehind(...call),
       onRefused: (error) =>
         this.problems.report('wait', `Waiting for work is tried again: ${messageOf(error)}`),
       onListen: (fn, listens) => this.plainJobs.listen(fn, listens),
@@ -162,21 +157,21 @@ export class RedisSource implements JobSource {
     });
   }
 
-  private turnsOf(fn: string): Turns {
-    let turns = this.turns.get(fn);
-    if (!turns) {
-      turns = new Turns(fn, {
+  private tripsOf(fn: string): RoundTrips {
+    let trips = this.trips.get(fn);
+    if (!trips) {
+      trips = new RoundTrips(fn, {
         ...this.options,
         connection: this.connections.commands,
         worker: this.worker,
         slots: (name) => (this.waiting && this.slots?.of(name)) ?? 0,
-        onTurn: (...turn) => this.onTurn(...turn),
+        onReply: (...reply) => this.onReply(...reply),
         onPlain: (name) => this.plainJobs.saw(name),
         onProblem: (kind, message) => this.problems.report(kind, message),
       });
-      this.turns.set(fn, turns);
+      this.trips.set(fn, trips);
     }
-    return turns;
+    return trips;
   }
 
   /** The newest first, so that the oldest is in front again in the end. */
@@ -186,20 +181,16 @@ export class RedisSource implements JobSource {
 
   /** Claims whose reply never came would wait for their leases to end. */
   private async recall(fn: string): Promise<void> {
-    const noted = await this.turnsOf(fn).lastBehind();
+    const noted = await this.tripsOf(fn).lastBehind();
     const lost = noted.filter((claim) => !this.holdings.holds(claim));
     if (lost.length > 0) await this.giveBack(lost);
   }
 
-  private onTurn(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
+  private onReply(fn: string, claims: readonly Claim[], wait: number, asked: number): void {
     this.frame.replied();
-    if (claims.length === asked) {
-      this.asleep.delete(fn);
-      this.waker.awake(fn);
-    } else if (!this.resting) {
-      this.asleep.add(fn);
-      this.waker.sleep(fn, wait);
-    }
+    this.states.apply(fn, claims.length === asked ? 'filled' : 'short');
+    this.states.expect(fn, wait);
+    if (this.states.isWaiting(fn)) this.notifier.await(fn);
     if (claims.length === 0) return;
     this.holdings.add(claims);
     if (this.waiting) this.answer(claims);
@@ -217,12 +208,11 @@ export class RedisSource implements JobSource {
     this.giveBack(claims).catch((error: unknown) => this.problems.report('back', messageOf(error)));
   }
 
-  /** Unless it is claimed again: waits for no work, so that no marker or job goes to who would not take it. */
-  private rest(): void {
-    if (this.waiting || this.resting) return;
-    this.resting = true;
-    this.asleep.clear();
-    this.waker.rest();
+  /** Unless it is claimed again. */
+  private drain(): void {
+    if (this.waiting || this.states.isDraining) return;
+    this.states.drain();
+    this.notifier.interrupt();
   }
 
   private answer(claims: readonly Claim[]): void {

@@ -18,8 +18,8 @@ const MAX_CLAIMS = 500;
 const MAX_CALLS = 2;
 /** Fewer are not worth two calls. */
 const MIN_SPLIT = 8;
-/** One call of the script. */
-interface Turn {
+/** One call of the script, and its reply. */
+interface RoundTrip {
   readonly redis: Redis | Cluster;
   readonly keys: readonly string[];
   readonly batch: readonly Pending[];
@@ -29,7 +29,7 @@ interface Turn {
   readonly mayRecover?: boolean;
 }
 
-export interface TurnOptions {
+export interface RoundTripOptions {
   readonly connection: RedisConnection;
   /** This worker's name among all. */
   readonly worker: string;
@@ -41,8 +41,8 @@ export interface TurnOptions {
   readonly maxPayloadBytes: number;
   /** How many jobs may be claimed now. */
   readonly slots: (fn: string) => number;
-  /** What a turn claimed of what it asked for, and ms until the next scheduled job is due, or -1. */
-  readonly onTurn: (fn: string, claims: readonly Claim[], wait: number, asked: number) => void;
+  /** What a call claimed of what it asked for, and ms until the next scheduled job is due, or -1. */
+  readonly onReply: (fn: string, claims: readonly Claim[], wait: number, asked: number) => void;
   /** A plain client sent a job of this function. */
   readonly onPlain: (fn: string) => void;
   /** Something an operator should know; what is of one kind may come very often. */
@@ -50,7 +50,7 @@ export interface TurnOptions {
 }
 
 /** One function's calls of the turn script: two at most under way, and what comes up meanwhile goes with the next. */
-export class Turns {
+export class RoundTrips {
   private readonly outbox: Outbox;
   private wantsClaim = false;
   private scheduled = false;
@@ -65,7 +65,7 @@ export class Turns {
 
   constructor(
     private readonly fn: string,
-    private readonly options: TurnOptions,
+    private readonly options: RoundTripOptions,
   ) {
     const k = options.keysOf(fn);
     this.recovery = new RecoveryPace(options.lease, () => options.connection.uptime(k.leases));
@@ -122,17 +122,17 @@ export class Turns {
     this.scheduled = true;
     process.nextTick(() => {
       this.scheduled = false;
-      this.takeTurns();
+      this.sendNext();
     });
   }
 
-  private takeTurns(): void {
+  private sendNext(): void {
     while (this.calls.size < MAX_CALLS && this.hasWork()) {
-      const call = this.takeTurn();
+      const call = this.makeTrip();
       this.calls.add(call);
       void call.then(() => {
         this.calls.delete(call);
-        this.takeTurns();
+        this.sendNext();
       });
     }
   }
@@ -145,7 +145,7 @@ export class Turns {
     return Math.max(0, this.options.slots(this.fn) - this.asked);
   }
 
-  private async takeTurn(): Promise<void> {
+  private async makeTrip(): Promise<void> {
     const batch = this.outbox.take(this.share(this.outbox.size));
     const free = this.wantsClaim ? this.freeSlots() : 0;
     const slots = Math.min(MAX_CLAIMS, this.share(free));
@@ -182,7 +182,7 @@ export class Turns {
     slots,
     blocked,
     mayRecover = true,
-  }: Turn): Promise<scripts.TurnReply> {
+  }: RoundTrip): Promise<scripts.TurnReply> {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
@@ -194,12 +194,12 @@ export class Turns {
   }
 
   private handle(reply: scripts.TurnReply, batch: readonly Pending[], slots: number): void {
-    const { onProblem, onPlain, onTurn } = this.options;
+    const { onProblem, onPlain, onReply } = this.options;
     this.outbox.answered(batch, reply.refused);
     if (reply.dropped.length > 0) onProblem(`dropped ${this.fn}`, droppedLine(this.fn, reply.dropped));
     if (reply.plain) onPlain(this.fn);
     const claims = reply.claims.map((job) => toClaim(this.fn, job));
-    if (slots > 0) onTurn(this.fn, claims, reply.wait, slots);
+    if (slots > 0) onReply(this.fn, claims, reply.wait, slots);
   }
 
   /** The script may have run: outcomes are safe to send again, and claims whose reply was lost expire. */

@@ -1,0 +1,90 @@
+import { slotOf } from '../../redis/cluster-slots.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { ownListOf, type KeysOf } from '../wire/protocol.js';
+import type { FunctionStates } from './function-states.js';
+import { MarkerNotifier } from './marker-notifier.js';
+import type { Notifier, NotifierListener } from './notifier.js';
+
+export interface ClusterConnections {
+  readonly commands: RedisConnection;
+  /** A connection to whoever holds the key. */
+  readonly blocking: (key: string) => RedisConnection;
+}
+
+/** Of one server, whose functions wait together, or of a cluster. */
+export function openNotifier(
+  {
+    commands,
+    blocking,
+  }: { commands: RedisConnection; blocking: RedisConnection | ((key: string) => RedisConnection) },
+  worker: string,
+  keysOf: KeysOf,
+  states: FunctionStates,
+  listener: NotifierListener,
+): Notifier {
+  return typeof blocking === 'function'
+    ? new ClusterNotifier({ commands, blocking }, worker, keysOf, states, listener)
+    : new MarkerNotifier({ commands, blocking }, worker, ownListOf(worker), keysOf, states, listener);
+}
+
+/**
+ * Tells which idle function may have work, on a cluster. A blocking call names keys of one slot, so each
+ * slot with functions of this worker has a notifier and a connection of its own; functions that share a hash
+ * tag share them.
+ */
+export class ClusterNotifier implements Notifier {
+  private readonly notifiers = new Map<number, MarkerNotifier>();
+
+  constructor(
+    private readonly connections: ClusterConnections,
+    private readonly worker: string,
+    private readonly keysOf: KeysOf,
+    private readonly states: FunctionStates,
+    private readonly listener: NotifierListener,
+  ) {}
+
+  get isDown(): boolean {
+    return [...this.notifiers.values()].some((notifier) => notifier.isDown);
+  }
+
+  await(fn: string): void {
+    this.of(fn).await(fn);
+  }
+
+  interrupt(): void {
+    for (const notifier of this.notifiers.values()) notifier.interrupt();
+  }
+
+  look(fn: string): Promise<void> {
+    return this.of(fn).look(fn);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.notifiers.values()].map((notifier) => notifier.close()));
+  }
+
+  disconnect(): void {
+    for (const notifier of this.notifiers.values()) notifier.disconnect();
+  }
+
+  private of(fn: string): MarkerNotifier {
+    const { wake } = this.keysOf(fn);
+    const slot = slotOf(wake);
+    let notifier = this.notifiers.get(slot);
+    if (!notifier) {
+      const { commands, blocking } = this.connections;
+      const connections = { commands, blocking: blocking(wake) };
+      const ownList = ownListOf(this.worker, wake);
+      notifier = new MarkerNotifier(
+        connections,
+        this.worker,
+        ownList,
+        this.keysOf,
+        this.states,
+        this.listener,
+      );
+      this.notifiers.set(slot, notifier);
+    }
+    return notifier;
+  }
+}

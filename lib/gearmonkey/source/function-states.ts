@@ -1,0 +1,126 @@
+/**
+ * What a worker does about a function's jobs:
+ *
+ * - `claiming`: jobs may wait. Whenever the worker claims and has a free slot, a call asks for them
+ * - `idle`: the last call found fewer jobs than it asked for. No claim asks; the next blocking call waits for the marker
+ * - `blocked`: a blocking call waits for the marker
+ * - `disconnected`: the connection of that call broke, perhaps with a marker in the reply. Once it is back, the server
+ *   is asked to set the marker if there is work
+ * - `draining`: the worker takes no more jobs, so that no marker and no job goes to a worker that would not run it
+ */
+export type FunctionState = 'claiming' | 'idle' | 'blocked' | 'disconnected' | 'draining';
+
+/**
+ * What happens to it:
+ *
+ * - `filled`, `short`: a call claimed as many jobs as it asked for, or fewer
+ * - `block`, `unblock`: a blocking call begins to wait for the marker, or has ended
+ * - `wake`: its marker came, or no slot is free: a job that comes now is for a worker that can run it
+ * - `lose`, `recover`: the connection broke; it is back, and the marker was set if there is work
+ * - `drain`, `resume`: the worker takes no more jobs; it claims again
+ */
+export type FunctionEvent =
+  'filled' | 'short' | 'block' | 'unblock' | 'wake' | 'lose' | 'recover' | 'drain' | 'resume';
+
+/** All transitions there are: any other event is a mistake of this program. */
+export const TRANSITIONS: Readonly<
+  Record<FunctionState, Readonly<Partial<Record<FunctionEvent, FunctionState>>>>
+> = {
+  claiming: { filled: 'claiming', short: 'idle', drain: 'draining', resume: 'claiming' },
+  idle: {
+    filled: 'claiming',
+    short: 'idle',
+    wake: 'claiming',
+    block: 'blocked',
+    lose: 'disconnected',
+    drain: 'draining',
+    resume: 'idle',
+  },
+  blocked: {
+    // A turn that was sent behind the blocking call replies before that call has ended.
+    filled: 'claiming',
+    short: 'blocked',
+    wake: 'claiming',
+    unblock: 'idle',
+    lose: 'disconnected',
+    drain: 'draining',
+    resume: 'blocked',
+  },
+  disconnected: {
+    filled: 'claiming',
+    short: 'disconnected',
+    wake: 'claiming',
+    recover: 'idle',
+    lose: 'disconnected',
+    drain: 'draining',
+    resume: 'disconnected',
+  },
+  // A call may be under way still: what it claims goes back.
+  draining: { filled: 'draining', short: 'draining', drain: 'draining', resume: 'claiming' },
+};
+
+/** Those in which the notifier says when there may be work, and no claim asks. */
+const WAITING: ReadonlySet<FunctionState> = new Set(['idle', 'blocked', 'disconnected']);
+
+interface Entry {
+  readonly state: FunctionState;
+  /** When the next scheduled job falls due, by `performance.now()`. */
+  due: number;
+}
+
+/** The state of each function of a worker. */
+export class FunctionStates {
+  /** Those that wait; all others are `claiming`, or `draining` where the worker is. */
+  private readonly waiting = new Map<string, Entry>();
+  private draining = false;
+
+  /** @param strict whether an event that no state allows is thrown, as in tests; else it changes nothing */
+  constructor(private readonly strict = process.env['NODE_ENV'] === 'test') {}
+
+  get isDraining(): boolean {
+    return this.draining;
+  }
+
+  of(fn: string): FunctionState {
+    return this.waiting.get(fn)?.state ?? (this.draining ? 'draining' : 'claiming');
+  }
+
+  isWaiting(fn: string): boolean {
+    return this.waiting.has(fn);
+  }
+
+  /** @throws Error in tests, for an event that the state doesn't allow */
+  apply(fn: string, event: Exclude<FunctionEvent, 'drain' | 'resume'>): FunctionState {
+    const before = this.of(fn);
+    const after = TRANSITIONS[before][event];
+    if (after === undefined) {
+      if (this.strict) throw new Error(`invariant: "${fn}" is ${before}, where "${event}" can't happen`);
+      return before;
+    }
+    if (WAITING.has(after)) this.waiting.set(fn, { state: after, due: this.due(fn) });
+    else this.waiting.delete(fn);
+    return after;
+  }
+
+  /** All functions: the worker takes no more jobs. */
+  drain(): void {
+    this.draining = true;
+    this.waiting.clear();
+  }
+
+  /** All functions: the worker claims again. */
+  resume(): void {
+    this.draining = false;
+  }
+
+  /** When the function's next scheduled job falls due, by `performance.now()`; Infinity if none is known. */
+  due(fn: string): number {
+    return this.waiting.get(fn)?.due ?? Infinity;
+  }
+
+  /** @param wait milliseconds, or -1 for none that is known */
+  expect(fn: string, wait: number): void {
+    const entry = this.waiting.get(fn);
+    if (entry) entry.due = wait < 0 ? Infinity : performance.now() + wait;
+  }
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  FunctionStates,
+  TRANSITIONS,
+  type FunctionEvent,
+  type FunctionState,
+} from '../../lib/gearmonkey/source/function-states.js';
+
+const STATES = Object.keys(TRANSITIONS) as FunctionState[];
+const EVENTS: readonly FunctionEvent[] = [
+  'filled',
+  'short',
+  'block',
+  'unblock',
+  'wake',
+  'lose',
+  'recover',
+  'drain',
+  'resume',
+];
+const FUNCTIONS = ['a', 'b', 'c'];
+
+/** States that can be reached from `start`, by any events. */
+function reachable(start: FunctionState): Set<FunctionState> {
+  const seen = new Set<FunctionState>([start]);
+  for (const state of seen) for (const next of Object.values(TRANSITIONS[state])) seen.add(next);
+  return seen;
+}
+
+describe('the states of a function', () => {
+  it('can all be reached from each other: no worker is stuck', () => {
+    for (const state of STATES) expect([...reachable(state)].sort()).toEqual([...STATES].sort());
+  });
+
+  it('all know what it means to drain, to claim again, and to get a reply', () => {
+    for (const state of STATES)
+      expect(Object.keys(TRANSITIONS[state])).toEqual(
+        expect.arrayContaining(['drain', 'resume', 'filled', 'short']),
+      );
+  });
+
+  it('refuse an event that no transition is for, and stay as they are where that must not stop an app', () => {
+    const [strict, lenient] = [new FunctionStates(true), new FunctionStates(false)];
+    expect(() => strict.apply('a', 'unblock')).toThrow('invariant: "a" is claiming, where "unblock"');
+    expect(lenient.apply('a', 'unblock')).toBe('claiming');
+  });
+
+  it('follow the table, whatever happens to several functions in whatever order', () => {
+    const step = fc.tuple(fc.constantFrom(...FUNCTIONS), fc.constantFrom(...EVENTS));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const states = new FunctionStates(true);
+        const model = new Map<string, FunctionState>(FUNCTIONS.map((fn) => [fn, 'claiming']));
+        for (const [fn, event] of steps) {
+          if (event === 'drain' || event === 'resume') {
+            states[event]();
+            for (const each of FUNCTIONS) model.set(each, next(model, each, event) ?? 'claiming');
+          } else if (next(model, fn, event) === undefined) {
+            expect(() => states.apply(fn, event)).toThrow('invariant');
+          } else {
+            expect(states.apply(fn, event)).toBe(next(model, fn, event));
+            model.set(fn, states.of(fn));
+          }
+          for (const each of FUNCTIONS) expect(states.of(each)).toBe(model.get(each));
+          const waits = FUNCTIONS.filter((each) => states.isWaiting(each));
+          expect(waits.every((each) => !['claiming', 'draining'].includes(states.of(each)))).toBe(true);
+          if (states.isDraining) expect(waits).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  it('keep when the next job is due for as long as the function waits', () => {
+    const states = new FunctionStates(true);
+    states.expect('a', 1000);
+    expect(states.due('a')).toBe(Infinity);
+    states.apply('a', 'short');
+    states.expect('a', 1000);
+    const due = states.due('a');
+    expect(due).toBeLessThanOrEqual(performance.now() + 1000);
+    states.apply('a', 'block');
+    states.apply('a', 'unblock');
+    expect(states.due('a')).toBe(due);
+    states.expect('a', -1);
+    expect(states.due('a')).toBe(Infinity);
+    states.expect('a', 1);
+    states.apply('a', 'wake');
+    expect(states.due('a')).toBe(Infinity);
+  });
+});
+
+function next(
+  model: ReadonlyMap<string, FunctionState>,
+  fn: string,
+  event: FunctionEvent,
+): FunctionState | undefined {
+  return TRANSITIONS[model.get(fn) ?? 'claiming'][event];
+}
