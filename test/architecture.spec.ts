@@ -24,6 +24,7 @@ const ARROWS: Arrows = {
   flow: ['job'],
   net: ['job'],
   package: ['job'],
+  metrics: ['package'],
   worker: ['job', 'flow'],
   redis: ['job', 'flow'],
   gearmonkey: ['job', 'flow', 'worker', 'redis'],
@@ -31,8 +32,8 @@ const ARROWS: Arrows = {
   nest: ['job', 'flow', 'worker', 'redis', 'gearmonkey', 'memory'],
   index: CORE,
   qless: SYSTEM,
-  jq: SYSTEM,
-  jobd: [...TOOLS, 'worker', 'nest'],
+  jq: [...SYSTEM, 'metrics'],
+  jobd: [...TOOLS, 'metrics', 'worker', 'nest'],
   // On nobody's list, so that nothing imports it.
   cli: [...CORE, 'index', 'qless', 'jq', 'jobd'],
 

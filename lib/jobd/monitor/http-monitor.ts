@@ -4,14 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import type { Monitored } from './measure.js';
-import { createMetrics, type Metrics } from './metrics.js';
+import type { Prometheus } from '../../metrics/prometheus.js';
+import { createMetrics } from './metrics.js';
 
 const NO_METRICS = "Metrics need the package 'prom-client': npm install prom-client\n";
 
 /** Serves `/health` and `/metrics`: read-only, and no secret in them. */
 export class HttpMonitor {
   private readonly server: Server;
-  private metrics?: Metrics;
+  private metrics?: Prometheus;
 
   constructor(
     private readonly monitored: Monitored,
@@ -48,7 +49,8 @@ export class HttpMonitor {
     if (path === '/health') return this.serveHealth(response);
     if (path !== '/metrics') return answer(response, 404, 'text/plain', '/health or /metrics\n');
     if (!this.metrics) return answer(response, 501, 'text/plain', NO_METRICS);
-    answer(response, 200, this.metrics.contentType, await this.metrics.render());
+    const { contentType, text } = await this.metrics.text();
+    answer(response, 200, contentType, text);
   }
 
   private serveHealth(response: ServerResponse): void {

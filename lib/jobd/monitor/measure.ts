@@ -1,3 +1,4 @@
+import type { Reading } from '../../metrics/prometheus.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
 /** A figure of a running program, read when it is asked for. */
@@ -5,7 +6,7 @@ export interface Measure {
   readonly name: string;
   readonly help: string;
   /** The values by label; one without a label stands alone. */
-  read(): Iterable<{ readonly label?: string; readonly value: number }>;
+  read(): Iterable<Reading>;
   /** What the labels are, such as `target`. */
   readonly labelName?: string;
 }

@@ -1,10 +1,8 @@
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counter, Gauge, Histogram } from 'prom-client';
 import type { Counts } from '../../engine/administration.js';
 import type { PushOutcome } from '../../engine/operations.js';
 import type { Tally } from '../../engine/turn.js';
-import { optionalPackage } from '../../../package/optional-package.js';
-
-type PromClient = typeof import('prom-client');
+import { Prometheus, type MetricsText } from '../../../metrics/prometheus.js';
 
 const WAIT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 const PUSH_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -21,7 +19,7 @@ const EVENTS = {
 } as const;
 
 interface Instruments {
-  readonly registry: Registry;
+  readonly metrics: Prometheus;
   readonly jobs: Gauge;
   readonly workers: Gauge;
   readonly redis: Gauge;
@@ -37,10 +35,10 @@ interface Instruments {
 export class JqMetrics {
   private constructor(private readonly instruments: Instruments | undefined) {}
 
-  /** @throws ConfigurationError */
+  /** @throws MissingPackageError */
   static async load(wanted: boolean | undefined): Promise<JqMetrics> {
-    const client = await optionalPackage('prom-client', () => import('prom-client'), wanted);
-    return new JqMetrics(client && instrumentsOf(client));
+    const metrics = await Prometheus.load(wanted);
+    return new JqMetrics(metrics && instrumentsOf(metrics));
   }
 
   count({ waits, ...tally }: Tally): void {
@@ -56,9 +54,9 @@ export class JqMetrics {
   }
 
   /** The text of Prometheus, with the counts if Redis gave them; `undefined` when there are no metrics. */
-  async text(counts: Counts | undefined): Promise<{ type: string; text: string } | undefined> {
+  async text(counts: Counts | undefined): Promise<MetricsText | undefined> {
     if (!this.instruments) return undefined;
-    const { registry, jobs, workers: known, redis } = this.instruments;
+    const { metrics, jobs, workers: known, redis } = this.instruments;
     redis.set(counts ? 1 : 0);
     jobs.reset();
     known.remove();
@@ -67,43 +65,29 @@ export class JqMetrics {
       known.set(workers);
       for (const [status, count] of Object.entries(byStatus)) jobs.set({ status }, count);
     }
-    return { type: registry.contentType, text: await registry.metrics() };
+    return metrics.text();
   }
 }
 
-function instrumentsOf({
-  Counter,
-  Gauge,
-  Histogram,
-  Registry,
-  collectDefaultMetrics,
-}: PromClient): Instruments {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+function instrumentsOf(metrics: Prometheus): Instruments {
   return {
-    registry,
-    jobs: new Gauge({ name: 'jq_jobs', help: 'Jobs by status.', labelNames: ['status'], registers }),
-    workers: new Gauge({ name: 'jq_workers', help: 'Workers that are known.', registers }),
-    redis: new Gauge({ name: 'jq_redis_up', help: 'Whether Redis answers.', registers }),
-    events: new Counter({
-      name: 'jq_job_events_total',
-      help: 'What jobs have come to; "retried" counts failures after which a job is tried again.',
-      labelNames: ['event'],
-      registers,
-    }),
-    waits: new Histogram({
-      name: 'jq_dispatch_latency_seconds',
-      help: 'From being enqueued until first handed to a worker.',
-      buckets: WAIT_SECONDS,
-      registers,
-    }),
-    pushes: new Histogram({
-      name: 'jq_push_duration_seconds',
-      help: 'Pushes by what the worker answered.',
-      labelNames: ['outcome'],
+    metrics,
+    jobs: metrics.gauge('jq_jobs', 'Jobs by status.', ['status']),
+    workers: metrics.gauge('jq_workers', 'Workers that are known.'),
+    redis: metrics.gauge('jq_redis_up', 'Whether Redis answers.'),
+    events: metrics.counter(
+      'jq_job_events_total',
+      'What jobs have come to; "retried" counts failures after which a job is tried again.',
+      ['event'],
+    ),
+    waits: metrics.histogram(
+      'jq_dispatch_latency_seconds',
+      'From being enqueued until first handed to a worker.',
+      { buckets: WAIT_SECONDS },
+    ),
+    pushes: metrics.histogram('jq_push_duration_seconds', 'Pushes by what the worker answered.', {
       buckets: PUSH_SECONDS,
-      registers,
+      labelNames: ['outcome'],
     }),
   };
 }

@@ -23,6 +23,6 @@ export class MetricsController {
     });
     const metrics = await this.metrics.text(counts);
     if (!metrics) throw new NotFoundException('This master keeps no metrics.');
-    response.writeHead(200, { 'content-type': metrics.type, ...SAFE_HEADERS }).end(metrics.text);
+    response.writeHead(200, { 'content-type': metrics.contentType, ...SAFE_HEADERS }).end(metrics.text);
   }
 }
