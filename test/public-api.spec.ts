@@ -15,7 +15,6 @@ const MACHINERY = [
   'CodecFor',
   'ConfigurableModuleClass',
   'ObserverDecorator',
-  'Opaque',
   'OptionsFor',
   'TypeOf',
 ];

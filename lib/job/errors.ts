@@ -1,6 +1,8 @@
 import { describe, messageOf, type JobErrorInfo } from './error-info.js';
 import { withoutSecrets } from './secrets.js';
+import { GearMonkeyError } from './gearmonkey-error.js';
 
+export { GearMonkeyError };
 export {
   isErrorInfo,
   messageOf,
@@ -9,16 +11,6 @@ export {
   type ErrorInfoOptions,
   type JobErrorInfo,
 } from './error-info.js';
-
-/** Base of every error this package raises. `code` is stable; `message` names what was wrong and the remedy. */
-export abstract class GearMonkeyError extends Error {
-  abstract readonly code: string;
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}
 
 /** A function name that can't be used on the wire. */
 export class InvalidFunctionNameError extends GearMonkeyError {
@@ -53,6 +45,8 @@ export class InvalidOptionError extends GearMonkeyError {
   ) {
     super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
     this.value = typeof value === 'string' ? withoutSecrets(value) : value;
+    // The message tells of it what may be shown.
+    Object.defineProperty(this, 'value', { enumerable: false });
   }
 }
 

@@ -5,6 +5,7 @@ import { toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
 import type { CodecFor } from './json-types.js';
+import { recordsOf } from './show-as.js';
 import { checkRetry, type RetryOptions } from './retry.js';
 
 /** How a function's jobs are run. A handler's options go before the definition's, a job's own before both. */
@@ -70,6 +71,20 @@ type OptionsFor<Input, Output> =
     ? [options?: PlainOptions]
     : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions & CodecFor<Input, Output>];
 
+/** A schema is long: its library is named. */
+const asDefinition = recordsOf<JobDefinition>(
+  'JobDefinition',
+  ({ name, codec, retry, timeout, input, output }) =>
+    defined({
+      name,
+      codec: codec?.name,
+      retry,
+      timeout,
+      input: input?.['~standard'].vendor,
+      output: output?.['~standard'].vendor,
+    }),
+);
+
 type PlainOptions = DefinitionOptions & { input?: never; output?: never };
 
 /**
@@ -101,14 +116,16 @@ export function defineJob(
 ): JobDefinition {
   const { codec, input, output, retry, timeout } = checkOptions('defineJob', options, KNOWN);
   return Object.freeze(
-    defined({
-      name: checkFunctionName(name),
-      codec: codec === undefined ? undefined : codecOf(codec),
-      retry: retry === undefined ? undefined : checkRetry(retry),
-      timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
-      input,
-      output,
-    }),
+    asDefinition(
+      defined({
+        name: checkFunctionName(name),
+        codec: codec === undefined ? undefined : codecOf(codec),
+        retry: retry === undefined ? undefined : checkRetry(retry),
+        timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
+        input,
+        output,
+      }),
+    ),
   );
 }
 

@@ -7,6 +7,7 @@ export { initDatabase } from './storage/init-database.js';
 export type { JobdLog } from './vocabulary/log.js';
 export type { JobResult } from './vocabulary/job-result.js';
 export type { ManualReply } from './protocol/job-results.js';
+export type { UsePosixSpawn } from './launcher/start-process.js';
 export type { LauncherOptions } from './launcher/launcher.js';
 export { JobdDaemon } from './daemon/jobd-daemon.js';
 export type { DaemonOptions } from './daemon/daemon-options.js';

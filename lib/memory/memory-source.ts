@@ -2,6 +2,7 @@ import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import type { Claim, JobSource, OnRevoked, Outcome, FreeSlots } from '../job/job-source.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import type { MemoryServer } from './memory-server.js';
+import { showAs } from '../job/show-as.js';
 
 const MAX_SLEEP_MS = 60_000;
 
@@ -12,6 +13,10 @@ export interface MemorySourceOptions {
 
 /** Jobs of the embedded server. */
 export class MemorySource implements JobSource {
+  static {
+    showAs(MemorySource, ({ opened }) => ({ server: 'memory:', functions: [...opened.keys()] }));
+  }
+
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval: number;
   private readonly lease: number;

@@ -17,6 +17,7 @@ import type { MemoryServer } from './memory-server.js';
 
 /** The client's side of the embedded server, which gives no id twice: its keys need no marks. */
 export class MemoryStore implements JobStore {
+  readonly address = 'memory:';
   private closed = false;
 
   constructor(private readonly server: MemoryServer) {}

@@ -5,6 +5,7 @@ import { messageOf } from '../job/errors.js';
 import type { JobSource, SourceHealth } from '../job/job-source.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { InstanceRegistry } from './instance.registry.js';
+import { showAs } from '../job/show-as.js';
 
 /** How one module instance is doing. */
 export interface InstanceHealth extends SourceHealth {
@@ -14,6 +15,10 @@ export interface InstanceHealth extends SourceHealth {
 /** Tells whether the instances of an app reach their servers; for health checks. Injectable everywhere. */
 @Injectable()
 export class GearMonkeyHealth {
+  static {
+    showAs(GearMonkeyHealth, (health) => ({ instances: health.check() }));
+  }
+
   /** @internal */
   constructor(private readonly registry: InstanceRegistry) {}
 

@@ -7,6 +7,7 @@ import { RedisSource } from '../gearmonkey/source/redis-source.js';
 import { millisecondsOr, toMilliseconds } from '../job/duration.js';
 import { ConfigurationError } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
+import { recordsOf } from '../job/show-as.js';
 import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
@@ -37,6 +38,11 @@ export interface GearMonkeyInstance extends OnApplicationShutdown {
 
 type Backend = Pick<GearMonkeyInstance, 'client' | 'source'> & { close(): void | Promise<void> };
 
+const asInstance = recordsOf<GearMonkeyInstance>('GearMonkeyInstance', ({ name, source }) => ({
+  name,
+  source,
+}));
+
 /** @throws ConfigurationError, InvalidOptionError */
 export function createInstance(
   name: string,
@@ -45,7 +51,7 @@ export function createInstance(
 ): GearMonkeyInstance {
   checkModuleOptions(name, options);
   const { close, ...backend } = backendOf(options, log);
-  return {
+  return asInstance({
     ...backend,
     name,
     options,
@@ -54,7 +60,7 @@ export function createInstance(
       await backend.client?.close();
       await close();
     },
-  };
+  });
 }
 
 /** @throws ConfigurationError naming `user` where the jobs are those of another system */

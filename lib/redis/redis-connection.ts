@@ -2,19 +2,25 @@ import { Cluster, type Redis } from 'ioredis';
 import { toCause } from '../job/cause.js';
 import { withDeadline } from '../job/deadline.js';
 import { ConnectionError } from '../job/server-errors.js';
+import { showAs } from '../job/show-as.js';
 import { checkSpec } from './check-spec.js';
 import { masterOf, refreshSlots } from './cluster-slots.js';
 import { connect, type ConnectionSpec } from './connect.js';
 import { OutageLog, type ConnectionLog } from './outage-log.js';
 import { retryWhileUnreachable } from './retry.js';
 import { allowUploads } from './slow-uploads.js';
-import { addressOf, isHopeless, isWrongDatabase } from './trouble.js';
+import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
 export { YIELD_MS } from './retry.js';
 
 /** One connection of ours, opened when it is first needed and kept until `close`. What it connects with shows nowhere. */
 export class RedisConnection {
+  static {
+    showAs(RedisConnection, ({ address }) => ({ server: address }));
+  }
+
   readonly #make: () => Redis | Cluster;
+  readonly #spec: ConnectionSpec | undefined;
   readonly #log: OutageLog | undefined;
   #client: Redis | Cluster | undefined;
   #closed = false;
@@ -33,6 +39,7 @@ export class RedisConnection {
   constructor(spec: ConnectionSpec | (() => Redis | Cluster), role: string, log?: ConnectionLog) {
     if (typeof spec !== 'function') checkSpec(spec);
     this.#make = typeof spec === 'function' ? spec : () => connect(spec, role);
+    this.#spec = typeof spec === 'function' ? undefined : spec;
     this.#log = log && new OutageLog(log);
   }
 
@@ -45,6 +52,11 @@ export class RedisConnection {
   /** Whether it was wanted and is not there. */
   get isDown(): boolean {
     return this.#client !== undefined && !this.isReady;
+  }
+
+  /** Where the server is, without credentials. */
+  get address(): string {
+    return this.#spec === undefined ? 'a node' : specAddress(this.#spec);
   }
 
   get isClosed(): boolean {

@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import { startupNodes } from './connect.js';
+import { isCluster, redisOptions, startupNodes, type ConnectionSpec } from './connect.js';
 import { isReply } from './redis-errors.js';
 
 /** Refused when the connection was made: it would be refused again. */
@@ -25,6 +25,14 @@ export function isWrongDatabase(error: unknown): boolean {
 export function addressOf(client: Redis | Cluster): string {
   if (client instanceof Cluster) return `the cluster of ${startupNodes(client).map(nodeAddress).join(', ')}`;
   const { path, host, port, sentinels, name } = client.options;
+  if (sentinels) return `"${name}" of the sentinels ${sentinels.map(nodeAddress).join(', ')}`;
+  return path ?? `${host}:${port}`;
+}
+
+/** The same of what is connected with. */
+export function specAddress(spec: ConnectionSpec): string {
+  if (isCluster(spec)) return `the cluster of ${startupNodes(spec).map(nodeAddress).join(', ')}`;
+  const { path, host = '127.0.0.1', port = 6379, sentinels, name } = redisOptions(spec);
   if (sentinels) return `"${name}" of the sentinels ${sentinels.map(nodeAddress).join(', ')}`;
   return path ?? `${host}:${port}`;
 }

@@ -8,6 +8,7 @@ import type { HandlerBinding } from './job-handler.js';
 import { Settler } from './settler.js';
 import { SlotTable } from './slot-table.js';
 import { inLines, logFailure, type WorkerLog } from './worker-log.js';
+import { showAs } from '../job/show-as.js';
 
 export type { WorkerLog };
 
@@ -28,6 +29,13 @@ const SETTLE_TIMEOUT_MS = 5000;
 
 /** Runs the handlers of one source: fills free slots with claims, hands outcomes back. */
 export class JobWorker {
+  static {
+    showAs(JobWorker, ({ functions, running }) => ({
+      functions: [...functions.keys()],
+      running: running.size,
+    }));
+  }
+
   private readonly functions: ReadonlyMap<string, FunctionSlots>;
   private readonly running = new Map<Claim, JobExecution>();
   private readonly deadlines = new Deadlines<JobExecution>((execution) => {

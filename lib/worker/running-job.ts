@@ -1,10 +1,14 @@
-import { inspect } from 'node:util';
 import { InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource } from '../job/job-source.js';
+import { showAs } from '../job/show-as.js';
 
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
 export class RunningJob<Input = unknown> {
+  static {
+    showAs(RunningJob, ({ fn, id, attempts }) => ({ fn, id, attempts }));
+  }
+
   private controller?: AbortController;
   private reason?: JobAbortedError;
 
@@ -49,15 +53,6 @@ export class RunningJob<Input = unknown> {
     // A rejection that nobody awaits would end the process, and with it whatever else runs here.
     told.catch(() => undefined);
     return told;
-  }
-
-  /** What may be printed: neither its input nor its worker's connection. */
-  toJSON(): { fn: string; id: string; attempts: number } {
-    return { fn: this.fn, id: this.id, attempts: this.attempts };
-  }
-
-  [inspect.custom](): string {
-    return `RunningJob ${inspect(this.toJSON())}`;
   }
 
   /** The first reason counts. @internal */

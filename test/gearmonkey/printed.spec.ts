@@ -35,10 +35,10 @@ describe('What is logged, or returned by a controller,', () => {
     expect(printed(job).join()).not.toContain(PASSWORD);
   });
 
-  it('is of a client nothing', async () => {
+  it('is of a client its server', async () => {
     const client = actors.client();
     await client.run(server.fn(), INPUT);
-    expect(JSON.stringify(client)).toBe('{}');
+    expect(JSON.stringify(client)).toBe(JSON.stringify({ server: new URL(server.url).host }));
     expect(printed(client).join()).not.toContain(PASSWORD);
     expect(printed(client.only([])).join()).not.toContain(PASSWORD);
   });

@@ -19,11 +19,16 @@ import {
   type RunManyOptions,
   type RunOptions,
 } from './run-options.js';
+import { showAs } from '../../job/show-as.js';
 
 export type { ClientOptions };
 
 /** Submits jobs and watches them. Injected as `GearMonkeyClient`; a named one by `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient {
+  static {
+    showAs(GearMonkeyClient, (client) => ({ server: client.#store.address }));
+  }
+
   // Private at run time too: a client may be logged, and its store knows passwords.
   readonly #store: JobStore;
   readonly #options: ClientOptions;

@@ -3,6 +3,7 @@ import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { ResultOptions } from './run-options.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What a handle asks its client for. */
 export interface JobReader {
@@ -14,6 +15,10 @@ export interface JobReader {
 
 /** A job that was enqueued. Its methods never speak of another that was given its id after a failover. */
 export class JobHandle<F extends FunctionRef = FunctionRef> {
+  static {
+    showAs(JobHandle, ({ fn, id }) => ({ fn, id }));
+  }
+
   // Private at run time too: a handle may be logged or returned by a controller.
   readonly #reader: JobReader;
   readonly #ref: F;

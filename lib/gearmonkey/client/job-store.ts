@@ -45,6 +45,9 @@ export interface JobListener {
 
 /** The client's side of a GearMonkey server, be it Redis or this process. Functions are named as on the wire. */
 export interface JobStore {
+  /** Where the jobs are, without credentials. */
+  readonly address: string;
+
   /** What a job's option `reply` says to have its output sent to this store's listeners. */
   readonly inbox?: string;
 

@@ -33,6 +33,10 @@ export class RedisStore implements JobStore {
     this.enqueuer = new Enqueuer(commands, options);
   }
 
+  get address(): string {
+    return this.commands.address;
+  }
+
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
     return this.enqueuer.add(fn, inputs, placement);
   }

@@ -13,9 +13,17 @@ import { requireWorkerRights } from '../wire/rights.js';
 import { SOURCE_DEFAULTS, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 import type { Notifier } from './notifier.js';
 import { RoundTrips } from './round-trips.js';
+import { showAs } from '../../job/show-as.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
+  static {
+    showAs(RedisSource, ({ connections, opened }) => ({
+      server: connections.commands.address,
+      functions: [...opened],
+    }));
+  }
+
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;

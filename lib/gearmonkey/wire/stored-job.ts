@@ -2,10 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { defined } from '../../job/defined.js';
 import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
+import { recordsOf } from '../../job/show-as.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
 
 /** A job's hash as it is stored: field names to bytes. */
 export type StoredJob = ReadonlyMap<string, Uint8Array>;
+
+const asJob = recordsOf<Job>('Job');
 
 const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
 
@@ -18,18 +21,20 @@ const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'succe
 export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
   const status = statusOf(fn, id, stored);
   const output = stored.get('output');
-  return defined({
-    id,
-    fn,
-    status,
-    input: read(codec, fn, 'input', stored.get('input') ?? new Uint8Array()),
-    output: status === 'success' && output ? read(codec, fn, 'output', output) : undefined,
-    error: status === 'error' ? errorOf(stored) : undefined,
-    progress: progressOf(stored),
-    errors: attemptErrors(stored),
-    attempts: numberOf(stored, 'attempts') ?? 0,
-    times: timesOf(stored),
-  });
+  return asJob(
+    defined({
+      id,
+      fn,
+      status,
+      input: read(codec, fn, 'input', stored.get('input') ?? new Uint8Array()),
+      output: status === 'success' && output ? read(codec, fn, 'output', output) : undefined,
+      error: status === 'error' ? errorOf(stored) : undefined,
+      progress: progressOf(stored),
+      errors: attemptErrors(stored),
+      attempts: numberOf(stored, 'attempts') ?? 0,
+      times: timesOf(stored),
+    }),
+  );
 }
 
 /** A job of which only its output is known. @throws UnreadablePayloadError */

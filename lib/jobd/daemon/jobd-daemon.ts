@@ -8,7 +8,8 @@ import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from '../v
 import { Membership } from '../membership/membership.js';
 import { Targets } from '../rows/targets.js';
 import { DaemonRows } from './daemon-rows.js';
-import { Opaque } from '../vocabulary/opaque.js';
+import { showAs } from '../../job/show-as.js';
+import { databaseAddress } from '../storage/database-location.js';
 
 interface Started {
   readonly member: Membership;
@@ -19,7 +20,15 @@ interface Started {
  * Runs the jobs of a table, for one or more targets. Any number of daemons may share a table; what one of
  * them leaves when it dies, the others take over.
  */
-export class JobdDaemon extends Opaque implements DaemonOperations {
+export class JobdDaemon implements DaemonOperations {
+  static {
+    showAs(JobdDaemon, ({ options, served }) => ({
+      database: databaseAddress(options.database),
+      table: options.table,
+      targets: served.names,
+    }));
+  }
+
   private readonly options: CheckedOptions;
   private readonly served: Targets;
   private readonly instance = randomUUID();
@@ -33,7 +42,6 @@ export class JobdDaemon extends Opaque implements DaemonOperations {
 
   /** @throws InvalidOptionError */
   constructor(options: DaemonOptions) {
-    super();
     this.options = checkDaemonOptions(options);
     this.served = new Targets(this.options.targets);
     this.launcher = new Launcher(options, this.instance);

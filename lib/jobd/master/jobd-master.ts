@@ -13,7 +13,7 @@ import { PokeThrottle } from './poke-throttle.js';
 import { Poker } from './poker.js';
 import { RegisteredWorker } from './registered-worker.js';
 import { WorkerRegistry } from './worker-registry.js';
-import { Opaque } from '../vocabulary/opaque.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What `JobdMaster` takes. */
 export interface JobdMasterOptions {
@@ -32,7 +32,11 @@ export interface JobdMasterOptions {
 }
 
 /** Knows which workers serve which targets, and passes on what clients ask of them. */
-export class JobdMaster extends Opaque {
+export class JobdMaster {
+  static {
+    showAs(JobdMaster, ({ options: { host, port }, workers }) => ({ host, port, workers }));
+  }
+
   private readonly server: JobdServer;
   private readonly registry = new WorkerRegistry();
   private readonly poker: Poker;
@@ -41,7 +45,6 @@ export class JobdMaster extends Opaque {
 
   /** @throws InvalidOptionError, ConfigError for a host that others reach, without a password */
   constructor(private readonly options: JobdMasterOptions) {
-    super();
     checkExposure(options);
     const { host, port, auth, tls, log, onRequest, pollAllWorkers = false } = options;
     this.poker = new Poker(this.registry, { pollAll: pollAllWorkers, log });

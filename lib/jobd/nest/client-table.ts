@@ -3,7 +3,7 @@ import { InvalidOptionError } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import { plainRow, type TableRow } from '../source/row-input.js';
-import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import { databaseAddress, parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
 import { inChunks } from '../storage/chunks.js';
 import { DatabaseError, isContention } from '../storage/errors.js';
@@ -34,6 +34,11 @@ export class ClientTable {
   ) {
     this.location = typeof database === 'string' ? parseDatabaseUrl(database) : database;
     this.names = tableNames(table);
+  }
+
+  /** Where the table is, without credentials. */
+  get address(): string {
+    return `${databaseAddress(this.location)} ${this.names.jobs}`;
   }
 
   /** The new row's id. @throws DatabaseError, InvalidOptionError */

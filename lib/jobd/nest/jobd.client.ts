@@ -8,7 +8,7 @@ import { localPolls } from '../source/local-polls.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
-import { Opaque } from '../vocabulary/opaque.js';
+import { showAs } from '../../job/show-as.js';
 
 /** A row as the table has it, with the columns of every table of jobs and whatever more there is. Its times are seconds. */
 export type JobRow = JobsTable & TableRow;
@@ -21,15 +21,17 @@ const MIN_INTERVAL_MS = 50;
 const AFTER_FAILURE_MS = 1000;
 
 /** Adds rows to a table of jobs, has them run, and watches them. */
-export class JobdClient extends Opaque {
+export class JobdClient {
+  static {
+    showAs(JobdClient, ({ table }) => ({ table: table.address }));
+  }
+
   /** @internal */
   constructor(
     private readonly table: ClientTable,
     private readonly route: RequestRoute,
     private readonly key: string,
-  ) {
-    super();
-  }
+  ) {}
 
   /**
    * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll. Others

@@ -12,12 +12,21 @@ import { ClientTable } from './client-table.js';
 import { JobdClient } from './jobd.client.js';
 import type { JobdModuleOptions, WorkerModuleOptions } from './jobd.options.js';
 import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } from './request-routes.js';
-import { Opaque } from '../vocabulary/opaque.js';
+import { showAs } from '../../job/show-as.js';
+import { databaseAddress } from '../storage/database-location.js';
 
 const LOCALHOST = '127.0.0.1';
 
 /** What one `forRoot` stands for. Parts are made at once, and reach outside when they are started. */
-export class JobdInstance extends Opaque {
+export class JobdInstance {
+  static {
+    showAs(JobdInstance, ({ options, ports }) => ({
+      database: databaseAddress(options.database),
+      table: options.table ?? 'jobs',
+      listening: ports,
+    }));
+  }
+
   readonly client: JobdClient;
   readonly daemon: JobdDaemon | undefined;
   readonly master: JobdMaster | undefined;
@@ -33,7 +42,6 @@ export class JobdInstance extends Opaque {
     private readonly options: JobdModuleOptions,
     private readonly log: JobdLog,
   ) {
-    super();
     const { database, table = 'jobs', worker } = options;
     this.table = new ClientTable(database, table, log);
     this.key = tableKey(database, table);

@@ -11,10 +11,19 @@ import { WorkerRows } from './worker-rows.js';
 import { SourceOperations } from './source-operations.js';
 import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
 import { localPolls, tableKey } from './local-polls.js';
-import { Opaque } from '../vocabulary/opaque.js';
+import { showAs } from '../../job/show-as.js';
+import { databaseAddress } from '../storage/database-location.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
-export class JobdSource extends Opaque implements JobSource {
+export class JobdSource implements JobSource {
+  static {
+    showAs(JobdSource, ({ options }) => ({
+      database: databaseAddress(options.database),
+      table: options.table,
+      targets: options.targets,
+    }));
+  }
+
   readonly capabilities = {
     ...ALL_CAPABILITIES,
     count: false,
@@ -38,7 +47,6 @@ export class JobdSource extends Opaque implements JobSource {
 
   /** @throws InvalidOptionError */
   constructor(options: JobdSourceOptions) {
-    super();
     this.options = checkSourceOptions(options);
     this.key = tableKey(this.options.database, this.options.table);
   }

@@ -25,6 +25,14 @@ export interface FileLocation {
 /** Where the database is: a server, or a file of SQLite. */
 export type DatabaseLocation = ServerLocation | FileLocation;
 
+/** Where a database is, without its user and password. */
+export function databaseAddress(database: string | DatabaseLocation): string {
+  const place = typeof database === 'string' ? parseDatabaseUrl(database) : database;
+  if (place.dialect === 'sqlite') return `sqlite:${place.path}`;
+  const { dialect, host, port = DEFAULT_PORTS[dialect] } = place;
+  return `${dialect}://${host.includes(':') ? `[${host}]` : host}:${port}/${place.database}`;
+}
+
 export const DEFAULT_PORTS = { mysql: 3306, postgres: 5432 } as const;
 
 const DIALECTS: Readonly<Record<string, 'mysql' | 'postgres'>> = {

@@ -8,7 +8,7 @@ import type { ServerTls } from '../../net/tls.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
 import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
-import { Opaque } from '../vocabulary/opaque.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What `JobdWorker` takes. */
 export interface JobdWorkerOptions {
@@ -38,7 +38,11 @@ export function linkOptions(
 }
 
 /** A daemon on the network: its own port, and the link to its master. */
-export class JobdWorker extends Opaque {
+export class JobdWorker {
+  static {
+    showAs(JobdWorker, ({ options: { name, host, port } }) => ({ name, host, port }));
+  }
+
   private readonly server: JobdServer;
   private readonly link?: MasterLink;
   private draining = false;
@@ -48,7 +52,6 @@ export class JobdWorker extends Opaque {
     daemon: DaemonOperations,
     private readonly options: JobdWorkerOptions,
   ) {
-    super();
     const { host, port, auth, tls, log, onRequest, name, master } = options;
     checkExposure(options);
     const handlers = unlessDraining(workerRequests(daemon), () => this.draining);

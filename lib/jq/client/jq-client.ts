@@ -22,6 +22,7 @@ import { checkKey, jobFields, type JqEnqueueOptions } from './enqueue-options.js
 import { hasEnded, readJob, readJobId, type JqJob } from './jq-job.js';
 import { JqJobHandle, type JqPollOptions } from './jq-job-handle.js';
 import { MasterCalls } from './master-calls.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What `JqClient` takes. */
 export interface JqClientOptions extends MasterAddress {
@@ -40,6 +41,10 @@ const RESULT_POLL = '30s';
 
 /** Enqueues jobs at a JQ master, and asks what became of them. */
 export class JqClient {
+  static {
+    showAs(JqClient, ({ calls }) => ({ master: calls.url }));
+  }
+
   private readonly calls: MasterCalls;
   private readonly codec: Codec;
 

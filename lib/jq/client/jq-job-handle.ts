@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import type { Duration } from '../../job/duration.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { JqJob } from './jq-job.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What a waiting call takes. */
 export interface JqPollOptions {
@@ -20,6 +21,10 @@ interface JobCalls {
 
 /** An enqueued job: what `JqClient` does by id, with the types of its definition. */
 export class JqJobHandle<Output = unknown> {
+  static {
+    showAs(JqJobHandle, ({ id }) => ({ id }));
+  }
+
   /** @internal */
   constructor(
     private readonly client: JobCalls,

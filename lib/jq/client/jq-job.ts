@@ -1,3 +1,4 @@
+import { recordsOf } from '../../job/show-as.js';
 import { defined } from '../../job/defined.js';
 import { read, type Codec } from '../../job/codec.js';
 import { messagePack } from '../message-pack/codec.js';
@@ -30,21 +31,25 @@ const STATUSES: ReadonlySet<string> = new Set(['queued', 'running', 'retrying', 
 /** What a master hands out has passed its own limits. */
 const MAX_DEPTH = 1000;
 
+const asJob = recordsOf<JqJob>('JqJob');
+
 /** @throws MalformedMessageError, InvalidFieldError, UnreadablePayloadError */
 export function readJob(id: string, fn: string, codec: Codec, body: Buffer): JqJob {
   const fields = Fields.of(toRaw(body, MAX_DEPTH));
   const [workerId, message] = [fields.optionalText('worker_id'), fields.optionalText('message')];
   const [result, error] = [fields.raw('result'), fields.raw('error')];
-  return defined({
-    id,
-    status: readStatus(fields),
-    retryCount: fields.integer('retry_count', { default: 0, min: 0, max: MAX_INT32 }),
-    workerId,
-    message,
-    result: result && valueOf(result, codec, fn),
-    error: error && valueOf(error, messagePack, fn),
-    raw: defined({ result: result?.bytes, error: error?.bytes }),
-  });
+  return asJob(
+    defined({
+      id,
+      status: readStatus(fields),
+      retryCount: fields.integer('retry_count', { default: 0, min: 0, max: MAX_INT32 }),
+      workerId,
+      message,
+      result: result && valueOf(result, codec, fn),
+      error: error && valueOf(error, messagePack, fn),
+      raw: defined({ result: result?.bytes, error: error?.bytes }),
+    }),
+  );
 }
 
 export function readJobId(body: Buffer): string {

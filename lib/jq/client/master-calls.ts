@@ -22,6 +22,10 @@ export class MasterCalls {
     private readonly timeout: number,
   ) {}
 
+  get url(): string {
+    return this.http.url;
+  }
+
   /**
    * The master's own answer, and whether it was asked before without one: then it may have done it already.
    *

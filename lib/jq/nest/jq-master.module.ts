@@ -9,6 +9,7 @@ import {
 import type { JqMaster } from '../master/listen-master.js';
 import type { JqMasterOptions } from '../master/master-options.js';
 import { startJqMaster } from './start-jq-master.js';
+import { showAs } from '../../job/show-as.js';
 
 const OPTIONS = Symbol('EmbeddedJqMasterOptions');
 
@@ -23,6 +24,10 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JqMasterOption
 /** The master that runs inside this app, on a port of its own. */
 @Injectable()
 export class EmbeddedJqMaster implements OnApplicationBootstrap, OnApplicationShutdown {
+  static {
+    showAs(EmbeddedJqMaster, ({ url }) => ({ url }));
+  }
+
   private master?: JqMaster;
 
   /** @internal */

@@ -17,6 +17,7 @@ import type { Origin, PushStatus } from './pushes.js';
 import { Registration } from './registration.js';
 import { Reports } from './reports.js';
 import { sourceSettings, type JqSourceOptions, type SourceSettings } from './source-options.js';
+import { showAs } from '../../job/show-as.js';
 
 /** How long a leaving worker waits for the master's answer. */
 const LEAVE_TIMEOUT_MS = 2000;
@@ -32,6 +33,10 @@ export function jq(options: JqSourceOptions): JobSource {
 }
 
 class JqSource implements JobSource {
+  static {
+    showAs(JqSource, ({ http, functions }) => ({ master: http.url, functions: [...functions] }));
+  }
+
   readonly capabilities = {
     ...ALL_CAPABILITIES,
     count: false,

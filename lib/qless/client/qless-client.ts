@@ -14,6 +14,7 @@ import { QlessWorkers } from './qless-workers.js';
 import type { Consistency, QueueCounts } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import { workerName } from '../connection/worker-name.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What `QlessClient` and `QlessModule.forRoot` take. */
 export interface QlessClientOptions extends QlessServer {
@@ -27,6 +28,14 @@ export interface QlessClientOptions extends QlessServer {
 
 /** Everything that qless can do, typed. One connection, a second for events, and one for each pop that waits. */
 export class QlessClient {
+  static {
+    showAs(QlessClient, (client) => ({
+      server: client.#connections.commands.address,
+      prefix: client.#connections.prefix,
+      worker: client.worker,
+    }));
+  }
+
   readonly jobs: QlessJobs;
   readonly recurring: QlessRecurring;
   readonly workers: QlessWorkers;

@@ -1,8 +1,16 @@
 import type { QlessCalls } from './calls.js';
 import * as scripts from '../wire/scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What all clients and workers of a qless share, in any language: times are seconds here, as qless stores them. */
 export class QlessConfig {
+  static {
+    showAs(QlessConfig, ({ calls: { connections } }) => ({
+      server: connections.commands.address,
+      prefix: connections.prefix,
+    }));
+  }
+
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 

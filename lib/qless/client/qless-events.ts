@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { parsed } from '../wire/replies.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What the core says of jobs, as it says it: the other fields depend on the event, and times are seconds. */
 export interface QlessEvent {
@@ -16,6 +17,10 @@ export type TrackedEvent =
 
 /** The core's channels as observables: cold, and one subscription a channel. Messages of an outage are missed. */
 export class QlessEvents {
+  static {
+    showAs(QlessEvents, ({ prefix }) => ({ prefix }));
+  }
+
   /** @internal */
   constructor(
     private readonly hub: ChannelHub,

@@ -5,6 +5,7 @@ import { dataText, optionArguments, toSeconds, type PutOptions } from './options
 import type { JobRecord, JobState } from '../wire/replies.js';
 import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** Ids of one call: Redis serves no other call while it works through them. */
 const JIDS_A_CALL = 1000;
@@ -52,6 +53,10 @@ const dateOf = (seconds: number): Date => new Date(seconds * 1000);
 
 /** A job as it was when it was read or popped, and what can be done with it. */
 export class QlessJob {
+  static {
+    showAs(QlessJob, ({ jid, klass, queue, state }) => ({ jid, klass, queue, state }));
+  }
+
   /** @internal */
   constructor(
     private readonly calls: QlessCalls,

@@ -7,6 +7,7 @@ import { pageArguments, type PageOptions } from './options.js';
 import { QlessJob, type CompleteOptions } from './qless-job.js';
 import type { JobState, Page } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** Ids of one call: Redis serves no other call while it works through them. */
 const IDS_A_CALL = 200;
@@ -15,6 +16,13 @@ const PIPELINED = 100;
 
 /** Jobs by their jid, in whatever queue. */
 export class QlessJobs {
+  static {
+    showAs(QlessJobs, ({ calls: { connections } }) => ({
+      server: connections.commands.address,
+      prefix: connections.prefix,
+    }));
+  }
+
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 

@@ -9,6 +9,7 @@ import { QueueWaiter } from '../queues/queue-waiter.js';
 import type { Claimed } from '../wire/replies.js';
 import { claimArguments } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** Usually one round trip. */
 const CLOSE_MS = 250;
@@ -40,6 +41,10 @@ export interface BlockingConnections {
 
 /** Pops from several queues. */
 export class QlessPopper {
+  static {
+    showAs(QlessPopper, ({ options: { queues, worker } }) => ({ queues, worker }));
+  }
+
   private first = 1;
   private readonly options: Required<PopperOptions>;
 

@@ -16,6 +16,7 @@ import { QlessJob } from './qless-job.js';
 import type { QueueCounts, QueueStats } from '../wire/replies.js';
 import { putArguments, recurArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** A job to put. */
 export interface NewJob extends PutOptions {
@@ -32,6 +33,10 @@ const PIPELINED = 100;
 
 /** One queue. */
 export class QlessQueue {
+  static {
+    showAs(QlessQueue, ({ name }) => ({ name }));
+  }
+
   /** @internal */
   constructor(
     private readonly calls: QlessCalls,

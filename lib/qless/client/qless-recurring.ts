@@ -3,6 +3,7 @@ import type { Duration } from '../../job/duration.js';
 import { dataText, optionArguments, toSeconds } from './options.js';
 import type { RecurringRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** What of a recurring job may be changed. */
 export interface RecurringUpdate {
@@ -19,6 +20,10 @@ export interface RecurringUpdate {
 
 /** A recurring job as it was when it was read. */
 export class QlessRecurringJob {
+  static {
+    showAs(QlessRecurringJob, ({ record: { jid, klass, queue } }) => ({ jid, klass, queue }));
+  }
+
   /** @internal */
   constructor(
     private readonly calls: QlessCalls,
@@ -65,6 +70,13 @@ export class QlessRecurringJob {
 
 /** Recurring jobs by their jid. */
 export class QlessRecurring {
+  static {
+    showAs(QlessRecurring, ({ calls: { connections } }) => ({
+      server: connections.commands.address,
+      prefix: connections.prefix,
+    }));
+  }
+
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 

@@ -1,8 +1,16 @@
 import type { QlessCalls } from './calls.js';
 import * as scripts from '../wire/scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 /** Workers by their name. */
 export class QlessWorkers {
+  static {
+    showAs(QlessWorkers, ({ calls: { connections } }) => ({
+      server: connections.commands.address,
+      prefix: connections.prefix,
+    }));
+  }
+
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 

@@ -15,6 +15,7 @@ import { Settler } from './settler.js';
 import type { Claimed } from '../wire/replies.js';
 import { claimArguments } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
+import { showAs } from '../../job/show-as.js';
 
 export interface QlessSourceOptions {
   readonly queues: readonly string[];
@@ -32,6 +33,15 @@ const MAX_NAMED = 1000;
 
 /** Jobs of a qless: functions are klasses. */
 export class QlessSource implements JobSource {
+  static {
+    showAs(QlessSource, ({ connections, options: { queues, worker } }) => ({
+      server: connections.commands.address,
+      prefix: connections.prefix,
+      queues,
+      worker,
+    }));
+  }
+
   readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false };
   readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */
