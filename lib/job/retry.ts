@@ -1,5 +1,5 @@
 import { checkWhole } from './check-whole.js';
-import { toMilliseconds, type Duration } from './duration.js';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import {
   GearMonkeyError,
   InvalidOptionError,
@@ -11,8 +11,8 @@ import {
 import { isInstance } from './error-info.js';
 import { checkOptions, optionNames } from './known-options.js';
 
-/** How long to wait before the next attempt, by its number: a rule, or a function that returns milliseconds. */
-export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => number);
+/** How long to wait before the next attempt, by its number: a rule, or a function that says it. */
+export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => Duration);
 
 /** What happens when a handler fails. */
 export interface RetryOptions {
@@ -115,13 +115,14 @@ function isHopeless(error: unknown): boolean {
 function backoffDelay(retry: RetryOptions, attempt: number, error: unknown, random: () => number): number {
   const { backoff = 'exponential', delay = DEFAULT_DELAY, jitter = DEFAULT_JITTER } = retry;
   const max = toMilliseconds('retry.max', retry.max ?? DEFAULT_MAX);
-  if (typeof backoff === 'function') return Math.min(max, checkDelay(backoff(attempt, error)));
+  if (typeof backoff === 'function') return Math.min(max, delayOf(backoff(attempt, error)));
   const first = toMilliseconds('retry.delay', delay);
   const wait = Math.min(max, backoff === 'fixed' ? first : first * 2 ** (attempt - 1));
   return wait * (1 - jitter * random());
 }
 
-function checkDelay(ms: number): number {
-  if (typeof ms === 'number' && ms >= 0) return ms;
-  throw new InvalidOptionError('the result of retry.backoff', ms, 'milliseconds, 0 or more');
+/** A number may be as large as the formula makes it: `retry.max` is the limit. */
+function delayOf(result: Duration): number {
+  if (typeof result === 'number' && result >= 0) return result;
+  return toMilliseconds('the result of retry.backoff', result, { least: 0, most: MAX_SPAN_MS });
 }

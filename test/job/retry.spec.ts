@@ -102,6 +102,8 @@ describe('retryDelay', () => {
     expect(waits({ attempts: 3, backoff: 'fixed', delay: '1m', max: '2s' })).toEqual([2000, 2000]);
     expect(waits({ attempts: 3, backoff: () => 500, max: 25 })).toEqual([25, 25]);
     expect(waits({ attempts: 3, backoff: () => Infinity, max: 25 })).toEqual([25, 25]);
+    expect(waits({ attempts: 3, backoff: () => '2s' })).toEqual([2000, 2000]);
+    expect(waits({ attempts: 3, backoff: () => '0s' })).toEqual([0, 0]);
   });
 
   it('never overflows', () => {

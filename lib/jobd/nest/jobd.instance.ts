@@ -1,4 +1,5 @@
 import { defined } from '../../job/defined.js';
+import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { JobdMaster } from '../master/jobd-master.js';
@@ -79,8 +80,9 @@ export class JobdInstance {
     }
   }
 
-  /** Running jobs may end until the drain timeout. @param timeout in milliseconds */
-  async stopWork(timeout?: number): Promise<void> {
+  /** Running jobs may end until `timeout`. @param timeout @default the worker's `drainTimeout` @throws InvalidOptionError */
+  async stopWork(timeout?: Duration): Promise<void> {
+    if (timeout !== undefined) toMilliseconds('timeout', timeout, { least: 0 });
     localPolls.off(this.key, this.onLocalPoll);
     this.isDraining = true;
     this.worker?.drain();

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { MAX_TIMER_MS } from '../../job/duration.js';
 import { ConfigurationError } from '../../job/errors.js';
 import { askMaster } from '../http/retry-until-answered.js';
 import type { MasterHttp, MasterReply } from '../http/master-http.js';
@@ -41,11 +42,12 @@ export class MasterCalls {
     signal?.throwIfAborted();
     const abort = new AbortController();
     const stop = () => abort.abort();
-    const timer = setTimeout(stop, this.timeout + wait);
+    const timeout = Math.min(this.timeout + wait, MAX_TIMER_MS);
+    const timer = setTimeout(stop, timeout);
     signal?.addEventListener('abort', stop);
     this.underWay.add(abort);
     try {
-      const all = { ...parts, signal: abort.signal, timeout: this.timeout + wait, waits: wait > 0 };
+      const all = { ...parts, signal: abort.signal, timeout, waits: wait > 0 };
       const called = { url: this.http.url, what: `${method} ${path}` };
       let requests = 0;
       const request = () => {

@@ -231,6 +231,12 @@ describe('JqClient', () => {
       busy.close();
     });
 
+    it('waits with the longest timeout that a timer holds', async () => {
+      const client = open({ timeout: 2 ** 31 - 1 });
+      const job = await client.enqueue(mail, { to: 'a' });
+      await expect(job.poll({ timeout: '1s' })).resolves.toBeNull();
+    });
+
     it('poll gives null when the job takes longer, and stops with its signal', async () => {
       const job = await open().enqueue(mail, { to: 'a' });
       await expect(job.poll({ timeout: 1 })).resolves.toBeNull();
