@@ -1,5 +1,5 @@
 /**
- * Whether a backlog makes jobs dearer: runs jobs at the front of queues of very different length.
+ * Whether a backlog makes jobs more expensive: runs jobs at the front of queues of very different length.
  *
  *   npm run check -- backlog                  up to 1,500,000 waiting jobs, about two minutes; draws docs/figures/backlog.svg
  *   npm run check -- backlog --max 100000     up to so many; draws nothing

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Debian keeps mariadbd in a folder that is on nobody's PATH but root's. */
+/** Debian keeps mariadbd in a folder that is only on root's PATH. */
 const searchPath = [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delimiter);
 
 /** What the tests start, as in test/support/redis-server.ts. */

@@ -47,7 +47,7 @@ async function runInit(path: string): Promise<void> {
   print(`The table '${table}' is ${isCreated ? 'created' : 'there already'}.`);
 }
 
-/** What stores rows is an optional peer: whoever runs no jobd has no use for it. @throws MissingPackageError */
+/** What stores rows is an optional peer: only jobd needs it. @throws MissingPackageError */
 function withKysely<T>(load: () => Promise<T>): Promise<T> {
   return withPackages(
     'What stores rows',

@@ -17,7 +17,7 @@ export async function runProgram(
   start: () => Promise<RunningProgram>,
   failWith: (error: unknown) => never = fail,
 ): Promise<void> {
-  // Whoever reads what it writes may leave, and a disk be full; that ends no program.
+  // The reader of its output may be gone, or a disk full; that ends no program.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());

@@ -28,7 +28,7 @@ export class JobTimeoutError extends JobAbortedError {
   }
 }
 
-/** Somebody cancelled the job while it ran. */
+/** The job was cancelled while it ran. */
 export class JobCancelledError extends JobAbortedError {
   readonly code = 'JOB_CANCELLED';
 

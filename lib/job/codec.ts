@@ -65,7 +65,7 @@ export function read(codec: Codec, fn: string, what: 'input' | 'output', bytes: 
   }
 }
 
-/** As whoever reads it gets it. */
+/** As a reader of it gets it. */
 export function bytesOf(payload: Payload): Uint8Array {
   return typeof payload === 'string' ? Buffer.from(payload) : payload;
 }

@@ -30,7 +30,7 @@ export function toMilliseconds(option: string, duration: Duration, bounds: Durat
   throw new InvalidOptionError(option, duration, expectation(least, most));
 }
 
-/** The same for an option with a default. Null is none: whoever wrote it meant something. @throws InvalidOptionError */
+/** The same for an option with a default. Null is refused: it may have been meant as something. @throws InvalidOptionError */
 export function millisecondsOr(
   absent: Duration,
   option: string,
@@ -40,7 +40,7 @@ export function millisecondsOr(
   return toMilliseconds(option, duration === undefined ? absent : duration, bounds);
 }
 
-/** A number alone says no unit, and whoever wrote it may have meant seconds. */
+/** A number alone says no unit, so it may have been meant as seconds. */
 function parse(text: string): number {
   try {
     return /[a-z]$/i.test(text) ? (ms(text as StringValue) ?? Number.NaN) : Number.NaN;

@@ -41,7 +41,7 @@ export class PartlyEnqueuedError extends GearMonkeyError {
 export class ConnectionError extends GearMonkeyError {
   readonly code = 'CONNECTION';
 
-  /** Of whoever asks or waits when it is too late. @internal */
+  /** For calls and waits after the close. @internal */
   static closed(what = 'The connection is closed'): ConnectionError {
     return new ConnectionError(what, 'the module was shut down');
   }

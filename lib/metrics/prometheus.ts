@@ -51,7 +51,7 @@ export class Prometheus {
     return new this.client.Gauge({ name, help, labelNames, registers: [this.registry] });
   }
 
-  /** A gauge that is read whenever somebody asks. */
+  /** A gauge that is read at each scrape. */
   reading(name: string, help: string, read: () => Iterable<Reading>, labelName?: string): void {
     const gauge: Gauge = new this.client.Gauge({
       name,

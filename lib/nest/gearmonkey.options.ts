@@ -10,7 +10,7 @@ import type { JobLimits } from '../worker/job-handler.js';
 /** What `forRoot` takes, wherever jobs come from. */
 export interface CommonModuleOptions extends ClientOptions {
   /**
-   * How much of what a handler throws is stored, and sent to whoever reads the job: with `'message'` neither its
+   * How much of what a handler throws is stored, and sent to the readers of the job: with `'message'` neither its
    * stack nor those of its causes. Credentials of URLs are hidden in either. @default 'stack'
    */
   errorDetail?: ErrorDetail;

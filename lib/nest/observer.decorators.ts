@@ -43,7 +43,7 @@ function observer<T>(decorator: string, observed: Observed) {
     };
 }
 
-/** The method is called when a job of the function was created, by whomever. */
+/** The method is called when a job of the function was created, by any client. */
 export const OnCreate = observer<JobEvent>('OnCreate', 'create');
 
 /** The method is called when a worker has taken a job of the function, in any process. */

@@ -11,7 +11,7 @@ export function masterOf(cluster: Cluster, key: string): Redis | undefined {
   return cluster.nodes('master').find(({ options }) => `${options.host}:${options.port}` === name);
 }
 
-/** Asks the cluster anew who holds what. A failure is left to whoever asks next. */
+/** Asks the cluster again which node holds which slots. After a failure the next caller asks again. */
 export function refreshSlots(cluster: Cluster): Promise<void> {
   return new Promise((resolve) => cluster.refreshSlotsCache(() => resolve()));
 }

@@ -138,7 +138,7 @@ export class RedisConnection {
     throw new ConnectionError('The cluster is not complete', `no master is known for ${key}`);
   }
 
-  /** Asks a cluster anew who holds what: for whoever was told MOVED, or found nobody. */
+  /** Asks a cluster again which node holds which slots, after a MOVED or when no node answered. */
   async locate(): Promise<void> {
     if (this.#client instanceof Cluster && this.isReady) await refreshSlots(this.#client);
   }

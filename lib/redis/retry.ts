@@ -7,7 +7,7 @@ import { isReply, isTransientReply } from './redis-errors.js';
 
 /** Between two attempts that a server answers, each with "not now". */
 export const RETRY_MS = 50;
-/** Whoever asks again at once would never let the event loop hear that the connection is gone. */
+/** A caller that asks again at once would never let the event loop hear that the connection is gone. */
 export const YIELD_MS = 1;
 
 /**

@@ -45,7 +45,7 @@ function whatMayNotAsk(error: unknown): Call[] {
   return [[command.toUpperCase()]];
 }
 
-/** Redis names no key or channel where it refuses a script for want of a right: whoever is refused may ask. */
+/** When Redis refuses a script for a missing right, it does not name the key or channel; the refused user may ask for it. */
 export async function explainRefusal(
   connection: RedisConnection,
   refusal: unknown,

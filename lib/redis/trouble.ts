@@ -7,7 +7,7 @@ const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM|ERR (DB index|invalid DB|invalid pass
 /** A certificate that isn't trusted, or a server that doesn't speak TLS. */
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_TLS|^ERR_SSL|^EPROTO$/;
 
-/** Whether a connection that failed so will fail until somebody changes the app or the server. */
+/** Whether a connection that failed so will fail until the app or the server is changed. */
 export function isHopeless(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { name, message = '', code = '' } = error as Partial<NodeJS.ErrnoException>;

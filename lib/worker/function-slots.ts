@@ -9,7 +9,7 @@ const FORGETTING = 1 / 4;
 
 /**
  * One function's share of a worker: how many of its jobs run, and which are claimed and wait for a slot.
- * Jobs are claimed ahead only while runs are known to be short, so that nobody's job waits behind a long one
+ * Jobs are claimed ahead only while runs are known to be short, so that no job waits behind a long one
  * while another worker is free.
  */
 export class FunctionSlots {

@@ -97,7 +97,7 @@ export class JobExecution {
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
-    // Whoever aborted it while the schema took its time gave it back: it may run elsewhere by now.
+    // It was aborted and given back while the schema was checked: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined));
     const returned = await settleResult(await handle(input, this.job), this.job);

@@ -34,7 +34,7 @@ export class RunningJob<Input = unknown> {
     return this.claim.attempts;
   }
 
-  /** Aborts when the job shall not go on: its lease is lost, or the worker shuts down. */
+  /** Aborts when the job has to stop: its lease is lost, or the worker shuts down. */
   get signal(): AbortSignal {
     this.controller ??= new AbortController();
     if (this.reason) this.controller.abort(this.reason);
@@ -42,11 +42,11 @@ export class RunningJob<Input = unknown> {
   }
 
   /**
-   * Tells whoever watches that `dividend` of `divisor` parts are done (the protocol's Worker.update). It need
-   * not be awaited: who doesn't, as a listener of a stream, learns from `signal` that the job shall not go on.
+   * Reports that `dividend` of `divisor` parts are done (the protocol's Worker.update). It need
+   * not be awaited: who doesn't, as a listener of a stream, learns from `signal` that the job has to stop.
    *
    * @throws InvalidOptionError unless both are finite and `divisor` is more than 0
-   * @throws JobAbortedError when the job shall not go on
+   * @throws JobAbortedError when the job has to stop
    */
   update(dividend: number, divisor: number): Promise<void> {
     const told = this.tell(dividend, divisor);

@@ -45,7 +45,7 @@ export class RenderController {
    */
   @Sse(':id/events')
   async events(@Param('id') id: string): Promise<Observable<MessageEvent>> {
-    // A job that is not there shall be a 404, which it can't be any more once the stream is open.
+    // A missing job has to be a 404 before the stream is open; afterwards it is too late.
     await this.get(id);
     this.log.log(`Someone watches render ${id}`);
     return this.jobs.watch(render, id).pipe(

@@ -1,6 +1,6 @@
 import { defineJob } from 'nestjs-gearmonkey';
 
-/** The file itself is not sent: whoever runs the job reads it. */
+/** The file itself is not sent: the worker reads it. */
 export interface DigestInput {
   path: string;
   /** Bytes, as the walk found them: what progress is measured by. */

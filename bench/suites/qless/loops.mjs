@@ -9,7 +9,7 @@ const DATA = '{"n":1}';
 
 /**
  * One job of the original costs as much as so many PINGs of the loop below. Measured with its own script, the
- * command-first form before throttles (62 KB, changed only so that Redis 7 loads it), in loops like these by turns with
+ * command-first form before throttles (62 KB, changed only so that Redis 7 loads it), in loops like these, alternating with
  * PINGs: medians of five runs, which came to 11, 13.5, 15, 22 and 28 for put, to 22, 37, 39, 48 and 69 for pop and complete.
  * They differ that much since PINGs suffer less than scripts from a machine that others keep busy, and the ratio is as
  * uncertain; what was measured side by side is in docs/systems/qless.md.
@@ -45,7 +45,7 @@ const LOOPS = {
 
 /**
  * A round of these loops: jobs a second under their names, PINGs a second, and what a job costs the server in µs.
- * Each is run in slices, by turns with the PING loop: a busy moment of the machine hits both.
+ * Each is run in slices that alternate with the PING loop: a busy moment of the machine hits both.
  */
 export async function loops({ contender, addresses, jobs }, names, full) {
   const connection = await connect(contender, addresses.redis);

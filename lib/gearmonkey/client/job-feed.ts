@@ -3,7 +3,7 @@ import type { JobEvent, JobProgress } from '../../job/job.js';
 import { FinishedJobs, type Expectation } from './finished-jobs.js';
 import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
-import { Turnstile } from './turnstile.js';
+import { Semaphore } from './semaphore.js';
 
 /** Who follows one job: an observer completes, and who waits fails, when the client leaves. */
 export interface JobFollower {
@@ -37,7 +37,7 @@ export class JobFeed {
   private readonly followers = new Map<string, Set<JobFollower>>();
   private readonly finished = new FinishedJobs();
   /** Where observers that read their job queue up. */
-  readonly reads = new Turnstile(MAX_READS);
+  readonly reads = new Semaphore(MAX_READS);
   private readonly poller: ProgressPoller;
   private subscription: Promise<() => void> | undefined;
   private users = 0;
@@ -62,7 +62,7 @@ export class JobFeed {
     this.listening = true;
   }
 
-  /** Whoever opens it after a failure listens anew. */
+  /** Opening it after a failure subscribes again. */
   private async listen(): Promise<() => void> {
     try {
       return await this.store.listen(this.fn, this.listener);
@@ -83,7 +83,7 @@ export class JobFeed {
     if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
   }
 
-  /** Completes whoever observes; who waits for a job goes on waiting. */
+  /** Completes all observables; waits for a job go on. */
   endObservers(): void {
     for (const observer of [...this.observers]) observer.complete();
     for (const follower of this.allFollowers()) follower.complete?.();
@@ -169,7 +169,7 @@ export class JobFeed {
     for (const follower of this.followersOf(progress.id)) follower.progress?.(progress, mark);
   }
 
-  /** As they are now: whoever is told may leave. */
+  /** A copy: a listener may leave while it is called. */
   private followersOf(id: string): JobFollower[] {
     return [...(this.followers.get(id) ?? [])];
   }

@@ -2,7 +2,7 @@ import { ConnectionError } from '../../job/server-errors.js';
 import { JobFeed } from './job-feed.js';
 import type { JobStore } from './job-store.js';
 
-/** The feeds of all functions that somebody follows, for a client and those made from it. */
+/** The feeds of all functions with subscribers, for a client and those made from it. */
 export class JobFeeds {
   private readonly feeds = new Map<string, JobFeed>();
   private observed = true;

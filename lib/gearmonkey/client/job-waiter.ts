@@ -5,7 +5,7 @@ import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 import type { JobKey } from '../wire/protocol.js';
 
-/** How somebody waits for a job of a function. */
+/** How a caller waits for a job of a function. */
 export interface Wait {
   readonly fn: string;
   readonly feed: JobFeed;

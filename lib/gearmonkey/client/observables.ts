@@ -94,7 +94,7 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
     this.again = this.reading;
     if (this.reading) return;
     this.reading = true;
-    void this.feed.reads.pass(() => this.look());
+    void this.feed.reads.run(() => this.look());
   }
 
   private async look(): Promise<void> {

@@ -8,7 +8,7 @@ const MAX_POLLED = 200;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Plain workers write progress into the job's hash and publish nothing. While somebody watches, this
+ * Plain workers write progress into the job's hash and publish nothing. While the job is watched, this
  * reads it there, but not of jobs whose worker publishes.
  */
 export class ProgressPoller {

@@ -7,7 +7,7 @@ import type { Notifier, NotifierListener } from './notifier.js';
 
 export interface ClusterConnections {
   readonly commands: RedisConnection;
-  /** A connection to whoever holds the key. */
+  /** A connection to the node that holds the key. */
   readonly blocking: (key: string) => RedisConnection;
 }
 

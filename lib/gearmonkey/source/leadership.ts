@@ -56,7 +56,7 @@ export class Leadership {
     await Promise.all([this.look(own), this.lookAround(others)]);
   }
 
-  /** Whoever leads: a marker may have been lost. */
+  /** For the leader: a marker may have been lost. */
   async lookAround(functions: readonly string[]): Promise<void> {
     await this.ask(functions, '');
   }

@@ -182,7 +182,7 @@ export class MarkerNotifier implements Notifier {
   }
 
   /**
-   * Whoever knows of a job that falls due sets its function's marker, for any worker to take; for `served` it
+   * A worker that knows of a due job sets its function's marker, for any worker to take; for `served` it
    * took a turn itself. From then on the next due job is its leader's business, or else all would always know.
    */
   private async timedOut(served: string | undefined): Promise<void> {

@@ -6,7 +6,7 @@ import { parseEvent, type KeysOf } from '../wire/protocol.js';
 const REMEMBER_MS = 3_600_000;
 /** The protocol publishes a job before it queues it: looks for it come this much later. */
 const LOOKS_AFTER_MS = [3, 50];
-/** Whoever hears more than this in a second is needed for work: then the leader's look must do. */
+/** A worker that gets more messages than this in a second is needed for work; then the leader's look has to suffice. */
 const MAX_EVENTS = 1000;
 const SECOND_MS = 1000;
 const REST_MS = 10_000;

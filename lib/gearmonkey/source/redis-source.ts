@@ -206,7 +206,7 @@ export class RedisSource implements JobSource {
     else this.returnUnused(claims);
   }
 
-  /** Whoever was answered in this tick claims again before it is over, or not at all. */
+  /** Workers that were answered in this tick claim again before it is over, or not at all. */
   private spend(claims: readonly Claim[]): void {
     this.spare.push(...claims);
     setImmediate(() => this.returnUnused(this.spare.splice(0)));

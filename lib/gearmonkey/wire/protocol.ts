@@ -33,7 +33,7 @@ export interface FunctionKeys {
   readonly claims: string;
   /** Prefix of the channels that outputs are sent to: who waits follows. */
   readonly replies: string;
-  /** Channel of "id:token" whose handler shall stop. */
+  /** Channel of "id:token" whose handler has to stop. */
   readonly cancel: string;
   /** Sorted set of workers of ours by the time their presence ends. */
   readonly workers: string;

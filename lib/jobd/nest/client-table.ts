@@ -13,7 +13,7 @@ import { tableNames, type JobsTable, type TableNames } from '../storage/schema.j
 /** How long others may be in a new row's way. */
 const CONTENTION_MS = 5000;
 
-/** What tables have in seconds, whoever adds rows. */
+/** What tables have in seconds, also in rows that other programs add. */
 const IN_SECONDS = ['time_created', 'time_started', 'time_finished', 'time_scheduled', 'timeout'] as const;
 /** The year 5138: who passes more means milliseconds. */
 const MAX_SECONDS = 1e11;

@@ -11,7 +11,7 @@ const MAX_WAITING = 1000;
 
 /**
  * Looks at one guess at a time, so that guesses don't take all of the machine's threads and memory; at those of
- * each address in turn, so that nobody's keep others out; and at none whose sender has left.
+ * each address in turn, so that no address keeps others out; and at none whose sender has left.
  */
 export class GuessQueue {
   private readonly waiting = new Map<string, Guess[]>();

@@ -40,7 +40,7 @@ class Target {
   }
 }
 
-/** The daemon's queues. A name may be any string: it is nobody's property name. */
+/** The daemon's queues. A name may be any string, also one that is a property of Object. */
 export class Targets {
   private readonly targets = new Map<string, Target>();
 

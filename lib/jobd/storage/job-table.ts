@@ -64,7 +64,7 @@ export class JobTable {
   }
 
   /**
-   * Marks rows as running, and writes how others ended, which are nobody's afterwards: all or nothing. A
+   * Marks rows as running, and writes how others ended, which then have no owner: all or nothing. A
    * repetition does no harm.
    *
    * @returns the ids that were this daemon's; nothing is written for others
@@ -95,7 +95,7 @@ export class JobTable {
     });
   }
 
-  /** Removes what `write` left beside rows that are nobody's any more. */
+  /** Removes what `write` left beside rows that have no owner any more. */
   async sweep(): Promise<void> {
     const ids = [...this.tombstones];
     this.tombstones.clear();
@@ -145,7 +145,7 @@ export class JobTable {
           .skipLocked()
           .execute(),
       );
-      // A row that is nobody's any more is to be found out by writing it.
+      // Only writing a row shows that it has no owner any more.
       const known = await this.knownOwners(queries, ids);
       const isFree = new Set(owned.map(({ job_id }) => Number(job_id)));
       return new Set(free.map(idOf).filter((id) => isFree.has(id) || !known.has(id)));

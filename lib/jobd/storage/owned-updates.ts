@@ -31,7 +31,7 @@ export function updateKept(names: TableNames, owner: string, { ids, columns }: R
 }
 
 /**
- * The same for rows that are nobody's afterwards. For one transaction.
+ * The same for rows that have no owner afterwards. For one transaction.
  *
  * @returns statements of which the last finds the rows that were written
  */

@@ -10,7 +10,7 @@ export interface JqEnqueueOptions {
   priority?: number;
   /** How often it is tried again after a failure. @default the definition's `retry.attempts` - 1, or the master's 10 */
   maxRetry?: number;
-  /** Whether somebody will ask for the result: otherwise it is null. @default false; `call` keeps it */
+  /** Whether the result will be read: otherwise it is null. @default false; `call` keeps it */
   keepResult?: boolean;
   /** How long an attempt may take, rounded up to seconds. @default the definition's `timeout`, or the master's '30s' */
   timeout?: Duration;

@@ -1,7 +1,7 @@
 import { toCause } from '../../job/cause.js';
 import { GearMonkeyError } from '../../job/errors.js';
 
-/** Redis did not answer, or refused: `cause` says how, and is not for strangers. What was asked may have been done. */
+/** Redis did not answer, or refused: `cause` says how, and is not for clients. What was asked may have been done. */
 export class EngineUnavailableError extends GearMonkeyError {
   readonly code = 'UNAVAILABLE';
 

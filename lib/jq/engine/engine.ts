@@ -208,7 +208,7 @@ export class JqEngine {
     this.sweepWithin(LONGEST_SLEEP_MS);
   }
 
-  /** No more jobs are handed out, and whoever waits gets what there is. */
+  /** No more jobs are handed out, and waiting requests get what there is. */
   stop(): void {
     this.stopped = true;
     this.polls.stop();

@@ -32,7 +32,7 @@ export class LongPolls {
         const view = await this.turns.run(operations.read(id, left > 0 ? 'wait' : 'read'));
         if (!view || operations.hasEnded(view) || left === 0) return view;
         await waiter.woken;
-        // Whoever is gone has not read a result.
+        // A client that is gone has not read a result.
         if (signal?.aborted) return view;
       } finally {
         waiter.cancel();
@@ -51,7 +51,7 @@ export class LongPolls {
     try {
       return await this.pullOn(worker, words, performance.now() + ms, signal);
     } finally {
-      // Whoever has got a job, or failed, leaves what it heard meanwhile to others.
+      // A pull that has a job, or failed, leaves later wake-ups to others.
       this.pulls.handOn(words);
     }
   }
@@ -103,7 +103,7 @@ export class LongPolls {
     this.pulls.wakeAll();
   }
 
-  /** Whoever waits gets what there is. */
+  /** Waiting requests get what there is. */
   stop(): void {
     this.stopped = true;
     this.wakeAll();

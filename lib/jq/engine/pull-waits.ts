@@ -4,7 +4,7 @@ const PULLS_AT_ONCE = 4;
 /** What is heard of: "=" and a name of which a job has come up, or "@" and a worker that has room again. */
 type Topic = string;
 
-/** For whoever wants jobs of all names. */
+/** For pulls of all names. */
 const ANY: Topic = '=';
 
 /** A pull that waits. What it was woken by is for others, once it has asked. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { GearMonkeyError } from '../../job/errors.js';
 
-/** A request that a web page of somebody else may have sent. Nothing was read of it. */
+/** A request that another site's web page may have sent. Nothing was read of it. */
 export class ForeignPageError extends GearMonkeyError {
   readonly code = 'FOREIGN_PAGE';
 

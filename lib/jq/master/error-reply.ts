@@ -31,7 +31,7 @@ const STATUSES: readonly (readonly [ErrorClass, HttpStatus])[] = [
 
 const log = new Logger('JqMaster');
 
-/** What an error is to whoever asked. */
+/** An error as its client gets it. */
 export interface ErrorReply {
   readonly status: number;
   readonly body: ErrorBody;

@@ -165,7 +165,7 @@ export function weakRoles(tokens: MasterSettings['tokens']): Role[] {
 function checkOpenness({ host = DEFAULT_HOST, tokens = {}, tls, allowOpen }: JqMasterOptions): void {
   if (allowOpen || hasTokens(tokens) || tls?.clientCa !== undefined || isLoopback(host)) return;
   throw new ConfigurationError(
-    `Whoever reaches ${JSON.stringify(host)} could do everything: the master asks for no tokens. ` +
+    `Any client that reaches ${JSON.stringify(host)} could do everything: the master asks for no tokens. ` +
       'Give it `tokens`, or say with `allowOpen` (--allow-open) that this is meant.',
   );
 }

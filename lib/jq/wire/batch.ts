@@ -9,7 +9,7 @@ import { Fields } from './fields.js';
 
 /** How many messages one request holds at most. */
 export const MAX_BATCH = 100;
-/** What they may add up to; a longer message goes alone. Whoever takes shorter bodies takes no batches. */
+/** What they may add up to; a longer message goes alone. A peer with a shorter limit takes no batches. */
 export const MAX_BATCH_BYTES = 256 * 1024;
 
 /** The head of the array: more than that is in none of ours. */

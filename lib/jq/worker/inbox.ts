@@ -35,7 +35,7 @@ interface WaitingClaim {
   end(): void;
 }
 
-/** Calls back when whoever sent the job waits no more. */
+/** Calls back when the sender of the job waits no more. */
 export type OnGone = (callback: () => void) => void;
 
 /** Where jobs that come meet the claims that wait for them. */

@@ -47,7 +47,7 @@ export class Puller {
       try {
         const job = await this.pull();
         backoff.reset();
-        // Whoever claims it asks again for more.
+        // The claimer asks again for more.
         if (job) return onJob(job);
       } catch (error) {
         signal.throwIfAborted();

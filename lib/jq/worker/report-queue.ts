@@ -82,7 +82,7 @@ export class ReportQueue {
   }
 }
 
-/** Whether a token is wrong: it may be right once somebody has seen to it. */
+/** Whether a token is wrong: it may be right once it has been corrected. */
 export function isLocked({ status }: { readonly status: number }): boolean {
   return status === 401 || status === 403;
 }

@@ -10,7 +10,7 @@
   at each of them about once in the time of two presences.
 
   Plain workers count themselves, so it is only ever changed by the difference; and it never expires, since a plain
-  worker's INCR would go with it. Whoever comes next takes off who died when none of ours was left.
+  worker's INCR would go with it. The next worker takes off those that died when none of ours was left.
 ]]
 -- include clock
 

@@ -1,5 +1,5 @@
 --[[
-  Records how far a running job is and tells whoever listens.
+  Records how far a running job is and publishes it.
 
   KEYS[1] job hash   KEYS[2] leases   KEYS[3] progress channel
   ARGV[1] "id:token"   ARGV[2] dividend   ARGV[3] divisor

@@ -97,7 +97,7 @@ function answers.accepted(id, job, worker, w)
   if w then revive(worker, w) end
 end
 
---- 404: it is somebody else's.
+--- 404: another worker has it.
 function answers.unknown_name(id, job, worker, w)
   local lacks = P .. 'lacks:' .. worker
   if w then

@@ -74,7 +74,7 @@ local function leave_class(worker, class)
   call('DEL', P .. 'class:' .. class, P .. 'dry:' .. class)
 end
 
---- Somebody of the class is free again: names whose lists it was taken from have it back.
+--- A worker of the class is free again: names whose lists it was taken from have it back.
 local function refill(class)
   local dry = P .. 'dry:' .. class
   local names = call('SMEMBERS', dry)

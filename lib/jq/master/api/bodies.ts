@@ -5,7 +5,7 @@ import type { Packable } from '../../message-pack/pack.js';
 
 type Fields = { readonly [key: string]: Packable | undefined };
 
-/** Times are text here: whoever reads them looks at them. */
+/** Times are text here, for people to read. */
 function time(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }

@@ -6,7 +6,7 @@ const NAME = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const LIKE_ADDRESS = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 const BITS = { 4: 32, 6: 128 } as const;
 
-/** What the registries of IANA set aside: not addresses of somebody on the internet. */
+/** What the registries of IANA set aside: not public addresses. */
 const SPECIAL = blockList([
   '0.0.0.0/8',
   '10.0.0.0/8',

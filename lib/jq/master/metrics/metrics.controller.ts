@@ -14,7 +14,7 @@ export class MetricsController {
     private readonly metrics: JqMetrics,
   ) {}
 
-  /** Also without Redis: that it is gone is what somebody wants to know. */
+  /** Also without Redis: its absence is what the reader wants to know. */
   @Get()
   async read(@Res() response: ServerResponse): Promise<void> {
     const counts = await this.engine.administration.counts().catch((error: unknown) => {

@@ -69,7 +69,7 @@ const TAGS = [
 ];
 
 const DESCRIPTION =
-  'Bodies are MessagePack, or JSON for whoever sends it (unless it accepts MessagePack alone) or accepts it. What is absent is left out, never nil; ' +
+  'Bodies are MessagePack, or JSON for clients that send it (unless they accept MessagePack alone) or accept it. What is absent is left out, never nil; ' +
   'a `result` alone may be nil. Tokens are wanted only where the master was given some.';
 
 /** OpenAPI of the master, complete but for the page that shows it. */

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** Protocols have names of their own; what a review found keeps the words of its time. */
+const EXCEPT = [/\bql:nudge\b/g, /nudge:\$/g];
+const KEPT_AS_IT_WAS = /^docs.notes.review\.md$/;
+
+const contributing = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+const unwanted = (/^> (.*)$/m.exec(contributing)?.[1] ?? '').split(', ');
+
+const files = [
+  'README.md',
+  ...['lib', 'docs', 'sample'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  ),
+].filter((path) => /\.(md|ts|mjs|lua)$/.test(path) && !KEPT_AS_IT_WAS.test(path));
+
+function unwantedIn(text: string): string[] {
+  const plain = EXCEPT.reduce((rest, pattern) => rest.replace(pattern, ''), text);
+  return plain.match(new RegExp(`\\b(?:${unwanted.join('|')})\\b`, 'gi')) ?? [];
+}
+
+describe('the words of CONTRIBUTING.md', () => {
+  it('are at most 25', () => {
+    const [, table = ''] = contributing.split('| Word ');
+    const rows = (table.split('\n\n')[0] ?? '').split('\n').filter((line) => /^\| \w/.test(line));
+    expect(rows.length).toBeGreaterThan(20);
+    expect(rows.length).toBeLessThanOrEqual(25);
+  });
+
+  it('that are not used are found in a text', () => {
+    expect(unwanted.length).toBeGreaterThan(10);
+    expect(unwantedIn('Whoever calls, shall wait. ql:nudge:7')).toEqual(['Whoever', 'shall']);
+  });
+
+  it('that are not used are nowhere in lib, docs, samples and README', () => {
+    const found = files.flatMap((path) =>
+      unwantedIn(readFileSync(join(ROOT, path), 'utf8')).map((word) => `${path}: ${word}`),
+    );
+    expect(found).toEqual([]);
+  });
+});
