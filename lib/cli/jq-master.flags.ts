@@ -11,7 +11,11 @@ const COUNTS = {
   lostAfter: 'failed pushes and timed-out jobs in a row that make a worker lost, 3',
   maxLosses: 'how often a job goes back because its worker was lost, 3',
   maxQueued: 'how many jobs may wait, 1000000',
+  maxQueuedBytes: 'what arguments of 1 KiB and more may add up to, 4 GiB',
+  maxKeys: 'how many Idempotency-Keys are remembered for their whole time, 10000000',
   maxWorkers: 'how many workers there may be, 10000',
+  maxWorkersPerClient: 'how many of them a token, or an address without tokens, may register; half of all',
+  maxJobsPerClient: 'what `max_jobs` of its workers may add up to; no limit',
   maxConstraints: 'how many constraints there may be, 1000',
 } as const satisfies Partial<Record<keyof EngineOptions, string>>;
 
@@ -56,6 +60,7 @@ interface Flags extends Partial<Record<Time, string>>, Partial<Record<Count, num
   readonly allowOpen?: true;
   readonly hosts?: readonly string[];
   readonly maxConnections?: number;
+  readonly maxPollsPerClient?: number;
   readonly requestTimeout?: string;
   readonly maxBodyBytes?: number;
   readonly maxDepth?: number;
@@ -95,6 +100,11 @@ const PROGRAM = new Command('jq-master')
     ),
   )
   .addOption(option('--max-connections <number>', 'connections at a time, 10000').argParser(whole))
+  .addOption(
+    option('--max-polls-per-client <number>', 'pulls and polls that wait, of a token or address').argParser(
+      whole,
+    ),
+  )
   .addOption(option('--request-timeout <time>', 'how long a request may take to come in, 30s'))
   .addOption(option('--max-body-bytes <number>', 'longest body').argParser(whole))
   .addOption(option('--max-depth <number>', 'deepest nesting of a body').argParser(whole))
@@ -135,6 +145,7 @@ export function optionsFromFlags(args: readonly string[] = process.argv.slice(2)
     allowOpen: flags.allowOpen || process.env['JQ_ALLOW_OPEN'] === 'on' || undefined,
     hosts: flags.hosts,
     maxConnections: flags.maxConnections,
+    maxPollsPerClient: flags.maxPollsPerClient,
     requestTimeout: flags.requestTimeout,
     maxBodyBytes,
     maxDepth,

@@ -4,7 +4,7 @@ import { RedisConnection } from '../../redis/redis-connection.js';
 import { Administration } from './administration.js';
 import { ConstraintStore } from './constraint-store.js';
 import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
-import { KeyReusedError, QueueFullError } from './engine-errors.js';
+import { clientLimit, KeyReusedError, QueueFullError } from './engine-errors.js';
 import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
 import { LongPolls } from './long-polls.js';
 import * as operations from './operations.js';
@@ -134,14 +134,9 @@ export class JqEngine {
     throw new QueueFullError();
   }
 
-  /** `undefined` for a job that never was, or was forgotten. Reading a kept result begins the end of it. */
-  async read(id: string): Promise<JobView | undefined> {
-    return isJobId(id) ? this.turns.run(operations.read(id)) : undefined;
-  }
-
-  /** The same, but a kept result stays as it is. */
-  async peek(id: string): Promise<JobView | undefined> {
-    return isJobId(id) ? this.turns.run(operations.read(id, 'peek')) : undefined;
+  /** `undefined` for a job that never was, or was forgotten. Reading a kept result begins the end of it; peeking does not. */
+  async read(id: string, mode: 'read' | 'peek' = 'read'): Promise<JobView | undefined> {
+    return isJobId(id) ? this.turns.run(operations.read(id, mode)) : undefined;
   }
 
   /** The job once it has ended, or as it is when the time is over or the signal aborts. */
@@ -153,10 +148,16 @@ export class JqEngine {
     return isJobId(id) ? this.turns.run(operations.cancel(id)) : 'missing';
   }
 
-  /** The new worker's id, or `undefined` when there are too many. */
-  async register(request: RegisterRequest): Promise<string | undefined> {
+  /**
+   * The new worker's id, or `undefined` when there are too many.
+   *
+   * @throws ClientLimitError
+   */
+  async register(request: RegisterRequest, client = ''): Promise<string | undefined> {
     const worker = newWorkerId();
-    return (await this.turns.run(operations.register(worker, request))) ? worker : undefined;
+    const outcome = await this.turns.run(operations.register(worker, request, client));
+    if (outcome === 'client workers' || outcome === 'client jobs') throw clientLimit(outcome, this.settings);
+    return outcome === 'registered' ? worker : undefined;
   }
 
   /** Its jobs go back. False for a worker that nobody knows. */

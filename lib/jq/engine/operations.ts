@@ -84,10 +84,12 @@ export function cancel(id: string): Operation<'cancelled' | 'missing' | 'conflic
   return { name: 'cancel', args: [id], decode: word };
 }
 
-/** False when there are too many workers. */
-export function register(worker: string, request: RegisterRequest): Operation<boolean> {
+export type Registered = 'registered' | 'full' | 'client workers' | 'client jobs';
+
+/** `client` is whose worker it is, where limits are asked of each; '' for nobody's. */
+export function register(worker: string, request: RegisterRequest, client = ''): Operation<Registered> {
   const { name, maxJobs, url = '', names = [], batch = 1 } = request;
-  return { name: 'register', args: [worker, name, maxJobs, url, batch, ...names], decode: isOne };
+  return { name: 'register', args: [worker, name, maxJobs, url, batch, client, ...names], decode: word };
 }
 
 /** False for a worker that nobody knows. */

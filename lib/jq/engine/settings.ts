@@ -39,8 +39,16 @@ export interface EngineOptions {
   forgetKey?: Duration;
   /** How many jobs may wait; more are refused with 429. @default 1_000_000 */
   maxQueued?: number;
+  /** How many bytes arguments of 1 KiB and more may add up to, dead letters included. @default 4 GiB */
+  maxQueuedBytes?: number;
+  /** How many Idempotency-Keys are remembered for `forgetKey`; further ones for a minute. @default 10_000_000 */
+  maxKeys?: number;
   /** @default 10_000 */
   maxWorkers?: number;
+  /** How many workers one token, or one address without tokens, may register. @default half of `maxWorkers` */
+  maxWorkersPerClient?: number;
+  /** What `max_jobs` of its workers may add up to: it has no more jobs in flight. @default no limit */
+  maxJobsPerClient?: number;
   /** @default 1000 */
   maxConstraints?: number;
 }
@@ -66,7 +74,11 @@ export interface EngineSettings {
   readonly tombstone: number;
   readonly forget_key: number;
   readonly max_queued: number;
+  readonly max_queued_bytes: number;
+  readonly max_keys: number;
   readonly max_workers: number;
+  readonly max_client_workers: number;
+  readonly max_client_jobs: number;
   readonly max_constraints: number;
   readonly longest_poll: number;
 }
@@ -83,6 +95,7 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
     return checkWhole(name, (options[name] as number | undefined) ?? absent, min);
   };
   const pushTimeout = ms('pushTimeout', '5s');
+  const maxWorkers = count('maxWorkers', 10_000);
   return {
     backoff: ms('backoff', '1s'),
     backoff_cap: ms('backoffCap', '5m'),
@@ -102,7 +115,11 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
     tombstone: ms('tombstone', '25h'),
     forget_key: ms('forgetKey', '24h'),
     max_queued: count('maxQueued', 1_000_000),
-    max_workers: count('maxWorkers', 10_000),
+    max_queued_bytes: count('maxQueuedBytes', 4 * 1024 ** 3),
+    max_keys: count('maxKeys', 10_000_000),
+    max_workers: maxWorkers,
+    max_client_workers: count('maxWorkersPerClient', Math.ceil(maxWorkers / 2)),
+    max_client_jobs: count('maxJobsPerClient', Number.MAX_SAFE_INTEGER),
     max_constraints: count('maxConstraints', 1000),
     longest_poll: LONGEST_POLL_SECONDS * 1000 + POLL_MARGIN_MS,
   };

@@ -11,6 +11,7 @@ import { Reflector } from '@nestjs/core';
 import type { IncomingMessage } from 'node:http';
 import { secretDigest, secretEquals } from '../../net/secret-equals.js';
 import { PageGuard } from '../http/page-guard.js';
+import { setToken } from './client-identity.js';
 import { MASTER_SETTINGS, type MasterSettings, type Role } from './master-options.js';
 
 const ROLE = 'gearmonkey:jq-role';
@@ -20,6 +21,8 @@ export const ForRole = (role: Role) => SetMetadata(ROLE, role);
 
 interface KnownToken {
   readonly role: Role;
+  /** In the list of its role. */
+  readonly index: number;
   readonly digest: Buffer;
 }
 
@@ -39,7 +42,7 @@ export class AccessGuard implements CanActivate {
     this.pages = new PageGuard(hosts, 'Give the master tokens, or list the name with `hosts` (--hosts).');
     const roles = Object.keys(tokens) as Role[];
     this.tokens = roles.flatMap((role) =>
-      (tokens[role] ?? []).map((text) => ({ role, digest: secretDigest(text) })),
+      (tokens[role] ?? []).map((text, index) => ({ role, index, digest: secretDigest(text) })),
     );
   }
 
@@ -59,7 +62,11 @@ export class AccessGuard implements CanActivate {
     const given = secretDigest(token);
     const known = this.tokens.filter((each) => secretEquals(given, each.digest));
     if (known.length === 0) throw new UnauthorizedException('This token is not known.');
-    if (known.some((each) => each.role === role || each.role === 'admin')) return true;
+    const good = known.find((each) => each.role === role || each.role === 'admin');
+    if (good) {
+      setToken(request, good.role, good.index);
+      return true;
+    }
     throw new ForbiddenException(`This token is not for this: it wants the role "${role}".`);
   }
 }

@@ -1,6 +1,11 @@
 import { HttpException, HttpStatus, Logger } from '@nestjs/common';
 import { defined } from '../../job/defined.js';
-import { EngineUnavailableError, KeyReusedError, QueueFullError } from '../engine/engine-errors.js';
+import {
+  ClientLimitError,
+  EngineUnavailableError,
+  KeyReusedError,
+  QueueFullError,
+} from '../engine/engine-errors.js';
 import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { InvalidBatchError, type Verdict } from '../wire/batch.js';
 import { InvalidFieldError, InvalidParameterError } from '../wire/body-errors.js';
@@ -26,6 +31,7 @@ const STATUSES: readonly (readonly [ErrorClass, HttpStatus])[] = [
   [KeyReusedError, HttpStatus.UNPROCESSABLE_ENTITY],
   [CallbackRefusedError, HttpStatus.FORBIDDEN],
   [QueueFullError, HttpStatus.TOO_MANY_REQUESTS],
+  [ClientLimitError, HttpStatus.TOO_MANY_REQUESTS],
   [EngineUnavailableError, HttpStatus.SERVICE_UNAVAILABLE],
 ];
 

@@ -4,15 +4,19 @@ import { hasEnded, type JobView } from '../engine/operations.js';
 import type { Packable } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
 import { readEnqueue, type EnqueueRequest } from '../wire/requests.js';
+import { ClientPolls } from './client-polls.js';
 import { jobNotFound, notCancelable, notYet } from './http-errors.js';
-import { ClientGone, IdempotencyKey, IsHead, Message, PollTimeout } from './request.decorators.js';
+import { Client, ClientGone, IdempotencyKey, IsHead, Message, PollTimeout } from './request.decorators.js';
 import { ForRole } from './access.guard.js';
 
 /** What pushers ask. */
 @Controller('job')
 @ForRole('pusher')
 export class JobController {
-  constructor(private readonly engine: JqEngine) {}
+  constructor(
+    private readonly engine: JqEngine,
+    private readonly polls: ClientPolls,
+  ) {}
 
   @Post()
   async enqueue(
@@ -24,7 +28,7 @@ export class JobController {
 
   @Get(':id')
   async read(@Param('id') id: string, @IsHead() isHead: boolean): Promise<Packable> {
-    const view = await (isHead ? this.engine.peek(id) : this.engine.read(id));
+    const view = await this.engine.read(id, isHead ? 'peek' : 'read');
     if (!view) throw jobNotFound();
     return bodyOf(view);
   }
@@ -43,8 +47,10 @@ export class JobController {
     @PollTimeout() timeout: number,
     @ClientGone() gone: AbortSignal,
     @IsHead() isHead: boolean,
+    @Client() client: string,
   ): Promise<Packable> {
-    const view = await (isHead ? this.engine.peek(id) : this.engine.poll(id, timeout, gone));
+    const poll = () => this.engine.poll(id, timeout, gone);
+    const view = await (isHead ? this.engine.read(id, 'peek') : this.polls.hold(client, poll));
     if (!view) throw jobNotFound();
     if (!hasEnded(view)) throw notYet();
     return bodyOf(view);

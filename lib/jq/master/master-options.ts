@@ -55,6 +55,8 @@ export interface JqMasterOptions extends EngineOptions {
   hosts?: readonly string[];
   /** Connections at a time; further ones are closed. Each long poll holds one. @default 10,000 */
   maxConnections?: number;
+  /** Pulls and polls that wait at a time for one token, or one address without tokens. @default half of `maxConnections` */
+  maxPollsPerClient?: number;
   /** How long a request may take to come in, head and body. @default '30s' */
   requestTimeout?: Duration;
   /** @default 4 MiB */
@@ -93,6 +95,7 @@ export interface MasterSettings extends BodyLimits, ConnectionLimits {
   readonly host: string;
   readonly port: number;
   readonly hosts: readonly string[];
+  readonly maxPollsPerClient: number;
   /** Milliseconds. */
   readonly pushTimeout: number;
   readonly tokens: Partial<Record<Role, readonly string[]>>;
@@ -113,13 +116,20 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
   checkTokens(tokens);
   checkOpenness(options);
   if (tls) checkServerTls('tls', tls);
+  const maxConnections = checkWhole('maxConnections', options.maxConnections ?? 10_000, 1, MAX_INT32);
   return defined({
     host,
     port: checkWhole('port', port, 0, HIGHEST_PORT),
     maxBodyBytes: checkWhole('maxBodyBytes', maxBodyBytes, 1, MAX_BODY_BYTES),
     maxDepth: checkWhole('maxDepth', maxDepth, 1, HIGHEST_DEPTH),
     pushTimeout: engineSettings(options).push_timeout,
-    maxConnections: checkWhole('maxConnections', options.maxConnections ?? 10_000, 1, MAX_INT32),
+    maxConnections,
+    maxPollsPerClient: checkWhole(
+      'maxPollsPerClient',
+      options.maxPollsPerClient ?? Math.ceil(maxConnections / 2),
+      0,
+      MAX_INT32,
+    ),
     requestTimeout: millisecondsOr('30s', 'requestTimeout', options.requestTimeout),
     tokens,
     hosts: options.hosts ?? [],

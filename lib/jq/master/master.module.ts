@@ -4,6 +4,7 @@ import { JqEngine } from '../engine/engine.js';
 import { DeadLettersController } from './api/dead-letters.controller.js';
 import { JobsApiController } from './api/jobs-api.controller.js';
 import { OverviewController } from './api/overview.controller.js';
+import { ClientPolls } from './client-polls.js';
 import { ConstraintController } from './constraint.controller.js';
 import { ErrorFilter } from './error.filter.js';
 import { HealthController } from './health.controller.js';
@@ -41,6 +42,7 @@ export class MasterModule {
         { provide: APP_FILTER, useClass: ErrorFilter },
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: JqMetrics, useFactory: () => JqMetrics.load(settings.metrics) },
+        ClientPolls,
         WorkerPusher,
         MasterLifecycle,
         {

@@ -8,6 +8,7 @@ import { toRaw } from '../message-pack/unpack.js';
 import { readBatch, type Element } from '../wire/batch.js';
 import { InvalidParameterError } from '../wire/body-errors.js';
 import { Fields } from '../wire/fields.js';
+import { clientOf } from './client-identity.js';
 import { HIGHEST_DEPTH } from './master-options.js';
 import { formatOfBody } from '../wire/media-type.js';
 
@@ -77,6 +78,11 @@ export const PollTimeout = createParamDecorator((_: undefined, context: Executio
   }
   throw new InvalidParameterError('timeout', timeout, `an integer from 0 to ${LONGEST_POLL_SECONDS}`);
 });
+
+/** Whose requests count together. */
+export const Client = createParamDecorator((_: undefined, context: ExecutionContext) =>
+  clientOf(requestOf(context)),
+);
 
 /** Aborts when the client goes away before it has its reply. */
 export const ClientGone = createParamDecorator((_: undefined, context: ExecutionContext) => {

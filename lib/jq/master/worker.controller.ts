@@ -13,10 +13,12 @@ import {
 } from '../wire/requests.js';
 import { CallbackRefusedError } from './callbacks/callback-connector.js';
 import { errorVerdict } from './error-reply.js';
+import { ClientPolls } from './client-polls.js';
 import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
 import { workerJob } from './worker-job.js';
 import { jobNotFound, reportRefused, tooMany, workerNotFound } from './http-errors.js';
 import {
+  Client,
   ClientGone,
   Message,
   MessageOrBatch,
@@ -33,6 +35,7 @@ export class WorkerController {
   constructor(
     private readonly engine: JqEngine,
     @Inject(MASTER_SETTINGS) private readonly settings: MasterSettings,
+    private readonly polls: ClientPolls,
   ) {}
 
   /** First, since routes are tried in order and every job comes by here. */
@@ -49,9 +52,12 @@ export class WorkerController {
   }
 
   @Post('worker')
-  async register(@Message(readRegister) request: RegisterRequest): Promise<Packable> {
+  async register(
+    @Message(readRegister) request: RegisterRequest,
+    @Client() client: string,
+  ): Promise<Packable> {
     this.checkCallback(request);
-    const worker = await this.engine.register(request);
+    const worker = await this.engine.register(request, client);
     if (worker === undefined) throw tooMany('workers');
     return { worker_id: worker, ...this.batchFor(request) };
   }
@@ -75,9 +81,10 @@ export class WorkerController {
     @WorkerId() worker: string,
     @PollTimeout() timeout: number,
     @ClientGone() gone: AbortSignal,
+    @Client() client: string,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<Packable | undefined> {
-    const job = await this.engine.pull(worker, timeout, gone);
+    const job = await this.polls.hold(client, () => this.engine.pull(worker, timeout, gone));
     if (job === 'unknown worker') throw workerNotFound();
     if (!job) {
       response.statusCode = HttpStatus.NO_CONTENT;

@@ -78,7 +78,12 @@ describe('the OpenAPI document', () => {
     const token = (text: string) => ({ authorization: `Bearer ${text}` });
     const guarded = await master.another({ tokens: { pusher: ['p'], worker: ['w'] } });
     const cutOff = await master.another({ connection: `redis://127.0.0.1:${await freePort()}` });
-    const narrow = await master.another({ maxQueued: 1, maxWorkers: 0, maxConstraints: 0 });
+    const narrow = await master.another({
+      maxQueued: 1,
+      maxWorkers: 0,
+      maxConstraints: 0,
+      maxPollsPerClient: 0,
+    });
     const closed = await master.another({ callbacks: { allow: [] }, metrics: false });
 
     for (const accept of ['application/msgpack', 'application/json']) {
@@ -213,6 +218,8 @@ async function callUpTheRest(
   for (let i = 0; i < 2; i++) await send('/job', job, { http: narrow });
   await send('/worker', { name: 'w', max_jobs: 1 }, { http: narrow });
   await send('/constraints', CONSTRAINT, { http: narrow });
+  await get(`/job/${late}/polling`, narrow);
+  await narrow.call('POST', '/worker/pull', as(worker));
   for (const path of [
     `api/jobs/${late}/retry`,
     `api/dead-letters/${late}/requeue`,

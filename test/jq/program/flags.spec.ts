@@ -32,6 +32,10 @@ describe('the flags of jq-master', () => {
     lostAfter: 17,
     maxLosses: 18,
     maxQueued: 19,
+    maxQueuedBytes: 22,
+    maxKeys: 23,
+    maxWorkersPerClient: 24,
+    maxJobsPerClient: 25,
     maxWorkers: 20,
     maxConstraints: 21,
   } satisfies Required<EngineOptions>;

@@ -100,6 +100,7 @@ local function discard(id, job)
   detach(id, job)
   file(id, job.name, status_of(job), nil)
   call('ZREM', P .. 'results', id)
+  forget_bytes(id)
   call('DEL', P .. 'job:' .. id)
   if job.awaited then tell(id) end
 end

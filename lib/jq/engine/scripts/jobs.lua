@@ -1,6 +1,9 @@
 --- What pushers ask. Each function is one operation of engine/operations.ts.
 local ops = {}
 
+--- Above so many keys a further one is remembered for as long as a client may try again.
+local SOON_MS = 60000
+
 --[[
   A new job. `found_with` is the version of the constraints whose limits are given, separated by commas. `key`
   is a digest of its Idempotency-Key, or ''; `print` one of what was asked with it.
@@ -16,16 +19,19 @@ function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout,
   refuse_if_full()
   if found_with ~= version then return { 'stale' } end
   local waiting = call('ZCARD', P .. 'status:queued') + call('ZCARD', P .. 'status:retrying')
-  if waiting >= settings.max_queued then return { 'full' } end
+  if waiting >= settings.max_queued or has_no_room(#argument) then return { 'full' } end
   -- Of one width, so that ids sort in the order in which they were given.
   local id = string.format('%012x', call('INCR', P .. 'ids')) .. '-' .. suffix
   local lane = version .. '|' .. limits .. '|' .. name
   call('HSET', P .. 'job:' .. id, 'name', name, 'argument', argument, 'priority', priority, 'max_retry', max_retry,
     'keep', keep, 'timeout', timeout, 'lane', lane, 'state', 'queued', 'enqueued', text(now))
+  note_bytes(id, #argument)
   if call('EXISTS', P .. 'status:queued:' .. name) == 0 then call('ZADD', P .. 'names', now, name) end
   file(id, name, nil, 'queued')
   queue(id, lane, priority)
-  if key ~= '' then call('SET', P .. 'key:' .. key, id .. ' ' .. print, 'PX', settings.forget_key) end
+  if key ~= '' then
+    call('SET', P .. 'key:' .. key, id .. ' ' .. print, 'PX', remember_key() and settings.forget_key or SOON_MS)
+  end
   count('enqueued')
   return { 'created', id }
 end
@@ -71,6 +77,7 @@ function ops.cancel(id)
   if job.state ~= 'queued' or tonumber(job.begun or 0) > 0 or (job.open or '') ~= '' then return 'conflict' end
   detach(id, job)
   file(id, job.name, 'queued', nil)
+  forget_bytes(id)
   call('DEL', P .. 'job:' .. id)
   if job.awaited then tell(id) end
   count('cancelled')

@@ -11,6 +11,7 @@
     open       'unanswered' or 'lost': back in its lane, but its last worker may be running it and may still
                report, until another has it
     reported   "worker:attempt:type" of the last report that was taken
+    bytes      of its argument, where that is large
     ended, finished_at, result, error, message, read (when its result was first read), awaited
     attempt:N  JSON of how attempt N came to nothing
 
@@ -64,7 +65,10 @@ end
 local function finish(id, job, status, ...)
   local key = P .. 'job:' .. id
   call('HSET', key, 'state', status, 'ended', text(now), 'open', '', ...)
-  if status == 'done' then call('HDEL', key, 'argument', 'error', 'message') end
+  if status == 'done' then
+    if job.bytes then forget_bytes(id) end
+    call('HDEL', key, 'argument', 'error', 'message')
+  end
   file(id, job.name, status_of(job), status)
   count(status)
   if job.awaited then tell(id) end
@@ -122,6 +126,6 @@ local function begin(id, job)
 end
 
 local HANDLED = { 'state', 'priority', 'lane', 'worker', 'attempt', 'handed', 'failures', 'losses', 'bounces',
-  'max_retry', 'timeout', 'begun', 'keep', 'open', 'reported', 'awaited', 'ran' }
+  'max_retry', 'timeout', 'begun', 'keep', 'open', 'reported', 'awaited', 'ran', 'bytes' }
 
 local function read_handled(id) return read_job(id, unpack(HANDLED)) end

@@ -1,9 +1,11 @@
 --- What workers say, and what became of pushes to them.
 
---- Returns 1, or 0 when there are too many.
-function ops.register(worker, name, max_jobs, url, batch, ...)
+--- Returns 'registered'; 'full' when there are too many; 'client workers' or 'client jobs' when its client has too many.
+function ops.register(worker, name, max_jobs, url, batch, client, ...)
   refuse_if_full()
-  if call('ZCARD', P .. 'workers') >= settings.max_workers then return 0 end
+  if call('ZCARD', P .. 'workers') >= settings.max_workers then return 'full' end
+  local refusal = client ~= '' and enrol(worker, client, tonumber(max_jobs))
+  if refusal then return refusal end
   local key = P .. 'worker:' .. worker
   call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(now), 'seen', text(now))
   if url ~= '' then call('HSET', key, 'url', url) end
@@ -13,7 +15,7 @@ function ops.register(worker, name, max_jobs, url, batch, ...)
   heard(worker)
   if url ~= '' then call('ZADD', P .. 'silent', now + settings.forget_worker, worker) end
   offer(worker)
-  return 1
+  return 'registered'
 end
 
 --- 1, or 0 for a worker that nobody knows.

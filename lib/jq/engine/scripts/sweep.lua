@@ -105,6 +105,7 @@ local function sweep_tombstones(status)
     local name = call('HGET', P .. 'job:' .. id, 'name')
     file(id, name or '', status, nil)
     call('ZREM', P .. 'results', id)
+    if status == 'error' then forget_bytes(id) end
     call('DEL', P .. 'job:' .. id)
   end
 end
@@ -125,6 +126,14 @@ local function sweep_names()
   end
 end
 
+--- Keys that nobody remembers any more, by the time in which they came.
+local function sweep_keys()
+  local counts = call('HGETALL', P .. 'key-counts')
+  for i = 1, #counts, 2 do
+    if tonumber(counts[i]) < key_period(now - settings.forget_key) then call('HDEL', P .. 'key-counts', counts[i]) end
+  end
+end
+
 local function sweep()
   write_though_full()
   sweep_delayed()
@@ -136,6 +145,7 @@ local function sweep()
   sweep_tombstones('done')
   sweep_tombstones('error')
   sweep_names()
+  sweep_keys()
 end
 
 --- Milliseconds until something falls due, or -1.

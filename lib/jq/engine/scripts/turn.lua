@@ -12,6 +12,7 @@
   An operation that fails says so in its reply, and the others go on; where this is no master any more, all fail.
 ]]
 -- include context
+-- include room
 -- include lanes
 -- include limits
 -- include workers
@@ -45,6 +46,7 @@ end
 
 if ARGV[4] == '1' then sweep() end
 local replies = run_operations()
+note_keys()
 local handed_out = dispatch(tonumber(ARGV[5]))
 tell_pullers()
 return { replies, handed_out, stale, outlook(), more and 1 or 0, read_tally(), probed }

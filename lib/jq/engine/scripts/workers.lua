@@ -1,10 +1,12 @@
 --[[
-  worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), class, registered, seen,
+  worker:ID  name, max_jobs, url, batch (how many jobs it takes in one push, if several), class, client, registered, seen,
              pinged, failures (pushes in a row), timeouts (jobs without a report since the last one), rests (the
              time until it gets nothing), lost ('1')
   held:ID    jobs handed to it: its slots are counted from this, so that none leaks
   pushing:ID those of them that it has not answered yet
   lacks:ID   names it answered 404 for, by the time that is forgotten
+  client-workers  client -> how many workers it has
+  client-jobs     client -> what their max_jobs add up to
   workers    all of them by when they registered
   lacking    those that lack names, by when the first is to be asked again
   resting    those that rest, by when it ends
@@ -171,8 +173,29 @@ local function blame(worker, what)
   offer(worker)
 end
 
+--- Counts a worker that registers as its client's; else says of what that has too many.
+local function enrol(worker, client, max_jobs)
+  local workers = tonumber(call('HGET', P .. 'client-workers', client) or 0)
+  local jobs = tonumber(call('HGET', P .. 'client-jobs', client) or 0)
+  if workers + 1 > settings.max_client_workers then return 'client workers' end
+  if jobs + max_jobs > settings.max_client_jobs then return 'client jobs' end
+  call('HINCRBY', P .. 'client-workers', client, 1)
+  call('HINCRBY', P .. 'client-jobs', client, max_jobs)
+  call('HSET', P .. 'worker:' .. worker, 'client', client)
+end
+
+local function disenrol(client, max_jobs)
+  if call('HINCRBY', P .. 'client-workers', client, -1) > 0 then
+    call('HINCRBY', P .. 'client-jobs', client, -max_jobs)
+  else
+    call('HDEL', P .. 'client-workers', client)
+    call('HDEL', P .. 'client-jobs', client)
+  end
+end
+
 local function remove_worker(worker)
-  local class = call('HGET', P .. 'worker:' .. worker, 'class')
+  local class, client, max_jobs = unpack(call('HMGET', P .. 'worker:' .. worker, 'class', 'client', 'max_jobs'))
+  if client then disenrol(client, max_jobs) end
   for _, key in ipairs({ 'worker:', 'lacks:' }) do call('DEL', P .. key .. worker) end
   for _, key in ipairs({ 'workers', 'lacking', 'resting', 'silent', 'gone' }) do call('ZREM', P .. key, worker) end
   if class then leave_class(worker, class) end

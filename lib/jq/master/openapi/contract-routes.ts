@@ -55,7 +55,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     summary: 'Waits for the end of a job',
     parameters: [ID, TIMEOUT],
     replies: { 200: ['The job, which has ended.', 'Job'] },
-    errors: [400, 404, 408],
+    errors: [400, 404, 408, 429],
   },
   {
     method: 'post',
@@ -95,7 +95,7 @@ export const CONTRACT_ROUTES: readonly Route[] = [
     summary: 'Waits for a job to run',
     parameters: [WORKER, TIMEOUT],
     replies: { 200: ['The job.', 'WorkerJob'], 204: ['There was none in time.'] },
-    errors: [400, 404],
+    errors: [400, 404, 429],
   },
   {
     method: 'post',

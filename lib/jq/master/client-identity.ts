@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+import { isIPv4 } from 'node:net';
+
+const NAMES = new WeakMap<IncomingMessage, string>();
+/** Of an IPv6 address: what follows is the client's own to choose. */
+const NETWORK_GROUPS = 4;
+const GROUPS = 8;
+
+/** Says by which of the master's tokens a request came. */
+export function setToken(request: IncomingMessage, role: string, index: number): void {
+  NAMES.set(request, `${role}#${index}`);
+}
+
+/** Whose requests count together: those of a token or, without tokens, of an address. */
+export function clientOf(request: IncomingMessage): string {
+  return NAMES.get(request) ?? networkOf(request.socket.remoteAddress ?? '');
+}
+
+/** The address itself, or the /64 network of an IPv6 address. */
+export function networkOf(address: string): string {
+  const v4 = address.replace(/^::ffff:/i, '');
+  if (isIPv4(v4) || !address.includes(':')) return v4;
+  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => '0');
+  return `${[...before, ...zeros, ...after].slice(0, NETWORK_GROUPS).join(':')}::/64`;
+}
