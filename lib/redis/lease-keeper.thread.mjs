@@ -36,18 +36,13 @@ redis.on('error', (error) => {
   if (error.command?.name === 'select') redis.disconnect(true);
 });
 redis.on('ready', () => void keep());
-const timer = setInterval(() => void keep(), interval);
+setInterval(() => void keep(), interval);
 
 parentPort.on('message', (message) => {
   if (message.segment) segments.push(message.segment);
   if (message.groups) groups = message.groups;
   if (message.hold) namedOf(message.hold.group).set(message.hold.member, message.hold.deadline);
   if (message.drop) namedOf(message.drop.group).delete(message.drop.member);
-  if (message.close) {
-    clearInterval(timer);
-    redis.disconnect();
-    parentPort.close();
-  }
 });
 
 /** As `sharedTime` of the main thread. */

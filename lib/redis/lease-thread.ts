@@ -116,12 +116,10 @@ export class LeaseThread {
     this.held.delete(claim);
   }
 
+  /** At once: one that still starts would read no message before it has started. */
   close(): Promise<void> {
-    this.closed ??= new Promise((resolve) => {
-      this.thread.once('exit', () => resolve());
-      this.thread.ref();
-      this.post({ close: true });
-    });
+    this.thread.ref();
+    this.closed ??= this.thread.terminate().then(() => undefined);
     return this.closed;
   }
 

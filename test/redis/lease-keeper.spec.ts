@@ -57,6 +57,16 @@ describe('LeaseKeeper', () => {
     expect(renewed).toEqual([]);
   });
 
+  it('closes at once, though its thread is only starting', async () => {
+    await commands.ready(5000);
+    const connections = async () =>
+      /total_connections_received:(\d+)/.exec(await (await commands.ready(5000)).info('stats'))?.[1];
+    const before = await connections();
+    for (let keepers = 0; keepers < 3; keepers++)
+      await open(toPlainConnection(server.url, 'keeper'), { patience: 60_000 }).close();
+    expect(await connections()).toBe(before);
+  });
+
   it('leaves leases to the main thread while its own reaches nobody, and says so once', async () => {
     const kept = open(await deadEnd());
     await until(() => renewed.length > 2);
