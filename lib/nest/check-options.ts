@@ -21,9 +21,19 @@ const USER = 'GearMonkeyModule.forRoot';
 /** What types say of options can be got round: by JavaScript, by a cast, by what a factory reads from elsewhere. */
 type Unchecked = { readonly [Name in keyof GearMonkeyModuleOptions | 'name']?: unknown };
 
-/** @throws ConfigurationError, InvalidOptionError */
-export function checkModuleOptions(instance: string, given: GearMonkeyModuleOptions): void {
-  const options: Unchecked = checkOptions(USER, given, MODULE_OPTIONS);
+/**
+ * The options, each read once: a getter may say something else the next time.
+ *
+ * @throws ConfigurationError, InvalidOptionError
+ */
+export function checkedOptions(
+  instance: string,
+  unchecked: GearMonkeyModuleOptions,
+): GearMonkeyModuleOptions {
+  if (typeof instance !== 'string' || instance === '')
+    throw new InvalidOptionError('name', instance, 'text, or absent for the default instance');
+  const options: Unchecked = readOnce(checkOptions(USER, unchecked, MODULE_OPTIONS));
+  const given = options as GearMonkeyModuleOptions;
   if (options.name !== undefined && options.name !== instance) {
     throw new ConfigurationError(
       'The options that forRootAsync was given contain a `name`. Write it beside `useFactory`, `useClass` or `useExisting`.',
@@ -36,10 +46,18 @@ export function checkModuleOptions(instance: string, given: GearMonkeyModuleOpti
   codecOf(given.codec);
   maxPayloadBytesOf(given);
   checkChoices(given);
+  return given;
+}
+
+function readOnce(options: object): Unchecked {
+  const read = options as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    [...MODULE_OPTIONS].filter((name) => name in read).map((name) => [name, read[name]]),
+  );
 }
 
 export function isForSource(options: GearMonkeyModuleOptions): options is SourceModuleOptions {
-  return options.source !== undefined;
+  return isGiven(options.source);
 }
 
 export function isForMemory(
@@ -66,12 +84,24 @@ function checkWhere(instance: string, options: Unchecked): void {
       `GearMonkeyModule "${instance}" wants either \`connection\` or \`source\`.${empty} For a start without a server: forRoot({ connection: 'memory:' }).`,
     );
   }
+  const kind = wrongKind(connection);
+  if (kind)
+    throw new ConfigurationError(
+      `\`connection\` of GearMonkeyModule "${instance}" is ${kind}. Pass a URL as text, ioredis options or a client.`,
+    );
   if (typeof connection === 'string' && connection.startsWith('memory:'))
     refuseRedisOptions(instance, options, `the connection is '${connection}'`);
 }
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+/** What would be taken for options of ioredis that say nothing, and so for a server on this machine. */
+function wrongKind(connection: unknown): string | undefined {
+  if (typeof connection === 'function') return 'a function';
+  if (connection instanceof Promise) return 'a Promise, which `forRootAsync` can wait for';
+  return connection instanceof String ? 'a String object' : undefined;
 }
 
 function refuseRedisOptions(instance: string, options: Unchecked, why: string): void {

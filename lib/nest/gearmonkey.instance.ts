@@ -12,7 +12,7 @@ import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
 import type { WorkerLog } from '../worker/job-worker.js';
-import { checkModuleOptions, isForMemory, isForSource } from './check-options.js';
+import { checkedOptions, isForMemory, isForSource } from './check-options.js';
 import type {
   CommonModuleOptions,
   GearMonkeyModuleOptions,
@@ -46,10 +46,10 @@ const asInstance = recordsOf<GearMonkeyInstance>('GearMonkeyInstance', ({ name, 
 /** @throws ConfigurationError, InvalidOptionError */
 export function createInstance(
   name: string,
-  options: GearMonkeyModuleOptions,
+  given: GearMonkeyModuleOptions,
   log: WorkerLog,
 ): GearMonkeyInstance {
-  checkModuleOptions(name, options);
+  const options = checkedOptions(name, given);
   const { close, ...backend } = backendOf(options, log);
   return asInstance({
     ...backend,

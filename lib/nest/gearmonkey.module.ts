@@ -1,8 +1,10 @@
 import { ConfigurableModuleBuilder, Logger, Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
+import type { GearMonkeyError } from '../job/errors.js';
 import type { AnyJobDefinition } from '../job/job-definition.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import { inLines } from '../worker/worker-log.js';
+import { asyncProblem, listed, optionsOf, type AsyncOptions } from './async-options.js';
 import { hostOf, usersOf } from './client-users.js';
 import { clientOf, createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
 import { GearMonkeyHealth } from './gearmonkey.health.js';
@@ -70,7 +72,10 @@ export class GearMonkeyModule {
   static forRootAsync<Connection extends ConnectionSpec>(
     options: GearMonkeyModuleAsyncOptions<Connection> & InstanceName,
   ): DynamicModule {
-    return instanceModule(options.name, ConfigurableModuleClass.forRootAsync(options));
+    const problem = asyncProblem(options);
+    if (problem) return instanceModule(undefined, { providers: [refusing(problem)] });
+    const { imports, providers = [] } = ConfigurableModuleClass.forRootAsync(options);
+    return instanceModule(options.name, { imports, providers: [...providers, ...factoryOptions(options)] });
   }
 
   /** A client for these definitions only, in the module that imports it. */
@@ -87,7 +92,7 @@ export class GearMonkeyModule {
           provide: client,
           inject: [getInstanceToken(name)],
           useFactory: (instance: GearMonkeyInstance) =>
-            clientOf(instance, 'GearMonkeyModule.forFeature').only(definitions),
+            clientOf(instance, 'GearMonkeyModule.forFeature').only(listed(definitions)),
         },
       ],
       exports: [client],
@@ -106,6 +111,22 @@ function instanceModule(
     providers: [...providers, ...instanceProviders(name)],
     exports: [getGearMonkeyClientToken(name), getInstanceToken(name), GearMonkeyCoreModule],
   };
+}
+
+function refusing(problem: GearMonkeyError): Provider {
+  return {
+    provide: MODULE_OPTIONS_TOKEN,
+    useFactory: () => {
+      throw problem;
+    },
+  };
+}
+
+/** In place of Nest's own provider, which is no help where the class has no such method. */
+function factoryOptions({ useFactory, useClass, useExisting }: AsyncOptions): Provider[] {
+  const factory = useExisting ?? useClass;
+  if (useFactory || !factory) return [];
+  return [{ provide: MODULE_OPTIONS_TOKEN, inject: [factory], useFactory: optionsOf }];
 }
 
 function instanceProviders(name: string): Provider[] {

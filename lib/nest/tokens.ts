@@ -3,10 +3,10 @@ import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
 /** The token of an instance's client: the class itself for the default one. */
 export function getGearMonkeyClientToken(name: string = DEFAULT_INSTANCE): string | typeof GearMonkeyClient {
-  return name === DEFAULT_INSTANCE ? GearMonkeyClient : `GearMonkeyClient:${name}`;
+  return name === DEFAULT_INSTANCE ? GearMonkeyClient : `GearMonkeyClient:${String(name)}`;
 }
 
 /** @internal */
 export function getInstanceToken(name: string): string {
-  return `GearMonkeyInstance:${name}`;
+  return `GearMonkeyInstance:${String(name)}`;
 }

@@ -216,6 +216,30 @@ describe('GearMonkeyModule.forFeature', () => {
   });
 });
 
+describe('the options of GearMonkeyModule.forRoot', () => {
+  const apps = useApps();
+
+  it('may be an object of a class, and each is read once', async () => {
+    let reads = 0;
+    class Options {
+      get connection() {
+        reads += 1;
+        return reads === 1 ? 'memory:' : 'redis://127.0.0.1:1';
+      }
+    }
+    const imports = [GearMonkeyModule.forRoot(new Options())];
+    const app = await apps.start({ imports, providers: [Upper] });
+    await expect(app.get(GearMonkeyClient).call('upper', 'once')).resolves.toBe('ONCE');
+    expect(reads).toBe(1);
+  });
+
+  it('may have the other one as null: a client is there', async () => {
+    const options = { connection: 'memory:', source: null } as unknown as GearMonkeyModuleOptions;
+    const app = await apps.start({ imports: [GearMonkeyModule.forRoot(options)], providers: [Upper] });
+    await expect(app.get(GearMonkeyClient).call('upper', 'a')).resolves.toBe('A');
+  });
+});
+
 describe('the connection of GearMonkeyModule.forRoot', () => {
   const apps = useApps();
   const used = useRedis();

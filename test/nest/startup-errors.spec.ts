@@ -4,6 +4,7 @@ import { REQUEST } from '@nestjs/core';
 import {
   ConfigurationError,
   CurrentJob,
+  GearMonkeyClient,
   GearMonkeyModule,
   Input,
   InvalidFunctionNameError,
@@ -11,6 +12,7 @@ import {
   OnFinish,
   RunningJob,
   Worker,
+  type GearMonkeyModuleAsyncOptions,
   type GearMonkeyModuleOptions,
 } from 'nestjs-gearmonkey';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
@@ -256,6 +258,55 @@ describe('an app does not start', () => {
       }
     },
   );
+
+  it.each([
+    ['a function', () => 'redis://127.0.0.1:1'],
+    ['a Promise', Promise.resolve('redis://127.0.0.1:1')],
+    ['a String object', new String('redis://127.0.0.1:1')],
+  ])('with a connection that is %s', async (kind, connection) => {
+    await expect(startingWith({ connection })).rejects.toThrow(
+      `\`connection\` of GearMonkeyModule "default" is ${kind}`,
+    );
+  });
+
+  it.each(['', 7, null, Symbol('name')])('with the name %p', async (name) => {
+    const refused = startingWith({ connection: 'memory:', name });
+    await expect(refused).rejects.toThrow(InvalidOptionError);
+    await expect(refused).rejects.toMatchObject({ option: 'name' });
+  });
+
+  it.each([
+    ['nothing', undefined, 'The options of GearMonkeyModule.forRootAsync are no object'],
+    ['null', null, 'The options of GearMonkeyModule.forRootAsync are no object'],
+    ['no way to options', {}, 'wants one of `useFactory`, `useClass` and `useExisting`, and has 0'],
+    ['two ways', { useFactory: () => ({}), useClass: Date }, 'and has 2'],
+    [
+      'options beside the factory',
+      { connection: 'memory:', useFactory: () => ({}) },
+      'has no option `connection`',
+    ],
+    ['a factory that is none', { useFactory: { connection: 'memory:' } }, '`useFactory` of'],
+    ['a class that is none', { useClass: 7 }, '`useClass` of'],
+    ['a class without the method', { useClass: class {} }, 'has no method createGearMonkeyOptions()'],
+    ['a factory that returns nothing', { useFactory: () => undefined }, 'are no object'],
+    ['a factory that returns a module', { useFactory: () => memory() }, 'has no option `module`'],
+  ])('with forRootAsync and %s', async (_, options, message) => {
+    const forRoot = GearMonkeyModule.forRootAsync(options as GearMonkeyModuleAsyncOptions);
+    const refused = starting({ imports: [forRoot] });
+    await expect(refused).rejects.toThrow(ConfigurationError);
+    await expect(refused).rejects.toThrow(message);
+  });
+
+  it('with forFeature and no list', async () => {
+    const feature = GearMonkeyModule.forFeature(undefined as unknown as []);
+    await expect(starting({ imports: [memory(), feature] })).rejects.toThrow('wants a list of definitions');
+  });
+
+  it('with a client that the app makes itself', () => {
+    expect(
+      () => new GearMonkeyClient(...([] as unknown as ConstructorParameters<typeof GearMonkeyClient>)),
+    ).toThrow('A GearMonkeyClient is injected');
+  });
 
   it('with a `name` among the options that a factory makes', async () => {
     const useFactory = () => ({ connection: 'memory:' as const, name: 'legacy' });

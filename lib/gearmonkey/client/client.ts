@@ -1,6 +1,11 @@
 import type { Observable } from 'rxjs';
 import type { Payload } from '../../job/codec.js';
-import { InvalidOptionError, JobNotFoundError, NoWorkersError } from '../../job/errors.js';
+import {
+  ConfigurationError,
+  InvalidOptionError,
+  JobNotFoundError,
+  NoWorkersError,
+} from '../../job/errors.js';
 import type { Job, JobEvent, JobProgress } from '../../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import { JobAccess, outputOf } from './job-access.js';
@@ -43,6 +48,8 @@ export class GearMonkeyClient {
     restricted = false,
     feeds: JobFeeds = new JobFeeds(store),
   ) {
+    // The declarations have no constructor, which to TypeScript is one without parameters.
+    if (!store) throw new ConfigurationError('A GearMonkeyClient is injected, not made with `new`.');
     this.#store = store;
     this.#options = options;
     this.#functions = new KnownFunctions(options, restricted);

@@ -1,0 +1,61 @@
+import { ConfigurationError, GearMonkeyError } from '../job/errors.js';
+import type { AnyJobDefinition } from '../job/job-definition.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
+import type {
+  GearMonkeyModuleAsyncOptions,
+  GearMonkeyModuleOptions,
+  InstanceName,
+} from './gearmonkey.options.js';
+
+export type AsyncOptions = Pick<GearMonkeyModuleAsyncOptions, 'useFactory' | 'useClass' | 'useExisting'>;
+
+const USER = 'GearMonkeyModule.forRootAsync';
+const KNOWN = optionNames<Required<GearMonkeyModuleAsyncOptions & InstanceName>>({
+  useFactory: true,
+  useClass: true,
+  useExisting: true,
+  inject: true,
+  imports: true,
+  provideInjectionTokensFrom: true,
+  name: true,
+});
+
+/** What is wrong with what `forRootAsync` was given. It is thrown when the app starts, as all of `forRoot` is. */
+export function asyncProblem(given: GearMonkeyModuleAsyncOptions): GearMonkeyError | undefined {
+  try {
+    const { useFactory, useClass, useExisting } = checkOptions(USER, given, KNOWN);
+    const ways = Object.entries({ useFactory, useClass, useExisting }).filter(([, way]) => way !== undefined);
+    if (ways.length !== 1)
+      throw new ConfigurationError(
+        `${USER} wants one of \`useFactory\`, \`useClass\` and \`useExisting\`, and has ${ways.length}. For a start: { useFactory: () => ({ connection: 'memory:' }) }.`,
+      );
+    const [name, way] = ways[0] as [string, unknown];
+    if (name === 'useExisting' ? way === null : typeof way !== 'function')
+      throw new ConfigurationError(
+        `\`${name}\` of ${USER} is no ${name === 'useFactory' ? 'function that returns the options' : 'class'}.`,
+      );
+    return undefined;
+  } catch (error) {
+    if (error instanceof GearMonkeyError) return error;
+    throw error;
+  }
+}
+
+/** What the class of `useClass` or `useExisting` says. @throws ConfigurationError */
+export async function optionsOf(factory: {
+  createGearMonkeyOptions?: () => GearMonkeyModuleOptions | Promise<GearMonkeyModuleOptions>;
+}): Promise<GearMonkeyModuleOptions> {
+  if (typeof factory?.createGearMonkeyOptions !== 'function')
+    throw new ConfigurationError(
+      `The class that ${USER} was given has no method createGearMonkeyOptions(). Implement GearMonkeyOptionsFactory.`,
+    );
+  return factory.createGearMonkeyOptions();
+}
+
+/** @throws ConfigurationError for what is no list of definitions */
+export function listed(definitions: readonly AnyJobDefinition[]): readonly AnyJobDefinition[] {
+  if (Array.isArray(definitions)) return definitions;
+  throw new ConfigurationError(
+    'GearMonkeyModule.forFeature wants a list of definitions: forFeature([resize]).',
+  );
+}
