@@ -61,7 +61,7 @@ describe('qless.lua', () => {
     await expect(own('put', 'w', 'q', 'c', 'k', '{}', 0, 'odd')).rejects.toThrow('QLESS_ARGUMENT Odd number');
   });
 
-  it('has no line of a contract left in it, and every piece once where it is known', () => {
+  it('has no line of a contract left in it, and every part once where it is known', () => {
     expect(unifiedScript()).not.toMatch(/--\[|include/);
   });
 });

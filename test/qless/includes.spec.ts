@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { withPieces } from '../../lib/qless/wire/includes.js';
+import { withParts } from '../../lib/qless/wire/includes.js';
 import { globalsOf } from './lua-globals.js';
 import { useQless } from './qless-rig.js';
 
@@ -11,7 +11,7 @@ const LUA = 'ARGV KEYS cjson error ipairs math pairs pcall redis string table to
 const FRAME = 'prefix now args command COMMANDS';
 
 const made = (files: Record<string, string>) =>
-  withPieces('file', (name) => {
+  withParts('file', (name) => {
     const text = files[name];
     if (text === undefined) throw new Error(`No ${name}`);
     return text;
@@ -20,7 +20,7 @@ const made = (files: Record<string, string>) =>
 describe('an include', () => {
   const number = 'local function number(text) return tonumber(text) end';
 
-  it('is replaced by its piece, with what that includes, once', () => {
+  it('is replaced by its part, with what that includes, once', () => {
     const files = {
       file: '-- include one: one\n-- include two: two\nreturn one + two',
       one: '-- include two: two\nlocal one = two',
@@ -29,9 +29,9 @@ describe('an include', () => {
     expect(made(files)).toBe('local two = 2\nlocal one = two\nreturn one + two');
   });
 
-  it('names what the piece defines', () => {
+  it('names what the part defines', () => {
     const files = { file: '-- include number: numbers\nreturn numbers', number };
-    expect(() => made(files)).toThrow('file: the piece "number" defines no numbers.');
+    expect(() => made(files)).toThrow('file: the part "number" defines no numbers.');
   });
 
   it('names what the file uses', () => {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { withPieces, type ReadLua } from './includes.js';
+import { withParts, type ReadLua } from './includes.js';
 
 const SCRIPTS = new URL('./scripts/', import.meta.url);
 
-/** Folders in which a piece is looked for; the first that has it wins. */
+/** Folders in which a part is looked for; the first that has it wins. */
 type Form = readonly string[];
 
 /** Keys begin with KEYS[1], and '' as the time means the server's. */
@@ -32,16 +32,16 @@ function readFile(name: string): string {
   return text;
 }
 
-const pieces = new Map(
+const parts = new Map(
   ['forms/client', 'forms/cluster', 'forms/legacy', 'parts'].map((folder) => [folder, namesIn(folder)]),
 );
 
-/** A name with a folder is that file, any other a piece of the first folder that has it. */
+/** A name with a folder is that file, any other a part of the first folder that has it. */
 function reader(form: Form): ReadLua {
   return (name) => {
     if (name.includes('/')) return readFile(name);
-    const folder = form.find((candidate) => pieces.get(candidate)?.includes(name));
-    if (!folder) throw new Error(`None of ${form.join(', ')} has the piece "${name}".`);
+    const folder = form.find((candidate) => parts.get(candidate)?.includes(name));
+    if (!folder) throw new Error(`None of ${form.join(', ')} has the part "${name}".`);
     return readFile(`${folder}/${name}`);
   };
 }
@@ -77,7 +77,7 @@ export function unifiedScript(form: 'single' | 'cluster' = 'single'): string {
     ...framed(['prefix', 'keys', 'deferred-work', 'command'], read, known),
     ...order.flatMap((command, index) => [
       `${index === 0 ? 'if' : 'elseif'} command == '${command}' then`,
-      ...withPieces(`commands/${command}`, read, new Set(known)).map((line) => `  ${line}`),
+      ...withParts(`commands/${command}`, read, new Set(known)).map((line) => `  ${line}`),
     ]),
     'else',
     "  error('Unknown command ' .. command)",
@@ -92,14 +92,14 @@ export function unifiedScript(form: 'single' | 'cluster' = 'single'): string {
 function assembled(form: Form, frame: readonly string[], file: string): string {
   const read = reader(form);
   const known = new Set<string>();
-  return stripped([...framed(frame, read, known), ...withPieces(file, read, known)]);
+  return stripped([...framed(frame, read, known), ...withParts(file, read, known)]);
 }
 
 /** What a script begins with, and any file may use without an include: prefix, now, args. */
 function framed(frame: readonly string[], read: ReadLua, known: Set<string>): string[] {
   return frame.flatMap((name) => {
     known.add(name);
-    return withPieces(name, read, known);
+    return withParts(name, read, known);
   });
 }
 

@@ -1,7 +1,7 @@
-/** Reads a file of Lua by its name; a piece without a folder is looked for in the folders of a form. */
+/** Reads a file of Lua by its name; a part without a folder is looked for in the folders of a form. */
 export type ReadLua = (name: string) => string;
 
-/** `-- include PIECE: names`, and what an inner one costs at the head of the file. */
+/** `-- include PART: names`, and what an inner one costs at the head of the file. */
 const INCLUDE = /^( *)-- include ([\w.-]+): (\w+(?:, \w+)*)(?: -- (.+))?$/;
 /** `-- inline commands/NAME`: the code of a command. */
 const INLINE = /^( *)-- inline (\S+)$/;
@@ -16,12 +16,12 @@ interface Block {
 }
 
 /**
- * The file with each include replaced by its piece, once in a block and the blocks within it.
+ * The file with each include replaced by its part, once in a block and the blocks within it.
  *
- * @throws Error for an include whose names the piece doesn't define or the file doesn't use, and for one that is
+ * @throws Error for an include whose names the part doesn't define or the file doesn't use, and for one that is
  * neither at the head of the file nor says what it would cost there
  */
-export function withPieces(name: string, read: ReadLua, known: Set<string> = new Set()): string[] {
+export function withParts(name: string, read: ReadLua, known: Set<string> = new Set()): string[] {
   const text = read(name);
   const blocks: Block[] = [{ indent: 0, known }];
   let isHead = true;
@@ -32,18 +32,18 @@ export function withPieces(name: string, read: ReadLua, known: Set<string> = new
       isHead &&= line.trim() === '' || line.startsWith('--');
       return [line];
     }
-    const { kind, indent, names, figure, pieces } = directive;
+    const { kind, indent, names, figure, parts } = directive;
     if (kind === 'include') {
-      const [piece = ''] = pieces;
+      const [part = ''] = parts;
       if (!isHead && figure === undefined) throw new Error(`${name}: "${line.trim()}" is not at its head.`);
-      checkNames({ name, text, piece, names }, read);
+      checkNames({ name, text, part, names }, read);
     }
-    return pieces.flatMap((piece) => {
-      if (kind === 'includes of') return headOf(piece, read, block.known);
-      if (kind === 'include' && block.known.has(piece)) return [];
-      if (kind === 'include') block.known.add(piece);
+    return parts.flatMap((part) => {
+      if (kind === 'includes of') return headOf(part, read, block.known);
+      if (kind === 'include' && block.known.has(part)) return [];
+      if (kind === 'include') block.known.add(part);
       const inner = kind === 'include' ? block.known : new Set(block.known);
-      return withPieces(piece, read, inner).map((included) => indent + included);
+      return withParts(part, read, inner).map((included) => indent + included);
     });
   });
 }
@@ -51,7 +51,7 @@ export function withPieces(name: string, read: ReadLua, known: Set<string> = new
 interface Directive {
   readonly kind: 'include' | 'inline' | 'includes of';
   readonly indent: string;
-  readonly pieces: readonly string[];
+  readonly parts: readonly string[];
   readonly names: readonly string[];
   readonly figure: string | undefined;
 }
@@ -60,26 +60,24 @@ function directiveOf(file: string, line: string): Directive | undefined {
   if (!DIRECTIVE.test(line)) return undefined;
   const include = INCLUDE.exec(line);
   if (include) {
-    const [, indent = '', piece = '', names = '', figure] = include;
-    return { kind: 'include', indent, pieces: [piece], names: names.split(', '), figure };
+    const [, indent = '', part = '', names = '', figure] = include;
+    return { kind: 'include', indent, parts: [part], names: names.split(', '), figure };
   }
   const [, indent = '', body] = INLINE.exec(line) ?? [];
-  if (body !== undefined) return { kind: 'inline', indent, pieces: [body], names: [], figure: undefined };
+  if (body !== undefined) return { kind: 'inline', indent, parts: [body], names: [], figure: undefined };
   const [, files] = INCLUDES_OF.exec(line) ?? [];
   if (files !== undefined)
-    return { kind: 'includes of', indent: '', pieces: files.split(', '), names: [], figure: undefined };
-  throw new Error(`${file}: "${line.trim()}" is no include: it must be "-- include PIECE: name, name".`);
+    return { kind: 'includes of', indent: '', parts: files.split(', '), names: [], figure: undefined };
+  throw new Error(`${file}: "${line.trim()}" is no include: it must be "-- include PART: name, name".`);
 }
 
 /** What the head of a command includes, without its code. */
 function headOf(name: string, read: ReadLua, known: Set<string>): string[] {
-  const head = bodyOf(read(name)).filter((line) => line.startsWith('-- include '));
-  const withHead: ReadLua = (asked) => (asked === name ? head.join('\n') : read(asked));
-  return head.flatMap((line) => {
-    const { pieces: [piece = ''] = [] } = directiveOf(name, line) ?? {};
-    if (known.has(piece)) return [];
-    known.add(piece);
-    return withPieces(piece, withHead, known);
+  return bodyOf(read(name)).flatMap((line) => {
+    const { kind, indent, parts: [part = ''] = [] } = directiveOf(name, line) ?? {};
+    if (kind !== 'include' || indent !== '' || known.has(part)) return [];
+    known.add(part);
+    return withParts(part, read, known);
   });
 }
 
@@ -94,21 +92,31 @@ function bodyOf(text: string): string[] {
 interface Names {
   readonly name: string;
   readonly text: string;
-  readonly piece: string;
+  readonly part: string;
   readonly names: readonly string[];
 }
 
-function checkNames({ name, text, piece, names }: Names, read: ReadLua): void {
-  const defined = definedIn(read(piece));
+/** Names that were checked, by the text of the part and that of the file. */
+const checked = new Map<string, Map<string, Set<string>>>();
+
+function checkNames({ name, text, part, names }: Names, read: ReadLua): void {
+  const partText = read(part);
+  const files = checked.get(partText) ?? new Map<string, Set<string>>();
+  const done = files.get(text) ?? new Set();
+  const left = names.filter((included) => !done.has(included));
+  if (left.length === 0) return;
+  const defined = definedIn(partText);
   const code = text.replace(/--.*$/gm, '');
-  for (const included of names) {
-    if (!defined.has(included)) throw new Error(`${name}: the piece "${piece}" defines no ${included}.`);
+  for (const included of left) {
+    if (!defined.has(included)) throw new Error(`${name}: the part "${part}" defines no ${included}.`);
     if (!new RegExp(`\\b${included}\\b`).test(code))
-      throw new Error(`${name}: ${included} of "${piece}" is not used.`);
+      throw new Error(`${name}: ${included} of "${part}" is not used.`);
+    done.add(included);
   }
+  checked.set(partText, files.set(text, done));
 }
 
-/** The locals at a piece's outermost level. */
+/** The locals at a part's outermost level. */
 function definedIn(text: string): Set<string> {
   const found = [...text.matchAll(/^local (?:function (\w+)|(\w+(?:, \w+)*))/gm)];
   return new Set(found.flatMap(([, fn, names]) => fn ?? names?.split(', ') ?? []));
