@@ -11,8 +11,6 @@ import { retryWhileUnreachable } from './retry.js';
 import { allowUploads } from './slow-uploads.js';
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
-export { YIELD_MS } from './retry.js';
-
 /** One connection of ours, opened when it is first needed and kept until `close`. What it connects with shows nowhere. */
 export class RedisConnection {
   static {

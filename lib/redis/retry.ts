@@ -8,7 +8,7 @@ import { isReply, isTransientReply } from './redis-errors.js';
 /** Between two attempts that a server answers, each with "not now". */
 export const RETRY_MS = 50;
 /** A caller that asks again at once would never let the event loop hear that the connection is gone. */
-export const YIELD_MS = 1;
+const YIELD_MS = 1;
 
 /**
  * What ioredis and Node call an error that is no reply: a connection that broke, was refused or timed out, a
@@ -59,7 +59,8 @@ export function retryWhileUnreachable<T>(
   { mayPass = isOutage, late = unanswered, ...options }: RedisRetryOptions = {},
 ): Promise<T> {
   const pause = (error: unknown) => (mayPass(error) ? pauseOf(error) : undefined);
-  return retry(question, { ...options, late, pause });
+  // A timer of less than a millisecond is one of a millisecond.
+  return retry((left) => question(Math.max(1, left)), { ...options, late, pause });
 }
 
 function unanswered(lastError: unknown): ConnectionError {

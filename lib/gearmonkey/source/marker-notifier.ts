@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { YIELD_MS, type RedisConnection } from '../../redis/redis-connection.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { pauseAfter } from '../../redis/retry.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { isReply } from '../../redis/redis-errors.js';
 import type { FunctionStates } from './function-states.js';
@@ -9,7 +10,6 @@ import * as scripts from '../wire/scripts.js';
 
 /** The longer an idle worker waits at a time, the fewer commands it sends, and the later it finds a dead connection. */
 const MAX_BLOCK_MS = 2000;
-const RETRY_MS = 100;
 /**
  * A blocking call costs the server time for each of its functions, and ends with the first marker. Beyond
  * this many functions it waits for a while before the next, and takes what was set meanwhile with one script.
@@ -105,7 +105,7 @@ export class MarkerNotifier implements Notifier {
       } catch (error) {
         for (const fn of this.waiting()) this.states.apply(fn, 'lose');
         if (isReply(error)) this.listener.onRefused(error);
-        await delay(isReply(error) ? RETRY_MS : YIELD_MS);
+        await pauseAfter(error);
         if (!isReply(error)) await this.reconnected();
       }
     }

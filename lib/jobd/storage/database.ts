@@ -1,6 +1,6 @@
 import { toCause } from '../../job/cause.js';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, Kysely, sql } from 'kysely';
+import { retry } from '../../flow/retry.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
@@ -149,19 +149,16 @@ export class Database {
    * @param isFinal errors that pass through, since no waiting helps
    * @throws DatabaseError when `signal` aborts first
    */
-  async insist<T>(
+  insist<T>(
     question: () => Promise<T>,
     { signal, isFinal = () => false }: { signal?: AbortSignal; isFinal?: (error: unknown) => boolean } = {},
   ): Promise<T> {
-    for (let failures = 0; ; failures++) {
-      try {
-        return await question();
-      } catch (error) {
-        if (isFinal(error)) throw error;
-        if (signal?.aborted) throw new DatabaseError('The database did not answer in time', error);
-        await this.pause(error, failures, signal);
-      }
-    }
+    return retry(question, {
+      signal,
+      pause: (error, failures) => (isFinal(error) ? undefined : pauseAfter(error, failures)),
+      onFailure: (error) => this.sayDown(error),
+      late: (error) => new DatabaseError('The database did not answer in time', error),
+    });
   }
 
   async close(): Promise<void> {
@@ -176,16 +173,17 @@ export class Database {
     this.onBack();
   }
 
-  private async pause(error: unknown, failures: number, signal?: AbortSignal): Promise<void> {
-    if (!isContention(error) && !this.isDown) {
-      this.isDown = true;
-      this.log.error(`The database doesn't answer: ${messageOf(error)}. It is asked again until it does.`);
-    }
-    const pause = isContention(error)
-      ? CONTENTION_PAUSE_MS * Math.random()
-      : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10));
-    await delay(pause, undefined, { signal }).catch(() => undefined);
+  private sayDown(error: unknown): void {
+    if (isContention(error) || this.isDown) return;
+    this.isDown = true;
+    this.log.error(`The database doesn't answer: ${messageOf(error)}. It is asked again until it does.`);
   }
+}
+
+/** Milliseconds: who was in the way is soon gone, and a database that is away is not back at once. */
+function pauseAfter(error: unknown, failures: number): number {
+  if (isContention(error)) return CONTENTION_PAUSE_MS * Math.random();
+  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
 }
 
 async function traitsOf({ dialect }: DatabaseLocation, queries: JobdDatabase): Promise<ServerTraits> {
