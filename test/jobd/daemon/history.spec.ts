@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { connect } from '../../../lib/jobd/protocol/connect.js';
 import type { Connection } from 'mysql2/promise';
@@ -124,7 +125,10 @@ describe('a history of SIGKILLs', () => {
       await until(() => poke(masterPort), PATIENCE);
     }
     const told = await telling;
-    await rows.reach('done', [...ids, ...byHand], 30_000);
+    await rows.reach('done', [...ids, ...byHand], 30_000).catch(async (error: Error) => {
+      const programs = [master, ...daemons].map(({ program }) => program.error('was at work').message);
+      throw new Error([error.message, await whoHasWhat(rows), ...programs].join('\n'));
+    });
     for (const { program } of [master, ...daemons]) await killed(program);
     lines.forEach((line) => line.close());
     return { rows, kills, told, others };
@@ -195,6 +199,13 @@ async function ownRows(rows: JobRows, others: readonly number[]): Promise<JobsTa
   const left = all.filter(({ id }) => others.includes(id));
   expect(left.filter(({ status }) => !['waiting', 'accepted'].includes(status))).toEqual([]);
   return all.filter(({ id }) => !others.includes(id));
+}
+
+/** For an error: rows that have not ended, and what is known of their daemons. */
+async function whoHasWhat(rows: JobRows): Promise<string> {
+  const left = (await rows.all()).filter(({ status }) => status !== 'done');
+  const tables = ['owners', 'daemons'].map((table) => rows.execute(`SELECT * FROM ${rows.table}_${table}`));
+  return inspect({ left, tables: await Promise.all(tables) }, { depth: 4, maxArrayLength: 40 });
 }
 
 /** Each by itself: of several the server may lock the whole table. */
