@@ -35,7 +35,9 @@ const auth = { password: SECRET };
 const master = { host: '127.0.0.1', port: 9, password: SECRET };
 
 /** As a log, a controller that returns it, a test that fails and a debugger show it. */
-const shown = (thing: unknown) => [
+const shown = (thing: object) => [
+  JSON.stringify({ ...thing }),
+  inspect({ ...thing }, { depth: 20 }),
   JSON.stringify(thing),
   JSON.stringify({ of: [thing] }),
   inspect(thing),

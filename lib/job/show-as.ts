@@ -39,6 +39,11 @@ export function recordsOf<T extends object>(
   return (fields) => new ShownRecord(fields) as T;
 }
 
+/** For constructors, at their end: a copy by `{ ...object }`, which has no methods, has no fields to show either. */
+export function hideFields(object: object): void {
+  for (const key of Object.keys(object)) Object.defineProperty(object, key, { enumerable: false });
+}
+
 function define(prototype: object, key: string | symbol, value: unknown): void {
   Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
 }

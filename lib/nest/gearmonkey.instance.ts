@@ -50,11 +50,13 @@ export function createInstance(
   log: WorkerLog,
 ): GearMonkeyInstance {
   const options = checkedOptions(name, given);
+  // What leads to the server, and holds its password, is not kept.
+  const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers } = options;
   const { close, ...backend } = backendOf(options, log);
   return asInstance({
     ...backend,
     name,
-    options,
+    options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers },
     shutdownTimeout: millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
     onApplicationShutdown: async () => {
       await backend.client?.close();

@@ -8,7 +8,7 @@ import type { DaemonOperations, DaemonStatus, JobRun, ManualResults } from '../v
 import { Membership } from '../membership/membership.js';
 import { Targets } from '../rows/targets.js';
 import { DaemonRows } from './daemon-rows.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
 
 interface Started {
@@ -45,6 +45,7 @@ export class JobdDaemon implements DaemonOperations {
     this.options = checkDaemonOptions(options);
     this.served = new Targets(this.options.targets);
     this.launcher = new Launcher(options, this.instance);
+    hideFields(this);
   }
 
   /** Whether the database answered when it was last asked. */

@@ -13,7 +13,7 @@ import { PokeThrottle } from './poke-throttle.js';
 import { Poker } from './poker.js';
 import { RegisteredWorker } from './registered-worker.js';
 import { WorkerRegistry } from './worker-registry.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 
 /** What `JobdMaster` takes. */
 export interface JobdMasterOptions {
@@ -65,6 +65,7 @@ export class JobdMaster {
       handlers,
       authenticate: authenticator(auth),
     });
+    hideFields(this);
   }
 
   /** How many workers are registered. */

@@ -8,7 +8,7 @@ import { localPolls } from '../source/local-polls.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 
 /** A row as the table has it, with the columns of every table of jobs and whatever more there is. Its times are seconds. */
 export type JobRow = JobsTable & TableRow;
@@ -31,7 +31,9 @@ export class JobdClient {
     private readonly table: ClientTable,
     private readonly route: RequestRoute,
     private readonly key: string,
-  ) {}
+  ) {
+    hideFields(this);
+  }
 
   /**
    * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll. Others

@@ -13,7 +13,7 @@ import { ClientTable } from './client-table.js';
 import { JobdClient } from './jobd.client.js';
 import type { JobdModuleOptions, WorkerModuleOptions } from './jobd.options.js';
 import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } from './request-routes.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
 
 const LOCALHOST = '127.0.0.1';
@@ -55,6 +55,7 @@ export class JobdInstance {
         ? createLink(this.daemon, worker, { log, isDraining })
         : undefined;
     this.client = new JobdClient(this.table, this.route(), this.key);
+    hideFields(this);
   }
 
   /** The ports that are listened on, where there are any. */

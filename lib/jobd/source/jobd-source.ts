@@ -11,7 +11,7 @@ import { WorkerRows } from './worker-rows.js';
 import { SourceOperations } from './source-operations.js';
 import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
 import { localPolls, tableKey } from './local-polls.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
@@ -49,6 +49,7 @@ export class JobdSource implements JobSource {
   constructor(options: JobdSourceOptions) {
     this.options = checkSourceOptions(options);
     this.key = tableKey(this.options.database, this.options.table);
+    hideFields(this);
   }
 
   /** @throws ConfigurationError for a function that isn't among the targets, DatabaseSetupError */

@@ -8,7 +8,7 @@ import type { ServerTls } from '../../net/tls.js';
 import { MasterLink, type MasterLinkOptions } from './master-link.js';
 import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 
 /** What `JobdWorker` takes. */
 export interface JobdWorkerOptions {
@@ -52,6 +52,7 @@ export class JobdWorker {
     daemon: DaemonOperations,
     private readonly options: JobdWorkerOptions,
   ) {
+    hideFields(this);
     const { host, port, auth, tls, log, onRequest, name, master } = options;
     checkExposure(options);
     const handlers = unlessDraining(workerRequests(daemon), () => this.draining);

@@ -17,7 +17,7 @@ import type { Origin, PushStatus } from './pushes.js';
 import { Registration } from './registration.js';
 import { Reports } from './reports.js';
 import { sourceSettings, type JqSourceOptions, type SourceSettings } from './source-options.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 
 /** How long a leaving worker waits for the master's answer. */
 const LEAVE_TIMEOUT_MS = 2000;
@@ -78,6 +78,7 @@ class JqSource implements JobSource {
       new PushServer(options.listen, this.settings, this.onPush, (key) =>
         this.registrations.some((each) => each.key === key),
       );
+    hideFields(this);
   }
 
   /** Listens. The master hears of a function when its slots are known: with the first claim. */
