@@ -11,7 +11,8 @@
 -- include number: number
 -- include json: json
 -- include refusals: refuse
--- include events: publish_tracked, publish, publish_job
+-- include tracked-events: publish_tracked
+-- include job-events: publish_job
 -- include tracking: is_tracked
 -- include history: append_history, history_item
 -- include samples: record_one
@@ -52,7 +53,8 @@ record_one('run', queue, now, now - (tonumber(job[5]) or now))
 if is_tracked(jid) then publish_tracked('completed', jid) end
 
 if target then
-  -- include place: place -- at the head +5 %, with the next two
+  -- include events: publish -- as place
+  -- include place: place -- at the head +5 %, with these
   -- include work-queue: add_queue -- as place
   -- include dependencies: depend -- as place
   publish('log', { jid = jid, event = 'advanced', queue = queue, to = target })

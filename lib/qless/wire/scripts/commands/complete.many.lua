@@ -7,7 +7,8 @@
   anything is written: an argument that is missing or malformed, more than 250 jobs.
 ]=]
 -- include limits: JOBS_A_CALL
--- include events: publish_tracked, publish_job
+-- include tracked-events: publish_tracked
+-- include job-events: publish_job
 -- include history: append_history, history_item
 -- include samples: record
 -- include completion: objection, write_complete, prune_completed

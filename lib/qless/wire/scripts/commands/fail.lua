@@ -6,7 +6,8 @@
   Returns the jid. Errors: Job <jid> does not exist, not currently running, running with another worker.
 ]=]
 -- include refusals: refuse
--- include events: publish, publish_tracked
+-- include events: publish
+-- include tracked-events: publish_tracked
 -- include tracking: is_tracked
 -- include failures: file_failure
 -- include json: json

@@ -8,7 +8,6 @@
 ]=]
 -- include limits: JOBS_A_CALL
 -- include arguments: integer
--- include scheduled-jobs: promote_due
 
 local state, at = args[1], 3
 if not state then error('Jobs(): Arg "state" missing') end
@@ -31,6 +30,7 @@ if state == 'running' then
 elseif state == 'stalled' then
   return redis.call('ZRANGEBYSCORE', key .. '-locks', '-inf', now, 'LIMIT', offset, count)
 elseif state == 'scheduled' then
+  -- include scheduled-jobs: promote_due -- at the head +15 % of other states
   promote_due(queue, now, JOBS_A_CALL)
   return redis.call('ZRANGEBYSCORE', key .. '-scheduled', '(' .. string.format('%.17g', now), '+inf', 'LIMIT', offset, count)
 end

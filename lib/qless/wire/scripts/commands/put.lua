@@ -11,7 +11,8 @@
 ]=]
 -- include number: number
 -- include json: json
--- include events: publish_tracked, publish_job
+-- include tracked-events: publish_tracked
+-- include job-events: publish_job
 -- include tracking: is_tracked
 -- include history: append_history, history_item
 -- include placement: placement

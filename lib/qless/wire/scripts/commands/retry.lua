@@ -9,7 +9,7 @@
 ]=]
 -- include refusals: refuse
 -- include place: place
--- include events: publish_tracked
+-- include tracked-events: publish_tracked
 -- include tracking: is_tracked
 -- include failures: exhausted, file_failure
 -- include number: number

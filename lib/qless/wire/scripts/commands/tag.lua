@@ -9,8 +9,6 @@
 ]=]
 -- include arguments: integer, strings
 -- include refusals: refuse
--- include tags: add_tag, remove_tag
--- include limits: at_most, MOST_TAGS
 
 local command = args[1]
 if not command then error('Tag(): Arg "command" must be "add", "remove", "get" or "top"') end
@@ -23,6 +21,8 @@ local function page(at)
 end
 
 if command == 'add' or command == 'remove' then
+  -- include limits: at_most, MOST_TAGS -- at the head +2 % of get
+  -- include tags: add_tag, remove_tag -- at the head +5 % of get
   local jid = args[2]
   if not jid then error('Tag(): Arg "jid" missing') end
   at_most(MOST_TAGS, #args - 2, 'Tag', 'tags')

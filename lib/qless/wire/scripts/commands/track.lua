@@ -6,7 +6,7 @@
   that changed something, 0 where not. Errors: Job does not exist, Unknown action "<action>".
 ]=]
 -- include refusals: refuse
--- include events: publish_tracked
+-- include tracked-events: publish_tracked
 -- include job-json: jobs_json
 -- include job-list: job_list
 

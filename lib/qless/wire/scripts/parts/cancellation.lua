@@ -1,6 +1,7 @@
 -- include arguments: strings
 -- include chunks: in_chunks, unlink
--- include events: publish, publish_tracked
+-- include events: publish
+-- include tracked-events: publish_tracked
 -- include failure-groups: failure_of, remove_from_group
 -- include tags: remove_tag
 -- include counters: count_stat

@@ -1,4 +1,5 @@
--- include events: publish_tracked, publish
+-- include tracked-events: publish_tracked
+-- include events: publish
 -- include tracking: is_tracked
 -- include lost-locks: lock_lost
 -- include job: decoded, read_job

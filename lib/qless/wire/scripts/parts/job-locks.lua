@@ -1,4 +1,4 @@
--- include events: publish_tracked
+-- include tracked-events: publish_tracked
 -- include history: append_history, history_item
 -- include samples: record
 -- include links: any_linked
