@@ -50,6 +50,19 @@ const ARROWS: Arrows = {
   'qless/nest': ['client'],
   'qless/index': ['wire', 'connection', 'client', 'source', 'nest'],
 
+  'jq/message-pack': [],
+  'jq/wire': ['message-pack'],
+  'jq/http': ['message-pack', 'wire'],
+  'jq/constraints': ['message-pack', 'wire'],
+  'jq/engine': ['message-pack', 'wire', 'constraints'],
+  'jq/master': ['message-pack', 'wire', 'http', 'constraints', 'engine'],
+  'jq/worker': ['message-pack', 'wire', 'http'],
+  'jq/client': ['message-pack', 'wire', 'http'],
+  'jq/nest': ['master', 'client'],
+  'jq/index': [
+    ...['message-pack', 'wire', 'http', 'constraints', 'engine', 'master', 'worker', 'client', 'nest'],
+  ],
+
   'jobd/vocabulary': [],
   'jobd/launcher': ['vocabulary'],
   'jobd/storage': ['vocabulary'],

@@ -16,7 +16,7 @@ export async function leftovers(redis: Redis, prefix = '{jq}:'): Promise<string[
 /** Of these, those of jobs: of workers that were killed more stays, until their silence has lasted long enough. */
 export async function leftoversOfJobs(redis: Redis): Promise<string[]> {
   const ofWorkers =
-    /^(worker:.*|workers|silent|resting|gone|leaving|members:.*|free:.*|class:.*|classes:.*|dry:.*|pullers|constraints|limits)$/;
+    /^(worker:.*|workers|client-.*|silent|resting|gone|leaving|members:.*|free:.*|class:.*|classes:.*|dry:.*|pullers|constraints|limits)$/;
   return (await leftovers(redis)).filter((key) => !ofWorkers.test(key));
 }
 

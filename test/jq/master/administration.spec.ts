@@ -237,7 +237,7 @@ describe('the routes for administrators', () => {
       });
       await report(running, { type: 'success' });
       await master.call('DELETE', `/api/jobs/${running}`);
-      const left = await master.redis.redis.keys('{jq}:*job*');
+      const left = await master.redis.redis.keys('{jq}:job:*');
       expect(left).toEqual([]);
     });
 

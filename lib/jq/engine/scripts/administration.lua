@@ -1,4 +1,10 @@
 --- What an administrator asks: lists, details, and jobs that are tried again or discarded.
+-- Needs context: write_though_full, read_job, file, prefix, settings, call, turn, BATCH; room: forget_bytes;
+--   lanes: queue; workers: ALL; lifecycle: status_of, worker_of, tell, detach, read_handled, HANDED, ENDED;
+--   jobs: is_kept, ops
+-- Gives operations list_jobs, inspect, retry, discard, requeue_dead, discard_dead, list_workers,
+--   inspect_worker, counts, list_names
+
 local MAX_SCAN = 1000
 local MAX_LISTED_MESSAGE_BYTES = 1000
 
@@ -40,7 +46,7 @@ end
 --- `name` may be ''. Those that run have no index by name, so a page may be short though more follow.
 function ops.list_jobs(status, name, score, id, limit)
   local by_name = name ~= '' and status ~= 'running'
-  local key = P .. 'status:' .. status .. (by_name and ':' .. name or '')
+  local key = prefix .. 'status:' .. status .. (by_name and ':' .. name or '')
   local scan = name ~= '' and not by_name and MAX_SCAN or tonumber(limit)
   return page(key, score, id, tonumber(limit), scan, function(member, since)
     local job = read_job(member, 'state', 'failures', 'priority', 'enqueued', 'worker', 'ran', 'begun', 'message')
@@ -58,26 +64,26 @@ end
 ]]
 function ops.inspect(id)
   local job = read_job(id, 'state', 'failures', 'lane', 'keep', 'ended', 'read')
-  if not job or (job.ended and now >= job.ended + settings.tombstone) then return { 'missing' } end
+  if not job or (job.ended and turn.now >= job.ended + settings.tombstone) then return { 'missing' } end
   local status = status_of(job)
-  local since = call('ZSCORE', P .. 'status:' .. status, id) or ''
-  local again = call('ZSCORE', P .. 'delayed', id) or ''
-  local waits = not ENDED[job.state] and not HANDED[job.state] and again == ''
-  local limit = waits and call('HGET', P .. 'places', job.lane) or ''
-  if job.state == 'done' and not is_kept(job) then call('HDEL', P .. 'job:' .. id, 'result') end
-  return { status, since, again, limit, call('HGETALL', P .. 'job:' .. id) }
+  local since = call('ZSCORE', prefix .. 'status:' .. status, id) or ''
+  local again = call('ZSCORE', prefix .. 'delayed', id) or ''
+  local is_waiting = not ENDED[job.state] and not HANDED[job.state] and again == ''
+  local limit = is_waiting and call('HGET', prefix .. 'places', job.lane) or ''
+  if job.state == 'done' and not is_kept(job) then call('HDEL', prefix .. 'job:' .. id, 'result') end
+  return { status, since, again, limit, call('HGETALL', prefix .. 'job:' .. id) }
 end
 
 local function is_full()
-  return call('ZCARD', P .. 'status:queued') + call('ZCARD', P .. 'status:retrying') >= settings.max_queued
+  return call('ZCARD', prefix .. 'status:queued') + call('ZCARD', prefix .. 'status:retrying') >= settings.max_queued
 end
 
 --- From the dead: all retries are before it again. What its attempts came to stays.
 local function requeue(id, job)
-  local key = P .. 'job:' .. id
+  local key = prefix .. 'job:' .. id
   call('HSET', key, 'state', 'queued', 'failures', 0, 'losses', 0, 'bounces', 0, 'open', '')
   call('HDEL', key, 'ended', 'finished_at', 'message', 'error', 'awaited', 'ran')
-  if call('EXISTS', P .. 'status:queued:' .. job.name) == 0 then call('ZADD', P .. 'names', now, job.name) end
+  if call('EXISTS', prefix .. 'status:queued:' .. job.name) == 0 then call('ZADD', prefix .. 'names', turn.now, job.name) end
   file(id, job.name, 'error', 'queued')
   queue(id, job.lane, job.priority)
 end
@@ -92,16 +98,16 @@ function ops.retry(id, only_dead)
     return 'retried'
   end
   if only_dead == '1' or status_of(job) ~= 'retrying' then return 'conflict' end
-  if call('ZREM', P .. 'delayed', id) == 1 then queue(id, job.lane, job.priority) end
+  if call('ZREM', prefix .. 'delayed', id) == 1 then queue(id, job.lane, job.priority) end
   return 'retried'
 end
 
 local function discard(id, job)
   detach(id, job)
   file(id, job.name, status_of(job), nil)
-  call('ZREM', P .. 'results', id)
+  call('ZREM', prefix .. 'results', id)
   forget_bytes(id)
-  call('DEL', P .. 'job:' .. id)
+  call('DEL', prefix .. 'job:' .. id)
   if job.awaited then tell(id) end
 end
 
@@ -120,7 +126,7 @@ end
   some are left, and 'full' if that is why.
 ]]
 local function settle_dead(name, limit, settle, stops)
-  local key = P .. 'status:error' .. (name ~= '' and ':' .. name or '')
+  local key = prefix .. 'status:error' .. (name ~= '' and ':' .. name or '')
   local settled = 0
   for _, id in ipairs(call('ZRANGE', key, 0, math.min(tonumber(limit), BATCH) - 1)) do
     if stops and stops() then return { settled, 1, 'full' } end
@@ -142,23 +148,23 @@ local WORKER_FIELDS = { 'name', 'max_jobs', 'url', 'registered', 'seen', 'failur
 
 --- Nil for one that is no more; `names` are those it wants, `jobs` those it has, at most a batch.
 local function describe_worker(worker, details)
-  local fields = call('HMGET', P .. 'worker:' .. worker, unpack(WORKER_FIELDS))
+  local fields = call('HMGET', prefix .. 'worker:' .. worker, unpack(WORKER_FIELDS))
   if not fields[1] then return nil end
   for i = 1, #WORKER_FIELDS do fields[i] = fields[i] or '' end
   local rests = tonumber(fields[7]) or 0
-  fields[7] = rests > now and fields[7] or ''
-  local row = { worker, call('SCARD', P .. 'held:' .. worker), fields }
+  fields[7] = rests > turn.now and fields[7] or ''
+  local row = { worker, call('SCARD', prefix .. 'held:' .. worker), fields }
   if details then
-    local class = call('HGET', P .. 'worker:' .. worker, 'class')
-    row[4] = class ~= ALL and call('SMEMBERS', P .. 'class:' .. class) or {}
-    row[5] = call('SRANDMEMBER', P .. 'held:' .. worker, BATCH)
+    local class = call('HGET', prefix .. 'worker:' .. worker, 'class')
+    row[4] = class ~= ALL and call('SMEMBERS', prefix .. 'class:' .. class) or {}
+    row[5] = call('SRANDMEMBER', prefix .. 'held:' .. worker, BATCH)
   end
   return row
 end
 
 function ops.list_workers(score, worker, limit)
   limit = tonumber(limit)
-  return page(P .. 'workers', score, worker, limit, limit, function(member) return describe_worker(member) end)
+  return page(prefix .. 'workers', score, worker, limit, limit, function(member) return describe_worker(member) end)
 end
 
 function ops.inspect_worker(worker) return describe_worker(worker, true) or {} end
@@ -168,18 +174,18 @@ local STATUSES = { 'queued', 'running', 'retrying', 'error', 'done' }
 --- How many jobs of each status, then how many workers.
 function ops.counts()
   local counts = {}
-  for i, status in ipairs(STATUSES) do counts[i] = call('ZCARD', P .. 'status:' .. status) end
-  counts[#counts + 1] = call('ZCARD', P .. 'workers')
+  for i, status in ipairs(STATUSES) do counts[i] = call('ZCARD', prefix .. 'status:' .. status) end
+  counts[#counts + 1] = call('ZCARD', prefix .. 'workers')
   return counts
 end
 
 --- Names with how many jobs wait, are to be tried again, are dead and are done.
 function ops.list_names(score, name, limit)
   limit = tonumber(limit)
-  return page(P .. 'names', score, name, limit, limit, function(member)
+  return page(prefix .. 'names', score, name, limit, limit, function(member)
     local row = { member }
     for _, status in ipairs({ 'queued', 'retrying', 'error', 'done' }) do
-      row[#row + 1] = call('ZCARD', P .. 'status:' .. status .. ':' .. member)
+      row[#row + 1] = call('ZCARD', prefix .. 'status:' .. status .. ':' .. member)
     end
     return row
   end)

@@ -4,14 +4,17 @@
   constraints          id -> JSON, as constraints/read-constraint.ts made it
   constraints-version  grows whenever jobs may fall under other limits than before
 ]]
+-- Needs context: count, refuse_if_full, read_job, prefix, settings, call, turn; lanes: queue, unqueue; jobs:
+--   ops
+-- Gives operations put_constraint, remove_constraint, constraints, reassign_lane
 
 --- All lanes that wait are to be looked at anew.
 local function recheck()
-  if call('EXISTS', P .. 'blocked') == 1 then
-    call('ZUNIONSTORE', P .. 'blocked', 1, P .. 'blocked', 'WEIGHTS', 0)
+  if call('EXISTS', prefix .. 'blocked') == 1 then
+    call('ZUNIONSTORE', prefix .. 'blocked', 1, prefix .. 'blocked', 'WEIGHTS', 0)
   end
-  call('PUBLISH', P .. 'constraints', '')
-  more = true
+  call('PUBLISH', prefix .. 'constraints', '')
+  turn.more = true
 end
 
 --[[
@@ -21,20 +24,20 @@ end
 ]]
 function ops.put_constraint(id, json, concurrency, count, period, known, selects)
   refuse_if_full()
-  local exists = call('HEXISTS', P .. 'constraints', id) == 1
+  local exists = call('HEXISTS', prefix .. 'constraints', id) == 1
   if known == '1' and not exists then return 0 end
-  if not exists and call('HLEN', P .. 'constraints') >= settings.max_constraints then return 0 end
-  call('HSET', P .. 'constraints', id, json)
+  if not exists and call('HLEN', prefix .. 'constraints') >= settings.max_constraints then return 0 end
+  call('HSET', prefix .. 'constraints', id, json)
   for name, value in pairs({ concurrency = concurrency, count = count, period = period }) do
     if value == '' then
-      call('HDEL', P .. 'limits', id .. ':' .. name)
+      call('HDEL', prefix .. 'limits', id .. ':' .. name)
     else
-      call('HSET', P .. 'limits', id .. ':' .. name, value)
+      call('HSET', prefix .. 'limits', id .. ':' .. name, value)
     end
   end
-  if call('HGET', P .. 'limits', id .. ':selects') ~= selects then
-    call('HSET', P .. 'limits', id .. ':selects', selects)
-    version = tostring(call('INCR', P .. 'constraints-version'))
+  if call('HGET', prefix .. 'limits', id .. ':selects') ~= selects then
+    call('HSET', prefix .. 'limits', id .. ':selects', selects)
+    turn.version = tostring(call('INCR', prefix .. 'constraints-version'))
   end
   recheck()
   return 1
@@ -42,8 +45,8 @@ end
 
 --- Jobs that were found to fall under it need no second look: what it limits no more is free.
 function ops.remove_constraint(id)
-  if call('HDEL', P .. 'constraints', id) == 0 then return 0 end
-  call('HDEL', P .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period',
+  if call('HDEL', prefix .. 'constraints', id) == 0 then return 0 end
+  call('HDEL', prefix .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period',
     id .. ':selects')
   recheck()
   return 1
@@ -51,18 +54,18 @@ end
 
 --- The version, and id and JSON of each, unless it is the version that is `known`.
 function ops.constraints(known)
-  if known == version then return { version } end
-  return { version, call('HGETALL', P .. 'constraints') }
+  if known == turn.version then return { turn.version } end
+  return { turn.version, call('HGETALL', prefix .. 'constraints') }
 end
 
 --- A job that waits in a lane found with older constraints goes to where it belongs now.
 function ops.reassign_lane(id, lane, found_with, limits)
-  if found_with ~= version or not call('ZSCORE', P .. 'ready:' .. lane, id) then return 0 end
+  if found_with ~= turn.version or not call('ZSCORE', prefix .. 'ready:' .. lane, id) then return 0 end
   local job = read_job(id, 'priority')
   unqueue(id, lane)
   if not job then return 0 end
-  local new = version .. '|' .. limits .. '|' .. job.name
-  call('HSET', P .. 'job:' .. id, 'lane', new)
+  local new = turn.version .. '|' .. limits .. '|' .. job.name
+  call('HSET', prefix .. 'job:' .. id, 'lane', new)
   queue(id, new, job.priority)
   return 1
 end

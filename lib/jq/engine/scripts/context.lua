@@ -1,58 +1,79 @@
 --- What every part of a turn needs. Times are milliseconds; `settings` are those of engine/settings.ts.
-local P = KEYS[1]
-local now = tonumber(ARGV[1])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
+-- Gives count, read_tally, text, write_though_full, refuse_if_full, read_job, file, due, prefix, settings,
+--   call, turn, BATCH
+
+local prefix = KEYS[1]
 local settings = cmsgpack.unpack(ARGV[2])
 local call = redis.call
 
+local function clock()
+  local time = call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+--- All that a turn knows and changes, but for what is in Redis.
+local turn = {
+  now = tonumber(ARGV[1]) or clock(),
+  --- Whether something was left for the next turn.
+  more = false,
+  --- Whether Redis refused what takes memory; nil while that was not asked.
+  memory_full = nil,
+  --- The constraints that jobs are to be matched with.
+  version = call('GET', prefix .. 'constraints-version') or '0',
+  --- Jobs that were matched with others, and go out to be matched anew.
+  stale = {},
+  --- Names with a job that has come up, and classes with a worker that has room: the dispatch looks at no others.
+  stirred_names = {}, stirred_classes = {},
+  --- Names with a job that has come up, and workers that pull and have room again: for requests that wait.
+  news = {},
+  --- Jobs to push, what their arguments add up to, and how many there may be.
+  handed = {}, handed_bytes = 0, most = 0,
+  --- How many jobs, names and workers were looked at.
+  looks = 0,
+  --- What was read of workers and of classes' names.
+  worker_rows = {}, class_names = {},
+  --- Workers that nothing has been heard of for long: they are asked whether they are there.
+  probed = {},
+  --- Idempotency-Keys that are remembered, once that was asked, and those of this turn.
+  keys_known = nil, keys_new = 0,
+  --- What happened, and how long jobs waited that were handed out for the first time, in ms: for metrics, not stored.
+  tally = {}, waits = {},
+}
+
 --- How many of a kind a turn sees to, so that it ends soon; the rest is for the next.
 local BATCH = 100
---- Workers that nothing has been heard of for long: they are asked whether they are there.
-local probed = {}
---- Set when something was left for the next turn.
-local more = false
---- What happened in this turn, for metrics: nothing of it is stored.
 local TALLIED = { 'enqueued', 'cancelled', 'done', 'error', 'retried', 'timed_out', 'lost' }
-local tally = {}
---- How long those jobs waited that were handed out for the first time, in ms.
-local waits = {}
 
-local function count(what) tally[what] = (tally[what] or 0) + 1 end
+local function count(what) turn.tally[what] = (turn.tally[what] or 0) + 1 end
 
 local function read_tally()
   local counts = {}
-  for i, what in ipairs(TALLIED) do counts[i] = tally[what] or 0 end
-  return { counts, waits }
+  for i, what in ipairs(TALLIED) do counts[i] = turn.tally[what] or 0 end
+  return { counts, turn.waits }
 end
 
 local function text(number) return string.format('%.0f', number) end
-
---- Whether Redis refused what takes memory, once that was asked.
-local is_memory_full
 
 --[[
   A write that takes no memory: Redis then allows all others of the turn though its memory be full. For what ends
   jobs. What makes more of them asks `refuse_if_full` from then on.
 ]]
 local function write_though_full()
-  if is_memory_full ~= nil then return end
+  if turn.memory_full ~= nil then return end
   -- It changes nothing: there is no such key.
-  local probe = redis.pcall('ZADD', P .. 'full', 'XX', 0, '')
-  is_memory_full = type(probe) == 'table' and probe.err or false
-  call('DEL', P .. 'full')
+  local probe = redis.pcall('ZADD', prefix .. 'full', 'XX', 0, '')
+  turn.memory_full = type(probe) == 'table' and probe.err or false
+  call('DEL', prefix .. 'full')
 end
 
 local function refuse_if_full()
-  if is_memory_full then error({ err = is_memory_full }) end
+  if turn.memory_full then error({ err = turn.memory_full }) end
 end
 
 --- The named fields of a job, or nil where there is no such job.
 local function read_job(id, ...)
   local names, job = { 'name', ... }, {}
-  local values = call('HMGET', P .. 'job:' .. id, unpack(names))
+  local values = call('HMGET', prefix .. 'job:' .. id, unpack(names))
   if not values[1] then return nil end
   for i, name in ipairs(names) do job[name] = values[i] or nil end
   return job
@@ -68,18 +89,18 @@ end
 local function file(id, name, from, to)
   if from == to then return end
   if from then
-    call('ZREM', P .. 'status:' .. from, id)
-    if from ~= 'running' then call('ZREM', P .. 'status:' .. from .. ':' .. name, id) end
+    call('ZREM', prefix .. 'status:' .. from, id)
+    if from ~= 'running' then call('ZREM', prefix .. 'status:' .. from .. ':' .. name, id) end
   end
   if to then
-    call('ZADD', P .. 'status:' .. to, now, id)
-    if to ~= 'running' then call('ZADD', P .. 'status:' .. to .. ':' .. name, now, id) end
+    call('ZADD', prefix .. 'status:' .. to, turn.now, id)
+    if to ~= 'running' then call('ZADD', prefix .. 'status:' .. to .. ':' .. name, turn.now, id) end
   end
 end
 
 --- Members whose time has come, at most a batch.
 local function due(key)
-  local members = call('ZRANGEBYSCORE', P .. key, '-inf', now, 'LIMIT', 0, BATCH)
-  if #members == BATCH then more = true end
+  local members = call('ZRANGEBYSCORE', prefix .. key, '-inf', turn.now, 'LIMIT', 0, BATCH)
+  if #members == BATCH then turn.more = true end
   return members
 end

@@ -1,71 +1,70 @@
 --- Brings together jobs that have come up and workers that have room.
+-- Needs context: count, prefix, call, turn, BATCH; workers: read_worker, has, ALL; selection: is_over, assign,
+--   front, heads_of, best_heads, is_best, best_for, MAX_LOOKS, FEW
+-- Gives dispatch, tell_pullers
 
 --- How many bytes of arguments a turn hands out.
 local MAX_HANDED_BYTES = 16 * 1024 * 1024
 --- How many free workers of a class are asked for a name that they may lack.
 local MAX_LACKING = 100
 
-local known = {}
-
 --- The least busy free worker of a class, at or after a place, that has the name; how busy; whether any was free.
 local function idle_from(class, name, start, count)
-  local free = P .. 'free:' .. class
+  local free = prefix .. 'free:' .. class
   for place = start, start + count - 1 do
     local row = call('ZRANGE', free, place, place, 'WITHSCORES')
     if not row[1] then return nil, nil, nil, place > start end
     local worker = row[1]
-    known[worker] = known[worker] or read_worker(worker)
-    if has(worker, known[worker], name) then return worker, known[worker], tonumber(row[2]), true end
-    looks = looks + 1
+    turn.worker_rows[worker] = turn.worker_rows[worker] or read_worker(worker)
+    if has(worker, turn.worker_rows[worker], name) then return worker, turn.worker_rows[worker], tonumber(row[2]), true end
+    turn.looks = turn.looks + 1
   end
   return nil, nil, nil, true
 end
 
 --- Where many lack the name, it goes on at a place that is drawn: each turn sees others.
 local function idle_in(class, name)
-  local worker, w, load, any = idle_from(class, name, 0, MAX_LACKING)
-  if worker or not any then return worker, w, load, any end
-  local others = call('ZCARD', P .. 'free:' .. class) - MAX_LACKING
+  local worker, worker_row, load, any = idle_from(class, name, 0, MAX_LACKING)
+  if worker or not any then return worker, worker_row, load, any end
+  local others = call('ZCARD', prefix .. 'free:' .. class) - MAX_LACKING
   if others <= 0 then return nil, nil, nil, true end
   return idle_from(class, name, MAX_LACKING + math.random(0, others - 1), MAX_LACKING)
 end
 
 --- The least busy of the first that are free of all classes that want a name.
 local function taker(name)
-  local worker, w, load = idle_in(ALL, name)
+  local worker, worker_row, load = idle_in(ALL, name)
   local at = 0
   while not is_over() do
-    local classes = call('ZRANGE', P .. 'classes:' .. name, at, at + FEW - 1)
+    local classes = call('ZRANGE', prefix .. 'classes:' .. name, at, at + FEW - 1)
     for _, class in ipairs(classes) do
-      looks = looks + 1
+      turn.looks = turn.looks + 1
       local one, its, busy, any = idle_in(class, name)
-      if one and (not worker or busy < load) then worker, w, load = one, its, busy end
+      if one and (not worker or busy < load) then worker, worker_row, load = one, its, busy end
       if any then
         at = at + 1
       else
-        call('ZREM', P .. 'classes:' .. name, class)
-        call('SADD', P .. 'dry:' .. class, name)
+        call('ZREM', prefix .. 'classes:' .. name, class)
+        call('SADD', prefix .. 'dry:' .. class, name)
       end
     end
-    if worker or #classes < FEW then return worker, w end
+    if worker or #classes < FEW then return worker, worker_row end
   end
-  return worker, w, not worker
+  return worker, worker_row, not worker
 end
 
-local handed, handed_bytes, most = {}, 0, 0
+local function is_done() return #turn.handed >= turn.most or turn.handed_bytes > MAX_HANDED_BYTES or is_over() end
 
-local function is_done() return #handed >= most or handed_bytes > MAX_HANDED_BYTES or is_over() end
-
-local function hand(id, job, worker, w)
-  local push = assign(id, job, worker, w)
-  handed[#handed + 1] = push
-  handed_bytes = handed_bytes + #(push[7] or '')
-  if w.failures > 0 or w.timeouts > 0 then known[worker] = nil end
+local function hand(id, job, worker, worker_row)
+  local push = assign(id, job, worker, worker_row)
+  turn.handed[#turn.handed + 1] = push
+  turn.handed_bytes = turn.handed_bytes + #(push[7] or '')
+  if worker_row.failures > 0 or worker_row.timeouts > 0 then turn.worker_rows[worker] = nil end
 end
 
 --- The best job that some free worker of the class has, past those of names that they lack, and who takes it.
 local function past_lacks(class)
-  local names = class == ALL and call('ZRANGE', P .. 'names', 0, MAX_LOOKS - 1) or class_names[class]
+  local names = class == ALL and call('ZRANGE', prefix .. 'names', 0, MAX_LOOKS - 1) or turn.class_names[class]
   local left = {}
   for _, name in ipairs(names) do
     if is_over() then break end
@@ -78,15 +77,16 @@ local function past_lacks(class)
 end
 
 --- Gives a class with free workers the best jobs. True when it is through with it.
+
 local function serve_class(class)
   while not is_done() do
-    if call('EXISTS', P .. 'free:' .. class) == 0 then return true end
+    if call('EXISTS', prefix .. 'free:' .. class) == 0 then return true end
     local id, job, later = best_for(class)
     if not id then return not later end
-    local worker, w = idle_in(class, job.name)
-    if not worker then id, job, worker, w = past_lacks(class) end
+    local worker, worker_row = idle_in(class, job.name)
+    if not worker then id, job, worker, worker_row = past_lacks(class) end
     if not worker then return true end
-    hand(id, job, worker, w)
+    hand(id, job, worker, worker_row)
   end
 end
 
@@ -95,13 +95,13 @@ local function serve_name(name)
   while not is_done() do
     local id, job, later = front(heads_of(name))
     if not id then return not later end
-    local worker, w, unsure = taker(name)
+    local worker, worker_row, unsure = taker(name)
     if not worker then return not unsure end
-    if not is_best(w.class, id) then
-      local better, other = best_for(w.class)
-      if better and has(worker, w, other.name) then id, job = better, other end
+    if not is_best(worker_row.class, id) then
+      local better, other = best_for(worker_row.class)
+      if better and has(worker, worker_row, other.name) then id, job = better, other end
     end
-    hand(id, job, worker, w)
+    hand(id, job, worker, worker_row)
   end
 end
 
@@ -109,11 +109,11 @@ end
 local function serve_all(kept, kind, members, serve)
   for _, member in ipairs(members) do
     local key = kind .. member
-    if is_done() or #stale > 0 or not serve(member) then
-      if not kept[key] then call('ZADD', P .. 'stirred', kind == 'c' and 0 or 1, key) end
-      more = more or (most > 0 and #stale == 0)
+    if is_done() or #turn.stale > 0 or not serve(member) then
+      if not kept[key] then call('ZADD', prefix .. 'stirred', kind == 'c' and 0 or 1, key) end
+      turn.more = turn.more or (turn.most > 0 and #turn.stale == 0)
     elseif kept[key] then
-      call('ZREM', P .. 'stirred', key)
+      call('ZREM', prefix .. 'stirred', key)
     end
   end
 end
@@ -130,18 +130,18 @@ end
   a job that has come up, and classes with a worker that has room. All others were brought together before.
 ]]
 local function dispatch(limit)
-  most = limit
+  turn.most = limit
   local kept = {}
-  local list = limit > 0 and call('ZRANGE', P .. 'stirred', 0, BATCH - 1) or {}
-  if #list == BATCH then more = true end
+  local list = limit > 0 and call('ZRANGE', prefix .. 'stirred', 0, BATCH - 1) or {}
+  if #list == BATCH then turn.more = true end
   for _, key in ipairs(list) do
     kept[key] = true
-    local set = string.sub(key, 1, 1) == 'c' and stirred_classes or stirred_names
+    local set = string.sub(key, 1, 1) == 'c' and turn.stirred_classes or turn.stirred_names
     set[string.sub(key, 2)] = true
   end
-  serve_all(kept, 'c', keys_of(stirred_classes), serve_class)
-  serve_all(kept, 'n', keys_of(stirred_names), serve_name)
-  return handed
+  serve_all(kept, 'c', keys_of(turn.stirred_classes), serve_class)
+  serve_all(kept, 'n', keys_of(turn.stirred_names), serve_name)
+  return turn.handed
 end
 
 --- How many are named to requests that wait; of more they are told at large.
@@ -149,12 +149,12 @@ local MAX_NEWS = 100
 
 --- Tells requests that wait of jobs that have come up and were not handed out.
 local function tell_pullers()
-  if next(news) == nil or call('EXISTS', P .. 'pullers') == 0 then return end
+  if next(turn.news) == nil or call('EXISTS', prefix .. 'pullers') == 0 then return end
   local told = {}
-  for item in pairs(news) do
+  for item in pairs(turn.news) do
     local is_name = string.sub(item, 1, 1) == '='
     if not is_name or call('EXISTS', heads_of(string.sub(item, 2))) == 1 then told[#told + 1] = item end
   end
   if #told == 0 then return end
-  call('PUBLISH', P .. 'ready', #told > MAX_NEWS and '' or cjson.encode(told))
+  call('PUBLISH', prefix .. 'ready', #told > MAX_NEWS and '' or cjson.encode(told))
 end

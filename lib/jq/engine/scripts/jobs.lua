@@ -1,4 +1,9 @@
 --- What pushers ask. Each function is one operation of engine/operations.ts.
+-- Needs context: count, text, write_though_full, refuse_if_full, read_job, file, prefix, settings, call, turn;
+--   room: has_no_room, note_bytes, forget_bytes, remember_key; lanes: queue; lifecycle: status_of, worker_of,
+--   tell, detach, read_handled, ENDED
+-- Gives is_kept, ops; operations enqueue, read, cancel
+
 local ops = {}
 
 --- Above so many keys a further one is remembered for as long as a client may try again.
@@ -11,26 +16,26 @@ local SOON_MS = 60000
   something else; 'stale' when the constraints have changed; 'full'.
 ]]
 function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout, found_with, limits, key, print)
-  local known = key ~= '' and call('GET', P .. 'key:' .. key)
+  local known = key ~= '' and call('GET', prefix .. 'key:' .. key)
   if known then
     local first, of = string.match(known, '^(%S+) (%S+)$')
     return of == print and { 'created', first } or { 'reused' }
   end
   refuse_if_full()
-  if found_with ~= version then return { 'stale' } end
-  local waiting = call('ZCARD', P .. 'status:queued') + call('ZCARD', P .. 'status:retrying')
+  if found_with ~= turn.version then return { 'stale' } end
+  local waiting = call('ZCARD', prefix .. 'status:queued') + call('ZCARD', prefix .. 'status:retrying')
   if waiting >= settings.max_queued or has_no_room(#argument) then return { 'full' } end
   -- Of one width, so that ids sort in the order in which they were given.
-  local id = string.format('%012x', call('INCR', P .. 'ids')) .. '-' .. suffix
-  local lane = version .. '|' .. limits .. '|' .. name
-  call('HSET', P .. 'job:' .. id, 'name', name, 'argument', argument, 'priority', priority, 'max_retry', max_retry,
-    'keep', keep, 'timeout', timeout, 'lane', lane, 'state', 'queued', 'enqueued', text(now))
+  local id = string.format('%012x', call('INCR', prefix .. 'ids')) .. '-' .. suffix
+  local lane = turn.version .. '|' .. limits .. '|' .. name
+  call('HSET', prefix .. 'job:' .. id, 'name', name, 'argument', argument, 'priority', priority, 'max_retry', max_retry,
+    'keep', keep, 'timeout', timeout, 'lane', lane, 'state', 'queued', 'enqueued', text(turn.now))
   note_bytes(id, #argument)
-  if call('EXISTS', P .. 'status:queued:' .. name) == 0 then call('ZADD', P .. 'names', now, name) end
+  if call('EXISTS', prefix .. 'status:queued:' .. name) == 0 then call('ZADD', prefix .. 'names', turn.now, name) end
   file(id, name, nil, 'queued')
   queue(id, lane, priority)
   if key ~= '' then
-    call('SET', P .. 'key:' .. key, id .. ' ' .. print, 'PX', remember_key() and settings.forget_key or SOON_MS)
+    call('SET', prefix .. 'key:' .. key, id .. ' ' .. print, 'PX', remember_key() and settings.forget_key or SOON_MS)
   end
   count('enqueued')
   return { 'created', id }
@@ -39,29 +44,29 @@ end
 --- Whether a result is still there: until a while after its first read, or unread for longer.
 local function is_kept(job)
   if job.keep ~= '1' then return false end
-  if job.read then return now < job.read + settings.read_result end
-  return now < job.ended + settings.unread_result
+  if job.read then return turn.now < job.read + settings.read_result end
+  return turn.now < job.ended + settings.unread_result
 end
 
 --[[
   A job as its pusher sees it. `mode` 'read': reading a result for the first time begins the end of it; 'wait': its
-  end will also be told on the channel "ended"; 'peek': nothing changes. Returns status, worker, begun, message, error, result ('' for what is
-  not there), or 'missing'.
+  end will also be told on the channel "ended"; 'peek': nothing changes.
+  Returns status, worker, begun, message, error, result ('' for what is not there), or 'missing'.
 ]]
 function ops.read(id, mode)
   local job = read_job(id, 'state', 'failures', 'worker', 'ran', 'begun', 'keep', 'ended', 'read', 'message', 'error')
-  if not job or (job.ended and now >= job.ended + settings.tombstone) then return { 'missing' } end
+  if not job or (job.ended and turn.now >= job.ended + settings.tombstone) then return { 'missing' } end
   if mode == 'wait' and not ENDED[job.state] then
     write_though_full()
-    call('HSET', P .. 'job:' .. id, 'awaited', 1)
+    call('HSET', prefix .. 'job:' .. id, 'awaited', 1)
   end
   local result
   if job.state == 'done' and is_kept(job) then
-    result = call('HGET', P .. 'job:' .. id, 'result')
+    result = call('HGET', prefix .. 'job:' .. id, 'result')
     if not job.read and mode ~= 'peek' then
       write_though_full()
-      call('HSET', P .. 'job:' .. id, 'read', text(now))
-      call('ZADD', P .. 'results', now + settings.read_result, id)
+      call('HSET', prefix .. 'job:' .. id, 'read', text(turn.now))
+      call('ZADD', prefix .. 'results', turn.now + settings.read_result, id)
     end
   end
   return {
@@ -78,7 +83,7 @@ function ops.cancel(id)
   detach(id, job)
   file(id, job.name, 'queued', nil)
   forget_bytes(id)
-  call('DEL', P .. 'job:' .. id)
+  call('DEL', prefix .. 'job:' .. id)
   if job.awaited then tell(id) end
   count('cancelled')
   return 'cancelled'

@@ -18,6 +18,11 @@
   deadlines: jobs that are pushed or run, by when that has taken too long. delayed: jobs to be tried again, by
   when. results: kept results, by when they are dropped.
 ]]
+-- Needs context: count, text, read_job, file, prefix, settings, call, turn; room: forget_bytes; lanes: queue,
+--   unqueue; limits: let_go; workers: offer, doubled
+-- Gives status_of, worker_of, tell, detach, finish, put_back, fail, give_back, begin, read_handled, HANDED,
+--   ENDED
+
 local HANDED = { pushing = true, running = true }
 local ENDED = { done = true, error = true }
 local MAX_ATTEMPTS_KEPT = 20
@@ -36,35 +41,35 @@ local function worker_of(job)
 end
 
 local function tell(id)
-  call('PUBLISH', P .. 'ended', id)
+  call('PUBLISH', prefix .. 'ended', id)
 end
 
 local function note_attempt(id, job, outcome, message)
   local n = tonumber(job.attempt)
-  local note = { worker = job.worker, handed = tonumber(job.handed), ended = now, outcome = outcome }
+  local note = { worker = job.worker, handed = tonumber(job.handed), ended = turn.now, outcome = outcome }
   if message then note.message = string.sub(message, 1, MAX_MESSAGE_BYTES) end
-  call('HSET', P .. 'job:' .. id, 'attempt:' .. n, cjson.encode(note))
-  if n > MAX_ATTEMPTS_KEPT then call('HDEL', P .. 'job:' .. id, 'attempt:' .. (n - MAX_ATTEMPTS_KEPT)) end
+  call('HSET', prefix .. 'job:' .. id, 'attempt:' .. n, cjson.encode(note))
+  if n > MAX_ATTEMPTS_KEPT then call('HDEL', prefix .. 'job:' .. id, 'attempt:' .. (n - MAX_ATTEMPTS_KEPT)) end
 end
 
 --- Takes it from its worker, or out of the lane it waits in.
 local function detach(id, job, unbegun)
   if HANDED[job.state] then
-    call('ZREM', P .. 'deadlines', id)
-    call('SREM', P .. 'held:' .. job.worker, id)
-    if job.state == 'pushing' then call('SREM', P .. 'pushing:' .. job.worker, id) end
+    call('ZREM', prefix .. 'deadlines', id)
+    call('SREM', prefix .. 'held:' .. job.worker, id)
+    if job.state == 'pushing' then call('SREM', prefix .. 'pushing:' .. job.worker, id) end
     let_go(id, job.attempt, job.lane, unbegun)
     offer(job.worker)
   else
-    call('ZREM', P .. 'delayed', id)
+    call('ZREM', prefix .. 'delayed', id)
     unqueue(id, job.lane)
   end
 end
 
 --- Ends a job that is detached. Its hash stays as a tombstone.
 local function finish(id, job, status, ...)
-  local key = P .. 'job:' .. id
-  call('HSET', key, 'state', status, 'ended', text(now), 'open', '', ...)
+  local key = prefix .. 'job:' .. id
+  call('HSET', key, 'state', status, 'ended', text(turn.now), 'open', '', ...)
   if status == 'done' then
     if job.bytes then forget_bytes(id) end
     call('HDEL', key, 'argument', 'error', 'message')
@@ -77,7 +82,7 @@ end
 --- Back into its lane: its status says whether it has failed before.
 local function put_back(id, job, ...)
   local state = tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
-  call('HSET', P .. 'job:' .. id, 'state', state, ...)
+  call('HSET', prefix .. 'job:' .. id, 'state', state, ...)
   file(id, job.name, status_of(job), state)
   queue(id, job.lane, job.priority)
 end
@@ -87,7 +92,7 @@ local function fail(id, job, outcome, message, error, should_retry, ...)
   local failures = tonumber(job.failures or 0) + 1
   note_attempt(id, job, outcome, message)
   if outcome == 'timeout' then count('timed_out') end
-  local key = P .. 'job:' .. id
+  local key = prefix .. 'job:' .. id
   call('HSET', key, 'failures', failures, 'message', message, ...)
   if error then call('HSET', key, 'error', error) else call('HDEL', key, 'error') end
   if not should_retry or failures > tonumber(job.max_retry) then
@@ -96,7 +101,7 @@ local function fail(id, job, outcome, message, error, should_retry, ...)
   local wait = doubled(settings.backoff, failures - 1, settings.backoff_cap) * (0.5 + math.random() / 2)
   call('HSET', key, 'state', 'retrying', 'open', '', 'ran', job.worker)
   file(id, job.name, status_of(job), 'retrying')
-  call('ZADD', P .. 'delayed', now + wait, id)
+  call('ZADD', prefix .. 'delayed', turn.now + wait, id)
   count('retried')
 end
 
@@ -118,10 +123,10 @@ end
 
 --- A worker has taken it: its time runs since it was handed out.
 local function begin(id, job)
-  call('HSET', P .. 'job:' .. id, 'state', 'running', 'open', '', 'begun', tonumber(job.begun or 0) + 1)
-  call('ZADD', P .. 'deadlines', job.handed + job.timeout * 1000 + settings.grace, id)
+  call('HSET', prefix .. 'job:' .. id, 'state', 'running', 'open', '', 'begun', tonumber(job.begun or 0) + 1)
+  call('ZADD', prefix .. 'deadlines', job.handed + job.timeout * 1000 + settings.grace, id)
   file(id, job.name, status_of(job), 'running')
-  local pushing = P .. 'pushing:' .. job.worker
+  local pushing = prefix .. 'pushing:' .. job.worker
   if call('SREM', pushing, id) == 1 and call('SCARD', pushing) == settings.max_pushes - 1 then offer(job.worker) end
 end
 

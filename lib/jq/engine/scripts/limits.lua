@@ -5,21 +5,24 @@
   holds:LIMIT   jobs that are handed out under it
   starts:LIMIT  "job:attempt" by the time it was handed out, as far back as the period
 ]]
+-- Needs context: count, text, prefix, call, turn; lanes: limits_of, unpark
+-- Gives blocked_until, hold, let_go
+
 local RECHECK_MS = 1000
 
 local function rules_of(limit)
   local id = string.match(limit, '^[^=]+')
-  local rules = call('HMGET', P .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period')
+  local rules = call('HMGET', prefix .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period')
   return tonumber(rules[1] or nil), tonumber(rules[2] or nil), tonumber(rules[3] or nil)
 end
 
 --- When to look again, or nil if the limit allows one more.
 local function blocked_until(limit)
   local concurrency, count, period = rules_of(limit)
-  if concurrency and call('SCARD', P .. 'holds:' .. limit) >= concurrency then return now + RECHECK_MS end
+  if concurrency and call('SCARD', prefix .. 'holds:' .. limit) >= concurrency then return turn.now + RECHECK_MS end
   if not count then return nil end
-  local starts = P .. 'starts:' .. limit
-  call('ZREMRANGEBYSCORE', starts, '-inf', now - period)
+  local starts = prefix .. 'starts:' .. limit
+  call('ZREMRANGEBYSCORE', starts, '-inf', turn.now - period)
   local started = call('ZCARD', starts)
   if started < count then return nil end
   local oldest = call('ZRANGE', starts, started - count, started - count, 'WITHSCORES')
@@ -28,11 +31,11 @@ end
 
 local function hold(id, attempt, lane)
   for _, limit in ipairs(limits_of(lane)) do
-    call('SADD', P .. 'holds:' .. limit, id)
+    call('SADD', prefix .. 'holds:' .. limit, id)
     local _, count, period = rules_of(limit)
     if count then
-      call('ZADD', P .. 'starts:' .. limit, now, id .. ':' .. attempt)
-      call('PEXPIRE', P .. 'starts:' .. limit, text(period))
+      call('ZADD', prefix .. 'starts:' .. limit, turn.now, id .. ':' .. attempt)
+      call('PEXPIRE', prefix .. 'starts:' .. limit, text(period))
     end
   end
 end
@@ -40,8 +43,8 @@ end
 --- `unbegun`: the job never reached a worker, so it doesn't count as a start.
 local function let_go(id, attempt, lane, unbegun)
   for _, limit in ipairs(limits_of(lane)) do
-    call('SREM', P .. 'holds:' .. limit, id)
-    if unbegun then call('ZREM', P .. 'starts:' .. limit, id .. ':' .. attempt) end
-    if call('ZSCORE', P .. 'blocked', limit) and not blocked_until(limit) then unpark(limit) end
+    call('SREM', prefix .. 'holds:' .. limit, id)
+    if unbegun then call('ZREM', prefix .. 'starts:' .. limit, id .. ':' .. attempt) end
+    if call('ZSCORE', prefix .. 'blocked', limit) and not blocked_until(limit) then unpark(limit) end
   end
 end

@@ -1,19 +1,24 @@
 --- What workers say, and what became of pushes to them.
+-- Needs context: text, write_though_full, refuse_if_full, prefix, settings, call, turn; limits: hold; workers:
+--   join_class, read_worker, offer, revive, trust, heard, doubled, blame, enrol, remove_worker, ALL; lifecycle:
+--   status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: obstacle, pull; jobs:
+--   ops
+-- Gives operations register, unregister, ping, pull, done, answer, probed
 
 --- Returns 'registered'; 'full' when there are too many; 'client workers' or 'client jobs' when its client has too many.
 function ops.register(worker, name, max_jobs, url, batch, client, ...)
   refuse_if_full()
-  if call('ZCARD', P .. 'workers') >= settings.max_workers then return 'full' end
+  if call('ZCARD', prefix .. 'workers') >= settings.max_workers then return 'full' end
   local refusal = client ~= '' and enrol(worker, client, tonumber(max_jobs))
   if refusal then return refusal end
-  local key = P .. 'worker:' .. worker
-  call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(now), 'seen', text(now))
+  local key = prefix .. 'worker:' .. worker
+  call('HSET', key, 'name', name, 'max_jobs', max_jobs, 'registered', text(turn.now), 'seen', text(turn.now))
   if url ~= '' then call('HSET', key, 'url', url) end
   if batch ~= '1' then call('HSET', key, 'batch', batch) end
   join_class(worker, { ... })
-  call('ZADD', P .. 'workers', now, worker)
+  call('ZADD', prefix .. 'workers', turn.now, worker)
   heard(worker)
-  if url ~= '' then call('ZADD', P .. 'silent', now + settings.forget_worker, worker) end
+  if url ~= '' then call('ZADD', prefix .. 'silent', turn.now + settings.forget_worker, worker) end
   offer(worker)
   return 'registered'
 end
@@ -38,14 +43,14 @@ end
 ]]
 function ops.pull(worker)
   write_though_full()
-  local w = heard(worker)
-  if not w then return { 'unknown worker' } end
-  local names = w.class ~= ALL and call('SMEMBERS', P .. 'class:' .. w.class) or {}
-  local job, later, is_full = pull(worker, w)
+  local worker_row = heard(worker)
+  if not worker_row then return { 'unknown worker' } end
+  local names = worker_row.class ~= ALL and call('SMEMBERS', prefix .. 'class:' .. worker_row.class) or {}
+  local job, later, is_full = pull(worker, worker_row)
   if job then return { 'job', names, job } end
-  if #stale > 0 then return { 'stale', names } end
+  if #turn.stale > 0 then return { 'stale', names } end
   if later then return { 'more', names } end
-  call('SET', P .. 'pullers', 1, 'PX', settings.longest_poll)
+  call('SET', prefix .. 'pullers', 1, 'PX', settings.longest_poll)
   return { is_full and 'full' or 'none', names }
 end
 
@@ -61,8 +66,8 @@ end
 ]]
 function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry, message)
   write_though_full()
-  local w = heard(worker)
-  if not w then return 'unknown worker' end
+  local worker_row = heard(worker)
+  if not worker_row then return 'unknown worker' end
   local job = read_handled(id)
   if not job then return 'unknown job' end
   local open = job.open or ''
@@ -72,11 +77,11 @@ function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry,
   end
   local report = worker .. ':' .. job.attempt .. ':' .. kind
 
-  local key = P .. 'job:' .. id
+  local key = prefix .. 'job:' .. id
   detach(id, job)
   if job.state == 'pushing' or open == 'unanswered' then call('HSET', key, 'begun', tonumber(job.begun or 0) + 1) end
-  trust(worker, w)
-  if finished_at == '' then finished_at = text(now) end
+  trust(worker, worker_row)
+  if finished_at == '' then finished_at = text(turn.now) end
   if kind ~= 'success' then
     fail(id, job, kind, message, payload ~= '' and payload, should_retry == '1', 'reported', report,
       'finished_at', finished_at)
@@ -84,7 +89,7 @@ function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry,
   end
   if job.keep == '1' then
     call('HSET', key, 'result', payload)
-    call('ZADD', P .. 'results', now + settings.unread_result, id)
+    call('ZADD', prefix .. 'results', turn.now + settings.unread_result, id)
   end
   finish(id, job, 'done', 'reported', report, 'finished_at', finished_at)
   return 'taken'
@@ -94,36 +99,36 @@ end
 --- 'blamed' for all but the first job of a batch that failed as one.
 local answers = {}
 
-function answers.accepted(id, job, worker, w)
+function answers.accepted(id, job, worker, worker_row)
   begin(id, job)
-  if w then revive(worker, w) end
+  if worker_row then revive(worker, worker_row) end
 end
 
 --- 404: another worker has it.
-function answers.unknown_name(id, job, worker, w)
-  local lacks = P .. 'lacks:' .. worker
-  if w then
-    call('ZADD', lacks, now + settings.forget_missing_name, job.name)
+function answers.unknown_name(id, job, worker, worker_row)
+  local lacks = prefix .. 'lacks:' .. worker
+  if worker_row then
+    call('ZADD', lacks, turn.now + settings.forget_missing_name, job.name)
     call('PEXPIRE', lacks, text(settings.forget_missing_name))
-    call('ZADD', P .. 'lacking', 'NX', now + settings.forget_missing_name, worker)
-    revive(worker, w)
+    call('ZADD', prefix .. 'lacking', 'NX', turn.now + settings.forget_missing_name, worker)
+    revive(worker, worker_row)
   end
   detach(id, job, true)
   put_back(id, job)
 end
 
 --- 410: nobody answers to its registration any more.
-function answers.gone(id, job, worker, w)
+function answers.gone(id, job, worker, worker_row)
   detach(id, job, true)
   put_back(id, job)
-  if w then remove_worker(worker) end
+  if worker_row then remove_worker(worker) end
 end
 
 --- 429 or 503: it gets nothing for a while.
-function answers.busy(id, job, worker, w, rest)
-  if w then
-    revive(worker, w)
-    call('HSET', P .. 'worker:' .. worker, 'rests', text(now + rest))
+function answers.busy(id, job, worker, worker_row, rest)
+  if worker_row then
+    revive(worker, worker_row)
+    call('HSET', prefix .. 'worker:' .. worker, 'rests', text(turn.now + rest))
   end
   detach(id, job, true)
   put_back(id, job)
@@ -136,8 +141,8 @@ local function bounce(id, job, open)
   local bounces = tonumber(job.bounces or 0) + 1
   if bounces < FREE_BOUNCES then return put_back(id, job, 'bounces', bounces, 'open', open) end
   local status = status_of(job)
-  call('HSET', P .. 'job:' .. id, 'state', status, 'bounces', bounces, 'open', open)
-  call('ZADD', P .. 'delayed', now + doubled(settings.suspect, bounces - FREE_BOUNCES, settings.suspect_cap), id)
+  call('HSET', prefix .. 'job:' .. id, 'state', status, 'bounces', bounces, 'open', open)
+  call('ZADD', prefix .. 'delayed', turn.now + doubled(settings.suspect, bounces - FREE_BOUNCES, settings.suspect_cap), id)
 end
 
 --- It could not be reached: the job can't have begun.
@@ -162,8 +167,8 @@ function answers.silent(id, job, worker, _, detail)
 end
 
 --- 400: it will not be taken by trying again.
-function answers.invalid(id, job, worker, w, message)
-  if w then revive(worker, w) end
+function answers.invalid(id, job, worker, worker_row, message)
+  if worker_row then revive(worker, worker_row) end
   detach(id, job, true)
   fail(id, job, 'refused', message, nil, false)
 end
@@ -177,9 +182,9 @@ end
 
 --- Whether a job that went back runs at its worker after all, and there is room to say so. Without room it stays
 --- open: its report is taken until another worker has it.
-local function runs_after_all(worker, w, job)
-  if not w or job.open ~= 'unanswered' or HANDED[job.state] then return false end
-  return call('SCARD', P .. 'held:' .. worker) < w.max_jobs and not obstacle(job.lane)
+local function runs_after_all(worker, worker_row, job)
+  if not worker_row or job.open ~= 'unanswered' or HANDED[job.state] then return false end
+  return call('SCARD', prefix .. 'held:' .. worker) < worker_row.max_jobs and not obstacle(job.lane)
 end
 
 --- 1, or 0 for what was settled otherwise in the meantime: that stays so, however often this is sent.
@@ -187,23 +192,23 @@ function ops.answer(id, attempt, worker, outcome, detail)
   write_though_full()
   local job = read_handled(id)
   if not job or job.attempt ~= attempt or job.worker ~= worker then return 0 end
-  local w = read_worker(worker)
+  local worker_row = read_worker(worker)
   if outcome == 'undelivered' then
     if HANDED[job.state] then answers.undelivered(id, job) end
     return 1
   end
   if outcome == 'accepted' and job.state == 'running' then return 1 end
-  if outcome == 'accepted' and runs_after_all(worker, w, job) then
+  if outcome == 'accepted' and runs_after_all(worker, worker_row, job) then
     detach(id, job)
-    call('SADD', P .. 'held:' .. worker, id)
+    call('SADD', prefix .. 'held:' .. worker, id)
     hold(id, job.attempt, job.lane)
     begin(id, job)
-    revive(worker, w)
+    revive(worker, worker_row)
     offer(worker)
     return 1
   end
   if job.state ~= 'pushing' then return 0 end
-  answers[outcome](id, job, worker, w, detail)
+  answers[outcome](id, job, worker, worker_row, detail)
   if outcome == 'busy' then offer(worker) end
   return 1
 end
@@ -211,12 +216,12 @@ end
 --- What a worker that is never heard of said when it was asked: 'there', 'gone' for 410, or nothing in time.
 function ops.probed(worker, answer)
   write_though_full()
-  local w = read_worker(worker)
-  if not w then return 0 end
+  local worker_row = read_worker(worker)
+  if not worker_row then return 0 end
   if answer == 'there' then
-    call('HSET', P .. 'worker:' .. worker, 'seen', text(now))
-    revive(worker, w)
-  elseif answer == 'gone' or w.failures + 1 >= settings.lost_after then
+    call('HSET', prefix .. 'worker:' .. worker, 'seen', text(turn.now))
+    revive(worker, worker_row)
+  elseif answer == 'gone' or worker_row.failures + 1 >= settings.lost_after then
     remove_worker(worker)
   else
     blame(worker, 'failures')

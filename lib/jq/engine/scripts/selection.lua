@@ -1,36 +1,40 @@
 --- Which job is the next to be handed out, and what is written when it is.
+-- Needs context: text, read_job, prefix, settings, call, turn, BATCH; lanes: limits_of, reindex, park; limits:
+--   blocked_until, hold; workers: offer, ALL
+-- Gives is_over, assign, obstacle, front, heads_of, best_heads, is_best, best_for, pull, MAX_LOOKS, FEW
 
 --- How many jobs, names and workers a turn looks at.
 local MAX_LOOKS = 1000
 --- Names that cost as much as one look, and classes that are looked at at a time.
 local FEW = 8
 
-local looks = 0
-
-local function is_over() return looks > MAX_LOOKS end
+local function is_over() return turn.looks > MAX_LOOKS end
 
 --- Hands a job to a worker, which has it when it, or the master for it, has accepted. Returns what the worker gets,
 --- with how often the job was begun before.
-local function assign(id, job, worker, w)
+local function assign(id, job, worker, worker_row)
   local attempt = tonumber(job.attempt or 0) + 1
-  if attempt == 1 then waits[#waits + 1] = now - job.enqueued end
-  local key = P .. 'job:' .. id
-  call('ZREM', P .. 'ready:' .. job.lane, id)
+  if attempt == 1 then turn.waits[#turn.waits + 1] = turn.now - job.enqueued end
+  local key = prefix .. 'job:' .. id
+  call('ZREM', prefix .. 'ready:' .. job.lane, id)
   reindex(job.lane)
-  call('SADD', P .. 'held:' .. worker, id)
+  call('SADD', prefix .. 'held:' .. worker, id)
   hold(id, attempt, job.lane)
-  call('HSET', key, 'worker', worker, 'attempt', attempt, 'handed', text(now), 'open', '', 'state', 'pushing')
-  call('SADD', P .. 'pushing:' .. worker, id)
-  call('ZADD', P .. 'deadlines', now + settings.push_lease, id)
-  if w.url then
+  call('HSET', key, 'worker', worker, 'attempt', attempt, 'handed', text(turn.now), 'open', '', 'state', 'pushing')
+  call('SADD', prefix .. 'pushing:' .. worker, id)
+  call('ZADD', prefix .. 'deadlines', turn.now + settings.push_lease, id)
+  if worker_row.url then
     -- One that failed last time gets one job, and no other before it has answered.
-    if w.failures > 0 or w.timeouts >= settings.lost_after then
-      call('HSET', P .. 'worker:' .. worker, 'rests', text(now + settings.push_lease))
+    if worker_row.failures > 0 or worker_row.timeouts >= settings.lost_after then
+      call('HSET', prefix .. 'worker:' .. worker, 'rests', text(turn.now + settings.push_lease))
     end
     offer(worker, true)
   end
   local argument = call('HGET', key, 'argument')
-  return { id, tostring(attempt), worker, w.url or '', job.name, job.timeout, argument, job.begun or '0', w.batch }
+  return {
+    id, tostring(attempt), worker, worker_row.url or '', job.name, job.timeout, argument, job.begun or '0',
+    worker_row.batch,
+  }
 end
 
 --- The next limit that stands in a lane's way, and until when.
@@ -42,21 +46,18 @@ local function obstacle(lane)
 end
 
 --- Lanes that were found with other constraints than there are now: their jobs want to be looked at anew.
-local stale = {}
 local MAX_STALE_BYTES = 4 * 1024 * 1024
 
 local function collect_stale(lane)
-  if #stale > 0 then return end
+  if #turn.stale > 0 then return end
   local bytes = 0
-  for _, id in ipairs(call('ZRANGE', P .. 'ready:' .. lane, 0, BATCH - 1)) do
-    local job = call('HMGET', P .. 'job:' .. id, 'name', 'argument')
+  for _, id in ipairs(call('ZRANGE', prefix .. 'ready:' .. lane, 0, BATCH - 1)) do
+    local job = call('HMGET', prefix .. 'job:' .. id, 'name', 'argument')
     bytes = bytes + #(job[2] or '')
-    if bytes > MAX_STALE_BYTES and #stale > 0 then return end
-    stale[#stale + 1] = { id, lane, job[1], job[2] }
+    if bytes > MAX_STALE_BYTES and #turn.stale > 0 then return end
+    turn.stale[#turn.stale + 1] = { id, lane, job[1], job[2] }
   end
 end
-
-local version = call('GET', P .. 'constraints-version') or '0'
 
 --[[
   The best job of these heads that may run now; parks what may not. Without one: whether there may
@@ -64,17 +65,17 @@ local version = call('GET', P .. 'constraints-version') or '0'
 ]]
 local function front(heads)
   while not is_over() do
-    looks = looks + 1
+    turn.looks = turn.looks + 1
     local head = call('ZRANGE', heads, 0, 0, 'WITHSCORES')
     if not head[1] then return nil end
     local id = head[1]
     local job = read_job(id, 'lane', 'priority', 'attempt', 'begun', 'timeout', 'enqueued')
     if not job then
-      call('ZREM', P .. 'heads', id)
+      call('ZREM', prefix .. 'heads', id)
       call('ZREM', heads, id)
     else
       local _, found_with = limits_of(job.lane)
-      if found_with ~= version then
+      if found_with ~= turn.version then
         collect_stale(job.lane)
         return nil, nil, true
       end
@@ -86,7 +87,7 @@ local function front(heads)
   return nil, nil, true
 end
 
-local function heads_of(name) return P .. 'heads:' .. name end
+local function heads_of(name) return prefix .. 'heads:' .. name end
 
 --- Those of these names with the best job of all, or nil.
 local function best_heads(names)
@@ -99,24 +100,22 @@ local function best_heads(names)
       best, priority, id = heads_of(name), score, head[1]
     end
   end
-  looks = looks + math.floor(#names / FEW)
+  turn.looks = turn.looks + math.floor(#names / FEW)
   return best
 end
 
-local class_names = {}
-
 --- The heads with the best job for a class, or nil.
 local function heads_for(class)
-  if class == ALL then return P .. 'heads' end
-  class_names[class] = class_names[class] or call('SMEMBERS', P .. 'class:' .. class)
-  return best_heads(class_names[class])
+  if class == ALL then return prefix .. 'heads' end
+  turn.class_names[class] = turn.class_names[class] or call('SMEMBERS', prefix .. 'class:' .. class)
+  return best_heads(turn.class_names[class])
 end
 
 --- Whether nothing goes before this job, the best of its name.
 local function is_best(class, id)
-  if class == ALL then return call('ZRANGE', P .. 'heads', 0, 0)[1] == id end
-  class_names[class] = class_names[class] or call('SMEMBERS', P .. 'class:' .. class)
-  return #class_names[class] == 1
+  if class == ALL then return call('ZRANGE', prefix .. 'heads', 0, 0)[1] == id end
+  turn.class_names[class] = turn.class_names[class] or call('SMEMBERS', prefix .. 'class:' .. class)
+  return #turn.class_names[class] == 1
 end
 
 --- The best job for workers of a class that lack no name; else as `front`.
@@ -126,14 +125,14 @@ local function best_for(class)
     if not heads then return nil end
     local id, job, later = front(heads)
     -- What was first may be parked by now, and the best job be one of another name.
-    if id or later or class == ALL or #class_names[class] == 1 then return id, job, later end
+    if id or later or class == ALL or #turn.class_names[class] == 1 then return id, job, later end
   end
 end
 
 --- What a worker that asks gets; nothing, and whether there may be something; or nothing, since it has no room.
-local function pull(worker, w)
-  if call('SCARD', P .. 'held:' .. worker) >= w.max_jobs then return nil, nil, true end
-  local id, job, later = best_for(w.class)
-  if id then return assign(id, job, worker, w) end
+local function pull(worker, worker_row)
+  if call('SCARD', prefix .. 'held:' .. worker) >= worker_row.max_jobs then return nil, nil, true end
+  local id, job, later = best_for(worker_row.class)
+  if id then return assign(id, job, worker, worker_row) end
   return nil, later
 end

@@ -1,8 +1,13 @@
 --- What falls due by the clock, a batch of each kind a turn.
+-- Needs context: write_though_full, read_job, file, due, prefix, settings, call, turn, BATCH; room:
+--   forget_bytes, key_period; lanes: queue, unpark, reshow, UNDER_WAY; limits: blocked_until; workers:
+--   read_worker, offer, lose, blame, remove_worker; lifecycle: detach, put_back, fail, give_back, read_handled,
+--   HANDED
+-- Gives sweep, outlook
 
 local function sweep_delayed()
   for _, id in ipairs(due('delayed')) do
-    call('ZREM', P .. 'delayed', id)
+    call('ZREM', prefix .. 'delayed', id)
     local job = read_job(id, 'lane', 'priority')
     if job then queue(id, job.lane, job.priority) end
   end
@@ -12,7 +17,7 @@ local function sweep_deadlines()
   for _, id in ipairs(due('deadlines')) do
     local job = read_handled(id)
     if not job then
-      call('ZREM', P .. 'deadlines', id)
+      call('ZREM', prefix .. 'deadlines', id)
     elseif job.state == 'pushing' then
       -- Its master died, or could not say how the push ended: that is not the worker's fault.
       detach(id, job)
@@ -26,36 +31,36 @@ local function sweep_deadlines()
 end
 
 --- One to push to has nothing to say while it has no job, so its silence alone means nothing.
-local function probe(worker, w)
-  local heard_of = tonumber(call('HGET', P .. 'worker:' .. worker, 'seen')) + settings.forget_worker
-  if call('SCARD', P .. 'held:' .. worker) > 0 then heard_of = now + settings.forget_worker end
-  if heard_of > now then return call('ZADD', P .. 'silent', heard_of, worker) end
-  call('ZADD', P .. 'silent', now + settings.suspect_cap, worker)
-  probed[#probed + 1] = { worker, w.url }
+local function probe(worker, worker_row)
+  local heard_of = tonumber(call('HGET', prefix .. 'worker:' .. worker, 'seen')) + settings.forget_worker
+  if call('SCARD', prefix .. 'held:' .. worker) > 0 then heard_of = turn.now + settings.forget_worker end
+  if heard_of > turn.now then return call('ZADD', prefix .. 'silent', heard_of, worker) end
+  call('ZADD', prefix .. 'silent', turn.now + settings.suspect_cap, worker)
+  turn.probed[#turn.probed + 1] = { worker, worker_row.url }
 end
 
 local function sweep_workers()
   for _, worker in ipairs(due('resting')) do
-    call('ZREM', P .. 'resting', worker)
+    call('ZREM', prefix .. 'resting', worker)
     offer(worker)
   end
   for _, worker in ipairs(due('lacking')) do
-    local first = call('ZRANGE', P .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
-    local w = read_worker(worker)
-    call('ZREM', P .. 'lacking', worker)
-    if first[1] and tonumber(first[2]) <= now then call('ZREM', P .. 'lacks:' .. worker, first[1]) end
-    local next_one = call('ZRANGE', P .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
-    if w and next_one[1] then call('ZADD', P .. 'lacking', next_one[2], worker) end
-    if w then stirred_classes[w.class] = true end
+    local first = call('ZRANGE', prefix .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
+    local worker_row = read_worker(worker)
+    call('ZREM', prefix .. 'lacking', worker)
+    if first[1] and tonumber(first[2]) <= turn.now then call('ZREM', prefix .. 'lacks:' .. worker, first[1]) end
+    local next_one = call('ZRANGE', prefix .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
+    if worker_row and next_one[1] then call('ZADD', prefix .. 'lacking', next_one[2], worker) end
+    if worker_row then turn.stirred_classes[worker_row.class] = true end
   end
   for _, worker in ipairs(due('silent')) do
-    local w = read_worker(worker)
-    if not w then
-      call('ZREM', P .. 'silent', worker)
-    elseif w.pinged or not w.url then
-      lose(worker, w)
+    local worker_row = read_worker(worker)
+    if not worker_row then
+      call('ZREM', prefix .. 'silent', worker)
+    elseif worker_row.pinged or not worker_row.url then
+      lose(worker, worker_row)
     else
-      probe(worker, w)
+      probe(worker, worker_row)
     end
   end
   for _, worker in ipairs(due('gone')) do remove_worker(worker) end
@@ -63,28 +68,28 @@ end
 
 --- The jobs of those who left or were lost.
 local function sweep_leaving()
-  local worker = call('ZRANGE', P .. 'leaving', 0, 0)[1]
+  local worker = call('ZRANGE', prefix .. 'leaving', 0, 0)[1]
   if not worker then return end
   local lost = read_worker(worker)
-  for _, id in ipairs(call('SRANDMEMBER', P .. 'held:' .. worker, BATCH)) do
+  for _, id in ipairs(call('SRANDMEMBER', prefix .. 'held:' .. worker, BATCH)) do
     local job = read_handled(id)
     if job and HANDED[job.state] and job.worker == worker then
       give_back(id, job, lost)
     else
-      call('SREM', P .. 'held:' .. worker, id)
+      call('SREM', prefix .. 'held:' .. worker, id)
     end
   end
-  if call('EXISTS', P .. 'held:' .. worker) == 0 then call('ZREM', P .. 'leaving', worker) end
-  if call('EXISTS', P .. 'leaving') == 1 then more = true end
+  if call('EXISTS', prefix .. 'held:' .. worker) == 0 then call('ZREM', prefix .. 'leaving', worker) end
+  if call('EXISTS', prefix .. 'leaving') == 1 then turn.more = true end
 end
 
 local function sweep_blocked()
   for _, limit in ipairs(due('blocked')) do
     local again = blocked_until(limit)
-    if tonumber(call('ZSCORE', P .. 'blocked', limit)) <= UNDER_WAY then
+    if tonumber(call('ZSCORE', prefix .. 'blocked', limit)) <= UNDER_WAY then
       reshow(limit)
     elseif again then
-      call('ZADD', P .. 'blocked', again, limit)
+      call('ZADD', prefix .. 'blocked', again, limit)
     else
       unpark(limit)
     end
@@ -93,44 +98,46 @@ end
 
 local function sweep_results()
   for _, id in ipairs(due('results')) do
-    call('ZREM', P .. 'results', id)
-    if call('EXISTS', P .. 'job:' .. id) == 1 then call('HDEL', P .. 'job:' .. id, 'result') end
+    call('ZREM', prefix .. 'results', id)
+    if call('EXISTS', prefix .. 'job:' .. id) == 1 then call('HDEL', prefix .. 'job:' .. id, 'result') end
   end
 end
 
 local function sweep_tombstones(status)
-  local ended = call('ZRANGEBYSCORE', P .. 'status:' .. status, '-inf', now - settings.tombstone, 'LIMIT', 0, BATCH)
-  if #ended == BATCH then more = true end
+  local key, latest = prefix .. 'status:' .. status, turn.now - settings.tombstone
+  local ended = call('ZRANGEBYSCORE', key, '-inf', latest, 'LIMIT', 0, BATCH)
+  if #ended == BATCH then turn.more = true end
   for _, id in ipairs(ended) do
-    local name = call('HGET', P .. 'job:' .. id, 'name')
+    local name = call('HGET', prefix .. 'job:' .. id, 'name')
     file(id, name or '', status, nil)
-    call('ZREM', P .. 'results', id)
+    call('ZREM', prefix .. 'results', id)
     if status == 'error' then forget_bytes(id) end
-    call('DEL', P .. 'job:' .. id)
+    call('DEL', prefix .. 'job:' .. id)
   end
 end
 
 --- Names that have had no job for as long as a tombstone lasts.
 local function sweep_names()
-  local old = call('ZRANGEBYSCORE', P .. 'names', '-inf', now - settings.tombstone, 'LIMIT', 0, BATCH)
+  local old = call('ZRANGEBYSCORE', prefix .. 'names', '-inf', turn.now - settings.tombstone, 'LIMIT', 0, BATCH)
   for _, name in ipairs(old) do
     local keys = {}
     for i, status in ipairs({ 'queued', 'retrying', 'done', 'error' }) do
-      keys[i] = P .. 'status:' .. status .. ':' .. name
+      keys[i] = prefix .. 'status:' .. status .. ':' .. name
     end
     if call('EXISTS', unpack(keys)) == 0 then
-      call('ZREM', P .. 'names', name)
+      call('ZREM', prefix .. 'names', name)
     else
-      call('ZADD', P .. 'names', now, name)
+      call('ZADD', prefix .. 'names', turn.now, name)
     end
   end
 end
 
 --- Keys that nobody remembers any more, by the time in which they came.
 local function sweep_keys()
-  local counts = call('HGETALL', P .. 'key-counts')
+  local counts = call('HGETALL', prefix .. 'key-counts')
   for i = 1, #counts, 2 do
-    if tonumber(counts[i]) < key_period(now - settings.forget_key) then call('HDEL', P .. 'key-counts', counts[i]) end
+    local is_past = tonumber(counts[i]) < key_period(turn.now - settings.forget_key)
+    if is_past then call('HDEL', prefix .. 'key-counts', counts[i]) end
   end
 end
 
@@ -152,8 +159,8 @@ end
 local function outlook()
   local first
   for _, key in ipairs({ 'delayed', 'deadlines', 'resting', 'silent', 'gone', 'blocked' }) do
-    local score = tonumber(call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2])
+    local score = tonumber(call('ZRANGE', prefix .. key, 0, 0, 'WITHSCORES')[2])
     if score and (not first or score < first) then first = score end
   end
-  return first and math.max(0, math.ceil(first - now)) or -1
+  return first and math.max(0, math.ceil(first - turn.now)) or -1
 end

@@ -49,4 +49,4 @@ local replies = run_operations()
 note_keys()
 local handed_out = dispatch(tonumber(ARGV[5]))
 tell_pullers()
-return { replies, handed_out, stale, outlook(), more and 1 or 0, read_tally(), probed }
+return { replies, handed_out, turn.stale, outlook(), turn.more and 1 or 0, read_tally(), turn.probed }

@@ -22,6 +22,10 @@
   classes:NAME   classes that want the name, but for those in which nobody was free when that was looked for
   dry:CLASS      the names in whose list it is missing for that reason
 ]]
+-- Needs context: text, prefix, settings, call, turn
+-- Gives join_class, read_worker, offer, revive, trust, heard, doubled, lose, blame, enrol, remove_worker, has,
+--   ALL
+
 local ALL = '*'
 
 --- What workers that want these names are called together, and the names, each once.
@@ -38,72 +42,75 @@ end
 
 local function join_class(worker, wanted)
   local class, names = class_of(wanted)
-  call('HSET', P .. 'worker:' .. worker, 'class', class)
-  call('SADD', P .. 'members:' .. class, worker)
-  if class == ALL or call('EXISTS', P .. 'class:' .. class) == 1 then return class end
+  call('HSET', prefix .. 'worker:' .. worker, 'class', class)
+  call('SADD', prefix .. 'members:' .. class, worker)
+  if class == ALL or call('EXISTS', prefix .. 'class:' .. class) == 1 then return class end
   for _, name in ipairs(names) do
-    call('SADD', P .. 'class:' .. class, name)
-    call('ZADD', P .. 'classes:' .. name, 0, class)
+    call('SADD', prefix .. 'class:' .. class, name)
+    call('ZADD', prefix .. 'classes:' .. name, 0, class)
   end
   return class
 end
 
 --- One that registered before there were classes had its names in a set of its own.
 local function join_late(worker)
-  local names = P .. 'names:' .. worker
+  local names = prefix .. 'names:' .. worker
   local class = join_class(worker, call('SMEMBERS', names))
   call('DEL', names)
   return class
 end
 
+local WORKER_ROW = { 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts' }
+
 local function read_worker(worker)
-  local key = P .. 'worker:' .. worker
-  local w = call('HMGET', key, 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts')
-  if not w[1] then return nil end
-  w[3] = w[3] or join_late(worker)
+  local max_jobs, url, class, rests, failures, lost, pinged, batch, timeouts =
+    unpack(call('HMGET', prefix .. 'worker:' .. worker, unpack(WORKER_ROW)))
+  if not max_jobs then return nil end
   return {
-    max_jobs = tonumber(w[1]), url = w[2] or nil, class = w[3], rests = tonumber(w[4] or 0),
-    failures = tonumber(w[5] or 0), lost = w[6] == '1', pinged = w[7] == '1', batch = w[8] or '1',
-    timeouts = tonumber(w[9] or 0),
+    max_jobs = tonumber(max_jobs), url = url or nil, class = class or join_late(worker), rests = tonumber(rests or 0),
+    failures = tonumber(failures or 0), lost = lost == '1', pinged = pinged == '1', batch = batch or '1',
+    timeouts = tonumber(timeouts or 0),
   }
 end
 
 local function leave_class(worker, class)
-  call('ZREM', P .. 'free:' .. class, worker)
-  call('SREM', P .. 'members:' .. class, worker)
-  if class == ALL or call('EXISTS', P .. 'members:' .. class) == 1 then return end
-  for _, name in ipairs(call('SMEMBERS', P .. 'class:' .. class)) do call('ZREM', P .. 'classes:' .. name, class) end
-  call('DEL', P .. 'class:' .. class, P .. 'dry:' .. class)
+  call('ZREM', prefix .. 'free:' .. class, worker)
+  call('SREM', prefix .. 'members:' .. class, worker)
+  if class == ALL or call('EXISTS', prefix .. 'members:' .. class) == 1 then return end
+  for _, name in ipairs(call('SMEMBERS', prefix .. 'class:' .. class)) do
+    call('ZREM', prefix .. 'classes:' .. name, class)
+  end
+  call('DEL', prefix .. 'class:' .. class, prefix .. 'dry:' .. class)
 end
 
 --- A worker of the class is free again: names whose lists it was taken from have it back.
 local function refill(class)
-  local dry = P .. 'dry:' .. class
+  local dry = prefix .. 'dry:' .. class
   local names = call('SMEMBERS', dry)
   if #names == 0 then return end
-  for _, name in ipairs(names) do call('ZADD', P .. 'classes:' .. name, 0, class) end
+  for _, name in ipairs(names) do call('ZADD', prefix .. 'classes:' .. name, 0, class) end
   call('DEL', dry)
 end
 
 --- Offers it to the dispatch if it may be pushed to. `taking`: it has just got a job, so there is no more room than before.
 local function offer(worker, taking)
-  local w = read_worker(worker)
-  if not w then return end
-  local held = call('SCARD', P .. 'held:' .. worker)
-  if not w.url then
-    if not taking and held == w.max_jobs - 1 then news['@' .. worker] = true end
+  local worker_row = read_worker(worker)
+  if not worker_row then return end
+  local held = call('SCARD', prefix .. 'held:' .. worker)
+  if not worker_row.url then
+    if not taking and held == worker_row.max_jobs - 1 then turn.news['@' .. worker] = true end
     return
   end
-  local free = P .. 'free:' .. w.class
-  if w.rests > now then
-    call('ZADD', P .. 'resting', w.rests, worker)
+  local free = prefix .. 'free:' .. worker_row.class
+  if worker_row.rests > turn.now then
+    call('ZADD', prefix .. 'resting', worker_row.rests, worker)
     call('ZREM', free, worker)
     return
   end
-  if w.rests > 0 then call('ZREM', P .. 'resting', worker) end
-  if held < w.max_jobs and call('SCARD', P .. 'pushing:' .. worker) < settings.max_pushes then
-    if call('ZADD', free, held / w.max_jobs, worker) == 1 then refill(w.class) end
-    if not taking then stirred_classes[w.class] = true end
+  if worker_row.rests > 0 then call('ZREM', prefix .. 'resting', worker) end
+  if held < worker_row.max_jobs and call('SCARD', prefix .. 'pushing:' .. worker) < settings.max_pushes then
+    if call('ZADD', free, held / worker_row.max_jobs, worker) == 1 then refill(worker_row.class) end
+    if not taking then turn.stirred_classes[worker_row.class] = true end
   else
     call('ZREM', free, worker)
   end
@@ -113,100 +120,100 @@ end
   It is there: it was heard of, or took a job. What it took and never reported is not forgiven by that, only by a
   report: where that has made it lost, it stays so, and gets a job now and then to see whether it reports.
 ]]
-local function revive(worker, w, heard_of)
-  if w.failures == 0 and not w.lost then return end
-  w.failures = 0
-  call('HSET', P .. 'worker:' .. worker, 'failures', 0)
-  if w.timeouts >= settings.lost_after and not heard_of then return end
-  w.lost, w.rests = false, 0
-  call('HSET', P .. 'worker:' .. worker, 'rests', 0, 'lost', 0)
-  call('ZREM', P .. 'gone', worker)
-  call('ZREM', P .. 'leaving', worker)
-  call('ZADD', P .. 'silent', 'NX', now + settings.forget_worker, worker)
+local function revive(worker, worker_row, heard_of)
+  if worker_row.failures == 0 and not worker_row.lost then return end
+  worker_row.failures = 0
+  call('HSET', prefix .. 'worker:' .. worker, 'failures', 0)
+  if worker_row.timeouts >= settings.lost_after and not heard_of then return end
+  worker_row.lost, worker_row.rests = false, 0
+  call('HSET', prefix .. 'worker:' .. worker, 'rests', 0, 'lost', 0)
+  call('ZREM', prefix .. 'gone', worker)
+  call('ZREM', prefix .. 'leaving', worker)
+  call('ZADD', prefix .. 'silent', 'NX', turn.now + settings.forget_worker, worker)
   offer(worker)
 end
 
 --- It has reported a job.
-local function trust(worker, w)
-  if w.timeouts > 0 then
-    w.timeouts, w.lost = 0, true
-    call('HDEL', P .. 'worker:' .. worker, 'timeouts')
+local function trust(worker, worker_row)
+  if worker_row.timeouts > 0 then
+    worker_row.timeouts, worker_row.lost = 0, true
+    call('HDEL', prefix .. 'worker:' .. worker, 'timeouts')
   end
-  revive(worker, w, true)
+  revive(worker, worker_row, true)
 end
 
 --- A request of its own. Nil for a worker that nobody knows.
 local function heard(worker, pinged)
-  local w = read_worker(worker)
-  if not w then return nil end
-  call('HSET', P .. 'worker:' .. worker, 'seen', text(now))
-  if pinged and not w.pinged then
-    w.pinged = true
-    call('HSET', P .. 'worker:' .. worker, 'pinged', 1)
+  local worker_row = read_worker(worker)
+  if not worker_row then return nil end
+  call('HSET', prefix .. 'worker:' .. worker, 'seen', text(turn.now))
+  if pinged and not worker_row.pinged then
+    worker_row.pinged = true
+    call('HSET', prefix .. 'worker:' .. worker, 'pinged', 1)
   end
-  if w.pinged or not w.url then call('ZADD', P .. 'silent', now + settings.silence, worker) end
-  if w.lost then revive(worker, w, true) end
-  return w
+  if worker_row.pinged or not worker_row.url then call('ZADD', prefix .. 'silent', turn.now + settings.silence, worker) end
+  if worker_row.lost then revive(worker, worker_row, true) end
+  return worker_row
 end
 
 local function doubled(first, times, cap) return math.min(cap, first * 2 ^ math.min(times, 40)) end
 
 --- Its jobs go back with the turns that follow.
-local function lose(worker, w)
-  if w.lost then return end
-  call('HSET', P .. 'worker:' .. worker, 'lost', 1)
-  call('ZREM', P .. 'silent', worker)
-  call('ZADD', P .. 'leaving', 0, worker)
-  call('ZADD', P .. 'gone', now + settings.forget_worker, worker)
-  more = true
+local function lose(worker, worker_row)
+  if worker_row.lost then return end
+  call('HSET', prefix .. 'worker:' .. worker, 'lost', 1)
+  call('ZREM', prefix .. 'silent', worker)
+  call('ZADD', prefix .. 'leaving', 0, worker)
+  call('ZADD', prefix .. 'gone', turn.now + settings.forget_worker, worker)
+  turn.more = true
 end
 
 --- A push that failed, or a job that took too long: `what` counts it.
 local function blame(worker, what)
-  local w = read_worker(worker)
-  if not w then return end
-  w[what] = w[what] + 1
-  local blames = math.max(w.failures, w.timeouts)
-  local rests = now + doubled(settings.suspect, blames - 1, settings.suspect_cap)
-  call('HSET', P .. 'worker:' .. worker, what, w[what], 'rests', text(rests))
-  if blames >= settings.lost_after then lose(worker, w) end
+  local worker_row = read_worker(worker)
+  if not worker_row then return end
+  worker_row[what] = worker_row[what] + 1
+  local blames = math.max(worker_row.failures, worker_row.timeouts)
+  local rests = turn.now + doubled(settings.suspect, blames - 1, settings.suspect_cap)
+  call('HSET', prefix .. 'worker:' .. worker, what, worker_row[what], 'rests', text(rests))
+  if blames >= settings.lost_after then lose(worker, worker_row) end
   offer(worker)
 end
 
 --- Counts a worker that registers as its client's; else says of what that has too many.
 local function enrol(worker, client, max_jobs)
-  local workers = tonumber(call('HGET', P .. 'client-workers', client) or 0)
-  local jobs = tonumber(call('HGET', P .. 'client-jobs', client) or 0)
+  local workers = tonumber(call('HGET', prefix .. 'client-workers', client) or 0)
+  local jobs = tonumber(call('HGET', prefix .. 'client-jobs', client) or 0)
   if workers + 1 > settings.max_client_workers then return 'client workers' end
   if jobs + max_jobs > settings.max_client_jobs then return 'client jobs' end
-  call('HINCRBY', P .. 'client-workers', client, 1)
-  call('HINCRBY', P .. 'client-jobs', client, max_jobs)
-  call('HSET', P .. 'worker:' .. worker, 'client', client)
+  call('HINCRBY', prefix .. 'client-workers', client, 1)
+  call('HINCRBY', prefix .. 'client-jobs', client, max_jobs)
+  call('HSET', prefix .. 'worker:' .. worker, 'client', client)
 end
 
 local function disenrol(client, max_jobs)
-  if call('HINCRBY', P .. 'client-workers', client, -1) > 0 then
-    call('HINCRBY', P .. 'client-jobs', client, -max_jobs)
+  if call('HINCRBY', prefix .. 'client-workers', client, -1) > 0 then
+    call('HINCRBY', prefix .. 'client-jobs', client, -max_jobs)
   else
-    call('HDEL', P .. 'client-workers', client)
-    call('HDEL', P .. 'client-jobs', client)
+    call('HDEL', prefix .. 'client-workers', client)
+    call('HDEL', prefix .. 'client-jobs', client)
   end
 end
 
 local function remove_worker(worker)
-  local class, client, max_jobs = unpack(call('HMGET', P .. 'worker:' .. worker, 'class', 'client', 'max_jobs'))
+  local class, client, max_jobs = unpack(call('HMGET', prefix .. 'worker:' .. worker, 'class', 'client', 'max_jobs'))
   if client then disenrol(client, max_jobs) end
-  for _, key in ipairs({ 'worker:', 'lacks:' }) do call('DEL', P .. key .. worker) end
-  for _, key in ipairs({ 'workers', 'lacking', 'resting', 'silent', 'gone' }) do call('ZREM', P .. key, worker) end
+  for _, key in ipairs({ 'worker:', 'lacks:' }) do call('DEL', prefix .. key .. worker) end
+  for _, key in ipairs({ 'workers', 'lacking', 'resting', 'silent', 'gone' }) do call('ZREM', prefix .. key, worker) end
   if class then leave_class(worker, class) end
-  call('ZADD', P .. 'leaving', 0, worker)
-  more = true
+  call('ZADD', prefix .. 'leaving', 0, worker)
+  turn.more = true
 end
 
 --- Whether it has not answered lately that it lacks the name.
-local function has(worker, w, name)
-  if w.complete == nil then w.complete = call('EXISTS', P .. 'lacks:' .. worker) == 0 end
-  if w.complete then return true end
-  local forgotten = call('ZSCORE', P .. 'lacks:' .. worker, name)
-  return not forgotten or tonumber(forgotten) <= now
+local function has(worker, worker_row, name)
+  if worker_row.complete == nil then worker_row.complete = call('EXISTS', prefix .. 'lacks:' .. worker) == 0 end
+  if worker_row.complete then return true end
+  local forgotten = call('ZSCORE', prefix .. 'lacks:' .. worker, name)
+  return not forgotten or tonumber(forgotten) <= turn.now
 end
