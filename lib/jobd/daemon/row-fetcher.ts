@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
-import { acceptUnlessRefused } from '../rows/accept-singly.js';
+import { acceptUnlessRefused } from '../rows/accept-unless-refused.js';
 import type { RowsInHand } from '../rows/rows-in-hand.js';
 import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds } from '../storage/row-writer.js';

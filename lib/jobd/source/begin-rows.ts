@@ -1,4 +1,4 @@
-import { acceptUnlessRefused } from '../rows/accept-singly.js';
+import { acceptUnlessRefused } from '../rows/accept-unless-refused.js';
 import type { AcceptedRows } from '../rows/accepted-rows.js';
 import type { FetchedRows } from '../storage/acceptance.js';
 import type { JobTable } from '../storage/job-table.js';
