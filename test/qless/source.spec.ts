@@ -397,16 +397,16 @@ describe('a running handler', () => {
 
 describe('a worker process', () => {
   it('that blocks its event loop for several heartbeats keeps its job', async () => {
-    await client.config.set('heartbeat', 1);
+    await client.config.set('heartbeat', 2);
     await client.config.set('grace-period', 0);
     const worker = await program();
-    await client.queue('q').put('Held', { block: 4000 }, { jid: 'a' });
+    await client.queue('q').put('Held', { block: 6000 }, { jid: 'a' });
     await worker.says('start');
     const abort = new AbortController();
     const source = await open({}, ['Held']);
     const stolen = source.claim(new SlotTable([['Held', 1]]), abort.signal);
     await eventually(async () => expect((await client.jobs.get('a'))?.state).toBe('complete'), {
-      timeout: 15_000,
+      timeout: 20_000,
     });
     abort.abort();
     await expect(stolen).resolves.toEqual([]);
