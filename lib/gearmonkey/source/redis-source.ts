@@ -15,6 +15,11 @@ import type { Notifier } from './notifier.js';
 import { RoundTrips } from './round-trips.js';
 import { showAs } from '../../job/show-as.js';
 
+/** A claim that waits. An object: functions kept in a field one after the other live until the next full collection. */
+interface Waiting {
+  answer(claims: readonly Claim[]): void;
+}
+
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
   static {
@@ -38,8 +43,7 @@ export class RedisSource implements JobSource {
   private readonly options: Required<RedisSourceOptions>;
   private readonly problems: Problems;
   private onRevoked: OnRevoked = () => undefined;
-  /** Answers the claim that waits. */
-  private waiting: ((claims: readonly Claim[]) => void) | undefined;
+  private waiting: Waiting | undefined;
   private slots: FreeSlots | undefined;
   private spare: Claim[] = [];
 
@@ -96,10 +100,12 @@ export class RedisSource implements JobSource {
         this.answer([]);
         setImmediate(() => this.drain());
       };
-      this.waiting = (claims) => {
-        signal.removeEventListener('abort', stop);
-        ignoreSlots();
-        resolve(claims);
+      this.waiting = {
+        answer: (claims) => {
+          signal.removeEventListener('abort', stop);
+          ignoreSlots();
+          resolve(claims);
+        },
       };
       signal.addEventListener('abort', stop, { once: true });
       const claimOf = (fn: string) => (this.states.isWaiting(fn) ? undefined : this.tripsOf(fn).claim());
@@ -224,7 +230,7 @@ export class RedisSource implements JobSource {
   }
 
   private answer(claims: readonly Claim[]): void {
-    this.waiting?.(claims);
+    this.waiting?.answer(claims);
     this.waiting = undefined;
   }
 }
