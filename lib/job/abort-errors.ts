@@ -3,7 +3,7 @@ import { GearMonkeyError } from './errors.js';
 /** Why a job's signal was aborted. */
 export abstract class JobAbortedError extends GearMonkeyError {}
 
-/** The job belongs to another worker by now; its outcome here is refused. */
+/** Another worker has the job now; its outcome here is refused. */
 export class LeaseLostError extends JobAbortedError {
   readonly code = 'LEASE_LOST';
 
@@ -11,7 +11,7 @@ export class LeaseLostError extends JobAbortedError {
     readonly fn: string,
     readonly id: string,
   ) {
-    super(`Job ${id} of "${fn}" was given to another worker, because its lease had expired here.`);
+    super(`Job ${id} of "${fn}" was given to another worker, because its lease expired here.`);
   }
 }
 
@@ -40,7 +40,7 @@ export class JobCancelledError extends JobAbortedError {
   }
 }
 
-/** The worker is shutting down and its deadline is over; the job went back to the queue. */
+/** The worker shuts down and its deadline has passed; the job went back to the queue. */
 export class ShutdownError extends JobAbortedError {
   readonly code = 'SHUTDOWN';
 

@@ -33,7 +33,7 @@ const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
   ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: decodeMessagePack }],
 ]);
 
-/** The codec of a name, or the one that is given. @throws InvalidOptionError for what is neither */
+/** The codec of a name, or the given codec. @throws InvalidOptionError for anything else */
 export function codecOf(codec: CodecName | Codec = 'json'): Codec {
   const found = typeof codec === 'string' ? CODECS.get(codec) : codec;
   if (typeof found?.encode !== 'function' || typeof found.decode !== 'function')
@@ -50,7 +50,7 @@ export function write(codec: Codec, fn: string, what: 'input' | 'output', value:
   }
 }
 
-/** What a codec of the user's returns may be anything, a Promise say. @throws TypeError */
+/** A user's codec may return anything, for example a Promise. @throws TypeError */
 export function checkPayload(payload: unknown): Payload {
   if (typeof payload === 'string' || isUint8Array(payload)) return payload;
   throw new TypeError(`the codec returned ${describe(payload)} where a string or a Uint8Array is expected`);
@@ -74,14 +74,14 @@ export function payloadBytes(payload: Payload): number {
   return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
 }
 
-/** `undefined` is written as null: JSON has no word for it. */
+/** `undefined` is written as null: JSON has no undefined. */
 function encodeJson(value: unknown): string {
   if (typeof value === 'function' || typeof value === 'symbol')
     throw new TypeError(`a ${typeof value} has no JSON`);
   return JSON.stringify(value) ?? 'null';
 }
 
-/** Plain clients send words: what isn't JSON is the string it is. */
+/** Plain clients send words: what isn't JSON is read as a string. */
 function decodeJson(bytes: Uint8Array): unknown {
   const text = decodeText(bytes);
   try {
@@ -103,7 +103,7 @@ function decodeText(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('utf8');
 }
 
-/** Plain clients may send any bytes, and a few that claim to be very many values would end the process. */
+/** Plain clients may send any bytes, and a few bytes that announce very many values would exhaust the memory. */
 function decodeMessagePack(bytes: Uint8Array): unknown {
   checkWhole(asBuffer(bytes), MAX_DEPTH);
   return decode(bytes);

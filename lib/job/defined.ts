@@ -1,4 +1,4 @@
-/** The fields that have a value: one that is undefined would override a default, and be a key of its own. */
+/** The fields that have a value: an undefined one would override a default. */
 export function defined<T extends object>(fields: T): T;
 export function defined(fields: Readonly<Record<string, unknown>>): object {
   const kept: Record<string, unknown> = {};

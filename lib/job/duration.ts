@@ -6,7 +6,7 @@ export type Duration = number | string;
 
 /** The longest time a timer of Node holds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
-/** The longest time that no timer waits for, as until a job is due. */
+/** The longest time for which no timer is needed, such as a job's delay. */
 export const MAX_SPAN_MS = 36_525 * 24 * 3_600_000;
 
 /** Which durations an option takes, in milliseconds. */

@@ -22,10 +22,10 @@ export interface ErrorInfoOptions {
 }
 
 const MAX_CAUSES = 5;
-/** More of a message or stack than this helps nobody. A cause gets half of what its error got. */
+/** Longer messages and stacks are cut off. A cause gets half of what its error got. */
 const MAX_TEXT = 8192;
 const MAX_NAME = 256;
-/** Errors of an AggregateError that its message tells of, and how deep they are looked into. */
+/** How many errors of an AggregateError its message names, and how deep it looks. */
 const MAX_AGGREGATED = 5;
 const MAX_DEPTH = 3;
 const MAX_BYTES_A_CHARACTER = 3;
@@ -107,12 +107,12 @@ function isAggregate(value: object): boolean {
   return isInstance(value, AggregateError) || textOf(value, 'name') === 'AggregateError';
 }
 
-/** Also what says a message and is no Error, as some libraries throw it. */
+/** Also objects with a message that are no Error; some libraries throw them. */
 function isErrorLike(value: unknown): value is object {
   return isObject(value) && (isError(value) || typeof partOf(value, 'message') === 'string');
 }
 
-/** Also those of another realm, which are instances of another Error. */
+/** Also errors of another realm, whose class is another Error. */
 function isError(value: object): boolean {
   return isNativeError(value) || isInstance(value, Error);
 }
@@ -140,7 +140,7 @@ function partOf(value: object, key: string): unknown {
   return safely(() => (value as Record<string, unknown>)[key]);
 }
 
-/** Getters and proxies may throw whenever they are looked at. */
+/** Getters and proxies may throw at any read. */
 function safely<T>(look: () => T): T | undefined {
   try {
     return look();

@@ -45,7 +45,7 @@ export class InvalidOptionError extends GearMonkeyError {
   ) {
     super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
     this.value = typeof value === 'string' ? withoutSecrets(value) : value;
-    // The message tells of it what may be shown.
+    // The message has what may be shown of it.
     Object.defineProperty(this, 'value', { enumerable: false });
   }
 }
@@ -165,7 +165,7 @@ export class JobFailedError extends GearMonkeyError {
   }
 }
 
-/** The job didn't finish within the time its caller would wait; it goes on. */
+/** The job didn't finish while its caller waited; it goes on. */
 export class WaitTimeoutError extends GearMonkeyError {
   readonly code = 'WAIT_TIMEOUT';
 
@@ -179,7 +179,7 @@ export class WaitTimeoutError extends GearMonkeyError {
   }
 }
 
-/** No such job: it never was, or its 25 hours after finishing are over. */
+/** No such job: it never existed, or finished more than 25 hours ago. */
 export class JobNotFoundError extends GearMonkeyError {
   readonly code = 'JOB_NOT_FOUND';
 
@@ -191,7 +191,7 @@ export class JobNotFoundError extends GearMonkeyError {
   }
 }
 
-/** The job was lost in a failover of the server, and its id was given to another, of which nothing is told. */
+/** The job was lost in a failover of the server, and another job has its id now. */
 export class JobLostError extends GearMonkeyError {
   readonly code = 'JOB_LOST';
 
@@ -219,12 +219,12 @@ export class MalformedJobError extends GearMonkeyError {
   }
 }
 
-/** Something that was set up wrongly, at startup, or an option that is not known. */
+/** A wrong configuration, at startup, or an unknown option. */
 export class ConfigurationError extends GearMonkeyError {
   readonly code = 'CONFIGURATION';
 }
 
-/** The job runs on a plain worker, which no message reaches. It goes on. */
+/** The job runs on a plain worker, which receives no messages. It goes on. */
 export class NotCancellableError extends GearMonkeyError {
   readonly code = 'NOT_CANCELLABLE';
 

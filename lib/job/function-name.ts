@@ -17,7 +17,7 @@ const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: strin
   ],
 ];
 
-/** Names that passed: they are checked with every job. */
+/** Names that are known to be valid: each job checks its name. */
 const known = new Set<unknown>();
 const MAX_KNOWN = 10_000;
 

@@ -36,7 +36,7 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly timeout?: number;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
-  /** Never there at run time: it only carries the types. */
+  /** Only carries the types: it does not exist at run time. */
   readonly types?: { input: Input; output: Output; received: Received; returned: Returned };
 }
 
@@ -65,13 +65,13 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   timeout: true,
 });
 
-/** Last of the arguments: where JSON would make something else of the types, options that name a codec. */
+/** The last argument: options that name a codec are required where JSON would change the types. */
 type OptionsFor<Input, Output> =
   unknown extends CodecFor<Input, Output>
     ? [options?: PlainOptions]
     : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions & CodecFor<Input, Output>];
 
-/** A schema is long: its library is named. */
+/** A schema is long: only its library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
   ({ name, codec, retry, timeout, input, output }) =>
@@ -89,8 +89,8 @@ type PlainOptions = DefinitionOptions & { input?: never; output?: never };
 
 /**
  * Says what a job is, typed: by type arguments, or by schemas of any Standard Schema library
- * (zod, valibot …), which are then also checked at both ends. Types that JSON makes something else of, as it
- * makes text of a Date, want a codec that keeps them: `{ codec: 'msgpack' }`, or a `Codec`.
+ * (zod, valibot …), which are then also checked at both ends. Types that JSON changes, such as a Date, need
+ * a codec that keeps them: `{ codec: 'msgpack' }`, or a `Codec`.
  *
  * @throws InvalidFunctionNameError, ConfigurationError, InvalidOptionError
  */

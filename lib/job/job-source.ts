@@ -66,7 +66,7 @@ export interface FreeSlots {
  * `worker/` runs handlers for any of them. Functions are named as definitions name them.
  */
 export interface JobSource {
-  /** What of all that sources may do this one does. */
+  /** What this source can do. */
   readonly capabilities: SourceCapabilities;
 
   /** What enqueues its jobs, as an error names it to who looks for a client: `QlessClient (nestjs-gearmonkey/qless)`. */
@@ -92,7 +92,7 @@ export interface JobSource {
 
   /**
    * Takes up to as many jobs of a function as it has free slots. Waits until there is at least one, also of functions
-   * that get a slot only meanwhile, or until `signal` aborts: then what was already taken is returned, or nothing.
+   * that get a slot while it waits, or until `signal` aborts: then it returns what was taken already, or nothing.
    * Called again only after it has returned.
    */
   claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]>;
@@ -103,14 +103,14 @@ export interface JobSource {
    */
   setDeadline?(claim: Claim, ms: number): void;
 
-  /** Extends the leases of running jobs; returns the claims that another worker holds by now. */
+  /** Extends the leases of running jobs; returns the claims that another worker has now. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;
 
   /** Records how far a job is. False when the claim is lost. */
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean>;
 
   /**
-   * Hands outcomes over; returns the claims whose outcome was refused because the lease had gone.
+   * Writes outcomes; returns the claims whose outcome was refused because their lease was lost.
    * Waits through an outage: it rejects only after `close`.
    */
   settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]>;
@@ -124,6 +124,6 @@ export interface JobSource {
   /** Connects if nothing has yet, and asks the server. @throws ConnectionError after `timeout` milliseconds */
   reach?(timeout: number): Promise<void>;
 
-  /** Withdraws the worker; what was claimed and not handed out goes back. Idempotent. */
+  /** Withdraws the worker; claims that were not returned yet go back. Idempotent. */
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface Progress {
   readonly divisor: number;
 }
 
-/** When a job passed its stations. A plain client or worker records none of them. */
+/** When a job was created, started and finished. Plain clients and workers record none of them. */
 export interface JobTimes {
   readonly created?: Date;
   readonly scheduled?: Date;
@@ -36,7 +36,7 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly progress?: Progress;
   /** The error of every attempt that failed, the last included, oldest first. */
   readonly errors: readonly AttemptError[];
-  /** How often a worker of ours took it and did not hand it back untouched. */
+  /** How often a worker of ours claimed it and did not release it. */
   readonly attempts: number;
   readonly times: JobTimes;
 }

@@ -6,7 +6,7 @@ export function optionNames<T>(names: Readonly<Record<keyof T, true>>): Readonly
 }
 
 /**
- * `options` itself. A mistyped option would be ignored without a word.
+ * `options` itself. A mistyped option would be ignored silently.
  *
  * @throws ConfigurationError that names `user`, the option, and what may have been meant
  */

@@ -1,4 +1,4 @@
-/** What comes from outside must neither begin a line of its own nor steer a terminal. */
+/** Text from outside must not break lines or control a terminal. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, escape);

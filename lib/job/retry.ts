@@ -24,11 +24,11 @@ export interface RetryOptions {
   delay?: Duration;
   /** The longest wait. @default '1h' */
   max?: Duration;
-  /** The part of a wait that is left to chance, 0 to 1, so that failures don't return together. @default 0.2 */
+  /** The random part of a wait, 0 to 1, so that failures don't return together. @default 0.2 */
   jitter?: number;
 }
 
-/** What a single job may say: it travels as JSON, so a function has no place in it. */
+/** What a single job may say: it is sent as JSON, so without functions. */
 export type JobRetryOptions = RetryOptions & { backoff?: 'fixed' | 'exponential' };
 
 const DEFAULT_DELAY = '1s';
@@ -49,7 +49,7 @@ export function checkRetry(retry: RetryOptions): RetryOptions {
   return checkRetryValues(checkOptions('retry', retry, KNOWN));
 }
 
-/** The same for what travelled: a later version may know more options. @throws InvalidOptionError */
+/** The same for what was received: a later version may know more options. @throws InvalidOptionError */
 export function checkRetryValues(retry: RetryOptions): RetryOptions {
   const {
     attempts = 1,
@@ -101,7 +101,7 @@ export function retryDelay(
   return attempt < (retry?.attempts ?? 1) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
 }
 
-/** The same input would fail the same way; and what made an output that can't be stored would be done again. */
+/** The same input would fail the same way, and an output that can't be stored would be made again. */
 function isHopeless(error: unknown): boolean {
   const unstorable = isInstance(error, NotSerializableError) || isInstance(error, PayloadTooLargeError);
   if (unstorable) return error.what === 'output';

@@ -1,4 +1,4 @@
-/** `scheme://user:password@`, without what would make it no URL. */
+/** `scheme://user:password@`, without characters that a URL can't have. */
 const USERINFO = /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#]*@/gi;
 /** The same of a password that was not encoded: a number behind the colon and a slash are a port and a path. */
 const RAW_USERINFO = /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@[:]*:(?!\d{1,5}[/?#])\S{1,256}@/gi;
@@ -22,7 +22,7 @@ export function withoutSecrets(text: string): string {
 /** Looked at beyond what is kept, so that a URL at the end is seen whole. */
 const MARGIN = 1024;
 
-/** Looks behind the last space only: searched for everywhere, it would take the square of the length. */
+/** Looks behind the last space only: a search everywhere would take quadratic time. */
 function withoutUnfinished(text: string): string {
   const begin = Math.max(...[' ', '\n', '\t', '\r'].map((space) => text.lastIndexOf(space))) + 1;
   return text.slice(0, begin) + text.slice(begin).replace(UNFINISHED, '$1');

@@ -37,7 +37,7 @@ export class PartlyEnqueuedError extends GearMonkeyError {
   }
 }
 
-/** The server couldn't be asked: it is down, unreachable, or refused the command. */
+/** The server is down, unreachable, or refused the command. */
 export class ConnectionError extends GearMonkeyError {
   readonly code = 'CONNECTION';
 

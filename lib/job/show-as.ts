@@ -48,7 +48,7 @@ function define(prototype: object, key: string | symbol, value: unknown): void {
   Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
 }
 
-/** What JSON has no word for becomes text, and what contains itself is cut off there. */
+/** What JSON can't express becomes text, and cycles are cut off. */
 export function jsonOf(value: unknown, within: readonly unknown[] = []): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;

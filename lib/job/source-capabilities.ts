@@ -1,4 +1,4 @@
-/** What not every source can do. Each says it of itself in `JobSource.capabilities`, and nowhere else. */
+/** What not every source can do. Each declares it in `JobSource.capabilities`, and nowhere else. */
 export interface SourceCapabilities {
   /** Workers are counted. */
   readonly count: boolean;
@@ -10,11 +10,11 @@ export interface SourceCapabilities {
   readonly progress: boolean;
   /** Claims expire, and a job that loses its worker too often ends as an error. */
   readonly leases: boolean;
-  /** A job may say itself how it is run. */
+  /** A job may have options of its own. */
   readonly options: boolean;
 }
 
-/** A source that does everything: one that does less spreads this and says what it lacks. */
+/** Everything: a source that can do less spreads this and sets the rest to false. */
 export const ALL_CAPABILITIES: SourceCapabilities = {
   count: true,
   priorities: true,

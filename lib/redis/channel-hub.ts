@@ -8,7 +8,7 @@ import { pauseAfter } from './retry.js';
 
 export interface ChannelListener {
   message(text: string): void;
-  /** Messages may have been missed. */
+  /** Messages may have been lost. */
   resync?(): void;
   /** Whether it waits for nothing now: then a connection that died silently may be found later. */
   isPatient?(): boolean;
@@ -22,9 +22,9 @@ interface Channel {
   readonly refuse: (error: unknown) => void;
 }
 
-/** A connection that only listens owes no reply, so it is asked for one now and then. */
+/** A connection that only subscribes owes no reply, so it is pinged now and then. */
 const PING_MS = 1000;
-/** Where all listeners are patient, it is asked every so many times only. */
+/** If all listeners are patient, only every so many pings are sent. */
 const PATIENT_PINGS = 4;
 
 /** Shares one subscription per channel among all listeners, on one connection, through reconnects. */
@@ -157,7 +157,7 @@ export class ChannelHub {
     }
   }
 
-  /** The next who listens asks anew: the ACL may have changed. */
+  /** The next subscription tries again: the ACL may have changed. */
   private deny(name: string, error: unknown): void {
     const channel = this.channels.get(name);
     this.channels.delete(name);

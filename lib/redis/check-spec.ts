@@ -11,7 +11,7 @@ interface Refusal {
 
 const MAX_PORT = 65_535;
 
-/** What ioredis takes and this package can't work with. */
+/** Options of ioredis that this package can't work with. */
 const REFUSALS: readonly Refusal[] = [
   {
     option: 'keyPrefix',

@@ -7,7 +7,7 @@ export interface ClusterSettings extends ClusterOptions {
   nodes: ClusterNode[];
 }
 
-/** A client of any version of ioredis: an app may have another than we do. */
+/** A client of any version of ioredis: the app's may differ from ours. */
 export interface IoredisClient {
   readonly options: object;
   duplicate(...args: never[]): unknown;

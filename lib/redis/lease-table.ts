@@ -1,7 +1,7 @@
-/** Jobs per segment; more of them are added when they run out. */
+/** Jobs per segment; segments are added as needed. */
 const SEGMENT_SIZE = 1024;
 
-/** Leases as numbers in memory that the keeper's thread sees too. A `token` of 0 marks a free row. */
+/** Leases as numbers in memory shared with the keeper's thread. A `token` of 0 marks a free row. */
 export interface LeaseSegment {
   /** Where the group stands in the list of groups. */
   readonly group: Int32Array;
@@ -16,7 +16,7 @@ export type LeaseRow = number;
 
 /**
  * The leases this process holds. The main thread writes a row when it claims and frees it when it has
- * settled; no message passes, so that a lease costs a job next to nothing.
+ * settled; no message is sent, so a lease costs almost nothing.
  */
 export class LeaseTable {
   private readonly segments: LeaseSegment[] = [];
@@ -34,7 +34,7 @@ export class LeaseTable {
     segment.group[index] = group;
     segment.id[index] = number;
     segment.deadline[index] = Infinity;
-    // Last: the thread takes a row with a token for whole.
+    // Last: the thread treats a row with a token as complete.
     segment.token[index] = token;
     return row;
   }

@@ -11,7 +11,7 @@ import { retryWhileUnreachable } from './retry.js';
 import { allowUploads } from './slow-uploads.js';
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
-/** One connection of ours, opened when it is first needed and kept until `close`. What it connects with shows nowhere. */
+/** One connection of ours, opened when it is first needed and kept until `close`. Its options are never shown. */
 export class RedisConnection {
   static {
     showAs(RedisConnection, ({ address }) => ({ server: address }));
@@ -47,7 +47,7 @@ export class RedisConnection {
     return client?.status === 'ready' && (!('stream' in client) || client.stream.writable);
   }
 
-  /** Whether it was wanted and is not there. */
+  /** Whether it was opened and is down. */
   get isDown(): boolean {
     return this.#client !== undefined && !this.isReady;
   }
@@ -74,12 +74,12 @@ export class RedisConnection {
     return performance.now() - (this.#since.get(node) ?? performance.now());
   }
 
-  /** Connects if nothing has yet. */
+  /** Connects unless that has been done. */
   open(): void {
     if (!this.#closed) this.#opened();
   }
 
-  /** Connects anew where a PING is not answered within `timeout` milliseconds. */
+  /** Reconnects if a PING is not answered within `timeout` milliseconds. */
   async probe(timeout: number): Promise<void> {
     const client = this.#client;
     if (!client || !this.isReady) return;
@@ -92,7 +92,7 @@ export class RedisConnection {
     await Promise.all(nodes.filter(({ status }) => status === 'ready').map(ask));
   }
 
-  /** Connects anew, if it is connected. */
+  /** Reconnects, if it is connected. */
   renew(): void {
     const client = this.#client;
     if (this.isReady) client?.disconnect(true);
@@ -105,7 +105,7 @@ export class RedisConnection {
     if (this.isReady) listener(client);
   }
 
-  /** Runs `listener` when the server says that it is a master no more. Others may not hear of that by themselves. */
+  /** Runs `listener` when the server says that it is no longer a master. Other connections may not notice. */
   onDemoted(listener: () => void): void {
     this.#demoted.add(listener);
   }
@@ -169,7 +169,7 @@ export class RedisConnection {
     if (!this.#client) {
       const client = this.#make();
       this.#client = client;
-      // In an outage everybody waits for `ready`: that is no leak.
+      // In an outage many callers wait for `ready`: that is no leak.
       client.setMaxListeners(0);
       this.#attend(client);
       client.on('+node', (node: Redis) => this.#attend(node));
@@ -200,7 +200,7 @@ export class RedisConnection {
     });
   }
 
-  /** A socket that was ended for a reason says nothing of that itself. */
+  /** A socket that was destroyed for a reason does not report it itself. */
   #failed(error: Error): void {
     if (this.#trouble !== undefined && /^(Connection is closed|Stream isn't writeable)/.test(error.message))
       return;

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { SILENCE_MS } from './own-settings.js';
 
-/** 1 Mbit/s: a line that carries less is as good as none. */
+/** 1 Mbit/s: slower lines are not supported. */
 const SLOWEST_BYTES_PER_MS = 128;
 
 /** How long a reply may take beyond the time that its command waits on purpose. */

@@ -14,7 +14,7 @@ export class Deadlines<T> {
     if (at < this.armedFor) this.arm(at);
   }
 
-  /** The timer stays: it looks for what is due when it fires. */
+  /** The timer stays: when it fires, it calls back what is due. */
   delete(entry: T): void {
     this.entries.delete(entry);
   }

@@ -1,7 +1,7 @@
 import type { Claim } from '../job/job-source.js';
 import type { HandlerBinding } from './job-handler.js';
 
-/** How much work may be claimed before there is a slot for it, in milliseconds of this function's runs. */
+/** How much work may be claimed ahead of free slots, in milliseconds of this function's runs. */
 const AHEAD_MS = 1;
 const MAX_AHEAD = 50;
 /** A longer run counts at once; shorter ones pull the estimate down by this part. */
@@ -57,7 +57,7 @@ export class FunctionSlots {
     return claim;
   }
 
-  /** Whether claims wait of which none has begun for `limit` milliseconds. */
+  /** Whether claims have waited for `limit` milliseconds without one being begun. */
   isStuck(now: number, limit: number): boolean {
     return this.waiting.length > 0 && now - this.movedAt >= limit;
   }
@@ -74,7 +74,7 @@ export class FunctionSlots {
   }
 
   /**
-   * Those that wait, which are to go back: the newest first, so that the oldest is in front again in the end.
+   * The waiting claims, to be released newest first, which leaves the oldest in front.
    * None is claimed ahead until a run has ended.
    */
   giveUp(): Claim[] {

@@ -4,7 +4,7 @@ import type { RunningJob } from './running-job.js';
 
 type AnyGenerator = AsyncGenerator<unknown> | Generator<unknown>;
 
-/** The output of whatever a handler returned; what it reports on the way goes to `job.update`. */
+/** The output of a handler's result; its progress goes to `job.update`. */
 export function settleResult(result: unknown, job: RunningJob): unknown {
   if (isObservable(result)) return settleObservable(result, job);
   if (isGenerator(result)) return settleGenerator(result, job);
@@ -26,7 +26,7 @@ async function settleGenerator(generator: AnyGenerator, job: RunningJob): Promis
   }
 }
 
-/** So that its `finally` runs; an iterator that is no generator may have no such method. The first error counts. */
+/** Runs its `finally`; an iterator that is no generator may lack the method. The first error counts. */
 async function close(generator: Partial<AnyGenerator>): Promise<void> {
   try {
     await generator.return?.(undefined);
@@ -68,7 +68,7 @@ function settleObservable(source: Observable<unknown>, job: RunningJob): Promise
   });
 }
 
-/** A teardown that throws changes nothing of how the job ended. */
+/** A teardown that throws doesn't change how the job ended. */
 function release(subscription: Unsubscribable | undefined): void {
   try {
     subscription?.unsubscribe();

@@ -17,7 +17,7 @@ export interface ExecutionLimits {
   readonly errorDetail?: ErrorDetail;
 }
 
-/** One claimed job being run: it ends once, with an outcome or, when the claim is gone, without. */
+/** A claimed job that runs: it ends once, with an outcome, or without one when the claim is lost. */
 export class JobExecution {
   private job?: RunningJob;
   private ended = false;
@@ -61,22 +61,22 @@ export class JobExecution {
     );
   }
 
-  /** The attempt has failed with `reason`, whatever its handler does from here on. */
+  /** Fails the attempt with `reason`, whatever its handler does afterwards. */
   fail(reason: JobAbortedError): void {
     this.abort(reason, this.failure(reason));
   }
 
-  /** Back to the front of its queue, as if it had not been claimed. */
+  /** Releases it to the front of its queue, as if it had not been claimed. */
   release(reason: JobAbortedError): void {
     this.abort(reason, { claim: this.claim, status: 'released' });
   }
 
-  /** The claim is gone: nothing is settled. */
+  /** The claim is lost: nothing is settled. */
   revoke(reason: JobAbortedError): void {
     this.abort(reason, undefined);
   }
 
-  /** Where something held the event loop, a result may come before the timer that would have ended its run. */
+  /** If the event loop was blocked, a result may come before the timer that should have ended its run. */
   private succeed(output: Payload): void {
     const { claim, timeout = Infinity } = this;
     const inTime = performance.now() - this.began <= timeout;
@@ -116,7 +116,7 @@ export class JobExecution {
     return output;
   }
 
-  /** A backoff function of the user's may throw: then that is the error. */
+  /** A user's backoff function may throw; its error becomes the job's. */
   private failure(thrown: unknown): Outcome {
     const { claim } = this;
     try {
@@ -130,7 +130,7 @@ export class JobExecution {
     }
   }
 
-  /** Its message is the job's output, which has a limit. */
+  /** The message is stored as the job's output, which has a limit. */
   private describe(thrown: unknown): JobErrorInfo {
     const { errorDetail = 'stack', maxPayloadBytes } = this.limits;
     return toErrorInfo(thrown, { detail: errorDetail, maxMessageBytes: maxPayloadBytes });

@@ -19,7 +19,7 @@ export type HandlerResult<Output> =
   | Generator<ProgressUpdate, Output, unknown>
   | Observable<ProgressUpdate | Output>;
 
-/** The most that a job may say itself about running it: more is cut down to this. */
+/** The most that a job may ask for; more is reduced to this. */
 export interface JobLimits {
   /** Of `retry.attempts`. @default 1000 */
   attempts?: number;
@@ -53,7 +53,7 @@ interface CheckedJobLimits {
   readonly timeout: number;
 }
 
-/** A function, what is known about it, and who runs its jobs. */
+/** A function, its definition, and its handler. */
 export interface HandlerBinding {
   readonly definition: AnyJobDefinition;
   readonly limits: HandlerLimits;

@@ -16,18 +16,18 @@ export interface WorkerOptions extends ExecutionLimits {
   readonly log: WorkerLog;
 }
 
-/** How long a failing `claim` is left alone. Sources wait through outages themselves. */
+/** The pause after a failed `claim`. Sources wait through outages themselves. */
 const CLAIM_RETRY_MS = 1000;
 /** How much longer a lease is kept than its job may run. */
 const TIMEOUT_GRACE_MS = 1000;
-/** A claim for which no slot came free in this time goes back: the function's runs are not short any more. */
+/** A claim that gets no slot in this time is released: the function's runs are not short any more. */
 const WAIT_MS = 20;
-/** Once this has passed, as in a process that was busy or stopped, a claim that waits may be another's. */
+/** After this time, as in a process that was busy or stopped, another worker may have a waiting claim. */
 const WAIT_LIMIT_MS = 1000;
-/** How long a closing worker waits for its last outcomes to be taken. */
+/** How long a closing worker waits until its last outcomes are settled. */
 const SETTLE_TIMEOUT_MS = 5000;
 
-/** Runs the handlers of one source: fills free slots with claims, hands outcomes back. */
+/** Runs the handlers of one source: fills free slots with claims and settles their outcomes. */
 export class JobWorker {
   static {
     showAs(JobWorker, ({ functions, running }) => ({
@@ -86,7 +86,7 @@ export class JobWorker {
     await this.loop;
     for (const slots of this.functions.values()) this.giveBack(slots);
     await this.drain(timeout);
-    // Each goes before the one before it: the oldest is in front again in the end.
+    // Released in reverse, which leaves the oldest in front.
     for (const execution of [...this.running.values()].reverse()) execution.release(new ShutdownError());
     this.deadlines.clear();
     await this.settler.settled(SETTLE_TIMEOUT_MS);
@@ -112,7 +112,7 @@ export class JobWorker {
     }
   }
 
-  /** Begins what there is a slot for; the rest was claimed ahead. */
+  /** Begins claims that have a slot; the rest was claimed ahead. */
   private take(claims: readonly Claim[]): void {
     const now = performance.now();
     for (const claim of claims) {
@@ -173,7 +173,7 @@ export class JobWorker {
     this.updateFreeSlots(slots.binding.definition.name);
   }
 
-  /** Here the run ends in time; the source's lease ends a little later, in case this process can't keep time. */
+  /** The run ends here in time; the source's lease ends a little later, in case this process is blocked. */
   private limit(execution: JobExecution): void {
     const { timeout, claim } = execution;
     if (timeout === undefined) return;
@@ -201,7 +201,7 @@ export class JobWorker {
       await this.nextWakeUp(left);
   }
 
-  /** A job that has ended gave its lease up itself: the keeper may hear of that before this thread does. */
+  /** A settled job gives up its lease itself: the keeper may learn of that before this thread does. */
   private revoke(claim: Claim, why: 'lost' | 'cancelled'): void {
     const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
     const execution = this.running.get(claim);

@@ -50,7 +50,7 @@ export class RunningJob<Input = unknown> {
    */
   update(dividend: number, divisor: number): Promise<void> {
     const told = this.tell(dividend, divisor);
-    // A rejection that nobody awaits would end the process, and with it whatever else runs here.
+    // An unhandled rejection would end the process, with all other jobs in it.
     told.catch(() => undefined);
     return told;
   }

@@ -27,7 +27,7 @@ export class Settler {
     void this.outcomes.add(outcome);
   }
 
-  /** Resolves when all have been taken. What a server in trouble doesn't take in time is left to the leases. */
+  /** Resolves when all are settled. What an unreachable server doesn't take in time is left to the leases. */
   async settled(timeout: number): Promise<void> {
     const late = () => new Error(`${this.outcomes.underWay} calls with outcomes were not answered in time`);
     await withDeadline(this.outcomes.settled(), timeout, late).catch((error: unknown) =>

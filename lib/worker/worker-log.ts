@@ -1,11 +1,11 @@
 import { printable } from '../job/printable.js';
 import type { Outcome } from '../job/job-source.js';
 
-/** Where a worker says what an operator should know. */
+/** Where a worker reports to its operator. */
 export interface WorkerLog {
   warn(message: string): void;
   error(message: string): void;
-  /** What is well again. @default `warn` */
+  /** Recoveries. @default `warn` */
   log?(message: string): void;
 }
 
@@ -39,7 +39,7 @@ function shorten(message: string): string {
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
 }
 
-/** Without a limit it is the server that counts, and that says when the next attempt is, if any. */
+/** Without a limit the server counts attempts and decides when the next one is. */
 function attemptOf(attempt: number, attempts: number, delay: number | undefined): string {
   if (attempts === Infinity) return `attempt ${attempt}`;
   const next = delay === undefined ? '' : `, next in ${Math.round(delay)} ms`;

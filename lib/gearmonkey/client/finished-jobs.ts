@@ -58,7 +58,7 @@ export class FinishedJobs {
     if (reply || !finished.has(id)) finished.set(id, reply);
   }
 
-  /** Messages may have been missed. */
+  /** Messages may have been lost. */
   addGap(): void {
     this.gaps += 1;
   }

@@ -12,7 +12,7 @@ export interface JobFollower {
   /** The job with this mark has finished, with this output as it is stored. */
   replied?(output: string, mark: number | undefined): void;
   progress?(progress: JobProgress, mark: number | undefined): void;
-  /** Messages may have been missed. */
+  /** Messages may have been lost. */
   resync(): void;
   complete?(): void;
   fail?(error: Error): void;
@@ -77,7 +77,7 @@ export class JobFeed {
     return this.listening;
   }
 
-  /** The feed lingers, so that calls one after another share a subscription. */
+  /** The feed stays open for a while, so that successive calls share a subscription. */
   release(): void {
     this.users -= 1;
     if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
@@ -89,7 +89,7 @@ export class JobFeed {
     for (const follower of this.allFollowers()) follower.complete?.();
   }
 
-  /** Nothing will be heard any more. */
+  /** No more messages will come. */
   close(): void {
     this.closed = true;
     this.endObservers();

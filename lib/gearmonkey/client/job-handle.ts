@@ -13,7 +13,7 @@ export interface JobReader {
   result<F extends FunctionRef>(ref: F, job: JobKey, options: ResultOptions): Promise<OutputOf<F>>;
 }
 
-/** A job that was enqueued. Its methods never speak of another that was given its id after a failover. */
+/** A job that was enqueued. Its methods never return another job that got its id after a failover. */
 export class JobHandle<F extends FunctionRef = FunctionRef> {
   static {
     showAs(JobHandle, ({ fn, id }) => ({ fn, id }));

@@ -7,7 +7,7 @@ export type ReadJob<J extends Job> = (
   wanted?: () => boolean,
 ) => Promise<{ readonly job: J; readonly mark: number }>;
 
-/** Sees one job again and again, and takes no other for it that is given its id. */
+/** Reads one job repeatedly, and never mistakes another with its id for it. */
 export class JobSight<J extends Job = Job> implements JobKey {
   constructor(
     private readonly readJob: ReadJob<J>,

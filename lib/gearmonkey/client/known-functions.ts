@@ -23,7 +23,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 /** How payloads are written. */
 export interface ClientOptions {
-  /** How payloads are written where a definition doesn't say. @default 'json' */
+  /** How payloads are written unless a definition says. @default 'json' */
   codec?: CodecName | Codec;
   /** Limit of an input or output, in bytes. @default 1 MiB */
   maxPayloadBytes?: number;

@@ -3,7 +3,7 @@ import { isFinal, type Job, type JobEvent, type JobProgress } from '../../job/jo
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 
-/** None once the client is about to close: then there is nothing more to observe. */
+/** None once the client closes. */
 type FeedOf = () => JobFeed | undefined;
 
 /** Observes a whole function through its feed, and gives that back with the subscription. */

@@ -47,7 +47,7 @@ export class ProgressPoller {
     if (this.observers.size === 0) for (const id of this.running) this.finished(id);
   }
 
-  /** Of too many the one that was read longest ago makes room. */
+  /** When there are too many, the one that was read longest ago is dropped. */
   started(id: string): void {
     if (this.observers.size === 0) return;
     if (this.running.size >= MAX_REMEMBERED)
@@ -113,7 +113,7 @@ export class ProgressPoller {
     this.deliver({ fn: this.fn, id, dividend, divisor }, mark);
   }
 
-  /** Takes from the front and puts back at the end, so that all have their turn. */
+  /** Takes from the front and puts back at the end: round robin. */
   private nextIds(): string[] {
     const ids: string[] = [];
     for (const set of [this.watched, this.running]) {

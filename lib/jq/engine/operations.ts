@@ -86,7 +86,7 @@ export function cancel(id: string): Operation<'cancelled' | 'missing' | 'conflic
 
 export type Registered = 'registered' | 'full' | 'client workers' | 'client jobs';
 
-/** `client` is whose worker it is, where limits are asked of each; '' for nobody's. */
+/** `client` is the worker's client, where limits are asked of each; '' for none. */
 export function register(worker: string, request: RegisterRequest, client = ''): Operation<Registered> {
   const { name, maxJobs, url = '', names = [], batch = 1 } = request;
   return { name: 'register', args: [worker, name, maxJobs, url, batch, client, ...names], decode: word };
