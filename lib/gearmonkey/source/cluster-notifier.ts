@@ -11,7 +11,7 @@ export interface ClusterConnections {
   readonly blocking: (key: string) => RedisConnection;
 }
 
-/** Of one server, whose functions wait together, or of a cluster. */
+/** One notifier for a single server, one per slot for a cluster. */
 export function openNotifier(
   {
     commands,

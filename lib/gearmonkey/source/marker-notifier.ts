@@ -123,7 +123,7 @@ export class MarkerNotifier implements Notifier {
     for (const fn of lost) if (this.states.of(fn) === 'disconnected') this.states.apply(fn, 'recover');
   }
 
-  /** What silenced this connection may have silenced the other: it is asked, not left to be found out later. */
+  /** An outage usually hits both connections, so the other is probed at once. */
   private async reconnected(): Promise<void> {
     const { blocking, commands } = this.connections;
     await blocking.ready().catch(() => undefined);

@@ -188,7 +188,7 @@ export class RedisSource implements JobSource {
     return trips;
   }
 
-  /** The newest first, so that the oldest is in front again in the end. */
+  /** Newest first, which leaves the oldest in front. */
   private giveBack(claims: readonly Claim[]): Promise<unknown> {
     return this.settle(claims.toReversed().map((claim) => ({ claim, status: 'released' })));
   }

@@ -40,7 +40,7 @@ export interface DaemonsTable {
   /** Another one with each start. */
   instance: string;
   name: string;
-  /** Where its process can be looked for; see `processIdentity`. */
+  /** Where its process can be looked for; see `ownIdentity`. */
   machine: string;
   process: string;
   /** Counts up as long as it lives. */

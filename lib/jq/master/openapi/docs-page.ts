@@ -10,7 +10,7 @@ const PATH = 'docs';
 /** A page that shows the document and tries its routes. @throws ConfigurationError */
 export async function serveDocs(app: NestExpressApplication, wanted: boolean | undefined): Promise<void> {
   const swagger = await optionalPackage('@nestjs/swagger', () => import('@nestjs/swagger'), wanted);
-  // Types of the same form, written by two hands.
+  // The two packages declare the same type separately.
   const document = openApiDocument() as unknown as OpenAPIObject;
   if (!swagger) return;
   app.use(`/${PATH}`, (_: unknown, response: ServerResponse, next: () => void) => {
