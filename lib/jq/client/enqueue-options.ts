@@ -1,3 +1,4 @@
+import { isIdempotencyKey, LONGEST_KEY } from '../wire/idempotency-key.js';
 import { checkWhole } from '../../job/check-whole.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
@@ -32,11 +33,9 @@ export function jobFields(options: JqEnqueueOptions, { retry, timeout }: AnyJobD
   };
 }
 
-const LONGEST_KEY = 255;
-
 /** A header's value. @throws InvalidOptionError */
 export function checkKey(key: string): string {
-  if (typeof key === 'string' && key.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(key)) return key;
+  if (isIdempotencyKey(key)) return key;
   throw new InvalidOptionError('idempotencyKey', key, `1 to ${LONGEST_KEY} visible ASCII characters`);
 }
 

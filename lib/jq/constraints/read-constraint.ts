@@ -4,13 +4,13 @@ import type { Raw } from '../message-pack/raw.js';
 import { scalarOf } from './scalar.js';
 import type { Condition, Constraint, RateLimit, StorableScalar } from './constraint.js';
 
-const MAX_CONDITIONS = 20;
-const MAX_VALUES = 100;
+export const MAX_CONDITIONS = 20;
+export const MAX_VALUES = 100;
 const MAX_FIELD_BYTES = 255;
 const MAX_TEXT_BYTES = 1024;
 /** A start is remembered for as long as its period. */
-const MAX_RATE = 100_000;
-const MAX_PERIOD_SECONDS = 7 * 24 * 60 * 60;
+export const MAX_RATE = 100_000;
+export const MAX_PERIOD_SECONDS = 7 * 24 * 60 * 60;
 const POSITIVE = { min: 1, max: MAX_INT32 };
 
 /** A misspelt one would select more jobs than was meant: others are refused. */

@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { LONGEST_POLL_SECONDS } from '../wire/polling.js';
+import { isIdempotencyKey, LONGEST_KEY } from '../wire/idempotency-key.js';
+import { DEFAULT_POLL_SECONDS, LONGEST_POLL_SECONDS } from '../wire/polling.js';
 import { readBody, type BodyLimits } from '../http/read-body.js';
 import { fromJson } from '../message-pack/json.js';
 import { Raw } from '../message-pack/raw.js';
@@ -16,8 +17,6 @@ type Request = IncomingMessage & {
   readonly query: Readonly<Record<string, unknown>>;
   readonly app: { readonly locals: BodyLimits };
 };
-
-const DEFAULT_POLL_SECONDS = 5;
 
 /** The body, as `read` makes it of its fields. It is read here: after the guard, and for those routes that have one. */
 export const Message = createParamDecorator(
@@ -58,13 +57,11 @@ export const IsHead = createParamDecorator(
   (_: undefined, context: ExecutionContext) => requestOf(context).method === 'HEAD',
 );
 
-const LONGEST_KEY = 255;
-
 /** What makes it safe to send a request again; `undefined` without. */
 export const IdempotencyKey = createParamDecorator((_: undefined, context: ExecutionContext) => {
   const key = requestOf(context).headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (typeof key === 'string' && key.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(key)) return key;
+  if (isIdempotencyKey(key)) return key;
   const expected = `1 to ${LONGEST_KEY} visible characters of ASCII`;
   throw new InvalidParameterError('the header idempotency-key', key, expected);
 });

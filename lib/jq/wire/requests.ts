@@ -6,7 +6,10 @@ import { MAX_INT32, MIN_INT32, type FieldName, type Fields } from './fields.js';
 /** A name's longest form in bytes: it is part of keys. */
 export const MAX_NAME_BYTES = 255;
 const MAX_URL_BYTES = 2048;
-const MAX_NAMES = 1000;
+export const MAX_NAMES = 1000;
+
+export const DEFAULT_MAX_RETRY = 10;
+export const DEFAULT_TIMEOUT_SECONDS = 30;
 
 const NOT_NEGATIVE = { min: 0, max: MAX_INT32 };
 const POSITIVE = { min: 1, max: MAX_INT32 };
@@ -28,9 +31,9 @@ export function readEnqueue(fields: Fields): EnqueueRequest {
     name: readName(fields, 'name'),
     argument: fields.map('argument'),
     priority: fields.integer('priority', { default: 0, min: MIN_INT32, max: MAX_INT32 }),
-    maxRetry: fields.integer('max_retry', { default: 10, ...NOT_NEGATIVE }),
+    maxRetry: fields.integer('max_retry', { default: DEFAULT_MAX_RETRY, ...NOT_NEGATIVE }),
     keepResult: fields.boolean('keep_result', false),
-    timeout: fields.integer('timeout', { default: 30, ...POSITIVE }),
+    timeout: fields.integer('timeout', { default: DEFAULT_TIMEOUT_SECONDS, ...POSITIVE }),
   };
 }
 

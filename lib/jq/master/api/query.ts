@@ -5,9 +5,9 @@ import type { JobStatus } from '../../engine/operations.js';
 import { InvalidParameterError } from '../../wire/body-errors.js';
 import { MAX_NAME_BYTES } from '../../wire/requests.js';
 
-const DEFAULT_LIMIT = 50;
+export const DEFAULT_LIMIT = 50;
 export const MAX_LIMIT = 100;
-const DEFAULT_CLEARED = 100;
+export const DEFAULT_CLEARED = 100;
 export const MAX_CLEARED = 1000;
 const MAX_CURSOR = 2048;
 /** In the order in which they are listed. */

@@ -1,13 +1,16 @@
-import { MAX_CLEARED, MAX_LIMIT } from '../api/query.js';
+import { DEFAULT_CLEARED, DEFAULT_LIMIT, MAX_CLEARED, MAX_LIMIT } from '../api/query.js';
 import { ID, NOTHING, query, type Route } from './route.js';
 import { NAME, STATUS, text } from './schema.js';
 
 const PAGE = [
-  query('limit', { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: 50 }),
+  query('limit', { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
   query('cursor', text(), 'As the page before gave it.'),
 ];
 const OF_NAME = query('name', NAME, 'Only jobs of this name.');
-const CLEAR = [OF_NAME, query('limit', { type: 'integer', minimum: 1, maximum: MAX_CLEARED, default: 100 })];
+const CLEAR = [
+  OF_NAME,
+  query('limit', { type: 'integer', minimum: 1, maximum: MAX_CLEARED, default: DEFAULT_CLEARED }),
+];
 const API = { tag: 'Administration', role: 'admin' } as const;
 
 /** For people, and for pages made for them. */

@@ -1,3 +1,5 @@
+import { DEFAULT_POLL_SECONDS, LONGEST_POLL_SECONDS } from '../../wire/polling.js';
+import { LONGEST_KEY } from '../../wire/idempotency-key.js';
 import { ID, NOTHING, query, type Parameter, type Route } from './route.js';
 import { WORKER_ID } from './schema.js';
 
@@ -6,12 +8,12 @@ const KEY: Parameter = {
   in: 'header',
   name: 'idempotency-key',
   description: 'Makes it safe to send the request again: the same job comes of it.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', minLength: 1, maxLength: LONGEST_KEY },
 };
 const TIMEOUT = query(
   'timeout',
-  { type: 'integer', minimum: 0, default: 5 },
-  'Seconds; more than 60 are 60.',
+  { type: 'integer', minimum: 0, default: DEFAULT_POLL_SECONDS },
+  `Seconds; more than ${LONGEST_POLL_SECONDS} are ${LONGEST_POLL_SECONDS}.`,
 );
 
 /** What the contract has, and the constraints. */

@@ -1,4 +1,11 @@
 import {
+  MAX_CONDITIONS,
+  MAX_PERIOD_SECONDS,
+  MAX_RATE,
+  MAX_VALUES,
+} from '../../constraints/read-constraint.js';
+import { DEFAULT_MAX_RETRY, DEFAULT_TIMEOUT_SECONDS, MAX_NAMES } from '../../wire/requests.js';
+import {
   anything,
   batchOf,
   COUNT,
@@ -34,9 +41,9 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
     { name: NAME, argument: MAP },
     {
       priority: { ...INT32, default: 0, description: 'Smaller is preferred.' },
-      max_retry: { ...POSITIVE, minimum: 0, default: 10 },
+      max_retry: { ...POSITIVE, minimum: 0, default: DEFAULT_MAX_RETRY },
       keep_result: { ...FLAG, default: false },
-      timeout: { ...POSITIVE, default: 30, description: 'Seconds.' },
+      timeout: { ...POSITIVE, default: DEFAULT_TIMEOUT_SECONDS, description: 'Seconds.' },
     },
   ),
   Enqueued: reply({ job_id: JOB_ID }),
@@ -57,7 +64,7 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
         ...text('Where jobs are pushed: POST {url}/worker-job. Without it the worker pulls.'),
         format: 'uri',
       },
-      names: { ...listOf(NAME), minItems: 1, maxItems: 1000, description: 'The only jobs it wants.' },
+      names: { ...listOf(NAME), minItems: 1, maxItems: MAX_NAMES, description: 'The only jobs it wants.' },
       batch: {
         ...POSITIVE,
         default: 1,
@@ -127,7 +134,7 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
       { field: text('"name", or "argument" with a path such as "argument.tenant.id".') },
       {
         equal: anything('Text, a number, true, false or nil.'),
-        in: { ...listOf(anything('As `equal`.')), maxItems: 100 },
+        in: { ...listOf(anything('As `equal`.')), maxItems: MAX_VALUES },
         glob: text('`*` stands for any characters, `?` for one.'),
         min: { type: 'number' },
         max: { type: 'number' },
@@ -145,11 +152,11 @@ export const CONTRACT_SCHEMAS: Readonly<Record<string, Schema>> = {
 
 function constraint(): Readonly<Record<string, Schema>> {
   return {
-    match: { ...listOf(ref('Condition')), maxItems: 20 },
+    match: { ...listOf(ref('Condition')), maxItems: MAX_CONDITIONS },
     per: text('A field: jobs count together only with those of the same value.'),
     rate: reply({
-      count: { type: 'integer', minimum: 1, maximum: 100_000 },
-      period: { type: 'integer', minimum: 1, maximum: 604_800, description: 'Seconds.' },
+      count: { type: 'integer', minimum: 1, maximum: MAX_RATE },
+      period: { type: 'integer', minimum: 1, maximum: MAX_PERIOD_SECONDS, description: 'Seconds.' },
     }),
     concurrency: POSITIVE,
   };

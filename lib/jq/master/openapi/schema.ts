@@ -1,5 +1,7 @@
 import { defined } from '../../../job/defined.js';
 import { MAX_BATCH } from '../../wire/batch.js';
+import { MAX_INT32, MIN_INT32 } from '../../wire/fields.js';
+import { MAX_NAME_BYTES } from '../../wire/requests.js';
 
 /** The part of JSON Schema that OpenAPI 3.0 and what is described here have in common. */
 export interface Schema {
@@ -70,15 +72,14 @@ export function anything(description: string): Schema {
 export const FLAG: Schema = { type: 'boolean' };
 export const TIME: Schema = { type: 'string', format: 'date-time' };
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
-const MAX_INT32 = 2_147_483_647;
 export const INT32: Schema = {
   type: 'integer',
   format: 'int32',
-  minimum: -MAX_INT32 - 1,
+  minimum: MIN_INT32,
   maximum: MAX_INT32,
 };
 export const POSITIVE: Schema = { type: 'integer', minimum: 1, maximum: MAX_INT32 };
-export const NAME: Schema = { type: 'string', minLength: 1, maxLength: 255 };
+export const NAME: Schema = { type: 'string', minLength: 1, maxLength: MAX_NAME_BYTES };
 export const JOB_ID: Schema = { type: 'string', pattern: '^[0-9a-f]{12}-[0-9a-f]{8}$' };
 export const WORKER_ID: Schema = { type: 'string', pattern: '^[0-9a-f]{16}$' };
 export const STATUS: Schema = oneOf('queued', 'running', 'retrying', 'error', 'done');
