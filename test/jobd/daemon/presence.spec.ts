@@ -177,12 +177,11 @@ describe('daemons that share a table', () => {
   it('go on when somebody has removed their entry, and see to what they held', async () => {
     const rows = await jobs.table(seedTable);
     const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
-    const daemon = await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
+    await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
     await eventually(async () => expect(await rows.history()).toHaveLength(1));
     await leasesPass(rows, await nameOf(rows), 0.5);
     await rows.execute(`DELETE FROM ${rows.table}_daemons`);
-    await eventually(async () => expect((await rows.row(id)).status).toBe('waiting'), { timeout: 30_000 });
-    daemon.poll();
+    // It is given back and begun again, perhaps between two looks.
     await eventually(async () => expect(await rows.history()).toHaveLength(2), { timeout: 30_000 });
     await rows.put('go');
     await rows.reach('done', [id]);
