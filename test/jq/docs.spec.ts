@@ -9,7 +9,9 @@ import { killProcesses, TestProcess } from '../support/test-process.js';
 import { eventually } from '../support/until.js';
 import { useMaster } from './master/use-master.js';
 
-const PAGE = readFileSync(new URL('../../docs/systems/jq.md', import.meta.url), 'utf8');
+const PAGE = ['jq.md', 'jq-reference.md']
+  .map((name) => readFileSync(new URL(`../../docs/systems/${name}`, import.meta.url), 'utf8'))
+  .join('\n');
 const MASTER = '127.0.0.1:8080';
 const MAX_CLIENT_LINES = 30;
 
@@ -21,11 +23,12 @@ function blocks(language: string): string[] {
 
 function blockWith(language: string, content: string): string {
   const block = blocks(language).find((code) => code.includes(content));
-  if (block === undefined) throw new Error(`docs/systems/jq.md has no block of ${language} with ${content}.`);
+  if (block === undefined)
+    throw new Error(`docs/systems/jq*.md have no block of ${language} with ${content}.`);
   return block;
 }
 
-describe('docs/systems/jq.md', () => {
+describe('docs/systems/jq.md and jq-reference.md', () => {
   const master = useMaster();
   stopWorkersAfterEach();
   afterEach(killProcesses);
