@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 /** What may stay: jobs for 25 hours, ids for ever, and what expires by itself. */
 const MAY_STAY = /^(uid|job):/;
-const EXPIRES = /^(sender|lock):/;
+const EXPIRES = /^(sender|lock|plain):/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */
 const NEVER = -1;
 const PATTERN_COUNT = 1000;

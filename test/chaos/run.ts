@@ -54,7 +54,7 @@ const RATE_SURPLUS = 1.2;
 /** The part of the workers' time that handlers may hold the event loop. */
 const BLOCKED_PART = 0.08;
 /** Within this time after the last fault `count:{FN}` tells the truth. */
-const COUNT_MS = 15_000;
+const COUNT_MS = 35_000;
 /** How long a worker that is told to end lets jobs go on: by its life, as none is the worst for all. */
 const SHUTDOWN_TIMEOUTS = ['3s', '50ms', 1] as const;
 /** The part of the jobs that throw what nobody expects. */
