@@ -193,7 +193,9 @@ describe('a source that waits', () => {
     expect(performance.now() - before).toBeGreaterThan(250);
 
     await source.close();
-    await expect(server.redis.keys('ql:[inw]*[eks]:*')).resolves.toEqual([]);
+    for (const left of ['ql:idlers:*', 'ql:nudge:*', 'ql:wake:*']) {
+      await expect(server.redis.keys(left)).resolves.toEqual([]);
+    }
     await expect(client.workers.list()).resolves.toEqual([]);
   });
 
