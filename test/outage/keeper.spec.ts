@@ -28,6 +28,8 @@ describe('a failover that leaves connections open', () => {
       const job = await worker.client.run(work, HELD);
       const result = job.result({ timeout: '30s' });
       await eventually(() => expect(worker.runs.length + other.runs.length).toBe(1));
+      // Replication is asynchronous: a job that has not arrived would be lost with its server.
+      await eventually(async () => expect(await promoted.zcard('lease:work')).toBe(1));
 
       line.lead(replica.port);
       await promoted.replicaof('NO', 'ONE');
