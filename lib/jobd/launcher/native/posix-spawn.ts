@@ -12,7 +12,7 @@ const PAUSE_MS = 5;
 /**
  * Starts processes with `posix_spawn`, and learns of their ends. The door to this folder, for `start-process.ts` alone: what is
  * in it calls the C library by hand-written declarations, and is used since a start costs a fraction of Node's (figures:
- * docs/jobd.md, "Performance"). The option `posixSpawn` turns it off.
+ * docs/notes/jobd-performance.md). The option `posixSpawn` turns it off.
  */
 export class PosixSpawn {
   private static shared: PosixSpawn | undefined;
