@@ -43,6 +43,11 @@ export class CutLine {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Cuts it so that whoever writes next is told at once, and mends it. */
+  reset(): void {
+    for (const socket of this.sockets) socket.resetAndDestroy();
+  }
+
   mend(): void {
     this.isCut = false;
   }

@@ -176,7 +176,7 @@ export class JobRows {
     let last = '';
     const reached = async () => {
       const rows = (await this.all()).filter(({ id }) => ids.includes(id));
-      last = rows.map((row) => row.status).join();
+      last = countsOf(rows.map((row) => row.status));
       return rows.length === ids.length && rows.every((row) => row.status === status);
     };
     const options = { timeout, interval: LOOK_MS, message: `Not all rows became ${status}` };
@@ -193,6 +193,13 @@ export class JobRows {
   private async lastId(): Promise<number> {
     return (await this.all()).at(-1)?.id ?? 0;
   }
+}
+
+/** As `2 running, 313 done`: an error of many rows is to be read. */
+function countsOf(words: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].map(([word, count]) => `${count} ${word}`).join(', ');
 }
 
 /** A SQLite file that somebody writes is asked again. */

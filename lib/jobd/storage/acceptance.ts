@@ -140,7 +140,7 @@ export class Acceptance {
     const { database, names, columns, registry } = this.parts;
     const owner = registry.instance;
     const beginning = beginManual(names, owner, { id, targets, now, columns });
-    const [found, begun] = await database.askTogether(beginning);
+    const [found, , begun] = await database.askTogether(beginning);
     const [row] = found as readonly FoundRow[];
     return row && writtenRows(begun) > 0 ? acceptedJob(row, 'manual', owner, () => true) : undefined;
   }

@@ -19,19 +19,18 @@ export interface RowChange {
  * with it, so that nobody takes one over meanwhile. Put together by hand, since every job waits for it.
  */
 export function updateKept(names: TableNames, owner: string, { ids, columns }: RowChange): CompiledQuery {
-  const [jobs, owners] = [quoted(names.jobs), quoted(names.owners)];
-  // Of one row the owner is known before the row is looked for; of several it is looked up with each.
-  const [job, of] = ids.length === 1 ? ['?', ids] : [`${jobs}.id`, []];
-  const ownerOf = `select o.owner from ${owners} as o where o.job_id = ${job} lock in share mode`;
+  const { of, values: asked } = ownerOf(names, ids);
   const { assignments, values } = written(columns);
   return CompiledQuery.raw(
-    `update ${jobs} set ${assignments} where id in (${places(ids)}) and (${ownerOf}) = ?`,
-    [...values, ...ids, ...of, owner],
+    `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) and (${of} lock in share mode) = ?`,
+    [...values, ...ids, ...asked, owner],
   );
 }
 
 /**
- * The same for rows that have no owner afterwards. For one transaction.
+ * The same for rows that have no owner afterwards. For one transaction. Nothing in it may rest on what the
+ * server remembers of the statement before (`row_count()`): it goes on, and commits, when the line breaks
+ * between two of them, and has forgotten then.
  *
  * @returns statements of which the last finds the rows that were written
  */
@@ -40,24 +39,18 @@ export function updateDisowned(
   owner: string,
   { ids, columns }: RowChange,
 ): readonly CompiledQuery[] {
-  const [jobs, owners] = [quoted(names.jobs), quoted(names.owners)];
   const tombstone = tombstoneOf(owner);
-  // What the statement before found is known at once; which rows those were has to be looked up.
-  const [isOurs, of] =
-    ids.length === 1
-      ? ['row_count() = 1', []]
-      : [`exists (select 1 from ${owners} as o where o.job_id = ${jobs}.id and o.owner = ?)`, [tombstone]];
+  const { of, values: asked } = ownerOf(names, ids);
   const { assignments, values } = written(columns);
   return [
-    CompiledQuery.raw(`update ${owners} set owner = ? where owner = ? and job_id in (${places(ids)})`, [
-      ...[tombstone, owner],
-      ...ids,
-    ]),
-    CompiledQuery.raw(`update ${jobs} set ${assignments} where id in (${places(ids)}) and ${isOurs}`, [
-      ...values,
-      ...ids,
-      ...of,
-    ]),
+    CompiledQuery.raw(
+      `update ${quoted(names.owners)} set owner = ? where owner = ? and job_id in (${places(ids)})`,
+      [tombstone, owner, ...ids],
+    ),
+    CompiledQuery.raw(
+      `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) and (${of}) = ?`,
+      [...values, ...ids, ...asked, tombstone],
+    ),
   ];
 }
 
@@ -70,10 +63,10 @@ export interface ManualBeginning {
 }
 
 /**
- * Looks at a row, begins it if it is manual and of one of the targets, and makes it the owner's: as long as
+ * Looks at a row, makes it the owner's if it is manual and of one of the targets, and begins it: as long as
  * that one is entered as a daemon. For one transaction, which fails at once where another has locked the row.
  *
- * @returns statements of which the first finds the row as it was, and the second begins it
+ * @returns statements of which the first finds the row as it was, and the last begins it
  */
 export function beginManual(
   names: TableNames,
@@ -82,22 +75,28 @@ export function beginManual(
 ): readonly CompiledQuery[] {
   const [jobs, owners, daemons] = [quoted(names.jobs), quoted(names.owners), quoted(names.daemons)];
   const counted = columns.has('attempts') ? ', attempts = coalesce(attempts, 0) + 1' : '';
-  const isServed = `${EXACT_TARGET.mysql} in (${places(targets)})`;
+  const isToBegin = `id = ? and status = 'manual' and ${EXACT_TARGET.mysql} in (${places(targets)})`;
   const isEntered = `(select d.instance from ${daemons} as d where d.instance = ? lock in share mode) = ?`;
+  const { of, values: asked } = ownerOf(names, [id]);
   return [
     CompiledQuery.raw(`select * from ${jobs} where id = ? for update nowait`, [id]),
-    CompiledQuery.raw(
-      `update ${jobs} set status = 'running', result = null, time_started = ?${counted}
-        where id = ? and status = 'manual' and ${isServed} and ${isEntered}`,
-      [now, id, ...targets, owner, owner],
-    ),
     // There may be an owner: left over where the row was set back by hand.
     CompiledQuery.raw(
-      `insert into ${owners} (job_id, owner, origin) select ?, ?, 'manual' from dual where row_count() = 1
+      `insert into ${owners} (job_id, owner, origin) select id, ?, 'manual' from ${jobs} where ${isToBegin} and ${isEntered}
         on duplicate key update owner = values(owner), origin = values(origin)`,
-      [id, owner],
+      [owner, id, ...targets, owner, owner],
+    ),
+    CompiledQuery.raw(
+      `update ${jobs} set status = 'running', result = null, time_started = ?${counted} where ${isToBegin} and (${of}) = ?`,
+      [now, id, ...targets, ...asked, owner],
     ),
   ];
+}
+
+/** Whose a row is: of one row that is known before the row is looked for; of several it is looked up with each. */
+function ownerOf(names: TableNames, ids: readonly number[]): { of: string; values: readonly number[] } {
+  const [job, values] = ids.length === 1 ? ['?', ids] : [`${quoted(names.jobs)}.id`, []];
+  return { of: `select o.owner from ${quoted(names.owners)} as o where o.job_id = ${job}`, values };
 }
 
 /** Columns that are undefined stay as they are. */

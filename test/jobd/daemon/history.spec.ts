@@ -127,7 +127,7 @@ describe('a history of SIGKILLs', () => {
     const told = await telling;
     await rows.reach('done', [...ids, ...byHand], 30_000).catch(async (error: Error) => {
       const programs = [master, ...daemons].map(({ program }) => program.error('was at work').message);
-      throw new Error([error.message, await whoHasWhat(rows), ...programs].join('\n'));
+      throw new Error([error.message, await whoHasWhat(rows, others), ...programs].join('\n'));
     });
     for (const { program } of [master, ...daemons]) await killed(program);
     lines.forEach((line) => line.close());
@@ -202,8 +202,12 @@ async function ownRows(rows: JobRows, others: readonly number[]): Promise<JobsTa
 }
 
 /** For an error: rows that have not ended, and what is known of their daemons. */
-async function whoHasWhat(rows: JobRows): Promise<string> {
-  const left = (await rows.all()).filter(({ status }) => status !== 'done');
+async function whoHasWhat(rows: JobRows, others: readonly number[]): Promise<string> {
+  const own = (await rows.all()).filter(({ id, status }) => status !== 'done' && !others.includes(id));
+  const begun = await rows.history();
+  const left = own.map(({ id, target, status, time_started }) => {
+    return { id, target, status, time_started, runs: begun.filter((one) => one === id).length };
+  });
   const tables = ['owners', 'daemons'].map((table) => rows.execute(`SELECT * FROM ${rows.table}_${table}`));
   return inspect({ left, tables: await Promise.all(tables) }, { depth: 4, maxArrayLength: 40 });
 }
