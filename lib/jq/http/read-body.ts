@@ -47,7 +47,11 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
         chunks.length = 0;
         reject(new BodyTooLargeError(limit));
       })
-      .once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+      .once('end', () => {
+        // Each request closes in the end, and an error costs more than all else here.
+        request.off('close', cutOff);
+        resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      })
       .once('error', cutOff)
       .once('close', cutOff);
   });
