@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { toJson } from '../message-pack/json.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import type { ConnectionLimits } from './master-options.js';
-import { SAFE_HEADERS } from './safe-headers.js';
+import { NOT_SNIFFED, SAFE_HEADERS } from './safe-headers.js';
 import { formatOfReply, JSON_TYPE, MESSAGE_PACK } from '../wire/media-type.js';
 
 /** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
@@ -43,7 +43,7 @@ export class MessageAdapter extends ExpressAdapter {
     if (this.isDraining) response.setHeader('connection', 'close');
     const status = statusCode ?? response.statusCode;
     if (body === undefined || body === null) {
-      response.writeHead(status, SAFE_HEADERS).end();
+      response.writeHead(status, NOT_SNIFFED).end();
       return;
     }
     const isJson = formatOfReply(response.req) === 'json';
@@ -52,7 +52,7 @@ export class MessageAdapter extends ExpressAdapter {
       .writeHead(status, {
         'content-type': isJson ? JSON_TYPE : MESSAGE_PACK,
         'content-length': bytes.length,
-        ...SAFE_HEADERS,
+        ...(isJson ? SAFE_HEADERS : NOT_SNIFFED),
       })
       .end(bytes);
   }

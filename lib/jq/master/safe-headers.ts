@@ -1,6 +1,9 @@
-const ON_ALL = { 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY' } as const;
+/** For replies that a browser doesn't display: MessagePack, and those without a body. */
+export const NOT_SNIFFED = { 'x-content-type-options': 'nosniff' } as const;
 
-/** In all replies: what a browser shows of them runs nothing, and is in no frame. */
+const ON_ALL = { ...NOT_SNIFFED, 'x-frame-options': 'DENY' } as const;
+
+/** For replies that a browser can display: nothing in them runs, and no frame shows them. */
 export const SAFE_HEADERS = {
   ...ON_ALL,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

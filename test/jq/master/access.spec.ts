@@ -154,7 +154,7 @@ describe('who may ask a master', () => {
     expect(String(head)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('is told by all replies that nothing in them is to be run or framed', async () => {
+  it('is told by all replies that it could display that nothing in them is to be run or framed', async () => {
     for (const path of [
       '/health/live',
       '/nowhere',
@@ -164,7 +164,7 @@ describe('who may ask a master', () => {
       '/openapi.json',
       '/metrics',
     ]) {
-      const { headers } = await ask(master.url, path, {}, 'GET');
+      const { headers } = await ask(master.url, path, { accept: 'application/json' }, 'GET');
       expect([path, headers]).toEqual([
         path,
         expect.objectContaining({
@@ -174,6 +174,11 @@ describe('who may ask a master', () => {
         }),
       ]);
     }
+    const { headers } = await ask(master.url, '/job/x', {}, 'GET');
+    expect(headers).toMatchObject({
+      'content-type': 'application/msgpack',
+      'x-content-type-options': 'nosniff',
+    });
     const { bytes } = await ask(master.url, '/docs', {}, 'GET');
     expect(Buffer.from(bytes).toString()).not.toMatch(
       /<script>|<script [^>]*src=.(https?:)?\/\/|\son[a-z]+=/i,
