@@ -1,13 +1,20 @@
+import { systemClock, type Clock } from './clock.js';
+
 /** `promise`, or a rejection with `late()` when it takes more than `timeout` milliseconds. */
-export async function withDeadline<T>(promise: Promise<T>, timeout: number, late: () => Error): Promise<T> {
+export async function withDeadline<T>(
+  promise: Promise<T>,
+  timeout: number,
+  late: () => Error,
+  clock: Clock = systemClock,
+): Promise<T> {
   if (timeout === Infinity) return promise;
-  let timer: NodeJS.Timeout | undefined;
+  let cancel = (): void => undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), timeout);
+    cancel = clock.after(timeout, () => reject(late()));
   });
   try {
     return await Promise.race([promise, deadline]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }

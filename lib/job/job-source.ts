@@ -1,3 +1,4 @@
+import type { Clock } from './clock.js';
 import type { JobErrorInfo } from './errors.js';
 import type { Codec, Payload } from './codec.js';
 import type { JobRetryOptions } from './retry.js';
@@ -74,6 +75,9 @@ export interface JobSource {
 
   /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
   readonly renewInterval?: number;
+
+  /** What the timeouts of its jobs go by. @default the system's clock @internal */
+  readonly clock?: Clock;
 
   /** How payloads are written where neither definition nor module says. @default json */
   readonly codec?: Codec;

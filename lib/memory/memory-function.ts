@@ -34,7 +34,7 @@ export class MemoryFunction {
   workers = 0;
   private lastId = 0;
   private readonly jobs = new Map<string, Map<string, Uint8Array>>();
-  private readonly queues = new MemoryQueues();
+  readonly queues = new MemoryQueues();
   private readonly leases = new Map<string, Lease>();
   /** Finished jobs in the order they expire. */
   private readonly expiring: { readonly id: string; readonly at: number }[] = [];
@@ -67,13 +67,13 @@ export class MemoryFunction {
     return job && new Map(job);
   }
 
-  /** Up to `slots` jobs: due scheduled ones, then high, normal, low. */
-  claim(slots: number, lease: number, now: number): Taken[] {
+  /** Up to `slots` jobs, or `only` that one: due scheduled ones, then high, normal, low. */
+  claim(slots: number, lease: number, now: number, only?: string): Taken[] {
     this.recover(now);
     this.forgetExpired(now);
     const taken: Taken[] = [];
     while (taken.length < slots) {
-      const next = this.queues.next(now);
+      const next = this.queues.next(now, only);
       if (!next) break;
       taken.push(this.take(next.id, next.queue, lease, now));
     }
@@ -237,7 +237,7 @@ export class MemoryFunction {
     for (const wakeUp of [...this.sleepers]) wakeUp();
   }
 
-  private set(id: string, fields: Record<string, Payload | number>): void {
+  set(id: string, fields: Record<string, Payload | number>): void {
     const job = this.jobs.get(id);
     for (const [field, value] of Object.entries(fields)) {
       job?.set(field, value instanceof Uint8Array ? value : bytes(String(value)));

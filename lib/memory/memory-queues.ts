@@ -2,6 +2,12 @@ import type { Queue } from '../gearmonkey/wire/protocol.js';
 
 type Listed = Exclude<Queue, 'scheduled'>;
 
+/** A job that waits, and when it may run: in ms since 1970, 0 at once. */
+export interface WaitingId {
+  readonly id: string;
+  readonly due: number;
+}
+
 const LISTED: readonly Listed[] = ['high', 'normal', 'low'];
 
 /** The ids of one function that wait, in the order they run: due scheduled ones, then high, normal, low. */
@@ -35,8 +41,15 @@ export class MemoryQueues {
     else this.fronts[queue].push(id);
   }
 
-  /** Removes what runs next. */
-  next(now: number): { id: string; queue: Queue } | undefined {
+  /** All that wait, in the order they run. */
+  waiting(): WaitingId[] {
+    const listed = LISTED.flatMap((queue) => [...this.fronts[queue].toReversed(), ...this.lists[queue]]);
+    return [...this.scheduled, ...listed.map((id) => ({ id, due: 0 }))];
+  }
+
+  /** Removes what runs next, or `only` that one. */
+  next(now: number, only?: string): { id: string; queue: Queue } | undefined {
+    if (only !== undefined) return this.pick(only, now);
     const first = this.scheduled[0];
     if (first && first.due <= now) {
       this.scheduled.shift();
@@ -49,6 +62,15 @@ export class MemoryQueues {
       return { id, queue };
     }
     return undefined;
+  }
+
+  private pick(id: string, now: number): { id: string; queue: Queue } | undefined {
+    const isDue = this.scheduled.some((entry) => entry.id === id && entry.due <= now);
+    const holds = (queue: Listed) => this.lists[queue].has(id) || this.fronts[queue].includes(id);
+    const queue = isDue ? 'scheduled' : LISTED.find(holds);
+    if (queue === undefined) return undefined;
+    this.remove(id);
+    return { id, queue };
   }
 
   remove(id: string): void {

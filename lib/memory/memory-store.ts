@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
@@ -20,17 +21,20 @@ export class MemoryStore implements JobStore {
   readonly address = 'memory:';
   private closed = false;
 
-  constructor(private readonly server: MemoryServer) {}
+  constructor(
+    private readonly server: MemoryServer,
+    readonly clock: Clock = systemClock,
+  ) {}
 
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
     const target = this.function(fn);
-    const now = Date.now();
+    const now = this.clock.now();
     const placed = { ...placement, score: scoreOf(placement, now) };
     return inputs.map((input) => ({ id: target.enqueue(input, placed, now) }));
   }
 
   async read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
-    return ids.map((id) => this.function(fn).read(id, Date.now()));
+    return ids.map((id) => this.function(fn).read(id, this.clock.now()));
   }
 
   async readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
@@ -42,7 +46,7 @@ export class MemoryStore implements JobStore {
 
   async cancel(fn: string, { id }: JobKey): Promise<Cancellation> {
     const { name, code, message } = new JobCancelledError(fn, id);
-    return this.function(fn).cancel(id, { name, code, message }, Date.now());
+    return this.function(fn).cancel(id, { name, code, message }, this.clock.now());
   }
 
   async count(fn: string): Promise<string | undefined> {

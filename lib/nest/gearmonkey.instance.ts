@@ -12,6 +12,7 @@ import { memoryServer } from '../memory/memory-server.js';
 import { MemorySource } from '../memory/memory-source.js';
 import { MemoryStore } from '../memory/memory-store.js';
 import type { WorkerLog } from '../worker/job-worker.js';
+import type { RunningJob } from '../worker/running-job.js';
 import { checkedOptions, isForMemory, isForSource } from './check-options.js';
 import type {
   CommonModuleOptions,
@@ -31,12 +32,19 @@ export interface GearMonkeyInstance extends OnApplicationShutdown {
   /** None where jobs come from a `source` of another system. */
   readonly client: GearMonkeyClient | undefined;
   readonly source: JobSource;
+  /** Called before each run of a handler, inside its guards and filters: what it throws the handler throws. */
+  readonly beforeRun?: ((job: RunningJob) => void) | undefined;
   /** Milliseconds. */
   readonly shutdownTimeout: number;
   onApplicationShutdown(): Promise<void>;
 }
 
-type Backend = Pick<GearMonkeyInstance, 'client' | 'source'> & { close(): void | Promise<void> };
+/** What an instance reaches its jobs by. */
+export type Backend = Pick<GearMonkeyInstance, 'client' | 'source' | 'beforeRun'> &
+  Partial<Pick<GearMonkeyInstance, 'shutdownTimeout'>> & { close(): void | Promise<void> };
+
+/** Makes that of each instance from its checked options. Tests put another in place of `backendOf`. */
+export type BackendFactory = (name: string, options: GearMonkeyModuleOptions, log: WorkerLog) => Backend;
 
 const asInstance = recordsOf<GearMonkeyInstance>('GearMonkeyInstance', ({ name, source }) => ({
   name,
@@ -48,16 +56,18 @@ export function createInstance(
   name: string,
   given: GearMonkeyModuleOptions,
   log: WorkerLog,
+  backends: BackendFactory = backendOf,
 ): GearMonkeyInstance {
   const options = checkedOptions(name, given);
   // What leads to the server, and holds its password, is not kept.
   const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers } = options;
-  const { close, ...backend } = backendOf(options, log);
+  const { close, ...backend } = backends(name, options, log);
   return asInstance({
     ...backend,
     name,
     options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers },
-    shutdownTimeout: millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
+    shutdownTimeout:
+      backend.shutdownTimeout ?? millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
     onApplicationShutdown: async () => {
       await backend.client?.close();
       await close();
@@ -74,7 +84,7 @@ export function clientOf({ client, name, source }: GearMonkeyInstance, user: str
   );
 }
 
-function backendOf(options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
+function backendOf(_name: string, options: GearMonkeyModuleOptions, log: WorkerLog): Backend {
   if (isForSource(options)) {
     const { source } = options;
     return { client: undefined, source, close: () => source.close() };

@@ -6,7 +6,12 @@ import type { ConnectionSpec } from '../redis/connect.js';
 import { inLines } from '../worker/worker-log.js';
 import { asyncProblem, listed, optionsOf, type AsyncOptions } from './async-options.js';
 import { hostOf, usersOf } from './client-users.js';
-import { clientOf, createInstance, type GearMonkeyInstance } from './gearmonkey.instance.js';
+import {
+  clientOf,
+  createInstance,
+  type BackendFactory,
+  type GearMonkeyInstance,
+} from './gearmonkey.instance.js';
 import { GearMonkeyHealth } from './gearmonkey.health.js';
 import {
   DEFAULT_INSTANCE,
@@ -16,7 +21,7 @@ import {
 } from './gearmonkey.options.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
-import { getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
+import { BACKENDS, getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 
@@ -133,9 +138,12 @@ function instanceProviders(name: string): Provider[] {
   return [
     {
       provide: getInstanceToken(name),
-      inject: [MODULE_OPTIONS_TOKEN, InstanceRegistry],
-      useFactory: (options: GearMonkeyModuleOptions, registry: InstanceRegistry) =>
-        registry.add(createInstance(name, options, inLines(new Logger('GearMonkey')))),
+      inject: [MODULE_OPTIONS_TOKEN, InstanceRegistry, { token: BACKENDS, optional: true }],
+      useFactory: (
+        options: GearMonkeyModuleOptions,
+        registry: InstanceRegistry,
+        backends: BackendFactory | undefined,
+      ) => registry.add(createInstance(name, options, inLines(new Logger('GearMonkey')), backends)),
     },
     {
       provide: getGearMonkeyClientToken(name),

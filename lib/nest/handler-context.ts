@@ -11,6 +11,7 @@ import type { WorkerBinding } from './worker.explorer.js';
 
 type ParamsFactory = NonNullable<Parameters<ExternalContextCreator['create']>[4]>;
 type Method = (...args: unknown[]) => unknown;
+type BeforeRun = (job: RunningJob) => void;
 
 /** Nest's number of `@Body` and `@Payload`, which `@Input` is to a job. */
 const INPUT = 3;
@@ -27,23 +28,30 @@ const ALL_ENHANCERS = { guards: true, interceptors: true, filters: true };
 export class HandlerContext {
   constructor(private readonly app: ExternalContextCreator) {}
 
-  /** A handler as `worker/` runs it. With `globals`, the app's global enhancers hold too. */
-  handlerOf(binding: WorkerBinding, globals: boolean): JobHandler {
+  /**
+   * A handler as `worker/` runs it. With `globals`, the app's global enhancers hold too. What `beforeRun` throws, the
+   * method throws.
+   */
+  handlerOf(binding: WorkerBinding, globals: boolean, beforeRun?: BeforeRun): JobHandler {
     const contexts = new JobContextCreator(this.app, globals);
     const { wrapper } = binding;
-    if (!wrapper.isDependencyTreeStatic()) return this.requestScoped(binding, contexts);
-    const run = contextOf(contexts, binding, wrapper.instance as object);
+    if (!wrapper.isDependencyTreeStatic()) return this.requestScoped(binding, contexts, beforeRun);
+    const run = contextOf(contexts, binding, wrapper.instance as object, beforeRun);
     return (input, job) => run(input, job);
   }
 
   /** One context a job: its providers live as long as the job, and may inject it as REQUEST. */
-  private requestScoped(binding: WorkerBinding, contexts: ExternalContextCreator): JobHandler {
+  private requestScoped(
+    binding: WorkerBinding,
+    contexts: ExternalContextCreator,
+    beforeRun?: BeforeRun,
+  ): JobHandler {
     const moduleRef = binding.wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef)?.instance as ModuleRef;
     return async (input, job) => {
       const contextId = ContextIdFactory.getByRequest(job);
       moduleRef.registerRequestByContextId(job, contextId);
       const instance = await moduleRef.resolve<object>(binding.wrapper.token, contextId, { strict: true });
-      return contextOf(contexts, binding, instance, contextId)(input, job);
+      return contextOf(contexts, binding, instance, beforeRun, contextId)(input, job);
     };
   }
 }
@@ -52,12 +60,13 @@ function contextOf(
   contexts: ExternalContextCreator,
   binding: WorkerBinding,
   instance: object,
+  beforeRun?: BeforeRun,
   contextId?: ContextId,
 ) {
   const { method, wrapper } = binding;
   return contexts.create(
     instance as Record<string, Method>,
-    settling(instance, binding),
+    settling(instance, binding, beforeRun),
     method,
     PARAMETERS_METADATA,
     PARAMETERS,
@@ -72,10 +81,12 @@ function contextOf(
  * The method, with generators and observables turned into a Promise of the output, and their progress
  * reported: Nest would keep but the last value. It carries the method's metadata, where enhancers look.
  */
-function settling(instance: object, { method, annotation }: WorkerBinding): Method {
+function settling(instance: object, { method, annotation }: WorkerBinding, beforeRun?: BeforeRun): Method {
   const handler = (instance as Record<string, Method>)[method] as Method;
   const wrapped: Method = function (this: unknown, ...args) {
-    return settleResult(handler.apply(this, args), args[annotation.jobIndex] as RunningJob);
+    const job = args[annotation.jobIndex] as RunningJob;
+    beforeRun?.(job);
+    return settleResult(handler.apply(this, args), job);
   };
   for (const key of Reflect.getMetadataKeys(handler) as string[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), wrapped);

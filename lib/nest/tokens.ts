@@ -6,6 +6,9 @@ export function getGearMonkeyClientToken(name: string = DEFAULT_INSTANCE): strin
   return name === DEFAULT_INSTANCE ? GearMonkeyClient : `GearMonkeyClient:${String(name)}`;
 }
 
+/** Of a BackendFactory that goes before the usual one: provided by a test's module. @internal */
+export const BACKENDS = 'GearMonkeyBackends';
+
 /** @internal */
 export function getInstanceToken(name: string): string {
   return `GearMonkeyInstance:${String(name)}`;

@@ -105,7 +105,8 @@ export class WorkerOrchestrator
     const { ref, options } = binding.annotation;
     refuseTransient(binding);
     if (typeof ref !== 'string') instance.client?.register(ref);
-    const handle = this.contexts.handlerOf(binding, instance.options.globalEnhancers ?? false);
+    const { globalEnhancers = false } = instance.options;
+    const handle = this.contexts.handlerOf(binding, globalEnhancers, instance.beforeRun);
     try {
       const { jobLimits = instance.options.jobLimits, ...handler } = options;
       const limits = jobLimits === undefined ? {} : { jobLimits };

@@ -1,15 +1,21 @@
+import { systemClock, type Clock } from '../job/clock.js';
 import { MAX_TIMER_MS } from '../job/duration.js';
 
 /** Calls back for each entry whose time has come, with one timer for all of them. */
 export class Deadlines<T> {
   private readonly entries = new Map<T, number>();
-  private timer?: NodeJS.Timeout;
+  private disarm: () => void = () => undefined;
   private armedFor = Infinity;
 
-  constructor(private readonly onDue: (entry: T) => void) {}
+  constructor(
+    private readonly onDue: (entry: T) => void,
+    /** Asked when it is needed. */
+    private readonly clock: () => Clock = () => systemClock,
+  ) {}
 
-  /** `at` in milliseconds of `performance.now()`. */
-  set(entry: T, at: number): void {
+  /** In so many milliseconds. */
+  set(entry: T, ms: number): void {
+    const at = this.clock().elapsed() + ms;
     this.entries.set(entry, at);
     if (at < this.armedFor) this.arm(at);
   }
@@ -21,23 +27,21 @@ export class Deadlines<T> {
 
   clear(): void {
     this.entries.clear();
-    clearTimeout(this.timer);
+    this.disarm();
     this.armedFor = Infinity;
   }
 
   private arm(at: number): void {
-    clearTimeout(this.timer);
+    this.disarm();
     this.armedFor = at;
-    this.timer = setTimeout(
-      () => this.fire(),
-      Math.min(MAX_TIMER_MS, Math.max(0, Math.ceil(at - performance.now()))),
-    );
-    this.timer.unref();
+    const clock = this.clock();
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, Math.ceil(at - clock.elapsed())));
+    this.disarm = clock.after(wait, () => this.fire(), true);
   }
 
   private fire(): void {
     this.armedFor = Infinity;
-    const now = performance.now();
+    const now = this.clock().elapsed();
     const due = [...this.entries].filter(([, at]) => at <= now);
     for (const [entry] of due) {
       this.entries.delete(entry);

@@ -1,3 +1,4 @@
+import { systemClock } from '../job/clock.js';
 import { messageOf } from '../job/errors.js';
 import { JobCancelledError, JobTimeoutError, LeaseLostError, ShutdownError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
@@ -38,10 +39,13 @@ export class JobWorker {
 
   private readonly functions: ReadonlyMap<string, FunctionSlots>;
   private readonly running = new Map<Claim, JobExecution>();
-  private readonly deadlines = new Deadlines<JobExecution>((execution) => {
-    const { claim, timeout = 0 } = execution;
-    execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
-  });
+  private readonly deadlines = new Deadlines<JobExecution>(
+    (execution) => {
+      const { claim, timeout = 0 } = execution;
+      execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
+    },
+    () => this.source.clock ?? systemClock,
+  );
   private readonly settler: Settler;
   private readonly log: WorkerLog;
   private readonly slots: SlotTable;
@@ -177,7 +181,7 @@ export class JobWorker {
   private limit(execution: JobExecution): void {
     const { timeout, claim } = execution;
     if (timeout === undefined) return;
-    this.deadlines.set(execution, performance.now() + timeout);
+    this.deadlines.set(execution, timeout);
     this.source.setDeadline?.(claim, timeout + TIMEOUT_GRACE_MS);
   }
 

@@ -4,6 +4,8 @@ import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
 import type { WorkerLog } from './worker-log.js';
 
+/** A test's fake timers would keep outcomes until they are moved. */
+const { nextTick } = process;
 /** Jobs that one line names. */
 const MAX_NAMED = 10;
 
@@ -18,7 +20,7 @@ export class Settler {
     // The source itself bounds what is under way.
     this.outcomes = new Batcher({
       maxUnderWay: Infinity,
-      begin: (callback) => process.nextTick(callback),
+      begin: (callback) => nextTick(callback),
       send: (outcomes) => this.hand(outcomes),
     });
   }

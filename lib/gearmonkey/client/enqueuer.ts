@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
+import { systemClock, type Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
@@ -39,6 +40,8 @@ export interface EnqueuerOptions {
   readonly replicas?: number;
   /** @default keysOf */
   readonly keysOf?: KeysOf;
+  /** When jobs are created. @default the system's */
+  readonly clock?: Pick<Clock, 'now'>;
 }
 
 interface Call {
@@ -184,7 +187,7 @@ export class Enqueuer {
   private async create(redis: Redis | Cluster, lane: Lane, call: Call): Promise<string[]> {
     const { inputs, mark, placement } = call;
     const { ids, jobs, channel, wake, ...queues }: FunctionKeys = this.keysOf(call.fn);
-    const now = Date.now();
+    const now = (this.options.clock ?? systemClock).now();
     const last = await scripts.enqueue.run(
       redis,
       [ids, jobs, queues[placement.queue], channel, wake, lane.key],

@@ -83,6 +83,7 @@ export class JobAccess implements JobReader {
       fn,
       feed: this.feeds.of(fn),
       timeout,
+      clock: this.store.clock,
       sightOf: (key) => this.sight(ref, key),
       replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
     };

@@ -1,3 +1,4 @@
+import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
@@ -47,6 +48,9 @@ export interface JobListener {
 export interface JobStore {
   /** Where the jobs are, without credentials. */
   readonly address: string;
+
+  /** What waits for its jobs go by. @default the system's clock */
+  readonly clock?: Clock;
 
   /** What a job's option `reply` says to have its output sent to this store's listeners. */
   readonly inbox?: string;

@@ -1,3 +1,4 @@
+import type { Clock } from '../../job/clock.js';
 import { withDeadline } from '../../job/deadline.js';
 import { WaitTimeoutError } from '../../job/errors.js';
 import { isFinal, type Job } from '../../job/job.js';
@@ -11,6 +12,8 @@ export interface Wait {
   readonly feed: JobFeed;
   /** Milliseconds. */
   readonly timeout: number;
+  /** @default the system's */
+  readonly clock?: Clock | undefined;
   readonly sightOf: (job: JobKey) => JobSight;
   /** The job of which only its output is known. @throws UnreadablePayloadError */
   readonly replied: (id: string, output: string) => Job;
@@ -54,7 +57,7 @@ export function untilFinal(job: JobKey, wait: Wait): Promise<Job> {
  * outage would outlast the deadlines. Every way out gives the feed back.
  */
 async function follow(
-  { fn, feed, timeout, sightOf, replied }: Wait,
+  { fn, feed, timeout, clock, sightOf, replied }: Wait,
   start: () => Promise<Awaited>,
 ): Promise<Job> {
   let unfollow = (): void => undefined;
@@ -85,7 +88,7 @@ async function follow(
       unfollow = feed.follow(job.id, { finished: check, resync: check, replied: settle, fail: reject });
       if (mayBeFinal) opened.then(check, reject);
     });
-    return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout));
+    return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout), clock);
   } finally {
     waits = false;
     unfollow();
