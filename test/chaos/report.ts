@@ -35,7 +35,7 @@ export function summarize({ seed, injected, history, violations }: RunResult): S
   };
 }
 
-/** Blocking jobs apart: there is one slot a worker, and whoever runs one takes no turns. */
+/** Blocking jobs apart: there is one slot a worker, and a worker that runs one claims nothing. */
 function recoverySpreads(recoveries: readonly Recovery[]): Record<string, Spread> {
   const functions = [...new Set(recoveries.map(({ fn }) => fn))].sort();
   return Object.fromEntries(

@@ -92,7 +92,7 @@ describe('Short jobs of a worker with one slot', () => {
     end.open();
     await stopped;
     const waiting = await rig.redis.lrange(`queue:${fn}:normal`, 0, -1);
-    // Those of one turn are in order; a turn that comes back late puts its own in front.
+    // Those of one call are in order; a call that comes back late puts its own in front.
     expect(waiting.sort()).toEqual(jobs.slice(1).map(({ id }) => id));
     const attempts = await Promise.all(waiting.map((id) => rig.redis.hget(`job:${fn}:${id}`, 'attempts')));
     expect(attempts.every((text) => text === null || text === '0')).toBe(true);

@@ -47,7 +47,7 @@ describe('A worker that closes', () => {
     return Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
   }
 
-  it('gives back at once what the turn behind its wait claims', async () => {
+  it('gives back at once what the call behind its wait claims', async () => {
     const fn = rig.fn();
     const closing = await draining(fn);
     await becomesBlocked(1);
@@ -80,7 +80,7 @@ describe('A worker that closes', () => {
       const closing = await draining(fn);
       await beside(fn);
       const early = rig.client.runMany(fn, [1, 2, 3, 4, 5, 6, 7, 8]);
-      // Not waited for anything: each moment finds its turns elsewhere.
+      // Not waited for anything: each moment finds its calls elsewhere.
       await delay(apart);
       const stopped = closing.stop();
       await delay(apart);

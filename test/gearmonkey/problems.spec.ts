@@ -9,11 +9,11 @@ describe('Problems', () => {
       (line) => lines.push(line),
       () => now,
     );
-    for (let i = 0; i < 1000; i++) problems.report('turn', `again ${i}`);
+    for (let i = 0; i < 1000; i++) problems.report('call', `again ${i}`);
     problems.report('other', 'another');
     now = 10_000;
-    problems.report('turn', 'still');
-    problems.report('turn', 'still');
+    problems.report('call', 'still');
+    problems.report('call', 'still');
     expect(lines).toEqual(['again 0', 'another', 'still (and 999 more like it before)']);
   });
 

@@ -42,14 +42,14 @@ class ScriptEngine implements Engine {
     return recover;
   }
 
-  async turn(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]) {
+  async claim(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]) {
     const { jobs, locks, leases, scheduled, high, normal, low, wake, channel } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel];
     // Who claims has popped the marker.
     if (slots > 0) await this.redis.del(wake);
     const flag = recover ? 1 : 0;
     const settled = outcomes.flatMap(toArguments);
-    const reply = await scripts.turn.run(this.redis, keys, now, LEASE, slots, MAX_STALLS, flag, 1e6, settled);
+    const reply = await scripts.claim.run(this.redis, keys, now, LEASE, slots, MAX_STALLS, flag, 1e6, settled);
     const claims = reply.claims.map(({ id, token, attempts, stalls }) => ({ id, token, attempts, stalls }));
     return { refused: reply.refused, claims };
   }

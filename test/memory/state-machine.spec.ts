@@ -41,7 +41,7 @@ class MemoryEngine implements Engine {
     return slots > 0;
   }
 
-  async turn(now: number, slots: number, _recover: boolean, outcomes: readonly Outcome[]) {
+  async claim(now: number, slots: number, _recover: boolean, outcomes: readonly Outcome[]) {
     const refused = outcomes.filter((outcome) => !this.settle(now, outcome)).map(({ member }) => member);
     const taken = slots > 0 ? this.fn.claim(slots, LEASE, now) : [];
     return {

@@ -10,7 +10,7 @@ export interface Outcome {
   readonly wait: number;
 }
 
-export interface TurnResult {
+export interface ClaimResult {
   readonly refused: readonly string[];
   readonly claims: readonly Claimed[];
 }
@@ -21,8 +21,8 @@ export interface Engine {
   enqueue(now: number, queue: QueueName, due: number, count: number): Promise<string[]>;
   /** The last call of `enqueue` again, as after a lost reply. */
   enqueueAgain?(): Promise<string[]>;
-  turn(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]): Promise<TurnResult>;
-  /** Whether a turn like this gives expired jobs back. */
+  claim(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]): Promise<ClaimResult>;
+  /** Whether a call like this gives expired jobs back. */
   recovers(slots: number, recover: boolean): boolean;
   /** The members that are lost. */
   renew(now: number, members: readonly string[]): Promise<readonly string[]>;
@@ -35,7 +35,7 @@ export type Operation =
   | { readonly do: 'enqueue'; readonly queue: QueueName; readonly delay: number; readonly count: number }
   | { readonly do: 'enqueue again' }
   | {
-      readonly do: 'turn';
+      readonly do: 'claim';
       readonly worker: number;
       readonly slots: number;
       readonly recover: boolean;
@@ -67,7 +67,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      do: fc.constant('turn' as const),
+      do: fc.constant('claim' as const),
       worker,
       slots: fc.nat(4),
       recover: fc.boolean(),
@@ -159,7 +159,7 @@ async function perform(
       await expect(engine.cancel(now, id)).resolves.toBe(model.cancel(id));
       return;
     }
-    case 'turn': {
+    case 'claim': {
       const outcomes = step.outcomes.flatMap(({ pick: from, ending: how, wait }) =>
         members(step.worker, [from]).map((held) => ({
           member: held,
@@ -168,7 +168,7 @@ async function perform(
           wait,
         })),
       );
-      const { refused, claims } = await engine.turn(now, step.slots, step.recover, outcomes);
+      const { refused, claims } = await engine.claim(now, step.slots, step.recover, outcomes);
       const expected = outcomes.filter(
         ({ member: held, ending: how, text, wait }) => !model.settle(held, how, text, wait),
       );

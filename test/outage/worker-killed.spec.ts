@@ -14,7 +14,7 @@ describe('a worker process that is killed, at defaults', () => {
       const job = await client.run(work, 'left behind');
       await eventually(async () => expect((await job.get()).status).toBe('busy'));
       const other = await outage.actor();
-      // Who has no free slot takes no turn: what was left behind waits for the first that is free.
+      // A worker without a free slot claims nothing: what was left behind waits for the first that is free.
       const filling = await client.runMany(work, Array<string>(10).fill(HELD));
       const waiting = await client.run(work, 'waiting');
       await eventually(() => expect(other.runs).toHaveLength(filling.length));

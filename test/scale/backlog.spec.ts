@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NOW, turn } from '../gearmonkey/scripts/scripts.js';
+import { NOW, claim } from '../gearmonkey/scripts/scripts.js';
 import { CommandTrace } from '../support/command-trace.js';
 import { useRedis } from '../support/use-redis.js';
 import { costOf, type CommandCost } from './command-cost.js';
@@ -16,7 +16,7 @@ describe('a claim', () => {
   beforeAll(async () => {
     trace = await CommandTrace.start(server.redis);
     // So that the server knows the script.
-    await turn(server.redis, 'none');
+    await claim(server.redis, 'none');
   });
 
   afterAll(() => trace.stop());
@@ -36,7 +36,7 @@ describe('a claim', () => {
 
   async function claimed(fn: string): Promise<CommandCost> {
     await trace.take();
-    const { claims } = await turn(server.redis, fn, { now: NOW, slots: CLAIMED });
+    const { claims } = await claim(server.redis, fn, { now: NOW, slots: CLAIMED });
     expect(claims).toHaveLength(CLAIMED);
     return costOf(await trace.take(), CLAIMED);
   }

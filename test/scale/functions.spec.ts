@@ -35,11 +35,11 @@ describe(`an app with ${FUNCTIONS} functions`, () => {
   });
 
   it('starts with a few commands for each of them', () => {
-    const { presence = 0, turn = 0, eval: texts = 0, ...others } = countCalls(started);
+    const { presence = 0, claim = 0, eval: texts = 0, ...others } = countCalls(started);
     const repeated = Math.floor(startedIn / PRESENCE_MS);
     // A server that is new to a script is asked twice; then it has the text of it, once.
     expect(presence).toBeLessThanOrEqual((3 + repeated) * FUNCTIONS);
-    expect(turn).toBeLessThanOrEqual(2 * FUNCTIONS);
+    expect(claim).toBeLessThanOrEqual(2 * FUNCTIONS);
     expect(texts).toBeLessThan(20);
     expect(sum(others)).toBeLessThan(FUNCTIONS / 10);
   });

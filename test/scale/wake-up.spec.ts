@@ -11,7 +11,7 @@ import { onThisMachine } from '../support/machine.js';
 
 const WORKERS = 100;
 /** To claim a job, to claim ahead of it, and to tell its outcome and hear that there is no other. */
-const TURNS_A_JOB = 3;
+const CLAIMS_A_JOB = 3;
 
 describe(`${WORKERS} idle workers`, () => {
   const server = useRedis();
@@ -49,38 +49,38 @@ describe(`${WORKERS} idle workers`, () => {
   }
 
   it('are not woken but one, for one job', async () => {
-    const { wakeUps, turns } = await effort(1, () => client.run(fn, 'x'));
+    const { wakeUps, claims } = await effort(1, () => client.run(fn, 'x'));
     expect(wakeUps).toBe(1);
-    expect(turns).toBeLessThanOrEqual(TURNS_A_JOB);
+    expect(claims).toBeLessThanOrEqual(CLAIMS_A_JOB);
   });
 
   it.each([10, 100])('are woken once for each of %d jobs that come together', async (jobs) => {
-    const { wakeUps, turns } = await effort(jobs, () => client.runMany(fn, Array<string>(jobs).fill('x')));
+    const { wakeUps, claims } = await effort(jobs, () => client.runMany(fn, Array<string>(jobs).fill('x')));
     // The leader may look at just that time, and wake one more.
     expect(wakeUps).toBeLessThanOrEqual(jobs + 2);
-    expect(turns).toBeLessThanOrEqual((jobs + 2) * TURNS_A_JOB);
+    expect(claims).toBeLessThanOrEqual((jobs + 2) * CLAIMS_A_JOB);
   });
 
   it('are woken once for each of ten jobs that come one by one', async () => {
     for (let job = 0; job < 10; job++) {
-      const { wakeUps, turns } = await effort(1, () => client.run(fn, 'x'));
+      const { wakeUps, claims } = await effort(1, () => client.run(fn, 'x'));
       expect(wakeUps).toBeLessThanOrEqual(2);
-      expect(turns).toBeLessThanOrEqual(2 * TURNS_A_JOB);
+      expect(claims).toBeLessThanOrEqual(2 * CLAIMS_A_JOB);
     }
   });
 
   it('are hardly woken but one, for a job that a plain client enqueued', async () => {
-    const { wakeUps, turns } = await effort(1, () => submit(server.redis, fn, '"x"'));
+    const { wakeUps, claims } = await effort(1, () => submit(server.redis, fn, '"x"'));
     expect(wakeUps).toBeLessThanOrEqual(2);
-    expect(turns).toBeLessThanOrEqual(2 * TURNS_A_JOB);
+    expect(claims).toBeLessThanOrEqual(2 * CLAIMS_A_JOB);
   });
 
   it('are woken about once for each of ten jobs of a plain client', async () => {
-    const { wakeUps, turns } = await effort(10, () =>
+    const { wakeUps, claims } = await effort(10, () =>
       Promise.all(Array.from({ length: 10 }, () => submit(server.redis, fn, '"x"'))),
     );
     expect(wakeUps).toBeLessThanOrEqual(13);
-    expect(turns).toBeLessThanOrEqual(13 * TURNS_A_JOB);
+    expect(claims).toBeLessThanOrEqual(13 * CLAIMS_A_JOB);
   });
 
   it('begin a job of a plain client within 50 ms, half of the times at least', async () => {
@@ -98,20 +98,20 @@ describe(`${WORKERS} idle workers`, () => {
 
   it('are hardly woken but one, for jobs that fall due one after the other', async () => {
     const soon = Date.now() + 1500;
-    const { wakeUps, turns } = await effort(3, async () => {
+    const { wakeUps, claims } = await effort(3, async () => {
       for (const ms of [0, 300, 600]) await client.run(fn, 'x', { scheduled: new Date(soon + ms) });
     });
     // One each for the enqueue, for who knows of it by that, and for the leader.
     expect(wakeUps).toBeLessThanOrEqual(9);
-    expect(turns).toBeLessThanOrEqual(9 * TURNS_A_JOB);
+    expect(claims).toBeLessThanOrEqual(9 * CLAIMS_A_JOB);
   });
 });
 
 interface Effort {
   /** Markers that were set: each wakes one worker. */
   readonly wakeUps: number;
-  /** Turns, without those that idle workers take when they have waited for a second. */
-  readonly turns: number;
+  /** Calls that claim, without those that idle workers make when they have waited for a second. */
+  readonly claims: number;
 }
 
 /** @param waits how often idle workers may have waited for a second in vain */
@@ -119,10 +119,10 @@ function effortOf(commands: readonly Traced[], connections: readonly Connection[
   const blocking = new Set(
     connections.filter(({ role }) => role === 'blocking').map(({ address }) => address),
   );
-  const taken = commands.filter(({ name }) => name === 'turn');
+  const taken = commands.filter(({ name }) => name === 'claim');
   const behindWaits = taken.filter(({ source }) => blocking.has(source)).length;
   const wakeUps = commands.filter(({ name, args }) => name === 'lpush' && args[0] === 'wake:fn').length;
-  return { wakeUps, turns: taken.length - behindWaits + Math.max(wakeUps, behindWaits - waits) };
+  return { wakeUps, claims: taken.length - behindWaits + Math.max(wakeUps, behindWaits - waits) };
 }
 
 /** Whether all workers wait in their blocking call. */

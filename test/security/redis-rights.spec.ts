@@ -32,7 +32,7 @@ describe('the rights of docs/operate/security.md', () => {
 
   it.each([
     ['client', [scripts.enqueue, scripts.cancel, scripts.presence]],
-    ['worker', [scripts.turn, scripts.progress, scripts.renew, scripts.look, scripts.presence]],
+    ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence]],
     ['jq', [jqTurn]],
   ])('of a %s name every command of its scripts', (user, own) => {
     const commands = own.flatMap(({ text }) => [...text.matchAll(/call\([^,]*?'([A-Z]{3,})'/g)]);

@@ -8,7 +8,7 @@ export const MAX_BATCH = 250;
 export const MAX_BATCH_SIZE = 256 * 1024;
 
 /**
- * Enqueues in parts what doesn't go with one call, so many at a time: the time of each begins when its turn comes.
+ * Enqueues in parts what doesn't go with one call, so many at a time: the time of each begins when it is handed over.
  * After a failure no more are begun, and those under way are waited for.
  *
  * @throws as `enqueue` · NotDurableError, PartlyEnqueuedError with the ids of all that were created
@@ -24,7 +24,7 @@ export async function inParts(
   const created: JobKey[][] = parts.map(() => []);
   const failures: unknown[] = [];
   const waiting = parts.entries();
-  const takeTurns = async () => {
+  const addNext = async () => {
     for (const [index, part] of waiting) {
       if (failures.length > 0) return;
       try {
@@ -35,7 +35,7 @@ export async function inParts(
       }
     }
   };
-  await Promise.all(Array.from({ length: atATime }, takeTurns));
+  await Promise.all(Array.from({ length: atATime }, addNext));
   const all = created.flat();
   if (failures.length > 0) throw failureOf(fn, failures, all, inputs.length);
   return all;

@@ -37,7 +37,7 @@ export const TRANSITIONS: Readonly<
     resume: 'idle',
   },
   blocked: {
-    // A turn that was sent behind the blocking call replies before that call has ended.
+    // A claim that was sent behind the blocking call replies before that call has ended.
     filled: 'claiming',
     short: 'blocked',
     wake: 'claiming',

@@ -31,7 +31,7 @@ const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
 /**
  * Tells which idle function may have work. All idle functions wait in one blocking call on their wake
  * markers; the time it waits is bounded by the next scheduled job. For the one
- * that had work last, a turn is sent along, which saves the job its round trip.
+ * that had work last, a claim is sent along, which saves the job a round trip.
  */
 export class MarkerNotifier implements Notifier {
   /** Those whose markers lie here; on a cluster each slot has a notifier of its own. */
@@ -39,7 +39,7 @@ export class MarkerNotifier implements Notifier {
   private blocking = false;
   private loop: Promise<void> = Promise.resolve();
   private lastWoken = '';
-  /** The function whose turn went along with a blocking call that has not ended well. */
+  /** The function whose claim went along with a blocking call that has not ended well. */
   private sentBehind: string | undefined;
   private running = false;
   private closed = false;
@@ -182,8 +182,8 @@ export class MarkerNotifier implements Notifier {
   }
 
   /**
-   * A worker that knows of a due job sets its function's marker, for any worker to take; for `served` it
-   * took a turn itself. From then on the next due job is its leader's business, or else all would always know.
+   * A worker that knows of a due job sets its function's marker, for any worker to take; `served` it
+   * claimed for itself. From then on the next due job is its leader's business, or else all would always know.
    */
   private async timedOut(served: string | undefined): Promise<void> {
     const now = performance.now();

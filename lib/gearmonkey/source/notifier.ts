@@ -6,13 +6,13 @@ export interface NotifierListener {
   onWork(fn: string): void;
   /** Whether jobs of `fn` may be claimed. */
   hasSlots(fn: string): boolean;
-  /** Takes a turn of `fn` right behind a blocking call of up to `blocked` ms; false if there was no slot for one. */
+  /** Claims jobs of `fn` right behind a blocking call of up to `blocked` ms; false if there was no slot for one. */
   claimBehind(fn: string, redis: Redis | Cluster, blocked: number): Promise<boolean>;
   /** The server refuses to let it wait. */
   onRefused(error: unknown): void;
   /** Whether this worker is to listen for jobs of plain clients. */
   onListen(fn: string, listens: boolean): void;
-  /** Gives back what such a turn claimed if its reply never came. */
+  /** Gives back what such a call claimed if its reply never came. */
   recall(fn: string): Promise<void>;
 }
 

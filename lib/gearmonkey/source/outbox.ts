@@ -3,7 +3,7 @@ import { memberOf } from '../../redis/lease-keeper.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage } from '../../redis/retry.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
-import { encodeOutcome } from './turn-values.js';
+import { encodeOutcome } from './outcome-arguments.js';
 
 /** Outcomes that one call takes at most. */
 const MAX_OUTCOMES = 500;

@@ -3,7 +3,7 @@ const GRACE = 1 / 4;
 /** This part of a lease passes from one look for expired ones to the next. */
 const INTERVAL = 1 / 16;
 
-/** When a turn gives expired jobs back: not each of a busy worker, and not before others had time to come back. */
+/** When a call of the claim script gives expired jobs back: not each of a busy worker, and not before others had time to come back. */
 export class RecoveryPace {
   private lookedAt = -Infinity;
 

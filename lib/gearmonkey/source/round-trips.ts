@@ -10,7 +10,7 @@ import { droppedLine, notStoredLine } from './problems.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { RecoveryPace } from './recovery-pace.js';
 import * as scripts from '../wire/scripts.js';
-import { claimOf, toClaim } from './turn-values.js';
+import { claimOf, toClaim } from './claims.js';
 
 /** Claims that one script call takes at most. */
 const MAX_CLAIMS = 500;
@@ -49,7 +49,7 @@ export interface RoundTripOptions {
   readonly onProblem: (kind: string, message: string) => void;
 }
 
-/** One function's calls of the turn script: two at most under way, and what comes up meanwhile goes with the next. */
+/** One function's calls of the claim script: two at most under way, and what comes up meanwhile goes with the next. */
 export class RoundTrips {
   private readonly outbox: Outbox;
   private wantsClaim = false;
@@ -87,7 +87,7 @@ export class RoundTrips {
   }
 
   /**
-   * A turn that claims, sent on the connection of a blocking call of up to `blocked` milliseconds, so that the
+   * A round trip that claims, sent on the connection of a blocking call of up to `blocked` milliseconds, so that the
    * server takes it as soon as that ends. False when there is no slot to claim for.
    */
   async claimBehind(redis: Redis | Cluster, blocked: number): Promise<boolean> {
@@ -103,7 +103,7 @@ export class RoundTrips {
     }
   }
 
-  /** What the last turn behind a blocking call claimed: its reply may never have come. */
+  /** What the last call behind a blocking call claimed: its reply may never have come. */
   async lastBehind(): Promise<Claim[]> {
     const noted = await this.options.connection.insist((redis) => redis.get(this.noted));
     const members = noted === null ? [] : (JSON.parse(noted) as string[]);
@@ -170,7 +170,7 @@ export class RoundTrips {
     batch: readonly Pending[],
     slots: number,
     mayRecover = true,
-  ): Promise<scripts.TurnReply> {
+  ): Promise<scripts.ClaimReply> {
     const redis = await this.options.connection.ready();
     return this.send({ redis, keys: this.keys, batch, slots, blocked: 0, mayRecover });
   }
@@ -182,18 +182,18 @@ export class RoundTrips {
     slots,
     blocked,
     mayRecover = true,
-  }: RoundTrip): Promise<scripts.TurnReply> {
+  }: RoundTrip): Promise<scripts.ClaimReply> {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, outcomes] as const;
-    const reply = await scripts.turn.run(redis, keys, ...args);
+    const reply = await scripts.claim.run(redis, keys, ...args);
     // Claims that took longer than a lease to arrive, as in a process that was stopped, are others' by now.
     return performance.now() - sent < lease + blocked ? reply : { ...reply, claims: [] };
   }
 
-  private handle(reply: scripts.TurnReply, batch: readonly Pending[], slots: number): void {
+  private handle(reply: scripts.ClaimReply, batch: readonly Pending[], slots: number): void {
     const { onProblem, onPlain, onReply } = this.options;
     this.outbox.answered(batch, reply.refused);
     if (reply.dropped.length > 0) onProblem(`dropped ${this.fn}`, droppedLine(this.fn, reply.dropped));
@@ -239,6 +239,6 @@ export class RoundTrips {
   }
 
   private complain(error: unknown): void {
-    this.options.onProblem(`turn ${this.fn}`, `A turn of "${this.fn}" is tried again: ${messageOf(error)}`);
+    this.options.onProblem(`call ${this.fn}`, `A call of "${this.fn}" is tried again: ${messageOf(error)}`);
   }
 }

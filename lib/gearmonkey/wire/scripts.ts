@@ -33,7 +33,7 @@ export interface TakenJob {
   readonly input: Buffer;
 }
 
-export interface TurnReply {
+export interface ClaimReply {
   /** "id:token" of outcomes whose lease had gone. */
   readonly refused: readonly string[];
   readonly claims: readonly TakenJob[];
@@ -45,7 +45,8 @@ export interface TurnReply {
   readonly plain: boolean;
 }
 
-export const turn = defineScript<
+/** Settles outcomes and claims for the free slots. */
+export const claim = defineScript<
   [
     now: Now,
     lease: number,
@@ -55,8 +56,8 @@ export const turn = defineScript<
     largestInput: number,
     outcomes: OutcomeArguments,
   ],
-  TurnReply
->('turn', (reply) => {
+  ClaimReply
+>('claim', (reply) => {
   const [refused, claims, dropped, wait, plain] = reply as [Buffer[], Buffer[], Buffer[], number, number];
   return {
     refused: refused.map(String),

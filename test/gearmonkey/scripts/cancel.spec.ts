@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
-import { cancel, CANCELLED, enqueue, LEASE_MS, NOW, renew, turn } from './scripts.js';
+import { cancel, CANCELLED, enqueue, LEASE_MS, NOW, renew, claim } from './scripts.js';
 
 describe('cancel.lua', () => {
   const server = useRedis();
@@ -49,8 +49,8 @@ describe('cancel.lua', () => {
   it.each(['success', 'error'])('leaves a job that ended with %s', async (status) => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
-    await turn(server.redis, fn);
-    await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', status, 'out', '{}'] });
+    await claim(server.redis, fn);
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', status, 'out', '{}'] });
     const before = await server.redis.hgetall(`job:${fn}:1`);
     await expect(cancel(server.redis, fn, '1')).resolves.toBe('finished');
     await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toEqual(before);
@@ -64,14 +64,14 @@ describe('cancel.lua', () => {
     subscriber.on('message', (_, member: string) => told.push(member));
     await subscriber.subscribe(`cancel:${fn}`);
     await enqueue(server.redis, fn, ['a']);
-    await turn(server.redis, fn);
+    await claim(server.redis, fn);
     await expect(cancel(server.redis, fn, '1')).resolves.toBe('cancelled');
     await subscriber.ping();
     subscriber.disconnect();
     expect(told).toEqual(['1:1']);
     await expect(renew(server.redis, fn, NOW, ['1:1'])).resolves.toEqual(['1:1']);
     await expect(
-      turn(server.redis, fn, { now: NOW + LEASE_MS, outcomes: ['1:1', 'success', 'late', ''] }),
+      claim(server.redis, fn, { now: NOW + LEASE_MS, outcomes: ['1:1', 'success', 'late', ''] }),
     ).resolves.toMatchObject({ refused: ['1:1'], claims: [] });
     await expect(server.redis.hget(`job:${fn}:1`, 'output')).resolves.toBe('cancelled');
     await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'finish:1']);
@@ -110,8 +110,8 @@ describe('cancel.lua', () => {
   it('can not stop a plain worker that runs what a worker of ours had before', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
-    await turn(server.redis, fn);
-    await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+    await claim(server.redis, fn);
+    await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
     await server.redis.rpop(`queue:${fn}:normal`);
     await server.redis.hset(`job:${fn}:1`, 'status', 'busy');
     await expect(cancel(server.redis, fn, '1')).resolves.toBe('running');

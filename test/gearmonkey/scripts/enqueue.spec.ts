@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
-import { enqueue, NOW, turn } from './scripts.js';
+import { enqueue, NOW, claim } from './scripts.js';
 
 describe('enqueue.lua', () => {
   const server = useRedis();
@@ -118,10 +118,10 @@ describe('enqueue.lua', () => {
     it('creates nothing either when the job has run meanwhile', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { call: 1 });
-      await turn(server.redis, fn);
-      await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', 'success', 'out', ''] });
+      await claim(server.redis, fn);
+      await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'success', 'out', ''] });
       await expect(enqueue(server.redis, fn, ['a'], { call: 1 })).resolves.toBe(1);
-      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
+      await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
     });
 
     it('is late after a later call of its sender, and creates nothing', async () => {
@@ -151,7 +151,7 @@ describe('enqueue.lua', () => {
   it("keeps the jobs' own options", async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a', 'b'], { options: '{"timeout":5}' });
-    const { claims } = await turn(server.redis, fn);
+    const { claims } = await claim(server.redis, fn);
     expect(claims.map(({ options }) => options)).toEqual(['{"timeout":5}', '{"timeout":5}']);
   });
 });

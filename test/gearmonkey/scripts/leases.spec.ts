@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { ChannelLog } from '../../conformance/wire.js';
 import { until } from '../../support/until.js';
 import { useRedis } from '../../support/use-redis.js';
-import { enqueue, LEASE_MS, look, NOW, progress, renew, turn } from './scripts.js';
+import { enqueue, LEASE_MS, look, NOW, progress, renew, claim } from './scripts.js';
 
 const server = useRedis();
 
 async function claimed(inputs = ['a']): Promise<string> {
   const fn = server.fn();
   await enqueue(server.redis, fn, inputs);
-  await turn(server.redis, fn);
+  await claim(server.redis, fn);
   return fn;
 }
 
@@ -17,7 +17,7 @@ describe('progress.lua', () => {
   it('refuses a worker that lost the job, and writes nothing', async () => {
     const fn = await claimed();
     const log = await ChannelLog.open(server.redis, fn);
-    await turn(server.redis, fn, { now: NOW + LEASE_MS });
+    await claim(server.redis, fn, { now: NOW + LEASE_MS });
     for (const member of ['1:1', '1:3', '9:1']) {
       await expect(progress(server.redis, fn, member, 3, 10)).resolves.toBe(false);
     }
@@ -42,7 +42,7 @@ describe('progress.lua', () => {
 describe('renew.lua', () => {
   it('names what is lost, and brings nothing back', async () => {
     const fn = await claimed(['a', 'b']);
-    await turn(server.redis, fn, { slots: 0, outcomes: ['2:1', 'success', 'x', ''] });
+    await claim(server.redis, fn, { slots: 0, outcomes: ['2:1', 'success', 'x', ''] });
     await expect(renew(server.redis, fn, NOW, ['1:1', '2:1', '1:2', '9:1'])).resolves.toEqual([
       '2:1',
       '1:2',
@@ -60,7 +60,7 @@ describe('renew.lua', () => {
   it('extends a lease that is over while nobody has taken the job', async () => {
     const fn = await claimed();
     await expect(renew(server.redis, fn, NOW + 2 * LEASE_MS, ['1:1'])).resolves.toEqual([]);
-    await expect(turn(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({ claims: [] });
+    await expect(claim(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({ claims: [] });
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../support/use-redis.js';
-import { cancel, enqueue, LEASE_MS, look, NOW, presence, progress, renew, turn } from './scripts.js';
+import { cancel, enqueue, LEASE_MS, look, NOW, presence, progress, renew, claim } from './scripts.js';
 
 describe('A server whose memory is full', () => {
   const server = useRedis();
@@ -9,7 +9,7 @@ describe('A server whose memory is full', () => {
   beforeEach(async () => {
     fn = server.fn();
     await enqueue(server.redis, fn, ['a', 'b']);
-    await turn(server.redis, fn, { slots: 1 });
+    await claim(server.redis, fn, { slots: 1 });
     await presence(server.redis, fn, 'worker');
     await server.redis.config('SET', 'maxmemory', '1');
   });
@@ -45,9 +45,9 @@ describe('A server whose memory is full', () => {
 
   it('settles, recovers and claims', async () => {
     const outcomes = ['1:1', 'retry', '5', '{}'];
-    const { refused, claims } = await turn(server.redis, fn, { slots: 1, outcomes });
+    const { refused, claims } = await claim(server.redis, fn, { slots: 1, outcomes });
     expect([refused, claims.map(({ id }) => id)]).toEqual([[], ['2']]);
-    const later = await turn(server.redis, fn, { now: NOW + LEASE_MS });
+    const later = await claim(server.redis, fn, { now: NOW + LEASE_MS });
     expect(later.claims.map(({ id, stalls }) => [id, stalls])).toEqual([
       ['1', 0],
       ['2', 1],

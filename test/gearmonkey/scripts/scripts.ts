@@ -6,7 +6,7 @@ import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 export const NOW = 1_000_000;
 export const LEASE_MS = 100;
 
-export interface TurnArguments {
+export interface ClaimArguments {
   now?: number;
   slots?: number;
   maxStalls?: number;
@@ -18,7 +18,7 @@ export interface TurnArguments {
   noted?: string;
 }
 
-export function turn(
+export function claim(
   redis: Redis,
   fn: string,
   {
@@ -30,12 +30,12 @@ export function turn(
     recover = 1,
     lease = LEASE_MS,
     noted,
-  }: TurnArguments = {},
+  }: ClaimArguments = {},
 ) {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
   if (noted !== undefined) keys.push(noted);
-  return scripts.turn.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, outcomes);
+  return scripts.claim.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, outcomes);
 }
 
 let calls = 0;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChannelLog, ranOnce } from '../../conformance/wire.js';
 import { useRedis } from '../../support/use-redis.js';
-import { enqueue, LEASE_MS, NOW, renew, turn } from './scripts.js';
+import { enqueue, LEASE_MS, NOW, renew, claim } from './scripts.js';
 
-describe('turn.lua', () => {
+describe('claim.lua', () => {
   const server = useRedis();
   const ids = (claims: readonly { id: string }[]) => claims.map(({ id }) => id);
 
@@ -18,10 +18,10 @@ describe('turn.lua', () => {
     it('refuses the late outcome of a job that it has taken since the lease ended', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
-      await turn(server.redis, fn, { now: NOW + LEASE_MS + 1, slots: 0 });
+      await claim(server.redis, fn);
+      await claim(server.redis, fn, { now: NOW + LEASE_MS + 1, slots: 0 });
       await expect(plainTake(fn)).resolves.toBe('1');
-      const late = await turn(server.redis, fn, { outcomes: ['1:1', 'success', 'late', ''] });
+      const late = await claim(server.redis, fn, { outcomes: ['1:1', 'success', 'late', ''] });
       expect(late.refused).toEqual(['1:1']);
       await expect(server.redis.hmget(`job:${fn}:1`, 'status', 'output')).resolves.toEqual(['busy', null]);
     });
@@ -29,11 +29,11 @@ describe('turn.lua', () => {
     it('does not give a job back again, when the reply was lost, that it has taken since', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       const outcomes = ['1:1', 'released', '', ''];
-      await turn(server.redis, fn, { slots: 0, outcomes });
+      await claim(server.redis, fn, { slots: 0, outcomes });
       await expect(plainTake(fn)).resolves.toBe('1');
-      await expect(turn(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({ refused: [] });
+      await expect(claim(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({ refused: [] });
       await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('busy');
       await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(0);
     });
@@ -41,7 +41,7 @@ describe('turn.lua', () => {
 
   describe('claims', () => {
     it('nothing where nothing is', async () => {
-      await expect(turn(server.redis, server.fn())).resolves.toEqual({
+      await expect(claim(server.redis, server.fn())).resolves.toEqual({
         refused: [],
         claims: [],
         dropped: [],
@@ -53,7 +53,7 @@ describe('turn.lua', () => {
     it('nothing without slots', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
-      await expect(turn(server.redis, fn, { slots: 0 })).resolves.toMatchObject({ claims: [] });
+      await expect(claim(server.redis, fn, { slots: 0 })).resolves.toMatchObject({ claims: [] });
       await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('idle');
     });
 
@@ -61,7 +61,7 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
-      const { claims } = await turn(server.redis, fn);
+      const { claims } = await claim(server.redis, fn);
       expect(claims).toEqual([
         { id: '1', token: 1, attempts: 1, stalls: 0, options: '', input: Buffer.from('a') },
       ]);
@@ -79,10 +79,10 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const mark = (2 ** 32 - 1) * 1_000_000;
       await enqueue(server.redis, fn, ['a'], { mark, options: '{"timeout":5}' });
-      const first = await turn(server.redis, fn);
+      const first = await claim(server.redis, fn);
       expect(first.claims).toMatchObject([{ token: mark + 1, attempts: 1, options: '{"timeout":5}' }]);
       await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:4294967295000001']);
-      const second = await turn(server.redis, fn, { outcomes: [`1:${mark + 1}`, 'released', '', ''] });
+      const second = await claim(server.redis, fn, { outcomes: [`1:${mark + 1}`, 'released', '', ''] });
       expect(second.claims).toMatchObject([{ token: mark + 2, attempts: 1 }]);
     });
 
@@ -90,7 +90,7 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await server.redis.hset(`job:${fn}:1`, 'mark', mark);
-      const { claims } = await turn(server.redis, fn);
+      const { claims } = await claim(server.redis, fn);
       expect(claims).toMatchObject([{ token: 1, attempts: 1 }]);
     });
 
@@ -100,13 +100,13 @@ describe('turn.lua', () => {
         await enqueue(server.redis, fn, ['a', 'b'], { queue });
       }
       await enqueue(server.redis, fn, ['due'], { queue: 'scheduled', score: NOW / 1000 });
-      await expect(turn(server.redis, fn, { slots: 4 }).then(({ claims }) => ids(claims))).resolves.toEqual([
+      await expect(claim(server.redis, fn, { slots: 4 }).then(({ claims }) => ids(claims))).resolves.toEqual([
         '7',
         '5',
         '6',
         '3',
       ]);
-      await expect(turn(server.redis, fn).then(({ claims }) => ids(claims))).resolves.toEqual([
+      await expect(claim(server.redis, fn).then(({ claims }) => ids(claims))).resolves.toEqual([
         '4',
         '1',
         '2',
@@ -116,12 +116,12 @@ describe('turn.lua', () => {
     it('a scheduled job from its millisecond on, and tells how long that is', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: (NOW + 250) / 1000 });
-      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], wait: 250 });
-      await expect(turn(server.redis, fn, { now: NOW + 249 })).resolves.toMatchObject({
+      await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], wait: 250 });
+      await expect(claim(server.redis, fn, { now: NOW + 249 })).resolves.toMatchObject({
         claims: [],
         wait: 1,
       });
-      const { claims } = await turn(server.redis, fn, { now: NOW + 250 });
+      const { claims } = await claim(server.redis, fn, { now: NOW + 250 });
       expect(ids(claims)).toEqual(['1']);
     });
 
@@ -129,7 +129,7 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b', 'c']);
       await server.redis.del(`job:${fn}:1`, `job:${fn}:2`);
-      const { claims, dropped } = await turn(server.redis, fn, { slots: 1 });
+      const { claims, dropped } = await claim(server.redis, fn, { slots: 1 });
       expect([ids(claims), dropped]).toEqual([['3'], ['1', '2']]);
     });
 
@@ -137,10 +137,10 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await server.redis.del(`wake:${fn}`);
-      await expect(turn(server.redis, fn, { slots: 1 })).resolves.toMatchObject({ wait: 0 });
+      await expect(claim(server.redis, fn, { slots: 1 })).resolves.toMatchObject({ wait: 0 });
       await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
       await server.redis.del(`wake:${fn}`);
-      await turn(server.redis, fn, { slots: 1 });
+      await claim(server.redis, fn, { slots: 1 });
       await expect(server.redis.exists(`wake:${fn}`)).resolves.toBe(0);
     });
   });
@@ -150,7 +150,7 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       const outcomes = ['1:1', 'success', 'x', '', '9:1', 'error', 'x', '{}', '1:1', 'released', '', ''];
-      await expect(turn(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({
+      await expect(claim(server.redis, fn, { slots: 0, outcomes })).resolves.toMatchObject({
         refused: ['1:1', '9:1', '1:1'],
       });
       await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('idle');
@@ -161,9 +161,9 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a', 'b']);
-      await turn(server.redis, fn, { slots: 1 });
+      await claim(server.redis, fn, { slots: 1 });
       const outcomes = ['1:1', 'success', 'out', ''];
-      const { refused, claims } = await turn(server.redis, fn, { slots: 1, outcomes, now: NOW + 5 });
+      const { refused, claims } = await claim(server.redis, fn, { slots: 1, outcomes, now: NOW + 5 });
       expect([refused, ids(claims)]).toEqual([[], ['2']]);
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
         status: 'success',
@@ -178,8 +178,8 @@ describe('turn.lua', () => {
     it('an error with its message for all and the rest for us', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
-      await turn(server.redis, fn, { outcomes: ['1:1', 'error', 'no disk', '{"name":"E"}'] });
+      await claim(server.redis, fn);
+      await claim(server.redis, fn, { outcomes: ['1:1', 'error', 'no disk', '{"name":"E"}'] });
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
         status: 'error',
         output: 'no disk',
@@ -191,10 +191,10 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       const outcomes = ['1:1', 'success', 'out', ''];
-      await turn(server.redis, fn, { outcomes });
-      await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
+      await claim(server.redis, fn, { outcomes });
+      await expect(claim(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
       await expect(server.redis.llen(`lock:${fn}:1`)).resolves.toBe(1);
       await expect(log.close()).resolves.toEqual(ranOnce(1));
     });
@@ -203,10 +203,10 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       const outcomes = ['1:1', 'retry', '250', '{"name":"E","message":"no"}'];
       for (const _ of ['once', 'again'])
-        await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({
+        await expect(claim(server.redis, fn, { outcomes })).resolves.toMatchObject({
           refused: [],
           claims: [],
         });
@@ -218,9 +218,9 @@ describe('turn.lua', () => {
       expect(job).toMatchObject({ status: 'idle', settled: '1', 'error:1': '{"name":"E","message":"no"}' });
       expect(job['error']).toBeUndefined();
       await expect(server.redis.exists(`lock:${fn}:1`, `lease:${fn}`)).resolves.toBe(0);
-      const { claims } = await turn(server.redis, fn, { now: NOW + 250 });
+      const { claims } = await claim(server.redis, fn, { now: NOW + 250 });
       expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 2, stalls: 0 }]);
-      await turn(server.redis, fn, { now: NOW + 250, outcomes });
+      await claim(server.redis, fn, { now: NOW + 250, outcomes });
       await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('busy');
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'start:1']);
     });
@@ -228,10 +228,10 @@ describe('turn.lua', () => {
     it('nothing of a job whose hash is gone, and leaves no trace', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await server.redis.del(`job:${fn}:1`, `job:${fn}:2`);
       const outcomes = ['1:1', 'retry', '1', '{}', '2:1', 'released', '', ''];
-      await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: ['1:1', '2:1'] });
+      await expect(claim(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: ['1:1', '2:1'] });
       await expect(
         server.redis.exists(`job:${fn}:1`, `job:${fn}:2`, `queue:${fn}:scheduled`, `queue:${fn}:normal`),
       ).resolves.toBe(0);
@@ -240,10 +240,10 @@ describe('turn.lua', () => {
     it('a release back to the front, without counting the attempt', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
-      await turn(server.redis, fn, { slots: 1 });
-      await turn(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
+      await claim(server.redis, fn, { slots: 1 });
+      await claim(server.redis, fn, { slots: 0, outcomes: ['1:1', 'released', '', ''] });
       await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
-      const { claims } = await turn(server.redis, fn, { slots: 1 });
+      const { claims } = await claim(server.redis, fn, { slots: 1 });
       expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 1 }]);
     });
   });
@@ -252,13 +252,13 @@ describe('turn.lua', () => {
     it('a job whose lease is over, to the front, and not before', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
-      await turn(server.redis, fn, { slots: 1 });
-      await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS - 1 });
+      await claim(server.redis, fn, { slots: 1 });
+      await claim(server.redis, fn, { slots: 0, now: NOW + LEASE_MS - 1 });
       await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('busy');
-      const { claims } = await turn(server.redis, fn, { slots: 1, now: NOW + LEASE_MS });
+      const { claims } = await claim(server.redis, fn, { slots: 1, now: NOW + LEASE_MS });
       expect(claims).toMatchObject([{ id: '1', token: 2, attempts: 2 }]);
       await expect(
-        turn(server.redis, fn, { outcomes: ['1:1', 'success', 'old', ''] }),
+        claim(server.redis, fn, { outcomes: ['1:1', 'success', 'old', ''] }),
       ).resolves.toMatchObject({
         refused: ['1:1'],
       });
@@ -268,17 +268,17 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await server.redis.set(`uid:${fn}`, 8);
       await enqueue(server.redis, fn, ['a', 'b', 'c', 'd']);
-      for (const now of [NOW, NOW, NOW]) await turn(server.redis, fn, { slots: 1, now });
+      for (const now of [NOW, NOW, NOW]) await claim(server.redis, fn, { slots: 1, now });
       await renew(server.redis, fn, NOW + 1, ['9:1']);
-      const { claims } = await turn(server.redis, fn, { now: NOW + 2 * LEASE_MS });
+      const { claims } = await claim(server.redis, fn, { now: NOW + 2 * LEASE_MS });
       expect(ids(claims)).toEqual(['9', '10', '11', '12']);
     });
 
     it('a scheduled job to where it was', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: 1 });
-      await turn(server.redis, fn);
-      await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
+      await claim(server.redis, fn);
+      await claim(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
       await expect(server.redis.zscore(`queue:${fn}:scheduled`, '1')).resolves.toBe('0');
     });
 
@@ -286,8 +286,8 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
-      for (const now of [NOW, NOW + LEASE_MS]) await turn(server.redis, fn, { now });
-      await expect(turn(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({
+      for (const now of [NOW, NOW + LEASE_MS]) await claim(server.redis, fn, { now });
+      await expect(claim(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({
         claims: [],
       });
       const job = await server.redis.hgetall(`job:${fn}:1`);
@@ -300,10 +300,10 @@ describe('turn.lua', () => {
     it('no job that somebody else has finished or deleted', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await server.redis.hset(`job:${fn}:1`, 'status', 'success');
       await server.redis.del(`job:${fn}:2`);
-      await expect(turn(server.redis, fn, { now: NOW + LEASE_MS })).resolves.toMatchObject({ claims: [] });
+      await expect(claim(server.redis, fn, { now: NOW + LEASE_MS })).resolves.toMatchObject({ claims: [] });
       await expect(server.redis.exists(`job:${fn}:2`, `queue:${fn}:normal`, `lease:${fn}`)).resolves.toBe(0);
     });
   });
@@ -318,7 +318,7 @@ describe('turn.lua', () => {
       await enqueue(server.redis, fn, ['a']);
       await server.redis.rpush(`queue:${fn}:normal`, '1');
       await server.redis.rpush(`queue:${fn}:high`, '1');
-      const { claims, dropped } = await turn(server.redis, fn);
+      const { claims, dropped } = await claim(server.redis, fn);
       expect([ids(claims), dropped]).toEqual([['1'], ['1', '1']]);
       await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
     });
@@ -327,10 +327,10 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await server.redis.lpush(`queue:${fn}:normal`, '1');
-      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: ['1'] });
-      await expect(turn(server.redis, fn, { outcomes: ['1:1', 'success', 'x', ''] })).resolves.toMatchObject({
+      await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: ['1'] });
+      await expect(claim(server.redis, fn, { outcomes: ['1:1', 'success', 'x', ''] })).resolves.toMatchObject({
         refused: [],
       });
       await expect(log.close()).resolves.toEqual(ranOnce(1));
@@ -339,10 +339,10 @@ describe('turn.lua', () => {
     it('claims what is busy and nobody holds', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await server.redis.del(`lease:${fn}`);
       await server.redis.lpush(`queue:${fn}:normal`, '1');
-      const { claims } = await turn(server.redis, fn);
+      const { claims } = await claim(server.redis, fn);
       expect(claims).toMatchObject([{ id: '1', token: 2 }]);
     });
 
@@ -357,7 +357,7 @@ describe('turn.lua', () => {
       const key = Buffer.concat([Buffer.from(`job:${fn}:`), id]);
       await server.redis.hset(key, 'status', 'idle', 'input', 'x');
       await server.redis.lpush(`queue:${fn}:normal`, id);
-      await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
+      await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
       await expect(server.redis.hgetall(key)).resolves.toMatchObject({
         status: 'error',
         output: 'the id is not UTF-8',
@@ -371,9 +371,9 @@ describe('turn.lua', () => {
         const fn = server.fn();
         await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', 'x');
         await server.redis.lpush(`queue:${fn}:normal`, id);
-        await expect(turn(server.redis, fn)).resolves.toMatchObject({ claims: [{ id, token: 1 }] });
+        await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [{ id, token: 1 }] });
         const outcomes = [`${id}:1`, 'success', 'out', ''];
-        await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
+        await expect(claim(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
         await expect(status(fn, id)).resolves.toBe('success');
       },
     );
@@ -381,7 +381,7 @@ describe('turn.lua', () => {
     it('ends a job whose input is too large, and sends it to nobody', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['x'.repeat(101), 'y'.repeat(100)]);
-      const { claims } = await turn(server.redis, fn, { largestInput: 100 });
+      const { claims } = await claim(server.redis, fn, { largestInput: 100 });
       expect(ids(claims)).toEqual(['2']);
       const job = await server.redis.hgetall(`job:${fn}:1`);
       expect(job).toMatchObject({
@@ -397,13 +397,13 @@ describe('turn.lua', () => {
       await enqueue(server.redis, fn, Array<string>(5).fill(input), { queue: 'scheduled', score: 1 });
       await enqueue(server.redis, fn, Array<string>(5).fill(input));
       await server.redis.del(`wake:${fn}`);
-      const turns: string[][] = [];
+      const calls: string[][] = [];
       for (let i = 0; i < 5; i++) {
-        const { claims, wait } = await turn(server.redis, fn);
-        turns.push(ids(claims));
+        const { claims, wait } = await claim(server.redis, fn);
+        calls.push(ids(claims));
         expect(wait).toBe(i < 4 ? 0 : wait);
       }
-      expect(turns).toEqual([
+      expect(calls).toEqual([
         ['1', '2'],
         ['3', '4'],
         ['5', '6'],
@@ -418,7 +418,7 @@ describe('turn.lua', () => {
       await enqueue(server.redis, fn, ['a']);
       for (const member of ['', 'x', '7:', ':', 'a:b', '7:1e3'])
         await server.redis.zadd(`lease:${fn}`, 1, member);
-      const { claims } = await turn(server.redis, fn);
+      const { claims } = await claim(server.redis, fn);
       expect(ids(claims)).toEqual(['1']);
       await expect(server.redis.zcard(`lease:${fn}`)).resolves.toBe(1);
     });
@@ -427,18 +427,18 @@ describe('turn.lua', () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await text(fn, 'lease:FN');
-      await expect(turn(server.redis, fn)).rejects.toThrow('WRONGTYPE');
-      await expect(turn(server.redis, fn, { recover: 0 })).rejects.toThrow('WRONGTYPE');
+      await expect(claim(server.redis, fn)).rejects.toThrow('WRONGTYPE');
+      await expect(claim(server.redis, fn, { recover: 0 })).rejects.toThrow('WRONGTYPE');
       await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
     });
 
     it('takes outcomes though there is no place for leases', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await text(fn, 'lease:FN');
       const outcomes = ['1:1', 'success', 'x', ''];
-      await expect(turn(server.redis, fn, { outcomes, slots: 0, recover: 0 })).resolves.toMatchObject({
+      await expect(claim(server.redis, fn, { outcomes, slots: 0, recover: 0 })).resolves.toMatchObject({
         refused: [],
       });
       await expect(status(fn, '1')).resolves.toBe('success');
@@ -447,10 +447,10 @@ describe('turn.lua', () => {
     it('ends a job whose lock is no list', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await server.redis.set(`lock:${fn}:1`, 'text');
       const outcomes = ['1:1', 'success', 'x', '', '2:1', 'success', 'y', ''];
-      await expect(turn(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
+      await expect(claim(server.redis, fn, { outcomes })).resolves.toMatchObject({ refused: [] });
       await expect(server.redis.lrange(`lock:${fn}:2`, 0, -1)).resolves.toEqual(['OK']);
     });
 
@@ -459,9 +459,9 @@ describe('turn.lua', () => {
       async (queue) => {
         const fn = server.fn();
         await enqueue(server.redis, fn, ['a']);
-        await turn(server.redis, fn);
+        await claim(server.redis, fn);
         await server.redis.hset(`job:${fn}:1`, 'queue', queue);
-        await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
+        await claim(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
         await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
       },
     );
@@ -474,24 +474,24 @@ describe('turn.lua', () => {
       const fn = server.fn();
       const queues = ['high', 'normal', 'low', 'scheduled'].map((name) => `queue:${fn}:${name}`);
       await enqueue(server.redis, fn, ['a']);
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       for (const queue of queues) await server.redis.set(queue, 'text');
       const now = NOW + LEASE_MS;
-      await expect(turn(server.redis, fn, { outcomes, slots: 0, now })).resolves.toMatchObject({
+      await expect(claim(server.redis, fn, { outcomes, slots: 0, now })).resolves.toMatchObject({
         refused: [],
       });
       await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
       await server.redis.del(queues);
-      const { claims } = await turn(server.redis, fn, { now: now + LEASE_MS });
+      const { claims } = await claim(server.redis, fn, { now: now + LEASE_MS });
       expect(claims).toMatchObject([{ id: '1', token: 2 }]);
     });
 
     it('gives a job back to another queue when its own is no list', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { queue: 'low' });
-      await turn(server.redis, fn);
+      await claim(server.redis, fn);
       await text(fn, 'queue:FN:low');
-      await turn(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
+      await claim(server.redis, fn, { slots: 0, now: NOW + LEASE_MS });
       await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['1']);
     });
   });
@@ -499,7 +499,7 @@ describe('turn.lua', () => {
   it('notes claims for a lease that is no whole number of milliseconds', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
-    const { claims } = await turn(server.redis, fn, { lease: 10_000 / 3, noted: `claims:${fn}:me` });
+    const { claims } = await claim(server.redis, fn, { lease: 10_000 / 3, noted: `claims:${fn}:me` });
     expect(ids(claims)).toEqual(['1']);
     await expect(server.redis.get(`claims:${fn}:me`)).resolves.toBe('["1:1"]');
   });

@@ -1,5 +1,5 @@
 --[[
-  A worker's turn: hands outcomes over, gives expired jobs back, and claims for the free slots.
+  Settles outcomes, gives expired jobs back, and claims for the free slots: all of a worker's round trip.
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
@@ -45,7 +45,7 @@ local MAX_BYTES = 1048576
 local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local refused, claims, dropped, leases = {}, {}, {}, {}
 local taken, plain, bytes = 0, 0, 0
---- Members that this turn took, and whether the key of leases is known to be a sorted set.
+--- Members that this call took, and whether the key of leases is known to be a sorted set.
 local mine, has_leases = {}, false
 
 --- Fields of a job; nothing where its key is no hash.
