@@ -21,6 +21,10 @@ const EVENTS: readonly FunctionEvent[] = [
 ];
 const FUNCTIONS = ['a', 'b', 'c'];
 
+const refuse = (message: string) => {
+  throw new Error(message);
+};
+
 /** States that can be reached from `start`, by any events. */
 function reachable(start: FunctionState): Set<FunctionState> {
   const seen = new Set<FunctionState>([start]);
@@ -40,24 +44,27 @@ describe('the states of a function', () => {
       );
   });
 
-  it('refuse an event that no transition is for, and stay as they are where that must not stop an app', () => {
-    const [strict, lenient] = [new FunctionStates(true), new FunctionStates(false)];
-    expect(() => strict.apply('a', 'unblock')).toThrow('invariant: "a" is claiming, where "unblock"');
-    expect(lenient.apply('a', 'unblock')).toBe('claiming');
+  it('stay as they are at an event that no transition is for, and report it, in whatever environment', () => {
+    const told: string[] = [];
+    const states = new FunctionStates((message) => told.push(message));
+    expect(states.apply('a', 'unblock')).toBe('claiming');
+    expect(told).toEqual([
+      'There is no transition for "unblock" of "a", which is claiming: please report it.',
+    ]);
   });
 
   it('follow the table, whatever happens to several functions in whatever order', () => {
     const step = fc.tuple(fc.constantFrom(...FUNCTIONS), fc.constantFrom(...EVENTS));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const states = new FunctionStates(true);
+        const states = new FunctionStates(refuse);
         const model = new Map<string, FunctionState>(FUNCTIONS.map((fn) => [fn, 'claiming']));
         for (const [fn, event] of steps) {
           if (event === 'drain' || event === 'resume') {
             states[event]();
             for (const each of FUNCTIONS) model.set(each, next(model, each, event) ?? 'claiming');
           } else if (next(model, fn, event) === undefined) {
-            expect(() => states.apply(fn, event)).toThrow('invariant');
+            expect(() => states.apply(fn, event)).toThrow('no transition');
           } else {
             expect(states.apply(fn, event)).toBe(next(model, fn, event));
             model.set(fn, states.of(fn));
@@ -72,7 +79,7 @@ describe('the states of a function', () => {
   });
 
   it('keep when the next job is due for as long as the function waits', () => {
-    const states = new FunctionStates(true);
+    const states = new FunctionStates(refuse);
     states.expect('a', 1000);
     expect(states.due('a')).toBe(Infinity);
     states.apply('a', 'short');

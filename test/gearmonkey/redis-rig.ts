@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import { Redis, type Cluster } from 'ioredis';
 import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client/client.js';
 import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
@@ -16,6 +17,8 @@ const TIMEOUT_MS = 15_000;
 
 /** Sources and clients of ours on a server or cluster, which `close` ends together. */
 export class RedisActors {
+  /** Transitions that sources made though no state allows them. */
+  readonly illegal: string[] = [];
   private readonly closing: (() => void)[] = [];
 
   constructor(
@@ -28,7 +31,13 @@ export class RedisActors {
     const { keysOf: naming, ...connections } = this.open();
     return new RedisSource(
       { ...connections, keeper: keeper ? connections.keeper : undefined },
-      { lease: LEASE_MS, maxStalls: MAX_STALLS, keysOf: naming, ...options },
+      {
+        lease: LEASE_MS,
+        maxStalls: MAX_STALLS,
+        keysOf: naming,
+        onIllegal: (message) => this.illegal.push(message),
+        ...options,
+      },
     );
   }
 
@@ -73,6 +82,7 @@ export async function redisRig(): Promise<ClientRig> {
       actors.close();
       redis.disconnect();
       await server.stop();
+      expect(actors.illegal).toEqual([]);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { Redis } from 'ioredis';
 import { stopWorkers } from '../support/run-worker.js';
@@ -17,6 +17,7 @@ class GearMonkeyRig {
       this.made = { actors, client: actors.client() };
     });
     afterEach(stopWorkers);
+    afterEach(() => expect(this.current().actors.illegal).toEqual([]));
     afterAll(() => this.made?.actors.close());
   }
 

@@ -1,4 +1,4 @@
-import { afterEach } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { Module, type INestApplicationContext, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
@@ -12,13 +12,24 @@ export interface UsedApps {
 /** Nest apps of a `describe`, closed after each of its tests. */
 export function useApps(): UsedApps {
   const apps: INestApplicationContext[] = [];
+  const illegal: string[] = [];
+  const silent = () => undefined;
+  /** Says nothing, and keeps what must never be logged: what a worker's states do not allow. */
+  const logger = {
+    log: silent,
+    error: silent,
+    warn: (line: unknown) => {
+      if (String(line).includes('There is no transition')) illegal.push(String(line));
+    },
+  };
 
   afterEach(async () => {
     await Promise.all(apps.splice(0).map((app) => app.close()));
+    expect(illegal.splice(0)).toEqual([]);
   });
 
   async function create(metadata: ModuleMetadata): Promise<INestApplicationContext> {
-    const app = await NestFactory.create(rootModule(metadata), { logger: false, abortOnError: false });
+    const app = await NestFactory.create(rootModule(metadata), { logger, abortOnError: false });
     apps.push(app);
     return app;
   }

@@ -22,7 +22,7 @@ export type FunctionState = 'claiming' | 'idle' | 'blocked' | 'disconnected' | '
 export type FunctionEvent =
   'filled' | 'short' | 'block' | 'unblock' | 'wake' | 'lose' | 'recover' | 'drain' | 'resume';
 
-/** All transitions there are: any other event is a mistake of this program. */
+/** All transitions there are: any other event is a mistake of this program, which is reported. */
 export const TRANSITIONS: Readonly<
   Record<FunctionState, Readonly<Partial<Record<FunctionEvent, FunctionState>>>>
 > = {
@@ -74,8 +74,8 @@ export class FunctionStates {
   private readonly waiting = new Map<string, Entry>();
   private draining = false;
 
-  /** @param strict whether an event that no state allows is thrown, as in tests; else it changes nothing */
-  constructor(private readonly strict = process.env['NODE_ENV'] === 'test') {}
+  /** @param onIllegal told of an event that the function's state doesn't allow; it changes nothing */
+  constructor(private readonly onIllegal: (message: string) => void) {}
 
   get isDraining(): boolean {
     return this.draining;
@@ -89,12 +89,12 @@ export class FunctionStates {
     return this.waiting.has(fn);
   }
 
-  /** @throws Error in tests, for an event that the state doesn't allow */
+  /** The state after it. */
   apply(fn: string, event: Exclude<FunctionEvent, 'drain' | 'resume'>): FunctionState {
     const before = this.of(fn);
     const after = TRANSITIONS[before][event];
     if (after === undefined) {
-      if (this.strict) throw new Error(`invariant: "${fn}" is ${before}, where "${event}" can't happen`);
+      this.onIllegal(`There is no transition for "${event}" of "${fn}", which is ${before}: please report it.`);
       return before;
     }
     if (WAITING.has(after)) this.waiting.set(fn, { state: after, due: this.due(fn) });

@@ -2,32 +2,16 @@ import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, Outcome } from '../../job/job-source.js';
+import { memberOf } from '../../redis/lease-keeper.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isOutage, pauseAfter } from '../../redis/retry.js';
+import type { Call } from './call-plan.js';
+import { claimOf, toClaim } from './claims.js';
 import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
-import { memberOf } from '../../redis/lease-keeper.js';
-import { droppedLine, notStoredLine } from './problems.js';
+import { notStoredLine, type Problems } from './problems.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { RecoveryPace } from './recovery-pace.js';
 import * as scripts from '../wire/scripts.js';
-import { claimOf, toClaim } from './claims.js';
-
-/** Claims that one script call takes at most. */
-const MAX_CLAIMS = 500;
-/** Calls of one function under way at the same time. */
-const MAX_CALLS = 2;
-/** Fewer are not worth two calls. */
-const MIN_SPLIT = 8;
-/** One call of the script, and its reply. */
-interface RoundTrip {
-  readonly redis: Redis | Cluster;
-  readonly keys: readonly string[];
-  readonly batch: readonly Pending[];
-  readonly slots: number;
-  /** Milliseconds that a blocking call before it may take. */
-  readonly blocked: number;
-  readonly mayRecover?: boolean;
-}
 
 export interface RoundTripOptions {
   readonly connection: RedisConnection;
@@ -39,29 +23,39 @@ export interface RoundTripOptions {
   readonly maxStalls: number;
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
-  /** How many jobs may be claimed now. */
-  readonly slots: (fn: string) => number;
-  /** What a call claimed of what it asked for, and ms until the next scheduled job is due, or -1. */
-  readonly onReply: (fn: string, claims: readonly Claim[], wait: number, asked: number) => void;
-  /** A plain client sent a job of this function. */
-  readonly onPlain: (fn: string) => void;
-  /** Something an operator should know; what is of one kind may come very often. */
-  readonly onProblem: (kind: string, message: string) => void;
+  readonly problems: Problems;
 }
 
-/** One function's calls of the claim script: two at most under way, and what comes up meanwhile goes with the next. */
+/** What a round trip brought. */
+export interface Reply {
+  readonly claims: readonly Claim[];
+  /** Ids that were queued and are no jobs to run. */
+  readonly dropped: readonly string[];
+  /** Milliseconds until the next scheduled job is due, 0 when there was no more room, -1 when none is known. */
+  readonly wait: number;
+  /** Whether plain clients sent any of the claimed jobs. */
+  readonly plain: boolean;
+}
+
+/** What one call of the script is given. */
+interface Request {
+  readonly redis: Redis | Cluster;
+  readonly keys: readonly string[];
+  readonly batch: readonly Pending[];
+  readonly slots: number;
+  /** Milliseconds that a blocking call before it may take. */
+  readonly blocked: number;
+  readonly mayRecover: boolean;
+}
+
+/** One function's calls of the claim script. Outcomes wait here until a call has taken them. */
 export class RoundTrips {
   private readonly outbox: Outbox;
-  private wantsClaim = false;
-  private scheduled = false;
-  private stopped = false;
-  private readonly calls = new Set<Promise<void>>();
-  /** Slots that calls under way have asked jobs for. */
-  private asked = 0;
   private readonly recovery: RecoveryPace;
   private readonly keys: readonly string[];
   /** Where claims behind a blocking call are noted. */
   private readonly noted: string;
+  private stopped = false;
 
   constructor(
     private readonly fn: string,
@@ -74,33 +68,34 @@ export class RoundTrips {
     this.keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
   }
 
-  /** Returns the claims that were not held any more. Waits through an outage. */
-  settle(outcomes: readonly Outcome[]): Promise<Claim[]> {
-    const settled = this.outbox.add(outcomes);
-    this.schedule();
-    return settled;
+  /** How many outcomes wait to be sent. */
+  get outcomes(): number {
+    return this.outbox.size;
   }
 
-  claim(): void {
-    this.wantsClaim = true;
-    this.schedule();
+  /** They go with the next calls. Resolves with the claims that were not held any more; waits through an outage. */
+  settle(outcomes: readonly Outcome[]): Promise<Claim[]> {
+    return this.outbox.add(outcomes);
+  }
+
+  /** Undefined, after a pause, when the call failed: its outcomes wait again. Never rejects. */
+  async make({ outcomes, slots }: Call): Promise<Reply | undefined> {
+    const batch = this.outbox.take(outcomes);
+    try {
+      return await this.call(batch, slots);
+    } catch (error) {
+      await this.failed(batch, error);
+      return undefined;
+    }
   }
 
   /**
-   * A round trip that claims, sent on the connection of a blocking call of up to `blocked` milliseconds, so that the
-   * server takes it as soon as that ends. False when there is no slot to claim for.
+   * Claims on the connection of a blocking call of up to `blocked` milliseconds, so that the server takes it as soon as
+   * that ends. What is claimed is noted on the server, for `lastBehind`.
    */
-  async claimBehind(redis: Redis | Cluster, blocked: number): Promise<boolean> {
-    const slots = Math.min(MAX_CLAIMS, this.freeSlots());
-    if (slots === 0) return false;
-    this.asked += slots;
-    try {
-      const keys = [...this.keys, this.noted];
-      this.handle(await this.send({ redis, keys, batch: [], slots, blocked }), [], slots);
-      return true;
-    } finally {
-      this.asked -= slots;
-    }
+  makeBehind(redis: Redis | Cluster, blocked: number, slots: number): Promise<Reply> {
+    const keys = [...this.keys, this.noted];
+    return this.send({ redis, keys, batch: [], slots, blocked, mayRecover: true });
   }
 
   /** What the last call behind a blocking call claimed: its reply may never have come. */
@@ -110,102 +105,34 @@ export class RoundTrips {
     return members.map((member) => claimOf(this.fn, member));
   }
 
-  /** From now on an outage is an error. Resolves when no call is under way. */
-  async stop(): Promise<void> {
+  /** From now on an outage is an error. */
+  stop(): void {
     this.stopped = true;
-    while (this.calls.size > 0) await Promise.all(this.calls);
   }
 
-  /** After all that runs in this tick, so that a settle and the claim that follows it are one call. */
-  private schedule(): void {
-    if (this.scheduled || this.calls.size === MAX_CALLS) return;
-    this.scheduled = true;
-    process.nextTick(() => {
-      this.scheduled = false;
-      this.sendNext();
-    });
-  }
-
-  private sendNext(): void {
-    while (this.calls.size < MAX_CALLS && this.hasWork()) {
-      const call = this.makeTrip();
-      this.calls.add(call);
-      void call.then(() => {
-        this.calls.delete(call);
-        this.sendNext();
-      });
-    }
-  }
-
-  private hasWork(): boolean {
-    return this.outbox.size > 0 || (this.wantsClaim && this.freeSlots() > 0);
-  }
-
-  private freeSlots(): number {
-    return Math.max(0, this.options.slots(this.fn) - this.asked);
-  }
-
-  private async makeTrip(): Promise<void> {
-    const batch = this.outbox.take(this.share(this.outbox.size));
-    const free = this.wantsClaim ? this.freeSlots() : 0;
-    const slots = Math.min(MAX_CLAIMS, this.share(free));
-    this.wantsClaim &&= slots < free;
-    this.asked += slots;
-    try {
-      this.handle(await this.call(batch, slots), batch, slots);
-    } catch (error) {
-      if (slots > 0) this.wantsClaim = true;
-      await this.failed(batch, error);
-    } finally {
-      this.asked -= slots;
-    }
-  }
-
-  /** The first of two calls takes half, so that the server works on one while handlers work on the other. */
-  private share(count: number): number {
-    return this.calls.size === 0 && count >= MIN_SPLIT ? Math.ceil(count / 2) : count;
-  }
-
-  private async call(
-    batch: readonly Pending[],
-    slots: number,
-    mayRecover = true,
-  ): Promise<scripts.ClaimReply> {
+  private async call(batch: readonly Pending[], slots: number, mayRecover = true): Promise<Reply> {
     const redis = await this.options.connection.ready();
     return this.send({ redis, keys: this.keys, batch, slots, blocked: 0, mayRecover });
   }
 
-  private async send({
-    redis,
-    keys,
-    batch,
-    slots,
-    blocked,
-    mayRecover = true,
-  }: RoundTrip): Promise<scripts.ClaimReply> {
+  private async send({ redis, keys, batch, slots, blocked, mayRecover }: Request): Promise<Reply> {
     const { lease, maxStalls, maxPayloadBytes } = this.options;
     const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, outcomes] as const;
-    const reply = await scripts.claim.run(redis, keys, ...args);
+    const { claims, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
     // Claims that took longer than a lease to arrive, as in a process that was stopped, are others' by now.
-    return performance.now() - sent < lease + blocked ? reply : { ...reply, claims: [] };
-  }
-
-  private handle(reply: scripts.ClaimReply, batch: readonly Pending[], slots: number): void {
-    const { onProblem, onPlain, onReply } = this.options;
-    this.outbox.answered(batch, reply.refused);
-    if (reply.dropped.length > 0) onProblem(`dropped ${this.fn}`, droppedLine(this.fn, reply.dropped));
-    if (reply.plain) onPlain(this.fn);
-    const claims = reply.claims.map((job) => toClaim(this.fn, job));
-    if (slots > 0) onReply(this.fn, claims, reply.wait, slots);
+    const late = performance.now() - sent >= lease + blocked;
+    this.outbox.answered(batch, refused);
+    return { ...reply, claims: late ? [] : claims.map((job) => toClaim(this.fn, job)) };
   }
 
   /** The script may have run: outcomes are safe to send again, and claims whose reply was lost expire. */
   private async failed(batch: readonly Pending[], error: unknown): Promise<void> {
     if (this.isOver(error)) return this.outbox.reject(batch, error);
-    this.complain(error);
+    const { problems } = this.options;
+    problems.report(`call ${this.fn}`, `A call of "${this.fn}" is tried again: ${messageOf(error)}`);
     if (isOutage(error)) this.outbox.putBack(batch);
     else if (batch.length > 0) return this.settleAlone(batch);
     await pauseAfter(error);
@@ -214,7 +141,7 @@ export class RoundTrips {
   /** Without claims, which may be to blame; and then in parts, so that an outcome no server takes holds up no other. */
   private async settleAlone(batch: readonly Pending[]): Promise<void> {
     try {
-      this.handle(await this.call(batch, 0, false), batch, 0);
+      await this.call(batch, 0, false);
     } catch (error) {
       if (this.isOver(error)) return this.outbox.reject(batch, error);
       if (!isOutcomesFault(error)) {
@@ -234,11 +161,7 @@ export class RoundTrips {
   }
 
   private giveUp(one: Pending, error: unknown): void {
-    this.options.onProblem(`outcome ${this.fn}`, notStoredLine(this.fn, one.claim.id, error));
+    this.options.problems.report(`outcome ${this.fn}`, notStoredLine(this.fn, one.claim.id, error));
     this.outbox.answered([one], [memberOf(one.claim)]);
-  }
-
-  private complain(error: unknown): void {
-    this.options.onProblem(`call ${this.fn}`, `A call of "${this.fn}" is tried again: ${messageOf(error)}`);
   }
 }

@@ -16,16 +16,23 @@ export interface RedisSourceOptions {
   keysOf?: KeysOf;
   /** Told of jobs that can't be run and of calls that are tried again. */
   onProblem?: (message: string) => void;
+  /** Told of a transition that no state of a function allows: a mistake of this program. @default onProblem */
+  onIllegal?: (message: string) => void;
 }
 
-export const SOURCE_DEFAULTS: Required<RedisSourceOptions> = {
-  lease: 8000,
-  presence: 10_000,
-  maxStalls: 3,
-  maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
-  keysOf,
-  onProblem: () => undefined,
-};
+/** The options with what they are where nothing is said. */
+export function withDefaults({ onProblem = () => undefined, ...given }: RedisSourceOptions): Required<RedisSourceOptions> {
+  return {
+    lease: 8000,
+    presence: 10_000,
+    maxStalls: 3,
+    maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
+    keysOf,
+    onIllegal: onProblem,
+    ...given,
+    onProblem,
+  };
+}
 
 export interface SourceConnections extends HoldingsConnections {
   /** To wait for work on; a cluster's slots want one each, made for any key in them. */

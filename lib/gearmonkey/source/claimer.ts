@@ -1,0 +1,239 @@
+import type { Cluster, Redis } from 'ioredis';
+import { messageOf } from '../../job/errors.js';
+import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
+import type { SourceFrame } from '../../redis/source-frame.js';
+import { byFunction } from './by-function.js';
+import { CallPlan, type Call } from './call-plan.js';
+import { openNotifier } from './cluster-notifier.js';
+import { FunctionStates } from './function-states.js';
+import type { Holdings } from './holdings.js';
+import type { Notifier, NotifierListener } from './notifier.js';
+import { PlainJobs } from './plain-jobs.js';
+import { droppedLine, type Problems } from './problems.js';
+import { RoundTrips, type Reply } from './round-trips.js';
+import type { RedisSourceOptions, SourceConnections } from './source-options.js';
+
+/** What it works with. */
+export interface ClaimerParts {
+  readonly connections: SourceConnections;
+  /** This worker's name among all. */
+  readonly worker: string;
+  readonly options: Required<RedisSourceOptions>;
+  readonly holdings: Holdings;
+  readonly frame: SourceFrame;
+  readonly problems: Problems;
+}
+
+/** A claim that waits. An object: functions kept in a field one after the other live until the next full collection. */
+interface Waiting {
+  answer(claims: readonly Claim[]): void;
+}
+
+/** One function's calls. */
+interface FunctionCalls {
+  readonly plan: CallPlan;
+  readonly trips: RoundTrips;
+}
+
+/**
+ * Claims and settles jobs. What it does about each function is its state in `FunctionStates`: where jobs may wait it
+ * makes round trips, where they don't the notifier waits. The first reply with jobs answers the worker's claim.
+ */
+export class Claimer implements NotifierListener {
+  private readonly functions = new Map<string, FunctionCalls>();
+  private readonly underWay = new Set<Promise<void>>();
+  private readonly states: FunctionStates;
+  private readonly notifier: Notifier;
+  private readonly plainJobs: PlainJobs;
+  private waiting: Waiting | undefined;
+  private slots: FreeSlots | undefined;
+  /** Jobs of a second reply in the tick of the first. */
+  private spare: Claim[] = [];
+
+  constructor(private readonly parts: ClaimerParts) {
+    const { connections, worker, options } = parts;
+    this.states = new FunctionStates(options.onIllegal);
+    this.notifier = openNotifier(connections, worker, options.keysOf, this.states, this);
+    this.plainJobs = new PlainJobs(connections, options.keysOf, (fn) => this.notifier.look(fn));
+  }
+
+  /** Whether a connection that waits for work broke. */
+  get isDown(): boolean {
+    return this.notifier.isDown;
+  }
+
+  claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
+    this.slots = slots;
+    this.states.resume();
+    if (this.spare.length > 0 || signal.aborted) return Promise.resolve(this.spare.splice(0));
+    return new Promise((resolve) => {
+      const stop = () => {
+        this.answer([]);
+        setImmediate(() => this.drain());
+      };
+      this.waiting = {
+        answer: (claims) => {
+          signal.removeEventListener('abort', stop);
+          ignoreSlots();
+          resolve(claims);
+        },
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      const claimOf = (fn: string) => (this.states.isWaiting(fn) ? undefined : this.onWork(fn));
+      const ignoreSlots = slots.onFree(claimOf);
+      for (const fn of slots.functions()) claimOf(fn);
+    });
+  }
+
+  /** Returns the claims that were not held any more. */
+  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
+    const refused = await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)));
+    return refused.flat();
+  }
+
+  /** Ends a claim that waits; what comes from now on goes back. */
+  stop(): void {
+    this.answer([]);
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    this.plainJobs.close();
+    await this.notifier.close();
+    for (const { trips } of this.functions.values()) trips.stop();
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
+    await this.giveBack(this.spare.splice(0));
+  }
+
+  /** Ends what still waits for the server. */
+  disconnect(): void {
+    this.notifier.disconnect();
+  }
+
+  onWork(fn: string): void {
+    const calls = this.callsOf(fn);
+    calls.plan.wantClaims();
+    calls.plan.schedule(() => this.begin(fn, calls));
+  }
+
+  hasSlots(fn: string): boolean {
+    return (this.slots?.of(fn) ?? 0) > 0;
+  }
+
+  async claimBehind(fn: string, redis: Redis | Cluster, blocked: number): Promise<boolean> {
+    const { plan, trips } = this.callsOf(fn);
+    const slots = plan.takeSlots(this.freeSlots(fn));
+    if (slots === 0) return false;
+    try {
+      this.take(fn, await trips.makeBehind(redis, blocked, slots), slots);
+      return true;
+    } finally {
+      plan.giveSlots(slots);
+    }
+  }
+
+  onRefused(error: unknown): void {
+    this.parts.problems.report('wait', `Waiting for work is tried again: ${messageOf(error)}`);
+  }
+
+  onListen(fn: string, listens: boolean): void {
+    this.plainJobs.listen(fn, listens);
+  }
+
+  /** Claims whose reply never came would wait for their leases to end. */
+  async recall(fn: string): Promise<void> {
+    const noted = await this.callsOf(fn).trips.lastBehind();
+    const lost = noted.filter((claim) => !this.parts.holdings.holds(claim));
+    if (lost.length > 0) await this.giveBack(lost);
+  }
+
+  /** The leases are kept until their outcomes have been taken. */
+  private async settleOf(fn: string, outcomes: readonly Outcome[]): Promise<Claim[]> {
+    try {
+      const calls = this.callsOf(fn);
+      const settled = calls.trips.settle(outcomes);
+      calls.plan.schedule(() => this.begin(fn, calls));
+      return await settled;
+    } finally {
+      for (const { claim } of outcomes) this.parts.holdings.drop(claim);
+    }
+  }
+
+  private callsOf(fn: string): FunctionCalls {
+    let calls = this.functions.get(fn);
+    if (!calls) {
+      const { connections, worker, options, problems } = this.parts;
+      const trips = new RoundTrips(fn, { ...options, connection: connections.commands, worker, problems });
+      calls = { plan: new CallPlan(), trips };
+      this.functions.set(fn, calls);
+    }
+    return calls;
+  }
+
+  /** Jobs of `fn` that the claim which waits would take. */
+  private freeSlots(fn: string): number {
+    return (this.waiting && this.slots?.of(fn)) ?? 0;
+  }
+
+  private begin(fn: string, calls: FunctionCalls): void {
+    const { plan, trips } = calls;
+    for (;;) {
+      const call = plan.next(trips.outcomes, this.freeSlots(fn));
+      if (!call) return;
+      const trip = this.roundTrip(fn, calls, call);
+      this.underWay.add(trip);
+      void trip.then(() => this.underWay.delete(trip));
+    }
+  }
+
+  private async roundTrip(fn: string, calls: FunctionCalls, call: Call): Promise<void> {
+    const reply = await calls.trips.make(call);
+    if (reply && call.slots > 0) this.take(fn, reply, call.slots);
+    calls.plan.end(call, !reply);
+    this.begin(fn, calls);
+  }
+
+  /** @param asked how many jobs the call asked for */
+  private take(fn: string, { claims, dropped, wait, plain }: Reply, asked: number): void {
+    const { frame, holdings, problems } = this.parts;
+    if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
+    if (plain) this.plainJobs.saw(fn);
+    frame.replied();
+    this.states.apply(fn, claims.length === asked ? 'filled' : 'short');
+    this.states.expect(fn, wait);
+    if (this.states.isWaiting(fn)) this.notifier.await(fn);
+    if (claims.length === 0) return;
+    holdings.add(claims);
+    if (this.waiting) this.answer(claims);
+    else if (this.hasSlots(fn)) this.spend(claims);
+    else this.returnUnused(claims);
+  }
+
+  /** Workers that were answered in this tick claim again before it is over, or not at all. */
+  private spend(claims: readonly Claim[]): void {
+    this.spare.push(...claims);
+    setImmediate(() => this.returnUnused(this.spare.splice(0)));
+  }
+
+  private returnUnused(claims: readonly Claim[]): void {
+    this.giveBack(claims).catch((error: unknown) => this.parts.problems.report('back', messageOf(error)));
+  }
+
+  /** Newest first, which leaves the oldest in front. */
+  private giveBack(claims: readonly Claim[]): Promise<unknown> {
+    return this.settle(claims.toReversed().map((claim) => ({ claim, status: 'released' })));
+  }
+
+  /** Unless it is claimed again. */
+  private drain(): void {
+    if (this.waiting || this.states.isDraining) return;
+    this.states.drain();
+    this.notifier.interrupt();
+  }
+
+  private answer(claims: readonly Claim[]): void {
+    this.waiting?.answer(claims);
+    this.waiting = undefined;
+  }
+}
