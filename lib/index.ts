@@ -76,8 +76,8 @@ export type {
   JobSource,
   OnRevoked,
   Outcome,
-  SourceHealth,
 } from './job/job-source.js';
+export type { Health } from './job/health.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import type { JobErrorInfo } from './errors.js';
 import type { Codec, Payload } from './codec.js';
+import type { Health } from './health.js';
 import type { JobRetryOptions } from './retry.js';
 import type { SourceCapabilities } from './source-capabilities.js';
 
@@ -40,17 +41,6 @@ export type Outcome =
 
 /** A claim is gone: `lost` to another worker, or its job was `cancelled`. */
 export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;
-
-/** Whether a source reaches its server. */
-export interface SourceHealth {
-  readonly connected: boolean;
-  /** When the server last answered a worker. */
-  readonly lastReplyAt?: Date;
-  /** Why it is not connected. */
-  readonly problem?: string;
-  /** Where a worker's leases are renewed: in the main thread, a handler that blocks the event loop loses its job. */
-  readonly leasesKeptBy?: 'thread' | 'main thread';
-}
 
 /** How many more jobs a worker has room for. The answers change while a claim waits: ask again before each request. */
 export interface FreeSlots {
@@ -123,7 +113,7 @@ export interface JobSource {
   takeNoMore?(): void;
 
   /** What the source has seen of its server. */
-  health?(): SourceHealth;
+  health?(): Health;
 
   /** Connects if nothing has yet, and asks the server. @throws ConnectionError after `timeout` milliseconds */
   reach?(timeout: number): Promise<void>;

@@ -1,4 +1,5 @@
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import type { Health } from '../job/health.js';
 import type { Claim, JobSource, OnRevoked, Outcome, FreeSlots } from '../job/job-source.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import type { MemoryServer } from './memory-server.js';
@@ -31,6 +32,11 @@ export class MemorySource implements JobSource {
   ) {
     this.lease = options.lease ?? 8000;
     this.renewInterval = this.lease / 4;
+  }
+
+  /** Of this process: always there. */
+  health(): Health {
+    return { connected: true, server: 'memory:' };
   }
 
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../job/deadline.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
 import { messageOf } from '../job/errors.js';
-import type { JobSource, SourceHealth } from '../job/job-source.js';
+import type { Health } from '../job/health.js';
+import type { JobSource } from '../job/job-source.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { showAs } from '../job/show-as.js';
 
 /** How one module instance is doing. */
-export interface InstanceHealth extends SourceHealth {
+export interface InstanceHealth extends Health {
   readonly name: string;
 }
 

@@ -1,7 +1,7 @@
 import { withDeadline } from '../job/deadline.js';
 import { defined } from '../job/defined.js';
 import { messageOf } from '../job/errors.js';
-import type { SourceHealth } from '../job/job-source.js';
+import type { Health } from '../job/health.js';
 import { ConnectionError } from '../job/server-errors.js';
 import type { ChannelHub } from './channel-hub.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -43,13 +43,14 @@ export class SourceFrame {
   }
 
   /** What is known from the connections, which are opened if nothing has yet. */
-  health(): SourceHealth {
+  health(): Health {
     const { commands, hub, blocking } = this.connections;
     // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
     commands.open();
     const trouble = commands.trouble ?? hub.trouble;
     return defined({
       connected: commands.isReady && !blocking.isDown && !hub.isDown,
+      server: commands.address,
       problem: trouble === undefined ? undefined : messageOf(trouble),
       lastReplyAt: this.lastReplyAt,
     });

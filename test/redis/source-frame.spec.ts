@@ -30,9 +30,10 @@ describe('SourceFrame', () => {
   it('starts once the server takes commands, and knows when it last replied', async () => {
     const frame = frameOn(server.url);
     await frame.open(async ({ subscribed }) => subscribed(Promise.resolve()));
-    expect(frame.health()).toEqual({ connected: true });
+    const { host } = new URL(server.url);
+    expect(frame.health()).toEqual({ connected: true, server: host });
     frame.replied();
-    expect(frame.health()).toEqual({ connected: true, lastReplyAt: expect.any(Date) });
+    expect(frame.health()).toEqual({ connected: true, server: host, lastReplyAt: expect.any(Date) });
   });
 
   it('does not start at a server that refuses it, and says so at once', async () => {
@@ -44,9 +45,11 @@ describe('SourceFrame', () => {
   });
 
   it('says what is wrong with a server that is away', async () => {
-    const frame = frameOn(`redis://127.0.0.1:${await freePort()}`);
+    const server = `127.0.0.1:${await freePort()}`;
+    const frame = frameOn(`redis://${server}`);
     await expect(frame.reach(200)).rejects.toThrow('ECONNREFUSED');
-    expect(frame.health()).toEqual({ connected: false, problem: expect.stringContaining('ECONNREFUSED') });
+    const problem = expect.stringContaining('ECONNREFUSED');
+    expect(frame.health()).toEqual({ connected: false, server, problem });
   });
 
   it('signs off once, after its opening, and not at all when nothing was opened', async () => {

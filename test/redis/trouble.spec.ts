@@ -137,20 +137,27 @@ describe('GearMonkeyHealth.ping', () => {
   it('finds an app healthy that has enqueued nothing yet', async () => {
     const app = await start(server.url.replace('//', '//:right@'));
     await expect(app.get(GearMonkeyHealth).ping('10s')).resolves.toEqual([
-      { name: 'default', connected: true },
+      { name: 'default', connected: true, server: new URL(server.url).host },
     ]);
   });
 
   it('says why an app is not', async () => {
     const app = await start(server.url.replace('//', `//:${SECRET}@`));
     await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([
-      { name: 'default', connected: false, problem: expect.stringContaining('WRONGPASS') },
+      {
+        name: 'default',
+        connected: false,
+        server: new URL(server.url).host,
+        problem: expect.stringContaining('WRONGPASS'),
+      },
     ]);
   });
 
   it('finds an app in its own process healthy', async () => {
     const app = await start('memory:');
-    await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([{ name: 'default', connected: true }]);
+    await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([
+      { name: 'default', connected: true, server: 'memory:' },
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import type { Health } from '../../job/health.js';
+import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome } from '../../job/job-source.js';
 import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
@@ -59,7 +60,7 @@ export class RedisSource implements JobSource {
     [this.holdings, this.frame, this.claimer] = [holdings, frame, claimer];
   }
 
-  health(): SourceHealth {
+  health(): Health {
     const health = this.frame.health();
     return this.opened.size > 0 ? { ...health, leasesKeptBy: this.holdings.keptBy } : health;
   }

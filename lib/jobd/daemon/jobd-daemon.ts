@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../../job/defined.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
+import type { Health } from '../../job/health.js';
 import { Launcher } from '../launcher/launcher.js';
 import { processWay } from '../launcher/start-process.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
@@ -48,9 +50,10 @@ export class JobdDaemon implements DaemonOperations {
     hideFields(this);
   }
 
-  /** Whether the database answered when it was last asked. */
-  get reachesDatabase(): boolean {
-    return this.started?.member.database.isReachable ?? false;
+  /** Whether its database answers. */
+  health(): Health {
+    const { isReachable = false, problem } = this.started?.member.database ?? {};
+    return defined({ connected: isReachable, server: databaseAddress(this.options.database), problem });
   }
 
   /** Takes over from daemons that died on this machine, then polls. @throws DatabaseSetupError */

@@ -54,9 +54,9 @@ export class HttpMonitor {
   }
 
   private serveHealth(response: ServerResponse): void {
-    const { isWell, details } = this.monitored.health();
-    const body = JSON.stringify({ status: isWell ? 'ok' : 'failing', ...details });
-    answer(response, isWell ? 200 : 503, 'application/json', `${body}\n`);
+    const health = this.monitored.health();
+    const body = JSON.stringify({ status: health.connected ? 'ok' : 'failing', ...health });
+    answer(response, health.connected ? 200 : 503, 'application/json', `${body}\n`);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Health } from '../../job/health.js';
 import type { Reading } from '../../metrics/prometheus.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
@@ -11,10 +12,12 @@ export interface Measure {
   readonly labelName?: string;
 }
 
-/** Whether a program does what it is for, and what it says about it. */
-export interface Health {
-  readonly isWell: boolean;
-  readonly details: Readonly<Record<string, unknown>>;
+/** How a program is doing, and what it knows of others. */
+export interface ProgramHealth extends Health {
+  /** Whether a master has it among its workers; absent where no master is configured. */
+  readonly master?: boolean;
+  /** Of a master: how many workers it has. */
+  readonly workers?: number;
 }
 
 /** What is monitored. */
@@ -22,7 +25,7 @@ export interface Monitored {
   readonly measures: readonly Measure[];
   /** Calls `listener` for each run of a job from here on, where jobs are run. */
   readonly onRun?: (listener: (run: JobRun) => void) => void;
-  health(): Health;
+  health(): ProgramHealth;
 }
 
 /** Requests by type, of types that are served: others' names are anybody's to choose. */

@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { DaemonConfig } from '../config/daemon-config.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
 import type { JobdLog } from '../vocabulary/log.js';
@@ -36,10 +37,7 @@ function monitored(daemon: JobdDaemon, worker: JobdWorker, requests: RequestCoun
   return {
     measures: [requests.measure('jobd_requests'), ...measuresOf(daemon)],
     onRun: (listener) => daemon.onRun(listener),
-    health: () => ({
-      isWell: daemon.reachesDatabase,
-      details: { database: daemon.reachesDatabase, master: worker.isRegistered },
-    }),
+    health: () => ({ ...daemon.health(), ...defined({ master: worker.isRegistered }) }),
   };
 }
 
@@ -66,7 +64,7 @@ function measuresOf(daemon: JobdDaemon): Measure[] {
     {
       name: 'jobd_database_up',
       help: '1 where the database answered when it was last asked',
-      read: () => [{ value: Number(daemon.reachesDatabase) }],
+      read: () => [{ value: Number(daemon.health().connected) }],
     },
   ];
 }

@@ -12,7 +12,7 @@ export async function startMaster(config: MasterConfig, log: JobdLog): Promise<P
   const port = await master.start();
   const monitored = {
     measures: [requests.measure('jobd_master_requests'), ...measuresOf(master)],
-    health: () => ({ isWell: true, details: { workers: master.workers } }),
+    health: () => ({ connected: true, workers: master.workers }),
   };
   const monitor = await startMonitor(config, monitored, log).catch(async (error: unknown) => {
     await master.stop();

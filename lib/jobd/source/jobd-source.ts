@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import { ConnectionError } from '../../job/server-errors.js';
+import type { Health } from '../../job/health.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterLink } from '../worker/master-link.js';
 import { unlessDraining } from '../worker/unless-draining.js';
@@ -85,9 +87,15 @@ export class JobdSource implements JobSource {
     return outcomes.filter((_, index) => !accepted[index]).map(({ claim }) => claim);
   }
 
-  health(): SourceHealth {
-    const { lastReplyAt } = this;
-    return defined({ connected: this.rows?.isConnected ?? false, lastReplyAt });
+  health(): Health {
+    const { lastReplyAt, rows, options } = this;
+    const { isReachable = false, problem } = rows?.database ?? {};
+    return defined({ connected: isReachable, server: databaseAddress(options.database), lastReplyAt, problem });
+  }
+
+  async reach(timeout: number): Promise<void> {
+    if (!this.rows) throw new ConnectionError('The database was not asked', 'no worker is open');
+    await this.rows.database.reach(timeout);
   }
 
   /** Looks for waiting rows of these targets, or of all. */

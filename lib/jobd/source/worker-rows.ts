@@ -4,6 +4,7 @@ import { Membership, type MemberOptions } from '../membership/membership.js';
 import { RowsInHand, TAKEN_OVER } from '../rows/rows-in-hand.js';
 import { Targets } from '../rows/targets.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { Database } from '../storage/database.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import type { ManualResults } from '../vocabulary/operations.js';
 import { beginRows } from './begin-rows.js';
@@ -66,8 +67,8 @@ export class WorkerRows {
     return worker;
   }
 
-  get isConnected(): boolean {
-    return this.member.database.isReachable;
+  get database(): Database {
+    return this.member.database;
   }
 
   get waitingClients(): number {

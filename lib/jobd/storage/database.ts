@@ -49,7 +49,7 @@ export interface DatabaseOptions {
 
 /** A database that may be away for a while: the caller decides whether to wait for it. */
 export class Database {
-  private isDown = false;
+  private down: { readonly problem: string } | undefined;
   private onBack: () => void = () => undefined;
 
   private constructor(
@@ -92,7 +92,18 @@ export class Database {
 
   /** Whether it answered when it was last asked. */
   get isReachable(): boolean {
-    return !this.isDown;
+    return !this.down;
+  }
+
+  /** Why it is not reachable. */
+  get problem(): string | undefined {
+    return this.down?.problem;
+  }
+
+  /** Asks it. @throws DatabaseError after `timeout` milliseconds */
+  async reach(timeout: number): Promise<void> {
+    const ask = () => this.attempt((queries) => sql`select 1`.execute(queries));
+    await this.insist(ask, { signal: AbortSignal.timeout(timeout) });
   }
 
   /** `listener` is called whenever the database answers again after it didn't. */
@@ -167,15 +178,15 @@ export class Database {
   }
 
   private sayBack(): void {
-    if (!this.isDown) return;
-    this.isDown = false;
+    if (!this.down) return;
+    this.down = undefined;
     this.log.warn('The database answers again.');
     this.onBack();
   }
 
   private sayDown(error: unknown): void {
-    if (isContention(error) || this.isDown) return;
-    this.isDown = true;
+    if (isContention(error) || this.down) return;
+    this.down = { problem: messageOf(error) };
     this.log.error(`The database doesn't answer: ${messageOf(error)}. It is asked again until it does.`);
   }
 }

@@ -1,7 +1,8 @@
 import { Pool, type Dispatcher } from 'undici';
 import { clientTlsOptions, type ClientTls } from '../../net/tls.js';
 import { defined } from '../../job/defined.js';
-import { ConfigurationError } from '../../job/errors.js';
+import { ConfigurationError, messageOf } from '../../job/errors.js';
+import { ConnectionError } from '../../job/server-errors.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
 import { textOf, toRaw } from '../message-pack/unpack.js';
 import { Fields, type FieldName } from '../wire/fields.js';
@@ -47,8 +48,8 @@ export class MasterHttp {
   readonly url: string;
   /** When it last answered. */
   lastReply?: Date;
-  /** Whether it answered the last request. */
-  isReachable = true;
+  /** Why the last request was not answered. */
+  problem?: string;
   private readonly path: string;
   private readonly pool: Pool;
   /** As many as there are requests that wait. */
@@ -67,6 +68,22 @@ export class MasterHttp {
     const accept = { accept: MESSAGE_PACK };
     this.#common = token === undefined ? accept : { ...accept, authorization: `Bearer ${token}` };
     this.#withBody = { ...this.#common, 'content-type': MESSAGE_PACK };
+  }
+
+  /** Whether it answered the last request. */
+  get isReachable(): boolean {
+    return this.lastReply !== undefined && this.problem === undefined;
+  }
+
+  /** Asks whether it is ready; one of another make has no such path and is taken for ready. @throws ConnectionError */
+  async reach(timeout: number): Promise<void> {
+    try {
+      const signal = AbortSignal.timeout(timeout);
+      const reply = await this.request('GET', '/health/ready', { signal, timeout });
+      if (isTemporary(reply)) throw new Error(reasonOf(reply).message ?? `it answers ${reply.status}`);
+    } catch (error) {
+      throw new ConnectionError(`The master at ${this.url} can't be used`, error);
+    }
   }
 
   /** Whatever was answered. @throws what connections throw, and when the signal aborts */
@@ -91,11 +108,11 @@ export class MasterHttp {
         signal,
       });
       this.lastReply = new Date();
-      this.isReachable = true;
+      delete this.problem;
       const after = replied['retry-after'];
       return { status, body: bytes, rest: after === undefined ? 0 : restOf(after, Date.now()) };
     } catch (error) {
-      if (!signal?.aborted) this.isReachable = false;
+      if (!signal?.aborted) this.problem = messageOf(error);
       throw error;
     }
   }

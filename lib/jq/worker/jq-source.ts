@@ -3,7 +3,8 @@ import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import type { Health } from '../../job/health.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterHttp } from '../http/master-http.js';
 import { messagePack } from '../message-pack/codec.js';
@@ -119,9 +120,14 @@ class JqSource implements JobSource {
     return outcomes.filter((_, index) => !taken[index]).map(({ claim }) => claim);
   }
 
-  health(): SourceHealth {
-    const { lastReply, isReachable } = this.http;
-    return defined({ connected: isReachable, lastReplyAt: lastReply });
+  health(): Health {
+    const { url, lastReply, isReachable, problem } = this.http;
+    return defined({ connected: isReachable, server: url, lastReplyAt: lastReply, problem });
+  }
+
+  /** Any answer will do. @throws ConnectionError after `timeout` milliseconds */
+  reach(timeout: number): Promise<void> {
+    return this.http.reach(timeout);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,5 @@
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceHealth } from '../../job/job-source.js';
+import type { Health } from '../../job/health.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
@@ -78,7 +79,7 @@ export class QlessSource implements JobSource {
     this.offsets = queues.map(() => 0);
   }
 
-  health(): SourceHealth {
+  health(): Health {
     return this.frame.health();
   }
 

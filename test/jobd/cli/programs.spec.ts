@@ -224,8 +224,10 @@ describe('metrics and health', () => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`);
       return `${response.status} ${await response.text()}`;
     };
-    await expect(get(one, '/health')).resolves.toBe('200 {"status":"ok","database":true}\n');
-    await expect(get(two, '/health')).resolves.toBe('200 {"status":"ok","workers":0}\n');
+    await expect(get(one, '/health')).resolves.toBe(
+      `200 {"status":"ok","connected":true,"server":"sqlite:${path}"}\n`,
+    );
+    await expect(get(two, '/health')).resolves.toBe('200 {"status":"ok","connected":true,"workers":0}\n');
     await expect(get(one, '/metrics')).resolves.toContain('jobd_target_concurrency{target="low"} 2\n');
     await expect(get(two, '/metrics')).resolves.toContain('jobd_master_workers 0\n');
     await expect(get(one, '/other')).resolves.toMatch(/^404/);

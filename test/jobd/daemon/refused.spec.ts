@@ -53,7 +53,7 @@ describe.each<[keyof typeof TRIGGERS, () => Promise<SqlServer>]>([
       const daemon = await jobs.daemon({ ...rows.options({ bad: 2, low: 2 }), log: { ...SILENT, error } });
       await rows.reach('done', good);
       await eventually(() => expect(said).toContainEqual(expect.stringContaining('not this one')));
-      expect(daemon.reachesDatabase).toBe(true);
+      expect(daemon.health().connected).toBe(true);
       const more = await rows.addMany(3);
       daemon.poll();
       await rows.reach('done', more);

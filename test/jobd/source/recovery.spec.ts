@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Claim } from '../../../lib/job/job-source.js';
 import { jobd } from '../../../lib/jobd/nest/jobd.js';
+import { databaseAddress } from '../../../lib/jobd/storage/database-location.js';
 import type { JobdSource } from '../../../lib/jobd/source/jobd-source.js';
 import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { claimOne, success } from '../../contract/claiming.js';
@@ -68,7 +69,7 @@ describe('rows of an app that is gone', () => {
     await source.close();
     await opening.catch(() => undefined);
     expect(await rows.execute(`SELECT name FROM ${rows.table}_daemons`)).toEqual([]);
-    expect(source.health()).toEqual({ connected: false });
+    expect(source.health()).toMatchObject({ connected: false });
   });
 
   it('that has nothing to do: it keeps nothing of what it has waited for', async () => {
@@ -101,12 +102,15 @@ describe('rows of an app that is gone', () => {
     const settled = source.settle([success(claim)]).finally(() => (isSettled = true));
     const claiming = claimOne(source, 'low');
     await until(() => !source.health().connected);
+    expect(source.health().problem).toBeDefined();
+    await expect(source.reach(200)).rejects.toThrow('did not answer');
     expect(isSettled).toBe(false);
     await jobs.server.restart();
     await expect(settled).resolves.toEqual([]);
     await source.settle([success(await claiming)]);
     await rows.reach('done', [first, second]);
-    expect(source.health()).toMatchObject({ connected: true });
+    expect(source.health()).toMatchObject({ connected: true, server: databaseAddress(rows.url) });
+    await source.reach(1000);
     await source.close();
   });
 });

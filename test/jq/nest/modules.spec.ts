@@ -54,9 +54,11 @@ describe('a Nest app with JQ', () => {
       providers: [Mailer],
     });
     await expect(app.get(JqClient).call('mail', { to: 'Ada' })).resolves.toBe('sent to Ada');
-    expect(app.get(GearMonkeyHealth).check()).toMatchObject([
-      { connected: true, lastReplyAt: expect.any(Date) },
+    const health = app.get(GearMonkeyHealth);
+    expect(health.check()).toMatchObject([
+      { connected: true, server: master, lastReplyAt: expect.any(Date) },
     ]);
+    await expect(health.ping()).resolves.toMatchObject([{ connected: true, server: master }]);
     await app.close();
     await expect(redis.redis.zcard('{jq}:workers')).resolves.toBe(0);
     await expect(redis.redis.get('{jq}:ids')).resolves.toBe('2');
