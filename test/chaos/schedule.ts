@@ -11,7 +11,7 @@ export const PROCESS_FAULTS = [
   'kill-producer',
 ] as const;
 /** What happens to the server, and to the way there. */
-export const SERVER_FAULTS = [
+const SERVER_FAULTS = [
   'kill-redis',
   'client-kill',
   'client-pause',

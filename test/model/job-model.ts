@@ -1,5 +1,5 @@
 /** Milliseconds of virtual time. */
-export const START = 1_000_000;
+const START = 1_000_000;
 export const LEASE = 100;
 export const MAX_STALLS = 2;
 

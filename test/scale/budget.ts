@@ -20,7 +20,7 @@ const EXACT = { roundTrips: 0.05, scriptCalls: 0.05, bytes: 0.05 };
 /** A call more or less among hundreds of jobs. */
 const CHANCE = 0.005;
 
-export const RECORD = 'RECORD_BUDGETS=1 npm test -- test/scale/budget';
+const RECORD = 'RECORD_BUDGETS=1 npm test -- test/scale/budget';
 
 export function readBudgets(): Budgets {
   return JSON.parse(readFileSync(FILE, 'utf8')) as Budgets;

@@ -28,7 +28,7 @@ export function violations(sources: Sources, arrows: Arrows): string[] {
 }
 
 /** Files that are imported by a path, types too: with `import`, `export … from`, `import()` and `import('…')` types. */
-export function importsOf(file: ts.SourceFile): string[] {
+function importsOf(file: ts.SourceFile): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     const specifier = specifierOf(node);

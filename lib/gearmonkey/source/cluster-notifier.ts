@@ -32,7 +32,7 @@ export function openNotifier(
  * slot with functions of this worker has a notifier and a connection of its own; functions that share a hash
  * tag share them.
  */
-export class ClusterNotifier implements Notifier {
+class ClusterNotifier implements Notifier {
   private readonly notifiers = new Map<number, MarkerNotifier>();
 
   constructor(

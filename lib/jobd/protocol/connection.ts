@@ -15,7 +15,7 @@ export interface ConnectionOptions extends IncomingOptions {
 
 const MEBIBYTE = 1024 * 1024;
 /** Bytes of the largest message taken: from who has shown no password yet, from clients, from daemons. */
-export const MESSAGE_LIMIT = {
+const MESSAGE_LIMIT = {
   unauthorized: MEBIBYTE / 16,
   client: 16 * MEBIBYTE,
   daemon: 256 * MEBIBYTE,

@@ -3,7 +3,7 @@ import { display } from './display.js';
 import { checkFields, type FieldRule } from './fields.js';
 
 /** The first item of a message says what it is. */
-export const MESSAGE = { REQUEST: 0, RESPONSE: 1, PING: 2, PONG: 3 } as const;
+const MESSAGE = { REQUEST: 0, RESPONSE: 1, PING: 2, PONG: 3 } as const;
 
 const EOT = '\x04';
 export const PING_FRAME = `[${MESSAGE.PING}]${EOT}`;

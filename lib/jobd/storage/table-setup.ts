@@ -6,7 +6,7 @@ import { DatabaseSetupError, isContention, isForbidden } from './errors.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 
 /** Columns that a table may have; each adds an ability. */
-export const OPTIONAL_COLUMNS = ['time_scheduled', 'attempts', 'max_attempts', 'timeout'] as const;
+const OPTIONAL_COLUMNS = ['time_scheduled', 'attempts', 'max_attempts', 'timeout'] as const;
 export type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
 
 const NEEDED_COLUMNS = [
@@ -61,7 +61,7 @@ export async function prepareTables(database: Database, names: TableNames): Prom
 }
 
 /** Creates the tables of owners and daemons where they are missing. */
-export async function createOwnTables(database: Database, names: TableNames): Promise<void> {
+async function createOwnTables(database: Database, names: TableNames): Promise<void> {
   for (const [name, statements] of [
     [names.owners, ownersStatements(database, names)],
     [names.daemons, [daemonsStatement(database, names)]],

@@ -16,7 +16,7 @@ import type { Probe, Tally, TurnReply } from './turn.js';
 import { Turns } from './turns.js';
 
 /** A cluster keeps all keys of a hash tag together. */
-export const DEFAULT_PREFIX = '{jq}:';
+const DEFAULT_PREFIX = '{jq}:';
 
 /** What falls due is looked for at least as often. */
 const LONGEST_SLEEP_MS = 1000;

@@ -3,7 +3,7 @@ import { secretEquals } from '../../net/secret-equals.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 
 /** Unix seconds at which a push was signed. */
-export const TIMESTAMP_HEADER = 'jq-timestamp';
+const TIMESTAMP_HEADER = 'jq-timestamp';
 /** `v2=` and the HMAC in hex. */
 export const SIGNATURE_HEADER = 'jq-signature';
 

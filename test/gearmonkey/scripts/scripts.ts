@@ -83,7 +83,7 @@ export function renew(redis: Redis, fn: string, now: number, members: string[]) 
 }
 
 /** Milliseconds for which a worker leads. */
-export const LEADER_MS = 100;
+const LEADER_MS = 100;
 
 export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LEADER_MS) {
   const keys = functions.flatMap((fn) => {

@@ -58,7 +58,7 @@ export function ranked(scores: Scores, most = Infinity): string[] {
     .map(([member]) => member);
 }
 
-export const dayOf = (time: number) => time - (time % DAY);
+const dayOf = (time: number) => time - (time % DAY);
 
 /** What the commands mean, as short as it can be said: no limits of a call, no Redis, nothing left for later. */
 export class CoreModel {
