@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobTable } from '../storage/job-table.js';
@@ -9,6 +8,7 @@ import { AcceptedRows } from './accepted-rows.js';
 import { acceptManual, type ManualPlaces } from './manual-acceptance.js';
 import { ManualRuns, type ManualEnd } from './manual-runs.js';
 import { PolledTargets } from './polled-targets.js';
+import { releaseRows } from './release-rows.js';
 import type { Targets } from './targets.js';
 
 /** Who runs rows: with processes, or with handlers. */
@@ -107,23 +107,8 @@ export class RowsInHand {
   async giveBack(jobs: readonly AcceptedJob[], until?: Promise<void>): Promise<void> {
     for (const { id } of jobs) this.endManual(id, this.options.refusal);
     if (jobs.length === 0) return;
-    const patience = new AbortController();
-    const giveUp = async () => {
-      await until;
-      const { lastWrites } = this.options;
-      await delay(lastWrites, undefined, { signal: patience.signal, ref: false }).catch(() => undefined);
-      patience.abort();
-    };
-    void giveUp();
-    try {
-      await this.accepted.release(jobs, patience.signal);
-    } catch (error) {
-      this.options.log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
-      // As strays they go back with one of the next beats. Others are to find what is left when this one shuts down.
-      if (!this.signal.aborted) for (const job of jobs) this.accepted.forget(job);
-    } finally {
-      patience.abort();
-    }
+    const { log, lastWrites } = this.options;
+    await releaseRows(this.accepted, jobs, { log, lastWrites, until, closing: this.signal });
   }
 
   /** Takes no more rows from here on. */

@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../job/errors.js';
+import type { AcceptedJob } from '../storage/accepted-job.js';
+import type { JobdLog } from '../vocabulary/log.js';
+import type { AcceptedRows } from './accepted-rows.js';
+
+export interface ReleaseOptions {
+  readonly log: JobdLog;
+  /** Milliseconds that a database which is away is waited for, once `until` has resolved. */
+  readonly lastWrites: number;
+  readonly until?: Promise<void> | undefined;
+  /** Aborted when this one shuts down. */
+  readonly closing: AbortSignal;
+}
+
+/** Gives accepted rows back that were not run. Never rejects: what the database does not take goes back with a later beat. */
+export async function releaseRows(
+  accepted: AcceptedRows,
+  jobs: readonly AcceptedJob[],
+  { log, lastWrites, until, closing }: ReleaseOptions,
+): Promise<void> {
+  const patience = new AbortController();
+  const giveUp = async () => {
+    await until;
+    await delay(lastWrites, undefined, { signal: patience.signal, ref: false }).catch(() => undefined);
+    patience.abort();
+  };
+  void giveUp();
+  try {
+    await accepted.release(jobs, patience.signal);
+  } catch (error) {
+    log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
+    // As strays they go back with one of the next beats. Others are to find what is left when this one shuts down.
+    if (!closing.aborted) for (const job of jobs) accepted.forget(job);
+  } finally {
+    patience.abort();
+  }
+}
