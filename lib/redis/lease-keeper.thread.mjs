@@ -22,7 +22,7 @@ const redis = connection.nodes
 
 /** @type {import('./lease-table.js').LeaseSegment[]} */
 const segments = [];
-/** @type {import('./lease-thread.js').KeptGroup[]} */
+/** @type {import('./lease-thread.js').LeaseGroup[]} */
 let groups = [];
 /** Deadlines of leases whose ids are no numbers, by "id:token", by the index of their group. @type {Map<number, Map<string, number>>} */
 const named = new Map();

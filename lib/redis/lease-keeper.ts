@@ -1,10 +1,10 @@
 import type { Claim } from '../job/job-source.js';
 import { messageOf } from '../job/errors.js';
-import { LeaseThread, type KeptGroup } from './lease-thread.js';
+import { LeaseThread, type LeaseGroup } from './lease-thread.js';
 import type { PlainConnection } from './plain-connection.js';
 import type { RedisConnection } from './redis-connection.js';
 
-export { memberOf, type KeptGroup } from './lease-thread.js';
+export { memberOf, type LeaseGroup } from './lease-thread.js';
 
 export interface LeaseKeeperOptions {
   readonly connections: {
@@ -51,8 +51,8 @@ export class LeaseKeeper {
   }
 
   /** What is kept from now on. Groups that were there before stay where they were. */
-  accept(groups: readonly KeptGroup[]): void {
-    this.thread?.accept(groups);
+  setGroups(groups: readonly LeaseGroup[]): void {
+    this.thread?.setGroups(groups);
   }
 
   hold(claim: Claim, group: string): void {

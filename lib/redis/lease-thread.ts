@@ -4,19 +4,19 @@ import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
 import type { PlainConnection, PlainSettings } from './plain-connection.js';
 
 /** A script's call as the thread sends it. */
-export interface KeptCall {
+export interface LeaseCall {
   readonly script: { readonly sha: string; readonly text: string };
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
 
 /** Leases that are renewed together. */
-export interface KeptGroup {
+export interface LeaseGroup {
   readonly name: string;
   /** Gets the members that are held as further arguments, and replies those that are lost. */
-  readonly renew: KeptCall;
+  readonly renew: LeaseCall;
   /** Made as often, whatever is held. */
-  readonly beat?: KeptCall;
+  readonly beat?: LeaseCall;
 }
 
 export interface LeaseThreadOptions {
@@ -86,7 +86,7 @@ export class LeaseThread {
   }
 
   /** What is kept from now on. Groups that were there before stay where they were. */
-  accept(groups: readonly KeptGroup[]): void {
+  setGroups(groups: readonly LeaseGroup[]): void {
     this.places = new Map(groups.map(({ name }, index) => [name, index]));
     this.post({ groups });
   }

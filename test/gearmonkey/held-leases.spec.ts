@@ -256,7 +256,7 @@ describe.each([
 describe('The keeper', () => {
   const keepers = async () =>
     String(await rig.redis.client('LIST')).match(/ name=nestjs-gearmonkey:keeper /g)?.length ?? 0;
-  const threadOf = (of: RedisSource) => of['holdings']['keeper']?.['thread']?.['thread'];
+  const threadOf = (of: RedisSource) => of['held']['keeper']?.['thread']?.['thread'];
 
   it('opens no thread and no connection before there is a worker', async () => {
     const idle = source();

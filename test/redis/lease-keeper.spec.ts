@@ -49,7 +49,7 @@ describe('LeaseKeeper', () => {
     const lost: string[] = [];
     const kept = open(toPlainConnection(server.url, 'keeper'), { lost, patience: 60_000 });
     const { sha, text } = scriptOf<[], string[]>('return {ARGV[1]}', () => []);
-    kept.accept([{ name: 'f', renew: { script: { sha, text }, keys: ['x'], args: [] } }]);
+    kept.setGroups([{ name: 'f', renew: { script: { sha, text }, keys: ['x'], args: [] } }]);
     kept.hold(claim, 'f');
     await until(() => lost.length > 0);
     expect(lost[0]).toBe('7:1');

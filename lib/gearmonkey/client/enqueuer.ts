@@ -25,7 +25,7 @@ import * as scripts from '../wire/scripts.js';
  */
 const MAX_JOINED = 50;
 /** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
-const LANES = 4;
+const SENDERS = 4;
 /** So much longer than an enqueue may take the server remembers it: one that is sent again creates nothing twice. */
 const MEMORY_SECONDS = 60;
 /** The part of the timeout in which others may join a call that waits: its deadline is the first one's. */
@@ -63,8 +63,8 @@ interface Batch extends Call {
   readonly ids: Promise<readonly string[]>;
 }
 
-/** A sender's calls are numbered, so that one that is sent again after a lost reply creates nothing twice. */
-interface Lane {
+/** Its calls are numbered and go one after the other, so that one that is sent again after a lost reply creates nothing twice. */
+interface Sender {
   readonly key: string;
   calls: number;
   /** Calls that have not ended. */
@@ -75,8 +75,8 @@ interface Lane {
 /** Creates jobs. What is enqueued for the same queue in the same tick is one call. */
 export class Enqueuer {
   private batches = new Map<string, Batch>();
-  private readonly lanes = new Map<string, Lane[]>();
-  private readonly sender = randomUUID();
+  private readonly senders = new Map<string, Sender[]>();
+  private readonly name = randomUUID();
   private readonly keysOf: KeysOf;
 
   constructor(
@@ -88,8 +88,8 @@ export class Enqueuer {
 
   /** @throws as JobStore.enqueue */
   add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
-    // Twice as many as lanes: no lane waits until the next part is known.
-    return inParts(fn, inputs, 2 * LANES, (part) => this.addPart(fn, part, placement));
+    // Twice as many as senders: no sender waits until the next part is known.
+    return inParts(fn, inputs, 2 * SENDERS, (part) => this.addPart(fn, part, placement));
   }
 
   private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
@@ -115,26 +115,26 @@ export class Enqueuer {
     return performance.now() > until - this.options.timeout * (1 - JOIN_PART);
   }
 
-  /** Collects until the tick is over and a lane is free. */
+  /** Collects until the tick is over and a sender is free. */
   private open(key: string, fn: string, placement: Placement): Batch {
-    const lane = this.laneOf(fn);
+    const sender = this.senderOf(fn);
     const call: Call = {
       fn,
       placement,
       mark: newMark(),
       inputs: [],
-      most: lane.open === 0 ? MAX_JOINED : MAX_BATCH,
+      most: sender.open === 0 ? MAX_JOINED : MAX_BATCH,
       size: 0,
       until: performance.now() + this.options.timeout,
     };
     // Calls that the server reads at once it answers at once, and nobody would work meanwhile.
     const later = this.batches.has(key) ? setImmediate : process.nextTick;
-    const sent = Promise.all([lane.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
+    const sent = Promise.all([sender.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
       if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
-      return this.send(lane, call);
+      return this.send(sender, call);
     });
-    lane.open += 1;
-    lane.last = sent.catch(() => undefined).then(() => (lane.open -= 1));
+    sender.open += 1;
+    sender.last = sent.catch(() => undefined).then(() => (sender.open -= 1));
     const late = () =>
       call.created
         ? new NotDurableError(fn, call.created, 'no replica said in time that it has them')
@@ -142,32 +142,32 @@ export class Enqueuer {
     return Object.assign(call, { ids: withDeadline(sent, this.options.timeout, late) });
   }
 
-  /** The lanes take turns. */
-  private laneOf(fn: string): Lane {
-    let lanes = this.lanes.get(fn);
-    if (!lanes) {
-      const key = (lane: number) => `${this.keysOf(fn).senders}${this.sender}:${lane}`;
-      lanes = Array.from({ length: LANES }, (_, lane) => ({
-        key: key(lane),
+  /** They are used one after the other. */
+  private senderOf(fn: string): Sender {
+    let senders = this.senders.get(fn);
+    if (!senders) {
+      const key = (index: number) => `${this.keysOf(fn).senders}${this.name}:${index}`;
+      senders = Array.from({ length: SENDERS }, (_, index) => ({
+        key: key(index),
         calls: 0,
         open: 0,
         last: Promise.resolve(),
       }));
-      this.lanes.set(fn, lanes);
+      this.senders.set(fn, senders);
     }
-    const lane = lanes.shift() as Lane;
-    lanes.push(lane);
-    return lane;
+    const sender = senders.shift() as Sender;
+    senders.push(sender);
+    return sender;
   }
 
   /** Until the server has answered or the time is up: a broken connection or a refusal for now is no answer. */
-  private async send(lane: Lane, call: Call): Promise<string[]> {
+  private async send(sender: Sender, call: Call): Promise<string[]> {
     const { fn, until } = call;
-    lane.calls += 1;
+    sender.calls += 1;
     const { connection } = this;
     const attempt = async (left: number) => {
-      const redis = await this.clientFor(lane, left);
-      call.created = await this.create(redis, lane, call);
+      const redis = await this.clientFor(sender, left);
+      call.created = await this.create(redis, sender, call);
       return this.durable(redis, call, call.created);
     };
     try {
@@ -184,15 +184,15 @@ export class Enqueuer {
     }
   }
 
-  private async create(redis: Redis | Cluster, lane: Lane, call: Call): Promise<string[]> {
+  private async create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<string[]> {
     const { inputs, mark, placement } = call;
     const { ids, jobs, channel, wake, ...queues }: FunctionKeys = this.keysOf(call.fn);
     const now = (this.options.clock ?? systemClock).now();
     const last = await scripts.enqueue.run(
       redis,
-      [ids, jobs, queues[placement.queue], channel, wake, lane.key],
+      [ids, jobs, queues[placement.queue], channel, wake, sender.key],
       now,
-      lane.calls,
+      sender.calls,
       MEMORY_SECONDS + Math.ceil(this.options.timeout / 1000),
       mark,
       scoreOf(placement, now) ?? '',
@@ -208,7 +208,7 @@ export class Enqueuer {
   }
 
   /** WAIT is about what its own connection wrote, so nothing may be redirected then. */
-  private clientFor({ key }: Lane, timeout: number): Promise<Redis | Cluster> {
+  private clientFor({ key }: Sender, timeout: number): Promise<Redis | Cluster> {
     const { connection } = this;
     return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);
   }

@@ -6,7 +6,7 @@ import { byFunction } from './by-function.js';
 import { CallPlan, type Call } from './call-plan.js';
 import { openNotifier } from './cluster-notifier.js';
 import { FunctionStates } from './function-states.js';
-import type { Holdings } from './holdings.js';
+import type { HeldClaims } from './held-claims.js';
 import type { Notifier, NotifierListener } from './notifier.js';
 import { PlainJobs } from './plain-jobs.js';
 import { droppedLine, type Problems } from './problems.js';
@@ -19,7 +19,7 @@ export interface ClaimerParts {
   /** This worker's name among all. */
   readonly worker: string;
   readonly options: Required<RedisSourceOptions>;
-  readonly holdings: Holdings;
+  readonly held: HeldClaims;
   readonly frame: SourceFrame;
   readonly problems: Problems;
 }
@@ -144,7 +144,7 @@ export class Claimer implements NotifierListener {
   /** Claims whose reply never came would wait for their leases to end. */
   async recall(fn: string): Promise<void> {
     const noted = await this.callsOf(fn).trips.lastBehind();
-    const lost = noted.filter((claim) => !this.parts.holdings.holds(claim));
+    const lost = noted.filter((claim) => !this.parts.held.holds(claim));
     if (lost.length > 0) await this.giveBack(lost);
   }
 
@@ -156,7 +156,7 @@ export class Claimer implements NotifierListener {
       calls.plan.schedule(() => this.begin(fn, calls));
       return await settled;
     } finally {
-      for (const { claim } of outcomes) this.parts.holdings.drop(claim);
+      for (const { claim } of outcomes) this.parts.held.drop(claim);
     }
   }
 
@@ -187,16 +187,21 @@ export class Claimer implements NotifierListener {
     }
   }
 
+  /** Never rejects. */
   private async roundTrip(fn: string, calls: FunctionCalls, call: Call): Promise<void> {
     const reply = await calls.trips.make(call);
-    if (reply && call.slots > 0) this.take(fn, reply, call.slots);
+    try {
+      if (reply && call.slots > 0) this.take(fn, reply, call.slots);
+    } catch (error) {
+      this.parts.problems.report('take', `Jobs of "${fn}" were claimed in vain: ${messageOf(error)}`);
+    }
     calls.plan.end(call, !reply);
     this.begin(fn, calls);
   }
 
   /** @param asked how many jobs the call asked for */
   private take(fn: string, { claims, dropped, wait, plain }: Reply, asked: number): void {
-    const { frame, holdings, problems } = this.parts;
+    const { frame, held, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
     frame.replied();
@@ -204,7 +209,7 @@ export class Claimer implements NotifierListener {
     this.states.expect(fn, wait);
     if (this.states.isWaiting(fn)) this.notifier.await(fn);
     if (claims.length === 0) return;
-    holdings.add(claims);
+    held.add(claims);
     if (this.waiting) this.answer(claims);
     else if (this.hasSlots(fn)) this.spend(claims);
     else this.returnUnused(claims);

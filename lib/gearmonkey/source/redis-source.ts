@@ -5,7 +5,7 @@ import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
 import { Claimer } from './claimer.js';
-import { Holdings } from './holdings.js';
+import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
 import { withDefaults, type RedisSourceOptions, type SourceConnections } from './source-options.js';
@@ -24,7 +24,7 @@ export class RedisSource implements JobSource {
   readonly claimsAhead = true;
   private readonly worker = randomUUID();
   private readonly options: Required<RedisSourceOptions>;
-  private readonly holdings: Holdings;
+  private readonly held: HeldClaims;
   private readonly claimer: Claimer;
   private readonly frame: SourceFrame;
   private readonly opened = new Set<string>();
@@ -39,7 +39,7 @@ export class RedisSource implements JobSource {
     const { worker } = this;
     if (!connections.keeper) this.renewInterval = lease / 4;
     const problems = new Problems(onProblem);
-    const holdings = new Holdings(connections, {
+    const held = new HeldClaims(connections, {
       worker,
       lease,
       presence,
@@ -56,13 +56,13 @@ export class RedisSource implements JobSource {
     const frame = new SourceFrame({ ...connections, blocking }, (message) =>
       problems.report('close', message),
     );
-    const claimer = new Claimer({ connections, worker, options: this.options, holdings, frame, problems });
-    [this.holdings, this.frame, this.claimer] = [holdings, frame, claimer];
+    const claimer = new Claimer({ connections, worker, options: this.options, held, frame, problems });
+    [this.held, this.frame, this.claimer] = [held, frame, claimer];
   }
 
   health(): Health {
     const health = this.frame.health();
-    return this.opened.size > 0 ? { ...health, leasesKeptBy: this.holdings.keptBy } : health;
+    return this.opened.size > 0 ? { ...health, leasesKeptBy: this.held.keptBy } : health;
   }
 
   reach(timeout: number): Promise<void> {
@@ -75,7 +75,7 @@ export class RedisSource implements JobSource {
     if (added.length === 0) return;
     await this.frame.open(async (opening) => {
       await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf);
-      await this.holdings.open(added, opening);
+      await this.held.open(added, opening);
     });
     for (const fn of added) this.opened.add(fn);
   }
@@ -85,15 +85,15 @@ export class RedisSource implements JobSource {
   }
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
-    return this.holdings.renew(claims);
+    return this.held.renew(claims);
   }
 
   setDeadline(claim: Claim, ms: number): void {
-    this.holdings.setDeadline(claim, ms);
+    this.held.setDeadline(claim, ms);
   }
 
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
-    return this.holdings.progress(claim, dividend, divisor);
+    return this.held.progress(claim, dividend, divisor);
   }
 
   settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
@@ -103,15 +103,15 @@ export class RedisSource implements JobSource {
   async close(): Promise<void> {
     this.claimer.stop();
     await this.frame.close((opened) => this.signOff(opened));
-    await this.holdings.stop();
+    await this.held.stop();
     this.claimer.disconnect();
     this.opened.clear();
   }
 
   private async signOff(opened: Promise<void>): Promise<void> {
-    this.holdings.refuse();
+    this.held.refuse();
     await opened;
     await this.claimer.close();
-    await this.holdings.signOff();
+    await this.held.signOff();
   }
 }

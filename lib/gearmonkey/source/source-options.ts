@@ -1,6 +1,6 @@
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../../job/codec.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
-import type { HoldingsConnections } from './holdings.js';
+import type { HeldClaimsConnections } from './held-claims.js';
 import { keysOf, type KeysOf } from '../wire/protocol.js';
 
 export interface RedisSourceOptions {
@@ -34,7 +34,7 @@ export function withDefaults({ onProblem = () => undefined, ...given }: RedisSou
   };
 }
 
-export interface SourceConnections extends HoldingsConnections {
+export interface SourceConnections extends HeldClaimsConnections {
   /** To wait for work on; a cluster's slots want one each, made for any key in them. */
   readonly blocking: RedisConnection | ((key: string) => RedisConnection);
 }

@@ -110,7 +110,7 @@ export class Locks {
       onProblem,
     });
     const renew = { script: { sha, text }, keys: [connections.prefix], args: ['', worker, lock] };
-    keeper.accept([{ name: GROUP, renew }]);
+    keeper.setGroups([{ name: GROUP, renew }]);
     return keeper;
   }
 

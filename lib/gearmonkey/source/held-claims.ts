@@ -5,7 +5,7 @@ import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
 import { slotOf } from '../../redis/cluster-slots.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
-import { LeaseKeeper, memberOf, type KeptGroup } from '../../redis/lease-keeper.js';
+import { LeaseKeeper, memberOf, type LeaseGroup } from '../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../redis/plain-connection.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { Opening } from '../../redis/source-frame.js';
@@ -16,7 +16,7 @@ import * as scripts from '../wire/scripts.js';
 /** Functions whose presence one call signs: the server does nothing else meanwhile. */
 const MAX_SIGNED = 100;
 
-export interface HoldingsConnections {
+export interface HeldClaimsConnections {
   readonly commands: RedisConnection;
   readonly hub: ChannelHub;
   /** What the lease keeper's thread connects with; without it the main thread does its work. */
@@ -26,7 +26,7 @@ export interface HoldingsConnections {
 }
 
 /** Times in milliseconds. */
-export interface HoldingsOptions {
+export interface HeldClaimsOptions {
   /** This worker's name among all. */
   readonly worker: string;
   readonly lease: number;
@@ -41,7 +41,7 @@ export interface HoldingsOptions {
 }
 
 /** What a worker holds on a server, its presence and its claims, and how it learns that a claim is gone. */
-export class Holdings {
+export class HeldClaims {
   /** Claimed and not settled, by function and member. */
   private readonly claims = new Map<string, Claim>();
   /** Those whose cancellation was announced, while their leases are asked. */
@@ -52,8 +52,8 @@ export class Holdings {
   private refused = false;
 
   constructor(
-    private readonly connections: HoldingsConnections,
-    private readonly options: HoldingsOptions,
+    private readonly connections: HeldClaimsConnections,
+    private readonly options: HeldClaimsOptions,
   ) {}
 
   /**
@@ -170,11 +170,11 @@ export class Holdings {
       onProblem,
     });
     const beats = new Map(this.signedTogether([...this.functions]).map((keys) => [keys[0], keys]));
-    this.keeper.accept([...this.functions].map((fn) => this.kept(fn, beats.get(keysOf(fn).count))));
+    this.keeper.setGroups([...this.functions].map((fn) => this.kept(fn, beats.get(keysOf(fn).count))));
   }
 
   /** @param signed keys of all functions whose presence is signed with this one's */
-  private kept(name: string, signed: readonly string[] | undefined): KeptGroup {
+  private kept(name: string, signed: readonly string[] | undefined): LeaseGroup {
     const { worker, lease, presence, keysOf } = this.options;
     const { leases } = keysOf(name);
     const { sha, text } = scripts.renew;
