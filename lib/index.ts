@@ -69,14 +69,7 @@ export {
   type RunLimits,
   type SchemaOptions,
 } from './job/job-definition.js';
-export type {
-  Claim,
-  FreeSlots,
-  JobOptions,
-  JobSource,
-  OnRevoked,
-  Outcome,
-} from './job/job-source.js';
+export type { Claim, FreeSlots, JobOptions, JobSource, OnRevoked, Outcome } from './job/job-source.js';
 export type { Health } from './job/health.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits } from './worker/job-handler.js';

@@ -49,7 +49,17 @@ class ScriptEngine implements Engine {
     if (slots > 0) await this.redis.del(wake);
     const flag = recover ? 1 : 0;
     const settled = outcomes.flatMap(toArguments);
-    const reply = await scripts.claim.run(this.redis, keys, now, LEASE, slots, MAX_STALLS, flag, 1e6, settled);
+    const reply = await scripts.claim.run(
+      this.redis,
+      keys,
+      now,
+      LEASE,
+      slots,
+      MAX_STALLS,
+      flag,
+      1e6,
+      settled,
+    );
     const claims = reply.claims.map(({ id, token, attempts, stalls }) => ({ id, token, attempts, stalls }));
     return { refused: reply.refused, claims };
   }

@@ -168,8 +168,12 @@ describe('an instance with a source', () => {
       one() {}
     }
     const app = await apps.start({ imports: [legacy()], providers: [Handlers] });
-    expect(app.get(GearMonkeyHealth).check()).toEqual([{ name: 'legacy', connected: true, server: 'memory:' }]);
-    await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([{ name: 'legacy', connected: true, server: 'memory:' }]);
+    expect(app.get(GearMonkeyHealth).check()).toEqual([
+      { name: 'legacy', connected: true, server: 'memory:' },
+    ]);
+    await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([
+      { name: 'legacy', connected: true, server: 'memory:' },
+    ]);
   });
 
   it.each([

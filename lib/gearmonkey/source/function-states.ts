@@ -94,7 +94,9 @@ export class FunctionStates {
     const before = this.of(fn);
     const after = TRANSITIONS[before][event];
     if (after === undefined) {
-      this.onIllegal(`There is no transition for "${event}" of "${fn}", which is ${before}: please report it.`);
+      this.onIllegal(
+        `There is no transition for "${event}" of "${fn}", which is ${before}: please report it.`,
+      );
       return before;
     }
     if (WAITING.has(after)) this.waiting.set(fn, { state: after, due: this.due(fn) });

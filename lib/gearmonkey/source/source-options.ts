@@ -21,7 +21,10 @@ export interface RedisSourceOptions {
 }
 
 /** The options with what they are where nothing is said. */
-export function withDefaults({ onProblem = () => undefined, ...given }: RedisSourceOptions): Required<RedisSourceOptions> {
+export function withDefaults({
+  onProblem = () => undefined,
+  ...given
+}: RedisSourceOptions): Required<RedisSourceOptions> {
   return {
     lease: 8000,
     presence: 10_000,

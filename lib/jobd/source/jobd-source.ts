@@ -90,7 +90,12 @@ export class JobdSource implements JobSource {
   health(): Health {
     const { lastReplyAt, rows, options } = this;
     const { isReachable = false, problem } = rows?.database ?? {};
-    return defined({ connected: isReachable, server: databaseAddress(options.database), lastReplyAt, problem });
+    return defined({
+      connected: isReachable,
+      server: databaseAddress(options.database),
+      lastReplyAt,
+      problem,
+    });
   }
 
   async reach(timeout: number): Promise<void> {

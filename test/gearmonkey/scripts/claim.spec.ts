@@ -330,9 +330,11 @@ describe('claim.lua', () => {
       await claim(server.redis, fn);
       await server.redis.lpush(`queue:${fn}:normal`, '1');
       await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: ['1'] });
-      await expect(claim(server.redis, fn, { outcomes: ['1:1', 'success', 'x', ''] })).resolves.toMatchObject({
-        refused: [],
-      });
+      await expect(claim(server.redis, fn, { outcomes: ['1:1', 'success', 'x', ''] })).resolves.toMatchObject(
+        {
+          refused: [],
+        },
+      );
       await expect(log.close()).resolves.toEqual(ranOnce(1));
     });
 
