@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../job/errors.js';
 import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
+import { showAs } from '../../job/show-as.js';
 import type { SourceFrame } from '../../redis/source-frame.js';
 import { byFunction } from './by-function.js';
 import { CallPlan, type Call } from './call-plan.js';
@@ -40,6 +41,10 @@ interface FunctionCalls {
  * makes round trips, where they don't the notifier waits. The first reply with jobs answers the worker's claim.
  */
 export class Claimer implements NotifierListener {
+  static {
+    showAs(Claimer, ({ functions }) => ({ functions: [...functions.keys()] }));
+  }
+
   private readonly functions = new Map<string, FunctionCalls>();
   private readonly underWay = new Set<Promise<void>>();
   private readonly states: FunctionStates;
