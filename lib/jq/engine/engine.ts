@@ -5,6 +5,7 @@ import { Administration } from './administration.js';
 import { ConstraintStore } from './constraint-store.js';
 import type { DoneRequest, EnqueueRequest, RegisterRequest, ReleaseRequest } from '../wire/requests.js';
 import { clientLimit, KeyReusedError, QueueFullError } from './engine-errors.js';
+import { EngineLife } from './engine-life.js';
 import { isJobId, isWorkerId, jobIdSuffix, newWorkerId } from './ids.js';
 import { LongPolls } from './long-polls.js';
 import * as operations from './operations.js';
@@ -12,6 +13,7 @@ import type { HandedJob, JobView, PushOutcome, Reported } from './operations.js'
 import { LaneReassignment } from './lane-reassignment.js';
 import { requireMasterRights } from './rights.js';
 import { engineSettings, packSettings, type EngineOptions, type EngineSettings } from './settings.js';
+import { SweepTimer } from './sweep-timer.js';
 import type { Probe, Tally, TurnReply } from './turn.js';
 import { Turns } from './turns.js';
 
@@ -53,16 +55,11 @@ export class JqEngine {
     ['ready', { message: (topics) => this.polls.wakePulls(topics) }],
     ['constraints', { message: () => this.reloadConstraints(), resync: () => this.reloadConstraints() }],
   ];
-  /** Whether it hands out jobs, and hears of what others do. */
-  isStarted = false;
   private readonly reassignment: LaneReassignment;
-  private pushing = false;
-  private timer?: NodeJS.Timeout;
-  private sweepAt = Infinity;
-  private stopped = false;
+  private readonly life = new EngineLife();
+  private readonly sweepTimer = new SweepTimer(() => this.sweep());
   /** Its connection may hold a password. */
   readonly #options: JqEngineOptions;
-  private closed = false;
 
   /** @throws InvalidOptionError, ConfigurationError */
   constructor(options: JqEngineOptions) {
@@ -78,13 +75,14 @@ export class JqEngine {
       prefix: this.prefix,
       settings: packSettings(this.settings),
       now: options.now,
-      pushes: () => this.pushing && !this.reassignment.underWay && !this.stopped,
+      life: this.life,
+      handsOut: () => this.handsOut,
       onTurn: (reply) => this.onTurn(reply),
       onProblem: options.onProblem,
     });
-    this.polls = new LongPolls(this.turns, () => this.reassignment.underWay);
+    this.polls = new LongPolls(this.turns, this.life, () => this.reassignment.underWay);
     this.constraints = new ConstraintStore(this.turns);
-    this.reassignment = new LaneReassignment(this.constraints, () => this.turns.want(), onProblem);
+    this.reassignment = new LaneReassignment(this.constraints, () => this.turns.want('turn'), onProblem);
     this.administration = new Administration(this.turns);
   }
 
@@ -100,10 +98,12 @@ export class JqEngine {
       this.constraints.loadUntilAnswered(),
       this.turns.run(operations.adopt()),
     ]);
-    if (this.closed) return;
-    this.pushing = this.#options.onHanded !== undefined;
-    this.isStarted = true;
-    this.sweep();
+    if (this.life.enter('running')) this.sweep();
+  }
+
+  /** Whether it hands out jobs, and hears of what others do. */
+  get isStarted(): boolean {
+    return this.life.mode === 'running';
   }
 
   /** Whether Redis takes writes within so many milliseconds: what was a master may answer, and be a replica by now. */
@@ -202,27 +202,29 @@ export class JqEngine {
 
   /** Sees to what has fallen due, and hands out what it can. */
   sweep(): void {
-    clearTimeout(this.timer);
-    this.sweepAt = Infinity;
-    if (this.closed) return;
-    this.turns.want(true);
+    this.sweepTimer.clear();
+    this.turns.want('sweep');
     this.sweepWithin(LONGEST_SLEEP_MS);
   }
 
   /** No more jobs are handed out, and waiting requests get what there is. */
   stop(): void {
-    this.stopped = true;
-    this.polls.stop();
-    this.turns.stop();
+    if (this.life.enter('stopping')) this.polls.wakeAll();
   }
 
   async close(): Promise<void> {
     this.stop();
-    await this.turns.close();
-    this.closed = true;
-    clearTimeout(this.timer);
+    this.life.enter('closing');
+    this.sweepTimer.clear();
+    await this.turns.settled();
+    this.life.enter('closed');
     this.hub.close();
     this.connection.close();
+  }
+
+  /** Not while jobs are matched with changed constraints: what is in front may be one of them. */
+  private get handsOut(): boolean {
+    return this.life.may('hand out') && !this.reassignment.underWay && this.#options.onHanded !== undefined;
   }
 
   private onTurn({ handed, stale, wait, tally, probes }: TurnReply): void {
@@ -234,16 +236,12 @@ export class JqEngine {
   }
 
   private sweepWithin(ms: number): void {
-    const at = performance.now() + ms;
-    if (this.closed || at >= this.sweepAt) return;
-    clearTimeout(this.timer);
-    this.sweepAt = at;
-    this.timer = setTimeout(() => this.sweep(), ms);
+    if (this.life.may('sweep')) this.sweepTimer.within(ms);
   }
 
   private reloadConstraints(): void {
     this.constraints.loadUntilAnswered().then(
-      () => this.turns.want(true),
+      () => this.turns.want('sweep'),
       () => undefined,
     );
   }

@@ -1,8 +1,9 @@
 import * as operations from './operations.js';
 import type { HandedJob, JobView } from './operations.js';
 import { PullWaits } from './pull-waits.js';
-import type { Turns } from './turns.js';
 import { EndWaits } from './end-waits.js';
+import type { EngineLife } from './engine-life.js';
+import type { Turns } from './turns.js';
 
 /** Of so many workers the names are remembered that they want. */
 const MAX_WORKERS = 10_000;
@@ -14,10 +15,10 @@ export class LongPolls {
   private readonly ends = new EndWaits();
   private readonly pulls = new PullWaits();
   private readonly namesOf = new Map<string, readonly string[]>();
-  private stopped = false;
 
   constructor(
     private readonly turns: Turns,
+    private readonly life: EngineLife,
     /** Resolves when jobs that wanted it have been matched with the constraints. */
     private readonly reassigned: () => Promise<void> | undefined,
   ) {}
@@ -26,7 +27,7 @@ export class LongPolls {
   async end(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
     const until = performance.now() + ms;
     for (;;) {
-      const left = this.stopped ? 0 : Math.max(0, until - performance.now());
+      const left = this.life.may('hold') ? Math.max(0, until - performance.now()) : 0;
       const waiter = this.ends.wait(id, left, signal);
       try {
         const view = await this.turns.run(operations.read(id, left > 0 ? 'wait' : 'read'));
@@ -63,7 +64,7 @@ export class LongPolls {
     signal?: AbortSignal,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
     let isOver = false;
-    while (!isOver && !this.stopped) {
+    while (!isOver && this.life.may('hold')) {
       const waiter = this.pulls.wait(worker, this.namesOf.get(worker), until - performance.now(), signal);
       try {
         const { status, job, names } = await this.turns.run(operations.pull(worker));
@@ -97,16 +98,10 @@ export class LongPolls {
     this.pulls.hear(topics);
   }
 
-  /** Words may have been missed. */
+  /** Words may have been missed, or requests wait no longer. */
   wakeAll(): void {
     this.ends.wakeAll();
     this.pulls.wakeAll();
-  }
-
-  /** Waiting requests get what there is. */
-  stop(): void {
-    this.stopped = true;
-    this.wakeAll();
   }
 
   /** Whether they were not known: a worker's names never change. */

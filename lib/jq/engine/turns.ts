@@ -5,6 +5,7 @@ import { isReply } from '../../redis/redis-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
 import { EngineUnavailableError } from './engine-errors.js';
+import type { EngineLife } from './engine-life.js';
 import type { Operation } from './operations.js';
 import { turn, type Argument, type TurnReply } from './turn.js';
 
@@ -17,6 +18,9 @@ const MAX_PUSHES = 100;
 const REDIS_WAIT_MS = 2000;
 const REPEAT_MS = 30_000;
 const MAX_SEED = 2 ** 31;
+
+/** What the next turn is wanted for besides its operations; a sweep sees to what has fallen due. */
+type Wanted = 'nothing' | 'turn' | 'sweep';
 
 interface Pending {
   readonly operation: Operation<unknown>;
@@ -32,8 +36,9 @@ export interface TurnsOptions {
   readonly settings: Buffer;
   /** Milliseconds since 1970; without it the server's clock counts. */
   readonly now?: () => number;
+  readonly life: EngineLife;
   /** Whether jobs are to be handed out. */
-  readonly pushes: () => boolean;
+  readonly handsOut: () => boolean;
   readonly onTurn: (reply: TurnReply) => void;
   readonly onProblem?: ((message: string) => void) | undefined;
 }
@@ -43,11 +48,7 @@ export class Turns {
   private readonly pending: Pending[] = [];
   private underWay = 0;
   private scheduled = false;
-  private wanted = false;
-  private sweep = false;
-  private stopped = false;
-  private closing = false;
-  private closed = false;
+  private wanted: Wanted = 'nothing';
   private said?: { readonly message: string; readonly at: number };
 
   constructor(
@@ -58,60 +59,57 @@ export class Turns {
   /** @throws EngineUnavailableError */
   run<Reply>(operation: Operation<Reply>): Promise<Reply> {
     return new Promise<unknown>((resolve, reject) => {
-      if (this.closed) return reject(new EngineUnavailableError('the master is shutting down'));
+      if (!this.options.life.may('answer'))
+        return reject(new EngineUnavailableError('the master is shutting down'));
       const { args } = operation;
       this.pending.push({ operation, args, bytes: sizeOf(args), resolve, reject });
       this.schedule();
     }).then((reply) => operation.decode(reply));
   }
 
-  /** A turn soon, also without operations. With `sweep` it sees to what has fallen due. */
-  want(sweep = false): void {
-    if (this.closing) return;
-    this.wanted = true;
-    this.sweep ||= sweep;
+  /** A turn soon, also without operations. */
+  want(what: 'turn' | 'sweep'): void {
+    if (!this.options.life.may('sweep')) return;
+    if (this.wanted !== 'sweep') this.wanted = what;
     this.schedule();
   }
 
-  /** Nothing is asked twice from now on: the master is about to end. */
-  stop(): void {
-    this.stopped = true;
+  /** Resolves when nothing is under way any more. */
+  async settled(): Promise<void> {
+    while (this.underWay > 0 || this.pending.length > 0) await delay(1);
   }
 
-  /** Resolves when nothing is under way any more. */
-  async close(): Promise<void> {
-    // Without Redis each takes its time, and the next would be wanted before it has failed.
-    this.closing = true;
-    while (this.underWay > 0 || this.pending.length > 0) await delay(1);
-    this.closed = true;
+  /** Whether there is something for a turn to do. */
+  private get isWanted(): boolean {
+    return this.pending.length > 0 || this.wanted !== 'nothing';
   }
 
   /** After all sockets that are readable now were read. */
   private schedule(): void {
-    if (this.scheduled || this.closed || this.underWay >= MAX_AT_ONCE) return;
+    if (this.scheduled || !this.options.life.may('answer') || this.underWay >= MAX_AT_ONCE) return;
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
-      if (this.pending.length > 0 || this.wanted) void this.take();
+      if (this.isWanted) void this.take();
     });
   }
 
   private async take(): Promise<void> {
     const batch = this.nextBatch();
-    const sweep = this.sweep;
-    this.wanted = this.sweep = false;
+    const { wanted } = this;
+    this.wanted = 'nothing';
     this.underWay += 1;
     if (this.pending.length > 0) this.schedule();
     try {
-      const reply = await this.send(batch, sweep);
+      const reply = await this.send(batch, wanted === 'sweep');
       batch.forEach((pending, index) => this.settle(pending, reply.replies[index]));
       this.options.onTurn(reply);
-      if (reply.more) this.want(true);
+      if (reply.more) this.want('sweep');
     } catch (error) {
       await this.fail(batch, error);
     } finally {
       this.underWay -= 1;
-      if (this.pending.length > 0 || this.wanted) this.schedule();
+      if (this.isWanted) this.schedule();
     }
   }
 
@@ -127,10 +125,10 @@ export class Turns {
   }
 
   private async send(batch: readonly Pending[], sweep: boolean): Promise<TurnReply> {
-    const { prefix, settings, now, pushes } = this.options;
+    const { prefix, settings, now, handsOut } = this.options;
     const operations = batch.flatMap(({ operation: { name }, args }) => [name, args.length, ...args]);
     const redis = await this.connection.ready(REDIS_WAIT_MS);
-    const limit = pushes() ? MAX_PUSHES : 0;
+    const limit = handsOut() ? MAX_PUSHES : 0;
     const seed = randomInt(MAX_SEED);
     return turn.run(redis, [prefix], now?.() ?? '', settings, seed, sweep ? 1 : 0, limit, operations);
   }
@@ -147,7 +145,7 @@ export class Turns {
     // Nobody waits for what the clock asks for. Of outages the connection itself tells.
     if (batch.length === 0 && isReply(error)) this.complain(`A turn failed: ${messageOf(error)}`);
     const unavailable = new EngineUnavailableError(error);
-    const again = batch.filter(({ operation }) => operation.repeatable && !this.stopped);
+    const again = batch.filter(({ operation }) => operation.repeatable && this.options.life.may('repeat'));
     for (const pending of batch) if (!again.includes(pending)) pending.reject(unavailable);
     if (again.length === 0) return;
     await pauseAfter(error);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { EngineLife } from '../../../lib/jq/engine/engine-life.js';
 import { LongPolls } from '../../../lib/jq/engine/long-polls.js';
 import type { Operation } from '../../../lib/jq/engine/operations.js';
 import type { Turns } from '../../../lib/jq/engine/turns.js';
@@ -16,7 +17,8 @@ describe('a pull', () => {
       late += 1;
       return Promise.resolve({ status: 'none', names: ['a'] });
     };
-    const polls = new LongPolls({ run } as unknown as Turns, () => Promise.resolve());
+    const life = new EngineLife();
+    const polls = new LongPolls({ run } as unknown as Turns, life, () => Promise.resolve());
     const taking = ['w1', 'w2', 'w3', 'w4'].map((worker) => polls.pull(worker, MINUTE));
     await eventually(() => expect(accepts).toHaveLength(4));
     const waiting = polls.pull('late', MINUTE);
@@ -26,7 +28,8 @@ describe('a pull', () => {
     for (const accept of accepts) accept();
     await Promise.all(taking);
     await eventually(() => expect(late).toBe(2));
-    polls.stop();
+    life.enter('stopping');
+    polls.wakeAll();
     await waiting;
     expect(late).toBe(2);
   });
