@@ -81,7 +81,7 @@ describe('selection', () => {
     await expect(rig.handOutOne()).resolves.toMatchObject({ id: foreign, worker: other });
   });
 
-  it('asks a worker again for a name it lacked after a while', async () => {
+  it('gives a worker jobs of a name again some time after it answered that it does not know it', async () => {
     const id = await rig.enqueue();
     await rig.worker();
     await rig.answer(await rig.handOutOne(), 'unknown_name');

@@ -86,7 +86,7 @@ describe('pushes to a worker that takes batches', () => {
     for (const { bytes } of batches) expect(bytes.length).toBeLessThanOrEqual(256 * 1024);
   });
 
-  it('are answered for each job: taken, lacked, later, refused and broken in one', async () => {
+  it('are answered for each job: taken, unknown, later, refused and broken in one', async () => {
     const answers = [202, 404, 429, 400, 500, 202];
     const seen: number[] = [];
     const judge = ({ argument: { n } }: PushedJob) => {
@@ -99,16 +99,16 @@ describe('pushes to a worker that takes batches', () => {
     await master.register({ url: worker.url, max_jobs: 10, batch: 10 });
     await eventually(() => expect(worker.received.length).toBeGreaterThan(0));
     expect(worker.sizes[0]).toBe(6);
-    const [taken = '', lacked = '', later = '', refused = '', broken = '', last = ''] = ids;
+    const [taken = '', unknown = '', later = '', refused = '', broken = '', last = ''] = ids;
     await untilStatus([taken, last], 'running');
     await untilStatus([refused], 'error');
     await expect(stateOf(refused)).resolves.toMatchObject({ message: expect.stringContaining('400') });
     await untilStatus([later, broken], 'running');
-    await expect(stateOf(lacked)).resolves.toMatchObject({ status: 'queued', retry_count: 0 });
+    await expect(stateOf(unknown)).resolves.toMatchObject({ status: 'queued', retry_count: 0 });
     const other = await plainWorker();
     await master.register({ url: other.url });
-    await untilStatus([lacked], 'running');
-    expect(other.pushes.map(({ id }) => id)).toEqual([lacked]);
+    await untilStatus([unknown], 'running');
+    expect(other.pushes.map(({ id }) => id)).toEqual([unknown]);
     await expect(stateOf(broken)).resolves.toMatchObject({ retry_count: 0 });
   });
 

@@ -48,7 +48,7 @@ describe('POST /worker-job with a batch', () => {
     expect(ran).toEqual([]);
   });
 
-  it('decides about each: taken, again, lacked, full and malformed in one answer', async () => {
+  it('decides about each: taken, again, unknown, full and malformed in one answer', async () => {
     const end = gate();
     const ran: unknown[] = [];
     const run = (input: unknown) => {

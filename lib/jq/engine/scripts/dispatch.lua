@@ -1,14 +1,14 @@
 --- Brings together jobs that have come up and workers that have room.
--- Needs context: count, prefix, call, turn, BATCH; workers: read_worker, has, ALL; selection: is_over, assign,
+-- Needs context: count, prefix, call, turn, BATCH; workers: read_worker, knows, ALL; selection: is_over, assign,
 --   front, heads_of, best_heads, is_best, best_for, MAX_LOOKS, FEW
 -- Gives dispatch, tell_pullers
 
 --- How many bytes of arguments a turn hands out.
 local MAX_HANDED_BYTES = 16 * 1024 * 1024
---- How many free workers of a class are asked for a name that they may lack.
-local MAX_LACKING = 100
+--- How many free workers of a class are asked for a name that they may not know.
+local MAX_ASKED = 100
 
---- The least busy free worker of a class, at or after a place, that has the name; how busy; whether any was free.
+--- The least busy free worker of a class, at or after a place, that knows the name; how busy; whether any was free.
 local function idle_from(class, name, start, count)
   local free = prefix .. 'free:' .. class
   for place = start, start + count - 1 do
@@ -16,19 +16,19 @@ local function idle_from(class, name, start, count)
     if not row[1] then return nil, nil, nil, place > start end
     local worker = row[1]
     turn.worker_rows[worker] = turn.worker_rows[worker] or read_worker(worker)
-    if has(worker, turn.worker_rows[worker], name) then return worker, turn.worker_rows[worker], tonumber(row[2]), true end
+    if knows(worker, turn.worker_rows[worker], name) then return worker, turn.worker_rows[worker], tonumber(row[2]), true end
     turn.looks = turn.looks + 1
   end
   return nil, nil, nil, true
 end
 
---- Where many lack the name, it goes on at a place that is drawn: each turn sees others.
+--- Where many don't know the name, it goes on at a random place, so that each turn sees others.
 local function idle_in(class, name)
-  local worker, worker_row, load, any = idle_from(class, name, 0, MAX_LACKING)
+  local worker, worker_row, load, any = idle_from(class, name, 0, MAX_ASKED)
   if worker or not any then return worker, worker_row, load, any end
-  local others = call('ZCARD', prefix .. 'free:' .. class) - MAX_LACKING
+  local others = call('ZCARD', prefix .. 'free:' .. class) - MAX_ASKED
   if others <= 0 then return nil, nil, nil, true end
-  return idle_from(class, name, MAX_LACKING + math.random(0, others - 1), MAX_LACKING)
+  return idle_from(class, name, MAX_ASKED + math.random(0, others - 1), MAX_ASKED)
 end
 
 --- The least busy of the first that are free of all classes that want a name.
@@ -62,8 +62,8 @@ local function hand(id, job, worker, worker_row)
   if worker_row.failures > 0 or worker_row.timeouts > 0 then turn.worker_rows[worker] = nil end
 end
 
---- The best job that some free worker of the class has, past those of names that they lack, and who takes it.
-local function past_lacks(class)
+--- The best job whose name some free worker of the class knows, and who takes it.
+local function past_unknown_names(class)
   local names = class == ALL and call('ZRANGE', prefix .. 'names', 0, MAX_LOOKS - 1) or turn.class_names[class]
   local left = {}
   for _, name in ipairs(names) do
@@ -84,7 +84,7 @@ local function serve_class(class)
     local id, job, later = best_for(class)
     if not id then return not later end
     local worker, worker_row = idle_in(class, job.name)
-    if not worker then id, job, worker, worker_row = past_lacks(class) end
+    if not worker then id, job, worker, worker_row = past_unknown_names(class) end
     if not worker then return true end
     hand(id, job, worker, worker_row)
   end
@@ -99,7 +99,7 @@ local function serve_name(name)
     if not worker then return not unsure end
     if not is_best(worker_row.class, id) then
       local better, other = best_for(worker_row.class)
-      if better and has(worker, worker_row, other.name) then id, job = better, other end
+      if better and knows(worker, worker_row, other.name) then id, job = better, other end
     end
     hand(id, job, worker, worker_row)
   end

@@ -106,11 +106,11 @@ end
 
 --- 404: another worker has it.
 function answers.unknown_name(id, job, worker, worker_row)
-  local lacks = prefix .. 'lacks:' .. worker
+  local unknown = prefix .. 'unknown-names:' .. worker
   if worker_row then
-    call('ZADD', lacks, turn.now + settings.forget_missing_name, job.name)
-    call('PEXPIRE', lacks, text(settings.forget_missing_name))
-    call('ZADD', prefix .. 'lacking', 'NX', turn.now + settings.forget_missing_name, worker)
+    call('ZADD', unknown, turn.now + settings.forget_missing_name, job.name)
+    call('PEXPIRE', unknown, text(settings.forget_missing_name))
+    call('ZADD', prefix .. 'with-unknown-names', 'NX', turn.now + settings.forget_missing_name, worker)
     revive(worker, worker_row)
   end
   detach(id, job, true)

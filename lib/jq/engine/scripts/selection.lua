@@ -118,7 +118,7 @@ local function is_best(class, id)
   return #turn.class_names[class] == 1
 end
 
---- The best job for workers of a class that lack no name; else as `front`.
+--- The best job for workers of a class that know all its names; else as `front`.
 local function best_for(class)
   while true do
     local heads = heads_for(class)

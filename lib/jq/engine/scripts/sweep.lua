@@ -44,13 +44,14 @@ local function sweep_workers()
     call('ZREM', prefix .. 'resting', worker)
     offer(worker)
   end
-  for _, worker in ipairs(due('lacking')) do
-    local first = call('ZRANGE', prefix .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
+  for _, worker in ipairs(due('with-unknown-names')) do
+    local unknown = prefix .. 'unknown-names:' .. worker
+    local first = call('ZRANGE', unknown, 0, 0, 'WITHSCORES')
     local worker_row = read_worker(worker)
-    call('ZREM', prefix .. 'lacking', worker)
-    if first[1] and tonumber(first[2]) <= turn.now then call('ZREM', prefix .. 'lacks:' .. worker, first[1]) end
-    local next_one = call('ZRANGE', prefix .. 'lacks:' .. worker, 0, 0, 'WITHSCORES')
-    if worker_row and next_one[1] then call('ZADD', prefix .. 'lacking', next_one[2], worker) end
+    call('ZREM', prefix .. 'with-unknown-names', worker)
+    if first[1] and tonumber(first[2]) <= turn.now then call('ZREM', unknown, first[1]) end
+    local next_one = call('ZRANGE', unknown, 0, 0, 'WITHSCORES')
+    if worker_row and next_one[1] then call('ZADD', prefix .. 'with-unknown-names', next_one[2], worker) end
     if worker_row then turn.stirred_classes[worker_row.class] = true end
   end
   for _, worker in ipairs(due('silent')) do

@@ -4,11 +4,11 @@
              time until it gets nothing), lost ('1')
   held:ID    jobs handed to it: its slots are counted from this, so that none leaks
   pushing:ID those of them that it has not answered yet
-  lacks:ID   names it answered 404 for, by the time that is forgotten
+  unknown-names:ID   names it answered 404 for, by the time that is forgotten
   client-workers  client -> how many workers it has
   client-jobs     client -> what their max_jobs add up to
   workers    all of them by when they registered
-  lacking    those that lack names, by when the first is to be asked again
+  with-unknown-names   workers that have some, by when the first is forgotten
   resting    those that rest, by when it ends
   silent     those whose silence counts, by when it has lasted too long
   gone       lost ones, by when they are forgotten
@@ -23,7 +23,7 @@
   dry:CLASS      the names in whose list it is missing for that reason
 ]]
 -- Needs context: text, prefix, settings, call, turn
--- Gives join_class, read_worker, offer, revive, trust, heard, doubled, lose, blame, enrol, remove_worker, has,
+-- Gives join_class, read_worker, offer, revive, trust, heard, doubled, lose, blame, enrol, remove_worker, knows,
 --   ALL
 
 local ALL = '*'
@@ -203,17 +203,17 @@ end
 local function remove_worker(worker)
   local class, client, max_jobs = unpack(call('HMGET', prefix .. 'worker:' .. worker, 'class', 'client', 'max_jobs'))
   if client then disenrol(client, max_jobs) end
-  for _, key in ipairs({ 'worker:', 'lacks:' }) do call('DEL', prefix .. key .. worker) end
-  for _, key in ipairs({ 'workers', 'lacking', 'resting', 'silent', 'gone' }) do call('ZREM', prefix .. key, worker) end
+  for _, key in ipairs({ 'worker:', 'unknown-names:' }) do call('DEL', prefix .. key .. worker) end
+  for _, key in ipairs({ 'workers', 'with-unknown-names', 'resting', 'silent', 'gone' }) do call('ZREM', prefix .. key, worker) end
   if class then leave_class(worker, class) end
   call('ZADD', prefix .. 'leaving', 0, worker)
   turn.more = true
 end
 
---- Whether it has not answered lately that it lacks the name.
-local function has(worker, worker_row, name)
-  if worker_row.complete == nil then worker_row.complete = call('EXISTS', prefix .. 'lacks:' .. worker) == 0 end
-  if worker_row.complete then return true end
-  local forgotten = call('ZSCORE', prefix .. 'lacks:' .. worker, name)
+--- Whether it has not answered lately that it doesn't know the name.
+local function knows(worker, worker_row, name)
+  if worker_row.knows_all == nil then worker_row.knows_all = call('EXISTS', prefix .. 'unknown-names:' .. worker) == 0 end
+  if worker_row.knows_all then return true end
+  local forgotten = call('ZSCORE', prefix .. 'unknown-names:' .. worker, name)
   return not forgotten or tonumber(forgotten) <= turn.now
 end
