@@ -5,8 +5,9 @@ import { createServer as createSecureServer } from 'node:https';
 import { toJson } from '../message-pack/json.js';
 import { pack, type Packable } from '../message-pack/pack.js';
 import type { ConnectionLimits } from './master-options.js';
+import { formatOfReply } from './reply-format.js';
 import { NOT_SNIFFED, SAFE_HEADERS } from './safe-headers.js';
-import { formatOfReply, JSON_TYPE, MESSAGE_PACK } from '../wire/media-type.js';
+import { JSON_TYPE, MESSAGE_PACK } from '../wire/media-type.js';
 
 /** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
