@@ -30,6 +30,7 @@ export class SlowLine {
   /** When either direction has carried what it was given, by `performance.now()`. */
   private readonly busyUntil = { near: 0, far: 0 };
   private partition: 'held' | 'swallowed' | undefined;
+  private freezesAt: string | undefined;
 
   private constructor(
     private readonly server: Server,
@@ -53,6 +54,11 @@ export class SlowLine {
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** How many connections are silent. */
+  get frozen(): number {
+    return [...this.pairs].filter(({ frozen }) => frozen).length;
   }
 
   /** From now on; what is not named is as good as it gets. Without a quality it is as it was at first. */
@@ -96,8 +102,14 @@ export class SlowLine {
     for (const pair of this.pairs) this.freeze(pair, false);
   }
 
+  /** From these bytes on, which a client sends, its connection falls silent; they arrive late. */
+  freezeAt(text: string): void {
+    this.freezesAt = text;
+  }
+
   heal(): void {
     this.partition = undefined;
+    this.freezesAt = undefined;
     for (const pair of this.pairs) this.thaw(pair);
   }
 
@@ -119,6 +131,8 @@ export class SlowLine {
   private forward(pair: Pair, from: Socket, to: Socket, side: 'near' | 'far'): void {
     from.setNoDelay(true);
     from.on('data', (bytes: Buffer) => {
+      if (side === 'near' && this.freezesAt !== undefined && bytes.includes(this.freezesAt))
+        this.freeze(pair, false);
       if (this.bandwidth === Infinity) return this.pass(pair, to, bytes);
       // One piece of each connection is on its way at a time: the others wait where they would on a real line.
       from.pause();

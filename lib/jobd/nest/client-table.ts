@@ -6,7 +6,7 @@ import { plainRow, type TableRow } from '../source/row-input.js';
 import { databaseAddress, parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
 import { inChunks } from '../storage/chunks.js';
-import { DatabaseError, isContention } from '../storage/errors.js';
+import { DatabaseError, hadNoEffect, isContention } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import { tableNames, type JobsTable, type TableNames } from '../storage/schema.js';
 
@@ -59,7 +59,8 @@ export class ClientTable {
     try {
       return Number(await database.insist(insert, { signal, isFinal: (error) => !isContention(error) }));
     } catch (error) {
-      throw new DatabaseError('The row was not added', error);
+      const what = hadNoEffect(error) ? 'The row was not added' : 'Whether the row was added is unknown';
+      throw new DatabaseError(what, error);
     }
   }
 

@@ -16,7 +16,7 @@ interface Accepted {
 export class AcceptedRows {
   private readonly held = new Map<number, AcceptedJob>();
   private mayHaveStrays = false;
-  /** Accepting and looking for strays take turns: a row is accepted before it is held. */
+  /** Accepting, giving back and looking for strays go one after another: a row is accepted before it is held. */
   private turn: Promise<unknown> = Promise.resolve();
 
   /** @param onLost told of rows that are not this daemon's any more, though they were */
@@ -60,9 +60,10 @@ export class AcceptedRows {
 
   /** Gives rows back; waits for the database until `signal` aborts. @throws DatabaseError */
   async release(jobs: readonly AcceptedJob[], signal: AbortSignal): Promise<void> {
-    // Looked at with each try: one whose answer was lost may have given the row back, and it was accepted again.
+    // Looked at with each try: one whose answer was lost may have given the row back, and it was accepted again. Not
+    // while rows are being accepted, which are ours before they are held.
     const ours = () => jobs.filter((job) => this.holds(job) && this.table.isOurs(job));
-    const release = () => this.table.release(ours().map(({ id }) => id));
+    const release = () => this.alone(() => this.table.release(ours().map(({ id }) => id)));
     await this.table.database.insist(release, { signal, isFinal: isRefusedRow });
     for (const job of jobs) this.forget(job);
   }

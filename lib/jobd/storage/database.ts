@@ -5,7 +5,7 @@ import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import type { DatabaseLocation } from './database-location.js';
-import { openDialect, type OpenedDialect } from './dialects.js';
+import { ANSWER_MS, openDialect, type OpenedDialect } from './dialects.js';
 import { DatabaseError, DatabaseSetupError, isContention, isRefusedStatement } from './errors.js';
 import {
   askTogether,
@@ -17,7 +17,6 @@ import {
 } from './look-then-write.js';
 import type { JobdDatabase, JobdSchema } from './schema.js';
 
-const ANSWER_MS = 20_000;
 const CONTENTION_PAUSE_MS = 30;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 1000;
@@ -41,9 +40,14 @@ export interface Looking<T> {
 }
 
 export interface DatabaseOptions {
-  /** Milliseconds after which a connection that owes an answer is taken for dead. @default 20_000 */
+  /**
+   * Milliseconds after which a connection that owes an answer is taken for dead; also what the server waits for the
+   * next statement of a transaction before it takes the client for dead.
+   *
+   * @default 20_000
+   */
   readonly answerTimeout?: number;
-  /** How many there may be. @default 7 */
+  /** How many there may be. @default 8 */
   readonly connections?: number;
 }
 
@@ -69,7 +73,7 @@ export class Database {
     log: JobdLog,
     { answerTimeout = ANSWER_MS, connections }: DatabaseOptions = {},
   ): Promise<Database> {
-    const opened = await openDialect(location, connections);
+    const opened = await openDialect(location, { connections, answerTimeout });
     const queries: JobdDatabase = new Kysely<JobdSchema>({ dialect: opened.dialect });
     try {
       // A start may be slow, whatever is asked of later answers.
@@ -111,13 +115,23 @@ export class Database {
     this.onBack = listener;
   }
 
-  /** Asks once. The driver's errors pass through; a connection that doesn't answer is given up. */
+  /**
+   * Asks once. The driver's errors pass through; a connection that doesn't answer is given up. The server may have
+   * read the question all the same, and answer it for nobody.
+   */
   async attempt<T>(question: (queries: JobdDatabase) => Promise<T>): Promise<T> {
+    let lateness: DatabaseError | undefined;
     const late = () => {
+      lateness = new DatabaseError('The database did not answer', `not within ${this.answerTimeout} ms`);
       this.opened.cut();
-      return new DatabaseError('The database did not answer', `not within ${this.answerTimeout} ms`);
+      return lateness;
     };
-    const answer = await withDeadline(question(this.queries), this.answerTimeout, late);
+    const asked = this.queries.connection().execute((connection) => {
+      // It waited for a connection until it was given up: its caller may have asked the same again by now.
+      if (lateness) throw lateness;
+      return question(connection);
+    });
+    const answer = await withDeadline(asked, this.answerTimeout, late);
     this.sayBack();
     return answer;
   }

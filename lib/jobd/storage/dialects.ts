@@ -8,6 +8,13 @@ import { DEFAULT_PORTS, type DatabaseLocation, type ServerLocation } from './dat
 import { DatabaseSetupError } from './errors.js';
 import { openSqlite } from './sqlite-dialect.js';
 
+interface ConnectionOptions {
+  /** How many there may be. */
+  readonly connections: number;
+  /** Milliseconds; see `DatabaseOptions`. */
+  readonly answerTimeout: number;
+}
+
 /** A way into a database, and the way to cut it at once. */
 export interface OpenedDialect {
   readonly dialect: Dialect;
@@ -15,15 +22,16 @@ export interface OpenedDialect {
   cut(): void;
 }
 
-/** Two batches of beginnings, two of small texts, one of large ones, a fetch, and a look at what others do. */
-const MAX_CONNECTIONS = 7;
+/** Two batches of beginnings, two of small texts, one of large ones, one of rows that wait again, a fetch, and a look at what others do. */
+const MAX_CONNECTIONS = 8;
+export const ANSWER_MS = 20_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
 /** Loads the driver of a database; only the one that is used has to be installed. @throws MissingPackageError, DatabaseSetupError */
 export async function openDialect(
   location: DatabaseLocation,
-  connections = MAX_CONNECTIONS,
+  { connections = MAX_CONNECTIONS, answerTimeout = ANSWER_MS }: Partial<ConnectionOptions> = {},
 ): Promise<OpenedDialect> {
   if (location.dialect === 'sqlite') {
     const dialect = openSqlite(
@@ -32,12 +40,14 @@ export async function openDialect(
     );
     return { dialect, cut: () => undefined };
   }
-  return location.dialect === 'mysql'
-    ? openMysql(location, connections)
-    : openPostgres(location, connections);
+  const options = { connections, answerTimeout };
+  return location.dialect === 'mysql' ? openMysql(location, options) : openPostgres(location, options);
 }
 
-async function openMysql(server: ServerLocation, connections: number): Promise<OpenedDialect> {
+async function openMysql(
+  server: ServerLocation,
+  { connections, answerTimeout }: ConnectionOptions,
+): Promise<OpenedDialect> {
   const { default: mysql } = await withPackages(
     'The driver of the database',
     'mysql2',
@@ -67,7 +77,8 @@ async function openMysql(server: ServerLocation, connections: number): Promise<O
     stream.once('close', () => sockets.delete(stream));
     // A broken connection fails the queries that wait on it; this event has nothing to add.
     connection.on('error', () => undefined);
-    for (const setting of MYSQL_SESSION) connection.query(setting, () => undefined);
+    for (const setting of [...MYSQL_SESSION, idleTransactions(answerTimeout)])
+      connection.query(setting, () => undefined);
   });
   // Unlike the connection's own `destroy`, this fails the queries that wait for an answer.
   const cut = () => {
@@ -91,7 +102,15 @@ const MYSQL_SESSION = [
   "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
 ];
 
-async function openPostgres(server: ServerLocation, max: number): Promise<OpenedDialect> {
+/** Of a client that lost power the server hears nothing: it would keep the locks of its transaction for hours. MariaDB's. */
+function idleTransactions(ms: number): string {
+  return `SET SESSION idle_transaction_timeout = ${Math.ceil(ms / 1000)}`;
+}
+
+async function openPostgres(
+  server: ServerLocation,
+  { connections: max, answerTimeout }: ConnectionOptions,
+): Promise<OpenedDialect> {
   const { default: pg } = await withPackages('The driver of the database', 'pg', () => import('pg'));
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
@@ -115,7 +134,8 @@ async function openPostgres(server: ServerLocation, max: number): Promise<Opened
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
     // Not as a parameter of the connection's start, which poolers between refuse.
-    client.query('set lock_timeout = 3000').catch(() => undefined);
+    const idle = `set idle_in_transaction_session_timeout = ${answerTimeout}`;
+    client.query(`set lock_timeout = 3000; ${idle}`).catch(() => undefined);
   });
   const cut = () => {
     for (const socket of sockets) socket.destroy();

@@ -95,6 +95,22 @@ export function isRefusedStatement(error: unknown): boolean {
   return REFUSED_STATEMENTS.has(codeOf(error));
 }
 
+/**
+ * Whether nothing of what was asked has happened: the server says so itself, or was not reached. After a broken
+ * connection that isn't known.
+ */
+export function hadNoEffect(error: unknown): boolean {
+  if (error instanceof DatabaseError) return hadNoEffect(error.cause);
+  if (!(error instanceof Error)) return false;
+  const { sqlState, severity, syscall } = error as Error & {
+    readonly sqlState?: string;
+    readonly severity?: string;
+    readonly syscall?: string;
+  };
+  const isRefusal = Boolean(sqlState ?? severity) || codeOf(error).startsWith('SQLITE_');
+  return isRefusal || syscall === 'connect' || syscall === 'getaddrinfo';
+}
+
 /** Whether the user of the database isn't allowed to do that. */
 export function isForbidden(error: unknown): boolean {
   return FORBIDDEN.has(codeOf(error));

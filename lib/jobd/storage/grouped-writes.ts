@@ -21,14 +21,20 @@ export interface WrittenAs {
   readonly columns: ReadonlySet<OptionalColumn>;
 }
 
-/** MySQL's fast path: rows are written as far as they are their owner's, all groups in one round trip. */
+/**
+ * MySQL's fast path: rows are written as far as they are their owner's, all groups in one round trip. The server may
+ * execute it after its client has given up and asked again, so it is not for rows that wait again: the same daemon may
+ * have accepted them anew by then.
+ */
 export class GroupedWrites {
   private readonly groups: readonly Group[];
 
   constructor({ begun, ended }: RowWrites, { names, owner, now, columns }: WrittenAs) {
     this.groups = [
       ...[...groupByAttempts(begun)].map(([attempts, ids]) => {
-        const change = { ids, columns: beginning(attempts, now, columns) };
+        // Asked again it finds the row as it left it; what arrives late finds one that was begun anew since then.
+        const expected = columns.has('attempts') ? [attempts, attempts + 1] : undefined;
+        const change = { ids, columns: beginning(attempts, now, columns), attempts: expected };
         return { ids, writes: [updateKept(names, owner, change)] };
       }),
       ...[...groupAlike(ended)].map(([change, ids]) => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { AcceptedJob, RowWrites } from './accepted-job.js';
+import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import { Acceptance, type AcceptanceParts } from './acceptance.js';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
@@ -10,6 +10,8 @@ import { groupAlike } from './row-groups.js';
 import { begunUpdates, idOf, updateRows } from './row-statements.js';
 import { hasColumn, prepareTables, type OptionalColumn } from './table-setup.js';
 import type { JobdDatabase, TableNames } from './schema.js';
+
+const isFinal = ({ columns }: Ending): boolean => columns.status === 'done';
 
 /** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
 export class JobTable {
@@ -76,7 +78,7 @@ export class JobTable {
     const ended = rows.ended.filter(this.isOurs);
     if (begun.length + ended.length === 0) return new Set();
     const ids = [...begun, ...ended].map(idOf);
-    if (this.writesAtOnce) {
+    if (this.writesAtOnce && ended.every(isFinal)) {
       for (const { id } of ended) this.tombstones.add(id);
       const writes = new GroupedWrites({ begun, ended }, { ...this.parts, owner, now });
       if (await writes.run(this.database)) return new Set(ids);

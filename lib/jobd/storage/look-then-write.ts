@@ -81,7 +81,7 @@ function undoneOnFailure<T>(
     try {
       return await action(connection);
     } catch (error) {
-      // Where the connection is broken, the server does so by itself.
+      // Where the connection is broken, the server does so by itself, unless it has read the commit already.
       await connection.executeQuery(ROLLBACK).catch(() => undefined);
       throw error;
     }

@@ -12,18 +12,25 @@ export function tombstoneOf(owner: string): string {
 export interface RowChange {
   readonly ids: readonly number[];
   readonly columns: Partial<JobsTable>;
+  /** How often the rows may have been begun already, where the table counts that. */
+  readonly attempts?: readonly number[] | undefined;
 }
 
 /**
  * Writes rows as far as they are their owner's, without asking first. For MySQL: the owners' rows are locked
  * with it, so that nobody takes one over meanwhile. Put together by hand, since every job waits for it.
  */
-export function updateKept(names: TableNames, owner: string, { ids, columns }: RowChange): CompiledQuery {
+export function updateKept(
+  names: TableNames,
+  owner: string,
+  { ids, columns, attempts = [] }: RowChange,
+): CompiledQuery {
   const { of, values: asked } = ownerOf(names, ids);
   const { assignments, values } = written(columns);
+  const isNext = attempts.length > 0 ? `and coalesce(attempts, 0) in (${places(attempts)})` : '';
   return CompiledQuery.raw(
-    `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) and (${of} lock in share mode) = ?`,
-    [...values, ...ids, ...asked, owner],
+    `update ${quoted(names.jobs)} set ${assignments} where id in (${places(ids)}) ${isNext} and (${of} lock in share mode) = ?`,
+    [...values, ...ids, ...attempts, ...asked, owner],
   );
 }
 

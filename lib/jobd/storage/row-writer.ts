@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
-import { DatabaseError, isHeldByOthers, isRefusedRow } from './errors.js';
+import { DatabaseError, hadNoEffect, isHeldByOthers, isRefusedRow } from './errors.js';
 import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import type { JobTable } from './job-table.js';
 import { fitServer, plainerTexts } from './row-text.js';
@@ -16,6 +16,8 @@ interface Write {
   };
   readonly done: (isOurs: boolean) => void;
   readonly failed: (error: unknown) => void;
+  /** It was asked for without an answer: it may have been written, and the row left with it. */
+  mayBeWritten: boolean;
 }
 
 /** Longer texts are written by themselves: no short one waits for them. */
@@ -36,6 +38,8 @@ export class RowWriter {
   // Not before the beginning of the job that takes its place is on its way.
   private readonly small = this.queue(setImmediate);
   private readonly large = this.queue(setImmediate);
+  // Each takes more round trips.
+  private readonly waitingAgain = this.queue(setImmediate);
   private readonly smallText: number;
 
   constructor(
@@ -56,9 +60,13 @@ export class RowWriter {
   /** Resolves once the row is written: false when it was another daemon's by now. */
   end({ id, owner, columns }: Ending): Promise<boolean> {
     const ended = { id, owner, columns: fitServer(columns, this.table.database) };
-    const { stdout, stderr } = ended.columns;
+    return this.add(this.queueFor(ended.columns), { id, owner, ended });
+  }
+
+  private queueFor({ status, stdout, stderr }: Ending['columns']): WriteQueue<Write> {
+    if (status !== 'done') return this.waitingAgain;
     const bytes = Buffer.byteLength(stdout ?? '') + Buffer.byteLength(stderr ?? '');
-    return this.add(bytes <= this.smallText ? this.small : this.large, { id, owner, ended });
+    return bytes <= this.smallText ? this.small : this.large;
   }
 
   private queue(begin: (callback: () => void) => void): WriteQueue<Write> {
@@ -66,7 +74,7 @@ export class RowWriter {
   }
 
   private add(queue: WriteQueue<Write>, row: Write['row']): Promise<boolean> {
-    return new Promise((done, failed) => queue.add({ row, done, failed }));
+    return new Promise((done, failed) => queue.add({ row, done, failed, mayBeWritten: false }));
   }
 
   private async writeEach(batch: readonly Write[]): Promise<void> {
@@ -113,30 +121,40 @@ export class RowWriter {
     const ended = batch.flatMap(({ row }) => row.ended ?? []);
     const [only] = ended;
     const isAlone = batch.length === 1 && only;
-    const owned = isAlone ? await this.endAlone(only) : await this.writeAll({ begun, ended });
-    for (const { row, done } of batch) done(owned.has(row.id) && this.table.isOurs(row));
+    const unanswered = () => {
+      for (const one of batch) one.mayBeWritten = true;
+    };
+    const owned = isAlone
+      ? await this.endAlone(only, unanswered)
+      : await this.writeAll({ begun, ended }, unanswered);
+    for (const { row, done, mayBeWritten } of batch) {
+      const isWritten = owned.has(row.id) || (mayBeWritten && row.ended !== undefined);
+      done(isWritten && this.table.isOurs(row));
+    }
   }
 
-  private async writeAll(rows: RowWrites): Promise<ReadonlySet<number>> {
-    let tries = 0;
+  private writeAll(rows: RowWrites, unanswered: () => void): Promise<ReadonlySet<number>> {
     const isFinal = (error: unknown) => isRefusedRow(error) || isHeldByOthers(error);
-    const write = () => {
-      tries++;
-      return this.table.write(rows, nowInSeconds());
+    const write = async () => {
+      try {
+        return await this.table.write(rows, nowInSeconds());
+      } catch (error) {
+        if (!hadNoEffect(error)) unanswered();
+        throw error;
+      }
     };
-    const owned = await this.table.database.insist(write, { signal: this.signal, isFinal });
-    // What was asked for twice may have been written the first time, and the rows left with it.
-    return tries > 1
-      ? new Set([...owned, ...rows.ended.filter(this.table.isOurs).map(({ id }) => id)])
-      : owned;
+    return this.table.database.insist(write, { signal: this.signal, isFinal });
   }
 
   /** Ever plainer, until the table takes it. */
-  private async endAlone({ id, owner, columns }: Ending): Promise<ReadonlySet<number>> {
+  private async endAlone(
+    { id, owner, columns }: Ending,
+    unanswered: () => void,
+  ): Promise<ReadonlySet<number>> {
     let reason: unknown;
     for (const texts of [columns, ...plainerTexts(columns)]) {
       try {
-        return await this.writeAll({ begun: [], ended: [{ id, owner, columns: texts }] });
+        return await this.writeAll({ begun: [], ended: [{ id, owner, columns: texts }] }, unanswered);
       } catch (error) {
         reason = error;
         if (!isRefusedRow(error)) break;
