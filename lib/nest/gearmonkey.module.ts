@@ -5,7 +5,6 @@ import type { AnyJobDefinition } from '../job/job-definition.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import { inLines } from '../worker/worker-log.js';
 import { asyncProblem, listed, optionsOf, type AsyncOptions } from './async-options.js';
-import { hostOf, usersOf } from './client-users.js';
 import {
   clientOf,
   createInstance,
@@ -24,6 +23,7 @@ import { InstanceRegistry } from './instance.registry.js';
 import { BACKENDS, getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
+import { withdrawProvider } from './withdraw-provider.js';
 
 const NEARER_THAN_ROOT = 0;
 
@@ -149,17 +149,13 @@ function instanceProviders(name: string): Provider[] {
       provide: getGearMonkeyClientToken(name),
       inject: [getInstanceToken(name), ModulesContainer],
       useFactory: (instance: GearMonkeyInstance, modules: ModulesContainer) =>
-        instance.client ?? withdrawClient(instance, modules),
+        instance.client ??
+        withdrawProvider({
+          token: getGearMonkeyClientToken(name),
+          beside: getInstanceToken(name),
+          modules,
+          refuse: (user) => clientOf(instance, user),
+        }),
     },
   ];
-}
-
-/** There is none: who can't do without it is told so now, and who asks Nest for it later finds nothing. */
-function withdrawClient(instance: GearMonkeyInstance, modules: ModulesContainer): undefined {
-  const token = getGearMonkeyClientToken(instance.name);
-  const host = hostOf(getInstanceToken(instance.name), modules);
-  if (!host) return;
-  for (const user of usersOf(token, host, modules)) clientOf(instance, user);
-  host.providers.delete(token);
-  host.exports.delete(token);
 }

@@ -29,7 +29,9 @@ export class JobdInstance {
   }
 
   readonly client: JobdClient;
+  /** Undefined without the option `worker`. */
   readonly daemon: JobdDaemon | undefined;
+  /** Undefined without the option `master`. */
   readonly master: JobdMaster | undefined;
   private readonly table: ClientTable;
   private readonly key: string;

@@ -4,7 +4,11 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
+  type Provider,
 } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { ConfigurationError } from '../../job/errors.js';
+import { withdrawProvider } from '../../nest/withdraw-provider.js';
 import { JobdDaemon } from '../daemon/jobd-daemon.js';
 import { JobdMaster } from '../master/jobd-master.js';
 import { JobdClient } from './jobd.client.js';
@@ -20,9 +24,29 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .setExtras({}, (definition) => ({ ...definition, global: true }))
   .build();
 
+/** A part that there is only with its option. Without it an app whose classes need the part does not start. */
+function partOf<T extends object>(
+  part: abstract new (...args: never[]) => T,
+  option: 'worker' | 'master',
+  read: (instance: JobdInstance) => T | undefined,
+): Provider {
+  const refuse = (user: string): never => {
+    throw new ConfigurationError(
+      `${user} uses ${part.name}, but the options of JobdModule have no \`${option}\`. Give them one, or inject it with @Optional().`,
+    );
+  };
+  return {
+    provide: part,
+    inject: [JobdInstance, ModulesContainer],
+    useFactory: (instance: JobdInstance, modules: ModulesContainer) =>
+      read(instance) ?? withdrawProvider({ token: part, beside: JobdInstance, modules, refuse }),
+  };
+}
+
 /**
- * jobd in an app: `JobdClient` always, `JobdDaemon` and `JobdMaster` where the options have a `worker` and a
- * `master` (undefined is injected where they haven't). They start when the app is ready, and stop in order.
+ * jobd in an app: `JobdClient` always, `JobdDaemon` where the options have a `worker`, `JobdMaster` where they have a
+ * `master`. An app that injects one of these without the option does not start, unless it is `@Optional()`. All start
+ * when the app is ready, and stop in order.
  *
  * @see JobdModuleOptions
  */
@@ -34,8 +58,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
       useFactory: (options: JobdModuleOptions) => new JobdInstance(options, nestLog()),
     },
     { provide: JobdClient, inject: [JobdInstance], useFactory: ({ client }: JobdInstance) => client },
-    { provide: JobdDaemon, inject: [JobdInstance], useFactory: ({ daemon }: JobdInstance) => daemon },
-    { provide: JobdMaster, inject: [JobdInstance], useFactory: ({ master }: JobdInstance) => master },
+    partOf(JobdDaemon, 'worker', ({ daemon }) => daemon),
+    partOf(JobdMaster, 'master', ({ master }) => master),
   ],
   exports: [JobdInstance, JobdClient, JobdDaemon, JobdMaster],
 })

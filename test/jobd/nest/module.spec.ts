@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { lastValueFrom, map, toArray } from 'rxjs';
 import { GearMonkeyModule, UnrecoverableError, Worker, type RunningJob } from 'nestjs-gearmonkey';
 import {
@@ -160,7 +160,37 @@ describe('JobdModule', () => {
     expect(app.get(JobdDaemon).status().targets).toEqual({
       low: { paused: false, concurrency: 1, length: 0 },
     });
-    expect(app.get(JobdMaster)).toBeUndefined();
+  });
+
+  it.each([
+    ['JobdDaemon', 'worker', JobdDaemon],
+    ['JobdMaster', 'master', JobdMaster],
+  ] as const)('starts no app that injects %s without the option %s', async (name, option, part) => {
+    const rows = await jobs.table();
+    @Injectable()
+    class Panel {
+      constructor(@Inject(part) readonly part: unknown) {}
+    }
+    const starting = apps.start({ imports: [module(rows)], providers: [Panel] });
+    await expect(starting).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: `Panel uses ${name}, but the options of JobdModule have no \`${option}\`. Give them one, or inject it with @Optional().`,
+    });
+  });
+
+  it('gives undefined to who injects what there is none of with @Optional(), and to others nothing', async () => {
+    const rows = await jobs.table();
+    @Injectable()
+    class Panel {
+      constructor(
+        @Optional() readonly daemon?: JobdDaemon,
+        @Optional() readonly master?: JobdMaster,
+      ) {}
+    }
+    const app = await apps.start({ imports: [module(rows, { master: { port: 0 } })], providers: [Panel] });
+    expect(app.get(Panel)).toEqual({ daemon: undefined, master: app.get(JobdMaster) });
+    expect(() => app.get(JobdDaemon)).toThrow('could not find JobdDaemon');
+    expect(app.get(JobdInstance).daemon).toBeUndefined();
   });
 
   it('says who is missing where nobody runs manual rows', async () => {
