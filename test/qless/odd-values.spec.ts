@@ -51,14 +51,14 @@ describe('what one client writes', () => {
     await expect(qless.job('jid')).resolves.toMatchObject({ state: 'running', failure: {} });
   });
 
-  it.each(UNSOUND)('as data is data of JSON in the form of the source document: %j', async (raw, mended) => {
+  it.each(UNSOUND)('as data is data of JSON in the form of the first generation: %j', async (raw, mended) => {
     await qless.legacy('put', ['q'], 'jid', 'k', raw, 0, 0);
     const [job] = (await qless.legacy('pop', ['q'], 'w', 1, 1)) as string[];
     expect(JSON.parse(String(job))).toMatchObject({ jid: 'jid', data: JSON.parse(mended) as unknown });
     await expect(qless.job('jid')).resolves.toMatchObject({ data: raw });
   });
 
-  it('as data that can be no JSON is null in the form of the source document', async () => {
+  it('as data that can be no JSON is null in the form of the first generation', async () => {
     await qless.put('jid');
     await qless.q('put', 0, 'p', 'q', 'jid', 'k', '[NaN]', 0);
     const job = await qless.legacy('get', [], 'jid');

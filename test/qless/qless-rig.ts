@@ -121,7 +121,7 @@ export function refuses(qless: Qless, rows: readonly Malformed[]): void {
   });
 }
 
-/** The same for a script of the source document: keys, then arguments. */
+/** The same for a script of the first generation: keys, then arguments. */
 export type LegacyMalformed = readonly [keys: readonly Arg[], args: readonly Arg[], message: string];
 
 export function legacyRefuses(qless: Qless, name: string, rows: readonly LegacyMalformed[]): void {

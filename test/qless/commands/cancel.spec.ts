@@ -80,7 +80,7 @@ describe('cancel', () => {
     await expect(qless.json('track', 0)).resolves.toEqual({ jobs: {}, expired: ['b'] });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'cancel', [
       [['q'], [], 'Cancel(): Got 1, expected 0 KEYS'],
       [[], [], 'Cancel(): Arg "jid" missing'],

@@ -182,7 +182,7 @@ describe('complete', () => {
     });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'complete', [
       [['q'], [], 'Complete(): Got 1, expected 0 KEYS'],
       [[], ['there', 'w', 'q'], 'Complete(): Arg "now" missing or not a number'],

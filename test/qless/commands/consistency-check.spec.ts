@@ -76,7 +76,7 @@ describe('consistency.check', () => {
     await expect(qless.redis.exists('ql:q:q-work')).resolves.toBe(0);
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'consistencycheck', [
       [['q'], [], 'ConsistencyCheck(): Got 1, expected 0 KEYS'],
       [[], ['please'], 'Check(): Arg "resolve" must be "resolve" or empty: please'],

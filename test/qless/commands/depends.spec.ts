@@ -45,7 +45,7 @@ describe('depends', () => {
     await expect(qless.job('c')).resolves.toMatchObject({ state: 'depends', dependencies: ['b'] });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'depends', [
       [['q'], [], 'Depends(): Got 1, expected 0 KEYS'],
       [[], ['there'], 'Depends(): Arg "command" missing'],
@@ -94,7 +94,7 @@ describe('priority', () => {
     await expect(work()).resolves.toEqual(before);
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'priority', [
       [['q'], [], 'Priority(): Got 1, expected 0 KEYS'],
       [[], ['there', 'x'], 'Priority(): Arg "priority" missing or not a number: x'],

@@ -70,7 +70,7 @@ describe('fail', () => {
     await expect(qless.q('get', 0, 'a')).resolves.toBeNull();
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'fail', [
       [['q'], [], 'Fail(): Got 1, expected 0 KEYS'],
       [[], ['there', 'w', 'g', 'm'], 'Fail(): Arg "now" missing or not a number'],

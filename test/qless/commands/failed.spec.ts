@@ -28,7 +28,7 @@ describe('failed', () => {
     await expect(qless.json('failed', 0, 'none')).resolves.toEqual({ total: 0, jobs: {} });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'failed', [
       [['q'], [], 'Failed(): Got 1, expected 0 KEYS'],
       [[], ['g', 'x'], 'Failed(): Arg "start" is not a number: x'],

@@ -68,7 +68,7 @@ describe('get', () => {
     await expect(qless.redis.llen('ql:j:jid-history')).resolves.toBe(100);
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'get', [
       [['q'], [], 'Get(): Got 1, expected 0 KEYS'],
       [[], [], 'Get(): Arg "jid" missing'],

@@ -209,7 +209,7 @@ describe('pop', () => {
     });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'pop', [
       [[], ['w', 1, 0], 'Pop(): Got 0, expected 1 KEYS'],
       [['q'], [], 'Pop(): Arg "now" missing or not a number'],
@@ -265,7 +265,7 @@ describe('peek', () => {
     await expect(qless.q('peek', 60, 'other', 10)).resolves.toBe('{}');
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'peek', [
       [[], [1, 0], 'Peek(): Got 0, expected 1 KEYS'],
       [['q'], [1], 'Peek(): Arg "now" missing or not a number'],

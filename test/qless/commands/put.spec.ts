@@ -178,7 +178,7 @@ describe('put', () => {
     ]);
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'put', [
       [[], ['j', 'k', '{}', 0, 0], 'Put(): Got 0, expected 1 KEYS'],
       [['q'], [], 'Put(): Arg "now" missing or not a number'],

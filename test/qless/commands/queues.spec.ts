@@ -63,7 +63,7 @@ describe('jobs', () => {
     await expect(qless.job('due')).resolves.toMatchObject({ state: 'waiting' });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'jobs', [
       [['q'], [], 'Jobs(): Got 1, expected 0 KEYS'],
       [[], ['running', 'x', 'q'], 'Jobs(): Arg "now" missing or not a number: x'],
@@ -130,7 +130,7 @@ describe('queues', () => {
     await expect(qless.job('a')).resolves.toMatchObject({ state: 'waiting' });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'queues', [
       [['q'], [0], 'Queues(): Got 1, expected 0 KEYS'],
       [[], [], 'Queues(): Arg "now" missing or not a number'],

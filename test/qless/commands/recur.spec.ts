@@ -172,7 +172,7 @@ describe('recur', () => {
     await expect(qless.json('recur.untag', 0, 'r', 'b')).resolves.toEqual({});
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'recur', [
       [['q'], [], 'Recur(): Got 1, expected 0 KEYS'],
       [[], [], 'Recur(): First argument must be one of on, off, get, update, tag, untag. Got nil'],

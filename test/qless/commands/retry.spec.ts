@@ -73,7 +73,7 @@ describe('retry', () => {
     },
   );
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'retry', [
       [['q'], [], 'Retry(): Got 1, expected 0 KEYS'],
       [[], ['there', 'q', 'w'], 'Retry(): Arg "now" missing or not a number'],
@@ -130,7 +130,7 @@ describe('heartbeat', () => {
     await expect(qless.job('jid')).resolves.toMatchObject({ data: '{"a":1}' });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'heartbeat', [
       [['q'], [], 'Heartbeat(): Got 1, expected 0 KEYS'],
       [[], ['there', 'w'], 'Heartbeat(): Arg "now" missing or not a number'],

@@ -105,7 +105,7 @@ describe('stats', () => {
     });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'stats', [
       [['q'], [], 'Stats(): Got 1, expected 0 KEYS'],
       [[], ['q', 'x'], 'Stats(): Arg "date" missing or not a number: x'],

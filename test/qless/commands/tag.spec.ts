@@ -54,7 +54,7 @@ describe('tag', () => {
     await expect(qless.json('tag', 0, 'top')).resolves.toEqual({});
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'tag', [
       [['q'], [], 'Tag(): Got 1, expected 0 KEYS'],
       [[], ['add', 'there', 'x', 't'], 'Tag(): Arg "now" missing or not a number: x'],
@@ -109,7 +109,7 @@ describe('track', () => {
     });
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'track', [
       [['q'], [], 'Track(): Got 1, expected 0 KEYS'],
       [[], ['track', 'there'], 'Track(): Arg "now" missing or not a number'],

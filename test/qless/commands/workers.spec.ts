@@ -43,7 +43,7 @@ describe('workers', () => {
     await expect(qless.q('complete', 0, 'a', 'w', 'q', '{}')).resolves.toBe('complete');
   });
 
-  describe('in the form of the source document', () => {
+  describe('in the form of the first generation', () => {
     legacyRefuses(qless, 'workers', [
       [['q'], [0], 'Workers(): Got 1, expected 0 KEYS'],
       [[], [], 'Workers(): Arg "now" missing or not a number'],
@@ -97,7 +97,7 @@ describe('config', () => {
     ]);
   });
 
-  describe('in the forms of the source document', () => {
+  describe('in the forms of the first generation', () => {
     legacyRefuses(qless, 'config', [
       [['q'], [], 'Config(): Got 1, expected 0 KEYS'],
       [[], [], 'Config(): Unrecognized command nil'],

@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import { defineJob } from '../../../lib/job/job-definition.js';
+import type { RunningJob } from '../../../lib/worker/running-job.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
+import { claimOne } from '../../contract/claiming.js';
+import { gate } from '../../support/gate.js';
+import { runWorker } from '../../support/run-worker.js';
+import { eventually } from '../../support/until.js';
+import { useSource } from './use-source.js';
+
+const used = useSource();
+
+describe('a running handler', () => {
+  async function running(jid: string) {
+    const [started, aborted] = [gate<RunningJob>(), gate<unknown>()];
+    const { said } = await runWorker(await used.open({ keeper: true }), 'K', (_, job) => {
+      job.signal.addEventListener('abort', () => aborted.open(job.signal.reason));
+      started.open(job);
+      return aborted.passed;
+    });
+    await used.client.queue('q').put('K', {}, { jid });
+    return { job: await started.passed, aborted: aborted.passed, said };
+  }
+
+  it('is aborted when its lock is taken away', async () => {
+    const { aborted, job } = await running('a');
+    await used.client.jobs.timeout('a');
+    await expect(aborted).resolves.toMatchObject({ code: 'LEASE_LOST' });
+    await expect(job.update(1, 2)).rejects.toThrow('given to another worker');
+  });
+
+  it('is aborted when its job is put elsewhere', async () => {
+    const { aborted } = await running('a');
+    await (await used.client.jobs.get('a'))?.move('other');
+    await expect(aborted).resolves.toMatchObject({ code: 'LEASE_LOST' });
+    await expect(used.client.jobs.get('a')).resolves.toMatchObject({ state: 'waiting', queue: 'other' });
+  });
+
+  it('is aborted when its job is cancelled', async () => {
+    const { aborted } = await running('a');
+    await used.client.jobs.cancel('a');
+    await expect(aborted).resolves.toMatchObject({ code: 'JOB_CANCELLED' });
+  });
+
+  it('keeps its lock beyond its length, also after a warning of its expiry', async () => {
+    await used.client.config.set('heartbeat', 0.6);
+    const { said } = await running('a');
+    const first = (await used.client.jobs.get('a'))?.record.expires ?? 0;
+    await eventually(async () =>
+      expect((await used.client.jobs.get('a'))?.record.expires ?? 0).toBeGreaterThan(first + 1.5),
+    );
+    await used.redis.publish('ql:w:anybody', 'no JSON');
+    await expect(used.client.queue('q').pop()).resolves.toEqual([]);
+    await expect(used.historyOf('a')).resolves.toEqual(['put', 'popped']);
+    expect(said).toEqual([]);
+  });
+
+  it('has its job given back at the front when the worker stops, without spending a retry', async () => {
+    const queue = used.client.queue('q');
+    const started = gate();
+    const { worker } = await runWorker(await used.open(), defineJob('K'), () => {
+      started.open();
+      return new Promise(() => undefined);
+    });
+    await queue.put('K', {}, { jid: 'first' });
+    await started.passed;
+    await queue.put('K', {}, { jid: 'second' });
+    await worker.stop(0);
+    await expect(queue.jids('waiting')).resolves.toEqual(['first', 'second']);
+    await expect(used.client.jobs.get('first')).resolves.toMatchObject({
+      record: { remaining: 5, retries: 5 },
+    });
+  });
+});
+
+describe('a worker process', () => {
+  it('that blocks its event loop for several heartbeats keeps its job', async () => {
+    await used.client.config.set('heartbeat', 2);
+    await used.client.config.set('grace-period', 0);
+    const worker = await used.program();
+    await used.client.queue('q').put('Held', { block: 6000 }, { jid: 'a' });
+    await worker.says('start');
+    const abort = new AbortController();
+    const source = await used.open({}, ['Held']);
+    const stolen = source.claim(new SlotTable([['Held', 1]]), abort.signal);
+    await eventually(async () => expect((await used.client.jobs.get('a'))?.state).toBe('complete'), {
+      timeout: 20_000,
+    });
+    abort.abort();
+    await expect(stolen).resolves.toEqual([]);
+    await expect(used.historyOf('a')).resolves.toEqual(['put', 'popped', 'returned', 'done']);
+  });
+
+  it('that is killed loses its job to another when the lock is over', async () => {
+    await used.client.config.set('heartbeat', 1);
+    await used.client.config.set('grace-period', 0);
+    const worker = await used.program();
+    await used.client.queue('q').put('Held', {}, { jid: 'a' });
+    await worker.says('start');
+    await worker.kill();
+    const claim = await claimOne(await used.open({}, ['Held']), 'Held');
+    expect(claim).toMatchObject({ id: 'a', attempts: 2, stalls: 1 });
+  });
+});
