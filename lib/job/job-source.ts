@@ -63,6 +63,9 @@ export interface JobSource {
   /** What enqueues its jobs, as an error names it to who looks for a client: `QlessClient (nestjs-gearmonkey/qless)`. */
   readonly client?: string;
 
+  /** Where its jobs come from, as a log names it: never with credentials. */
+  readonly address?: string;
+
   /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
   readonly renewInterval?: number;
 

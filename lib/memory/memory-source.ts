@@ -15,10 +15,11 @@ export interface MemorySourceOptions {
 /** Jobs of the embedded server. */
 export class MemorySource implements JobSource {
   static {
-    showAs(MemorySource, ({ opened }) => ({ server: 'memory:', functions: [...opened.keys()] }));
+    showAs(MemorySource, ({ address, opened }) => ({ server: address, functions: [...opened.keys()] }));
   }
 
   readonly capabilities = ALL_CAPABILITIES;
+  readonly address = 'memory:';
   readonly renewInterval: number;
   private readonly lease: number;
   /** How to withdraw from each function. */
@@ -36,7 +37,7 @@ export class MemorySource implements JobSource {
 
   /** Of this process: always there. */
   health(): Health {
-    return { connected: true, server: 'memory:' };
+    return { connected: true, server: this.address };
   }
 
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {

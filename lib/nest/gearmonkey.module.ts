@@ -1,9 +1,8 @@
-import { ConfigurableModuleBuilder, Logger, Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { ConfigurableModuleBuilder, Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import type { GearMonkeyError } from '../job/errors.js';
 import type { AnyJobDefinition } from '../job/job-definition.js';
 import type { ConnectionSpec } from '../redis/connect.js';
-import { inLines } from '../worker/worker-log.js';
 import { asyncProblem, listed, optionsOf, type AsyncOptions } from './async-options.js';
 import {
   clientOf,
@@ -20,6 +19,7 @@ import {
 } from './gearmonkey.options.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
+import { nestLog } from './nest-log.js';
 import { BACKENDS, getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
@@ -143,7 +143,7 @@ function instanceProviders(name: string): Provider[] {
         options: GearMonkeyModuleOptions,
         registry: InstanceRegistry,
         backends: BackendFactory | undefined,
-      ) => registry.add(createInstance(name, options, inLines(new Logger('GearMonkey')), backends)),
+      ) => registry.add(createInstance(name, options, nestLog('GearMonkey'), backends)),
     },
     {
       provide: getGearMonkeyClientToken(name),

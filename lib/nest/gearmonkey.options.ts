@@ -11,7 +11,8 @@ import type { JobLimits } from '../worker/job-handler.js';
 export interface CommonModuleOptions extends ClientOptions {
   /**
    * How much of what a handler throws is stored, and sent to the readers of the job: with `'message'` neither its
-   * stack nor those of its causes. Credentials of URLs are hidden in either. @default 'stack'
+   * stack nor those of its causes. Credentials of URLs are hidden in either. The log has stacks at the level `debug`
+   * only; with a `'stack'` that is written out, behind each failed attempt. @default stored, and logged as debug
    */
   errorDetail?: ErrorDetail;
 

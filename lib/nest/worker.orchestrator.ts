@@ -1,6 +1,5 @@
 import {
   Injectable,
-  Logger,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
@@ -12,10 +11,11 @@ import { ConfigurationError, InvalidOptionError, messageOf } from '../job/errors
 import { functionName } from '../job/job-definition.js';
 import { bindHandler, type HandlerBinding } from '../worker/job-handler.js';
 import { JobWorker } from '../worker/job-worker.js';
-import { inLines } from '../worker/worker-log.js';
 import { clientOf, type GearMonkeyInstance } from './gearmonkey.instance.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
+import { nestLog } from './nest-log.js';
+import { logStart } from './start-line.js';
 import {
   WorkerExplorer,
   type MethodBinding,
@@ -28,7 +28,7 @@ import {
 export class WorkerOrchestrator
   implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
 {
-  private readonly log = inLines(new Logger('GearMonkey'));
+  private readonly log = nestLog('GearMonkey');
   private readonly workers = new Map<GearMonkeyInstance, JobWorker>();
   private subscriptions: Subscription[] = [];
   private closed = false;
@@ -70,6 +70,7 @@ export class WorkerOrchestrator
     const starts = [...handlers].map(([instance, bindings]) => this.start(instance, bindings));
     const failed = (await Promise.allSettled(starts)).find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;
+    for (const instance of this.registry.all()) logStart(this.log, instance, handlers.get(instance) ?? []);
   }
 
   /** The app does not start, so nobody may have anything to close: what runs goes back, and no connection stays. */
@@ -118,11 +119,13 @@ export class WorkerOrchestrator
   }
 
   private async start(instance: GearMonkeyInstance, bindings: readonly HandlerBinding[]): Promise<void> {
-    const { codec, errorDetail = 'stack' } = instance.options;
+    const { codec, errorDetail } = instance.options;
     const worker = new JobWorker(instance.source, bindings, {
       codec: codecOf(codec ?? instance.source.codec),
       maxPayloadBytes: maxPayloadBytesOf(instance.options),
-      errorDetail,
+      errorDetail: errorDetail ?? 'stack',
+      // The default stores them and keeps the log to one line.
+      logStacks: errorDetail === 'stack',
       log: this.log,
     });
     this.workers.set(instance, worker);

@@ -1,4 +1,5 @@
-import { Cluster, type Redis } from 'ioredis';
+import { Cluster, type Redis, type RedisOptions } from 'ioredis';
+import { withoutSecrets } from '../job/secrets.js';
 import { isCluster, redisOptions, startupNodes, type ConnectionSpec } from './connect.js';
 import { isReply } from './redis-errors.js';
 
@@ -24,22 +25,32 @@ export function isWrongDatabase(error: unknown): boolean {
 /** Where a client leads, without what it says there. */
 export function addressOf(client: Redis | Cluster): string {
   if (client instanceof Cluster) return `the cluster of ${startupNodes(client).map(nodeAddress).join(', ')}`;
-  const { path, host, port, sentinels, name } = client.options;
-  if (sentinels) return `"${name}" of the sentinels ${sentinels.map(nodeAddress).join(', ')}`;
-  return path ?? `${host}:${port}`;
+  return placeOf(client.options);
 }
 
 /** The same of what is connected with. */
 export function specAddress(spec: ConnectionSpec): string {
   if (isCluster(spec)) return `the cluster of ${startupNodes(spec).map(nodeAddress).join(', ')}`;
-  const { path, host = '127.0.0.1', port = 6379, sentinels, name } = redisOptions(spec);
+  return placeOf(redisOptions(spec));
+}
+
+function placeOf({ path, sentinels, name, ...server }: RedisOptions): string {
   if (sentinels) return `"${name}" of the sentinels ${sentinels.map(nodeAddress).join(', ')}`;
-  return path ?? `${host}:${port}`;
+  return path === undefined || path === null ? nodeAddress(server) : withoutSecrets(path);
 }
 
 function nodeAddress(node: unknown): string {
-  if (typeof node === 'string') return URL.canParse(node) ? new URL(node).host : node.replace(/^.*@/, '');
+  if (typeof node === 'string') return bareHost(node);
   if (typeof node !== 'object' || node === null) return `127.0.0.1:${String(node)}`;
   const { host = '127.0.0.1', port = 6379 } = node as { host?: string; port?: number };
-  return `${host}:${port}`;
+  return `${bareHost(host)}:${port}`;
+}
+
+/** What stands around a host may be a password: also where a whole URL was given for a host. */
+function bareHost(text: string): string {
+  const [host = ''] = text
+    .replace(/^.*@/s, '')
+    .replace(/^[a-z][a-z+.-]*:\/\//i, '')
+    .split(/[/?#]/, 1);
+  return host;
 }

@@ -6,15 +6,18 @@ import { Deadlines } from './deadlines.js';
 import { FunctionSlots } from './function-slots.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
+import { JobLog } from './job-log.js';
 import { Settler } from './settler.js';
 import { SlotTable } from './slot-table.js';
-import { inLines, logFailure, type WorkerLog } from './worker-log.js';
+import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
 
 export type { WorkerLog };
 
 export interface WorkerOptions extends ExecutionLimits {
   readonly log: WorkerLog;
+  /** Whether the line of a failed attempt has the stack of its error. @default false: it goes to the log's `debug` */
+  readonly logStacks?: boolean;
 }
 
 /** The pause after a failed `claim`. Sources wait through outages themselves. */
@@ -48,6 +51,7 @@ export class JobWorker {
   );
   private readonly settler: Settler;
   private readonly log: WorkerLog;
+  private readonly jobLog: JobLog;
   private readonly slots: SlotTable;
   private readonly claiming = new AbortController();
   private wakeUp: () => void = () => undefined;
@@ -67,7 +71,8 @@ export class JobWorker {
     );
     this.slots = new SlotTable([...this.functions].map(([fn, { free }]) => [fn, free]));
     this.log = inLines(options.log);
-    this.settler = new Settler(source, this.log);
+    this.jobLog = new JobLog(this.log, options.logStacks);
+    this.settler = new Settler(source, this.log, this.jobLog);
   }
 
   /** Announces the functions and starts to claim. */
@@ -89,7 +94,9 @@ export class JobWorker {
     this.wakeUp();
     await this.loop;
     for (const slots of this.functions.values()) this.giveBack(slots);
+    this.jobLog.draining([...this.running.keys()], timeout);
     await this.drain(timeout);
+    this.jobLog.givenBack([...this.running.keys()]);
     // Released in reverse, which leaves the oldest in front.
     for (const execution of [...this.running.values()].reverse()) execution.release(new ShutdownError());
     this.deadlines.clear();
@@ -146,7 +153,7 @@ export class JobWorker {
     this.deadlines.delete(execution);
     if (outcome) {
       this.settler.settle(outcome);
-      logFailure(this.log, outcome, execution.attempt, execution.retry?.attempts ?? 1);
+      this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
     const now = performance.now();
@@ -212,8 +219,8 @@ export class JobWorker {
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
     else if (this.functions.get(claim.fn)?.drop(claim)) this.updateFreeSlots(claim.fn);
     else return;
-    if (why === 'lost')
-      this.log.warn(`${claim.fn} ${claim.id} went to another worker: its lease had expired here.`);
+    if (why === 'lost') this.jobLog.lost(claim);
+    else this.jobLog.cancelled(claim);
   }
 
   private async renew(): Promise<void> {

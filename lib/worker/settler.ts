@@ -2,12 +2,11 @@ import { Batcher } from '../flow/batcher.js';
 import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
+import type { JobLog } from './job-log.js';
 import type { WorkerLog } from './worker-log.js';
 
 /** A test's fake timers would keep outcomes until they are moved. */
 const { nextTick } = process;
-/** Jobs that one line names. */
-const MAX_NAMED = 10;
 
 /** Hands outcomes to the source: those of one tick in one call. */
 export class Settler {
@@ -16,6 +15,7 @@ export class Settler {
   constructor(
     private readonly source: Pick<JobSource, 'settle'>,
     private readonly log: WorkerLog,
+    private readonly jobLog: JobLog,
   ) {
     // The source itself bounds what is under way.
     this.outcomes = new Batcher({
@@ -39,12 +39,12 @@ export class Settler {
 
   private async hand(outcomes: readonly Outcome[]): Promise<undefined[]> {
     try {
-      for (const { fn, id } of await this.source.settle(outcomes))
-        this.log.warn(`The outcome of ${fn} ${id} was refused: its lease had gone.`);
+      for (const claim of await this.source.settle(outcomes)) this.jobLog.refused(claim);
     } catch (error) {
-      const jobs = outcomes.slice(0, MAX_NAMED).map(({ claim: { fn, id } }) => `${fn} ${id}`);
-      if (outcomes.length > MAX_NAMED) jobs.push(`${outcomes.length - MAX_NAMED} more`);
-      this.log.error(`The outcome of ${jobs.join(', ')} is lost: ${messageOf(error)}`);
+      this.jobLog.unsettled(
+        outcomes.map(({ claim }) => claim),
+        messageOf(error),
+      );
     }
     return outcomes.map(() => undefined);
   }

@@ -200,7 +200,7 @@ describe('A handler that throws', () => {
       expect(printed).toEqual([
         expect.stringMatching(/^throws 1 failed \(attempt 1 of 3, next in \d ms\): RangeError: boom$/),
         expect.stringMatching(/^throws 1 failed \(attempt 2 of 3, next in \d ms\): RangeError: boom$/),
-        'throws 1 failed (attempt 3 of 3): RangeError: boom',
+        'throws 1 failed for good (attempt 3 of 3): RangeError: boom',
       ]);
     } finally {
       error.mockRestore();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ConsoleLogger } from '@nestjs/common';
 import { ExternalContextCreator, ModulesContainer } from '@nestjs/core';
 import { GearMonkeyModule } from 'nestjs-gearmonkey';
 import { GearMonkeyCoreModule } from '../../lib/nest/gearmonkey.module.js';
@@ -21,6 +22,11 @@ describe('what this package uses of the inside of Nest', () => {
   ])('is %s of its context creator (lib/nest/job-context.creator.ts)', async (field) => {
     const app = await apps.start({});
     expect(app.get(ExternalContextCreator, { strict: false })).toHaveProperty(field, expect.any(Object));
+  });
+
+  it('is what a console logger was made with, and that it takes fields since Nest 12 (lib/nest/nest-log.ts)', () => {
+    expect(new ConsoleLogger({ json: true })['options']).toMatchObject({ json: true });
+    expect('stringifyParams' in ConsoleLogger.prototype).toBe(true);
   });
 
   it('is the distance of a module, by which hooks are ordered (lib/nest/gearmonkey.module.ts)', async () => {

@@ -127,9 +127,10 @@ describe('a worker that starts', () => {
     await starting;
     await eventually(() => expect(said.length).toBeGreaterThan(1));
     expect(said[1]).toMatch(/^log: Redis at .* is back after \d+\.\d s\.$/);
+    expect(said[2]).toMatch(/^log: "default" at .* runs work \(1 at a time\)$/);
     await app.close();
     await late.stop();
-    expect(said).toHaveLength(2);
+    expect(said).toHaveLength(3);
   });
 });
 

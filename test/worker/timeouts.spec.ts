@@ -110,7 +110,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     const job = await rig.client.getOrThrow('fn', 1);
     expect(job).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' }, attempts: 1 });
     expect([job.output, job.progress]).toEqual([undefined, undefined]);
-    expect(said).toEqual([expect.stringContaining('fn 1 failed (attempt 1 of 1): JobTimeoutError')]);
+    expect(said).toEqual([expect.stringContaining('fn 1 failed for good (attempt 1 of 1): JobTimeoutError')]);
   });
 
   it('counts as a failed attempt that may be tried again', async () => {

@@ -13,8 +13,8 @@ import { withDefaults, type RedisSourceOptions, type SourceConnections } from '.
 /** Jobs of a Redis server, by the GearMonkey protocol. */
 export class RedisSource implements JobSource {
   static {
-    showAs(RedisSource, ({ connections, opened }) => ({
-      server: connections.commands.address,
+    showAs(RedisSource, ({ address, opened }) => ({
+      server: address,
       functions: [...opened],
     }));
   }
@@ -58,6 +58,10 @@ export class RedisSource implements JobSource {
     );
     const claimer = new Claimer({ connections, worker, options: this.options, held, frame, problems });
     [this.held, this.frame, this.claimer] = [held, frame, claimer];
+  }
+
+  get address(): string {
+    return this.connections.commands.address;
   }
 
   health(): Health {

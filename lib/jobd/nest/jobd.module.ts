@@ -13,7 +13,7 @@ import { JobdDaemon } from '../daemon/jobd-daemon.js';
 import { JobdMaster } from '../master/jobd-master.js';
 import { JobdClient } from './jobd.client.js';
 import { JobdInstance } from './jobd.instance.js';
-import { nestLog } from './nest-log.js';
+import { jobdLog } from './jobd-log.js';
 import type { JobdModuleOptions } from './jobd.options.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<JobdModuleOptions>({
@@ -55,7 +55,7 @@ function partOf<T extends object>(
     {
       provide: JobdInstance,
       inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: (options: JobdModuleOptions) => new JobdInstance(options, nestLog()),
+      useFactory: (options: JobdModuleOptions) => new JobdInstance(options, jobdLog()),
     },
     { provide: JobdClient, inject: [JobdInstance], useFactory: ({ client }: JobdInstance) => client },
     partOf(JobdDaemon, 'worker', ({ daemon }) => daemon),

@@ -1,6 +1,6 @@
 import { JobdSource } from '../source/jobd-source.js';
 import type { JobdSourceOptions } from '../source/source-options.js';
-import { nestLog } from './nest-log.js';
+import { jobdLog } from './jobd-log.js';
 
 /**
  * Rows of a table of jobs for the handlers of an instance: `source: jobd({ database, targets: ['low'] })`.
@@ -9,5 +9,5 @@ import { nestLog } from './nest-log.js';
  * @throws InvalidOptionError
  */
 export function jobd(options: JobdSourceOptions): JobdSource {
-  return new JobdSource({ log: nestLog(), ...options });
+  return new JobdSource({ log: jobdLog(), ...options });
 }

@@ -19,8 +19,8 @@ import { databaseAddress } from '../storage/database-location.js';
 /** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
 export class JobdSource implements JobSource {
   static {
-    showAs(JobdSource, ({ options }) => ({
-      database: databaseAddress(options.database),
+    showAs(JobdSource, ({ address, options }) => ({
+      database: address,
       table: options.table,
       targets: options.targets,
     }));
@@ -52,6 +52,10 @@ export class JobdSource implements JobSource {
     this.options = checkSourceOptions(options);
     this.key = tableKey(this.options.database, this.options.table);
     hideFields(this);
+  }
+
+  get address(): string {
+    return databaseAddress(this.options.database);
   }
 
   /** @throws ConfigurationError for a function that isn't among the targets, DatabaseSetupError */
@@ -88,14 +92,9 @@ export class JobdSource implements JobSource {
   }
 
   health(): Health {
-    const { lastReplyAt, rows, options } = this;
+    const { lastReplyAt, rows, address } = this;
     const { isReachable = false, problem } = rows?.database ?? {};
-    return defined({
-      connected: isReachable,
-      server: databaseAddress(options.database),
-      lastReplyAt,
-      problem,
-    });
+    return defined({ connected: isReachable, server: address, lastReplyAt, problem });
   }
 
   async reach(timeout: number): Promise<void> {

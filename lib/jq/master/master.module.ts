@@ -1,5 +1,6 @@
-import { Logger, Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { nestLog } from '../../nest/nest-log.js';
 import { JqEngine } from '../engine/engine.js';
 import { DeadLettersController } from './api/dead-letters.controller.js';
 import { JobsApiController } from './api/jobs-api.controller.js';
@@ -56,7 +57,7 @@ export class MasterModule {
 }
 
 function engineOf(options: JqMasterOptions, pusher: WorkerPusher, metrics: JqMetrics): JqEngine {
-  const log = new Logger('JqMaster');
+  const log = nestLog('JqMaster');
   const engine: JqEngine = new JqEngine({
     ...options,
     onHanded: (jobs) => pusher.pushAll(engine, jobs),

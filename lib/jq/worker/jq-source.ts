@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { defined } from '../../job/defined.js';
@@ -6,6 +5,7 @@ import { messageOf } from '../../job/errors.js';
 import type { Health } from '../../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
+import { nestLog } from '../../nest/nest-log.js';
 import { MasterHttp } from '../http/master-http.js';
 import { messagePack } from '../message-pack/codec.js';
 import { MAX_BATCH, MAX_BATCH_BYTES } from '../wire/batch.js';
@@ -35,7 +35,7 @@ export function jq(options: JqSourceOptions): JobSource {
 
 class JqSource implements JobSource {
   static {
-    showAs(JqSource, ({ http, functions }) => ({ master: http.url, functions: [...functions] }));
+    showAs(JqSource, ({ address, functions }) => ({ master: address, functions: [...functions] }));
   }
 
   readonly capabilities = {
@@ -71,7 +71,7 @@ class JqSource implements JobSource {
     this.inbox.onRoom = () => this.pull();
     // Every request under way listens.
     setMaxListeners(0, this.leaving.signal);
-    const log = new Logger('JqWorker');
+    const log = nestLog('JqWorker');
     this.onProblem = throttledLog(options.onProblem ?? ((message) => log.warn(message)));
     this.reports = new Reports(this.http, this.leaving.signal, this.onProblem);
     this.server =
@@ -80,6 +80,10 @@ class JqSource implements JobSource {
         this.registrations.some((each) => each.key === key),
       );
     hideFields(this);
+  }
+
+  get address(): string {
+    return this.http.url;
   }
 
   /** Listens. The master hears of a function when its slots are known: with the first claim. */

@@ -35,8 +35,8 @@ const MAX_NAMED = 1000;
 /** Jobs of a qless: functions are klasses. */
 export class QlessSource implements JobSource {
   static {
-    showAs(QlessSource, ({ connections, options: { queues, worker } }) => ({
-      server: connections.commands.address,
+    showAs(QlessSource, ({ address, connections, options: { queues, worker } }) => ({
+      server: address,
       prefix: connections.prefix,
       queues,
       worker,
@@ -77,6 +77,10 @@ export class QlessSource implements JobSource {
     this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
     this.orphans = new Orphans(connections, this.settler, this.locks, { worker, onProblem });
     this.offsets = queues.map(() => 0);
+  }
+
+  get address(): string {
+    return this.connections.commands.address;
   }
 
   health(): Health {

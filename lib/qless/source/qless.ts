@@ -1,7 +1,7 @@
-import { Logger } from '@nestjs/common';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobSource } from '../../job/job-source.js';
+import { nestLog } from '../../nest/nest-log.js';
 import { openConnections, type QlessServer } from '../connection/connections.js';
 import { QlessSource } from './qless-source.js';
 import { checkPopping, checkQueues, isName } from '../queues/queue-names.js';
@@ -31,7 +31,7 @@ export interface QlessOptions extends QlessServer {
 export function qless({ queues, popping = 'ordered', worker, lock, ...server }: QlessOptions): JobSource {
   const named = { queues: checkQueues(queues), popping: checkPopping(popping) };
   if (worker !== undefined && !isName(worker)) throw new InvalidOptionError('worker', worker, 'a name');
-  const log = new Logger('qless');
+  const log = nestLog('qless');
   return new QlessSource(openConnections(server, log), {
     ...named,
     worker: worker ?? workerName(),

@@ -1,0 +1,133 @@
+import { defined } from '../job/defined.js';
+import type { JobErrorInfo } from '../job/errors.js';
+import type { Claim, Outcome } from '../job/job-source.js';
+import { spanText } from '../job/span-text.js';
+import { stackLines } from './stack-lines.js';
+import type { LogFields, WorkerLog } from './worker-log.js';
+
+/** What follows an attempt that failed; `server`: the job's system counts its attempts, and decides. */
+export type Next = 'retry' | 'fail' | 'server';
+
+type Failure = Extract<Outcome, { readonly error: JobErrorInfo }>;
+
+/** More of a message than this is for `job.errors`. */
+const MAX_MESSAGE = 500;
+/** Names and ids of other systems have no limit of their own. */
+const MAX_NAME = 200;
+/** Jobs that one line names. */
+const MAX_NAMED = 10;
+
+/** What a worker says of its jobs. Each line has its values as fields, too. */
+export class JobLog {
+  /** @param stacks whether the line of a failed attempt has the stack of its error, which otherwise goes to `debug` */
+  constructor(
+    private readonly log: WorkerLog,
+    private readonly stacks = false,
+  ) {}
+
+  /**
+   * One line for an attempt that failed: a warning where another follows, else an error. A job that RetryLaterError
+   * put off has not failed.
+   */
+  ended(outcome: Outcome, attempt: number, attempts: number): void {
+    if (outcome.status !== 'error' && outcome.status !== 'retry') return;
+    const { claim, error, status } = outcome;
+    const next = nextOf(outcome, attempts);
+    const isPutOff = next !== 'fail' && error.code === 'RETRY_LATER';
+    const what = isPutOff ? 'is put off' : next === 'fail' ? 'failed for good' : 'failed';
+    const tried = [attemptOf(attempt, attempts), nextWords(next, outcome)].filter(Boolean).join(', ');
+    const stack = isPutOff ? '' : stackLines(error);
+    const level = isPutOff ? 'debug' : status === 'retry' ? 'warn' : 'error';
+    const fields = (detail: object) => ({
+      ...jobFields(claim),
+      ...defined({ attempt, attempts: limitOf(attempt, attempts) }),
+      error: { ...errorFields(error), ...detail },
+      ...defined({ next, delay: next === 'retry' ? delayOf(outcome) : undefined }),
+    });
+    const line = `${nameOf(claim)} ${what} (${tried}): ${errorWords(error)}`;
+    this.log[level]?.(line, fields(this.stacks && stack ? { stack } : {}));
+    if (stack && !this.stacks)
+      this.log.debug?.(`${nameOf(claim)} (attempt ${attempt}): ${errorWords(error)}`, fields({ stack }));
+  }
+
+  cancelled(claim: Claim): void {
+    this.log.debug?.(`${nameOf(claim)} was cancelled while it ran.`, jobFields(claim));
+  }
+
+  lost(claim: Claim): void {
+    this.log.warn(`${nameOf(claim)} went to another worker: its lease had expired here.`, jobFields(claim));
+  }
+
+  refused(claim: Claim): void {
+    this.log.warn(`The outcome of ${nameOf(claim)} was refused: its lease had gone.`, jobFields(claim));
+  }
+
+  unsettled(claims: readonly Claim[], why: string): void {
+    this.log.error(`The outcome of ${namesOf(claims)} is lost: ${why}`, listFields(claims));
+  }
+
+  draining(claims: readonly Claim[], timeout: number): void {
+    if (claims.length === 0 || timeout <= 0) return;
+    const line = `Waits up to ${spanText(timeout)} for running jobs: ${namesOf(claims)}`;
+    this.log.log?.(line, listFields(claims));
+  }
+
+  givenBack(claims: readonly Claim[]): void {
+    if (claims.length === 0) return;
+    this.log.log?.(`Gave back jobs that still ran: ${namesOf(claims)}`, listFields(claims));
+  }
+}
+
+function nextOf({ status }: Failure, attempts: number): Next {
+  if (status === 'error') return 'fail';
+  return attempts === Infinity ? 'server' : 'retry';
+}
+
+function nextWords(next: Next, outcome: Failure): string {
+  return next === 'retry' ? `next in ${spanText(delayOf(outcome) ?? 0)}` : '';
+}
+
+function delayOf(outcome: Failure): number | undefined {
+  return outcome.status === 'retry' ? Math.round(outcome.delay) : undefined;
+}
+
+/** Not where the server counts, and not of a job that is only put off. */
+function limitOf(attempt: number, attempts: number): number | undefined {
+  return attempts < attempt || attempts === Infinity ? undefined : attempts;
+}
+
+function attemptOf(attempt: number, attempts: number): string {
+  const limit = limitOf(attempt, attempts);
+  return limit === undefined ? `attempt ${attempt}` : `attempt ${attempt} of ${limit}`;
+}
+
+function errorFields({ name, message, code }: JobErrorInfo) {
+  return defined({ name, message: shorten(message, MAX_MESSAGE), code });
+}
+
+function errorWords({ name, message }: JobErrorInfo): string {
+  return `${name}: ${shorten(message, MAX_MESSAGE)}`;
+}
+
+function jobFields({ fn, id }: Claim): { fn: string; id: string } {
+  return { fn: shorten(fn, MAX_NAME), id: shorten(id, MAX_NAME) };
+}
+
+function listFields(claims: readonly Claim[]): LogFields {
+  return { jobs: claims.slice(0, MAX_NAMED).map(jobFields), count: claims.length };
+}
+
+function nameOf(claim: Claim): string {
+  const { fn, id } = jobFields(claim);
+  return `${fn} ${id}`;
+}
+
+function namesOf(claims: readonly Claim[]): string {
+  const names = claims.slice(0, MAX_NAMED).map(nameOf);
+  if (claims.length > MAX_NAMED) names.push(`${claims.length - MAX_NAMED} more`);
+  return names.join(', ');
+}
+
+function shorten(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit).toWellFormed()}…` : text;
+}
