@@ -109,5 +109,6 @@ export {
 export { getGearMonkeyClientToken } from './nest/tokens.js';
 export { Worker, type WorkerDecoratorOptions } from './nest/worker.decorator.js';
 export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';
+export { GearMonkeyExceptionFilter } from './nest/gearmonkey-exception.filter.js';
 export { MissingPackageError } from './package/optional-package.js';
 export type { ClientTls, Pem, ServerTls, TlsIdentity } from './net/tls.js';

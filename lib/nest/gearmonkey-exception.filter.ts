@@ -1,0 +1,84 @@
+import { Catch, HttpException, Logger, type ArgumentsHost } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
+import { STATUS_CODES } from 'node:http';
+import type { GearMonkeyError } from '../job/errors.js';
+import { excerpt } from '../job/secrets.js';
+import { httpStatusOf } from './http-status.js';
+
+const MAX_MESSAGE = 1000;
+/** Why the server is not reached names hosts and ports, which are not for callers. */
+const UNAVAILABLE = 'Jobs are not available now. Try again later.';
+
+/** What Nest asks by `instanceof` whether the filter is for it: all else is answered as without the filter. */
+abstract class ErrorWithStatus {
+  static [Symbol.hasInstance](error: unknown): boolean {
+    return httpStatusOf(error) !== undefined;
+  }
+}
+
+/**
+ * Answers HTTP requests whose controller let an error of this package go by with the status it stands for: 400 for
+ * what is wrong with the input, 404 for no such job, 409, 413, 503 and 504. docs/errors.md has them all. The rest,
+ * and whatever is no HTTP request, is left to Nest.
+ */
+@Catch(ErrorWithStatus)
+export class GearMonkeyExceptionFilter extends BaseExceptionFilter<GearMonkeyError> {
+  /** @internal */
+  override catch(error: GearMonkeyError, host: ArgumentsHost): void {
+    const type = host.getType<string>();
+    if (type === 'ws') return answerSocket(error, host);
+    // Nothing returned is nothing answered: Nest goes on as without the filter.
+    if (type !== 'http') return;
+    const status = httpStatusOf(error) ?? 500;
+    const body = bodyOf(error, status);
+    if (this.applicationRef ?? this.httpAdapterHost?.httpAdapter)
+      return void super.catch(new HttpException(body, status, { cause: error }) as never, host);
+    reply(host.switchToHttp().getResponse<Reply>(), status, body);
+  }
+}
+
+function bodyOf({ code, message }: GearMonkeyError, statusCode: number) {
+  return {
+    statusCode,
+    error: STATUS_CODES[statusCode],
+    errorCode: code,
+    message: statusCode === 503 ? UNAVAILABLE : excerpt(message, MAX_MESSAGE),
+  };
+}
+
+/** A response of Express, a reply of Fastify, or what Node has, as Fastify's middleware is given it. */
+interface Reply {
+  readonly headersSent?: boolean;
+  readonly sent?: boolean;
+  status?(code: number): { send(body: object): unknown };
+  writeHead(code: number, headers: object): { end(body: string): unknown };
+}
+
+/** For a filter that was made with `new`, and so has no adapter. */
+function reply(response: Reply, status: number, body: object): void {
+  if (response.headersSent ?? response.sent) return;
+  if (response.status) response.status(status).send(body);
+  else
+    response
+      .writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+      .end(JSON.stringify(body));
+}
+
+/** A socket of socket.io, or of `ws`. */
+interface Client {
+  readonly readyState?: number;
+  send?(text: string): void;
+  emit?(event: string, payload: object): void;
+}
+
+const socketLog = new Logger('WsExceptionsHandler');
+
+/** Nest answers no client of a gateway that has a filter for the error, so this does what it would have done. */
+function answerSocket(error: GearMonkeyError, host: ArgumentsHost): void {
+  const client = host.switchToWs().getClient<Client>();
+  const payload = { status: 'error', message: 'Internal server error' };
+  if (typeof client?.readyState === 'number')
+    client.send?.(JSON.stringify({ event: 'exception', data: payload }));
+  else client?.emit?.('exception', payload);
+  socketLog.error(error);
+}
