@@ -1,0 +1,41 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import ts from 'typescript';
+import { killProcesses, TestProcess } from './support/test-process.js';
+import { useRedis } from './support/use-redis.js';
+
+const page = readFileSync(new URL('../docs/guides/from-bullmq.md', import.meta.url), 'utf8');
+
+/** One of the two apps, as the page has it, in JavaScript. */
+function appOf(mark: string): string {
+  const [, code = ''] = new RegExp(`^\`\`\`ts ${mark}\\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? [];
+  expect(code).not.toBe('');
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+  };
+  return ts.transpileModule(code, { compilerOptions }).outputText;
+}
+
+describe('The app that moves from @nestjs/bullmq', () => {
+  const redis = useRedis();
+  afterEach(killProcesses);
+
+  it.each(['before', 'after'])('sends its mail in the second attempt: %s', async (mark) => {
+    const child = new TestProcess(process.execPath, ['--input-type=module', '-'], {
+      env: { ...process.env, REDIS_URL: redis.url },
+    });
+    child.input(appOf(mark));
+    const { code, stdout } = await child.ended();
+    if (code !== 0) throw child.error('failed');
+    expect(stdout).toBe('sent to ada@example.com\n');
+  });
+
+  it('shares no key with the other', async () => {
+    const keys = await redis.redis.keys('*');
+    expect(keys.filter((key) => key.startsWith('bull:')).length).toBeGreaterThan(0);
+    expect(keys.filter((key) => key.includes(':mail') && !key.startsWith('bull:')).length).toBeGreaterThan(0);
+  });
+});
