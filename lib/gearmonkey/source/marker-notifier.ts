@@ -25,6 +25,16 @@ export interface NotifierConnections {
   readonly commands: RedisConnection;
 }
 
+/**
+ * What the loop of a notifier does:
+ *
+ * - `resting`: no function waits, and there is no loop
+ * - `busy`: it is between two blocking calls
+ * - `blocked`: a blocking call waits
+ * - `interrupted`: that call is about to end, since what it waits for has changed
+ */
+type Phase = 'resting' | 'busy' | 'blocked' | 'interrupted';
+
 /** What becomes idle in the same tick waits together, and who was given claims in it has claimed again. */
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
@@ -36,15 +46,12 @@ const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
 export class MarkerNotifier implements Notifier {
   /** Those whose markers lie here; on a cluster each slot has a notifier of its own. */
   private readonly functions = new Set<string>();
-  private blocking = false;
+  private phase: Phase = 'resting';
   private loop: Promise<void> = Promise.resolve();
   private lastWoken = '';
   /** The function whose claim went along with a blocking call that has not ended well. */
   private sentBehind: string | undefined;
-  private running = false;
   private closed = false;
-  /** Whether the blocking call is about to end. */
-  private interrupted = false;
   private readonly leadership: Leadership;
 
   constructor(
@@ -66,8 +73,8 @@ export class MarkerNotifier implements Notifier {
   await(fn: string): void {
     this.leadership.start();
     this.functions.add(fn);
-    if (!this.running && !this.closed) {
-      this.running = true;
+    if (this.phase === 'resting' && !this.closed) {
+      this.phase = 'busy';
       this.loop = this.run();
     } else if (this.states.of(fn) === 'idle') {
       this.interrupt();
@@ -79,7 +86,9 @@ export class MarkerNotifier implements Notifier {
   }
 
   interrupt(): void {
-    if (this.blocking) void this.endWait();
+    if (this.phase !== 'blocked') return;
+    this.phase = 'interrupted';
+    void this.endWait();
   }
 
   async close(): Promise<void> {
@@ -109,7 +118,7 @@ export class MarkerNotifier implements Notifier {
         if (!isReply(error)) await this.reconnected();
       }
     }
-    this.running = false;
+    this.phase = 'resting';
   }
 
   private waiting(): string[] {
@@ -149,13 +158,12 @@ export class MarkerNotifier implements Notifier {
     const wait = this.wait(functions);
     const hot = functions.includes(this.lastWoken) ? this.lastWoken : first;
     for (const fn of functions) this.states.apply(fn, 'block');
-    this.blocking = true;
+    this.phase = 'blocked';
     this.sentBehind = hot;
-    this.interrupted = false;
     const [popped, claimed] = await Promise.all([
       redis.blpop(...markers.keys(), this.ownList, wait / 1000),
       this.listener.claimBehind(hot, redis, wait),
-    ]).finally(() => (this.blocking = false));
+    ]).finally(() => (this.phase = 'busy'));
     this.sentBehind = undefined;
     for (const fn of functions) if (this.states.of(fn) === 'blocked') this.states.apply(fn, 'unblock');
     const fn = popped ? markers.get(popped[0]) : undefined;
@@ -213,8 +221,6 @@ export class MarkerNotifier implements Notifier {
   }
 
   private async endWait(): Promise<void> {
-    if (this.interrupted) return;
-    this.interrupted = true;
     try {
       const redis = await this.connections.commands.ready();
       await redis.multi().lpush(this.ownList, '1').expire(this.ownList, 2).exec();
