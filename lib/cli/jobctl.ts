@@ -11,7 +11,7 @@ import { hashPassword } from '../jobd/protocol/authentication.js';
 import { fail } from './run-program.js';
 import { packageVersion } from '../package/package-version.js';
 
-/** The request was served, but not everything it was for succeeded. */
+/** The request was answered, but some of the jobs it names failed. */
 const EXIT_PARTIAL = 2;
 const DEFAULT_CONFIG = join(homedir(), '.jobctl.conf');
 
@@ -30,13 +30,13 @@ interface Flags {
 const program = new Command('jobctl')
   .description('Asks a jobd worker, or with --master a jobd-master.')
   .option('--master', 'ask a master')
-  .option('--host <host>', 'where it is (default: localhost)')
-  .option('--port <port>', 'its port (default: 7080, of a master 7081)', toPort)
+  .option('--host <host>', 'host of the worker or master (default: localhost)')
+  .option('--port <port>', 'port (default: 7080 for a worker, 7081 for a master)', toPort)
   .option('--config <file>', `path to the configuration (default: ${DEFAULT_CONFIG})`)
   .option('--password', 'ask for a password, or read it from stdin')
-  .addOption(new Option('--log-level <level>', 'what goes to stderr').choices(LOG_LEVELS))
+  .addOption(new Option('--log-level <level>', 'how much is logged to stderr').choices(LOG_LEVELS))
   .option('--tls', 'connect with TLS')
-  .option('--tls-ca <file>', 'authority that signed its certificate, in PEM')
+  .option('--tls-ca <file>', 'CA certificate that signed the server certificate, in PEM')
   .option('--json', 'print the reply as JSON')
   .version(packageVersion(), '--version')
   .helpOption('--help')
@@ -66,7 +66,7 @@ function describe({ summary, worker, master }: Described): string {
   return worker && master ? summary : `${summary} (${worker ? 'worker' : 'master'})`;
 }
 
-/** What the command line says goes before the file. */
+/** Flags of the command line override the configuration file. */
 async function configOf(flags: Flags): Promise<JobctlConfig> {
   const { tls, tlsCa, ...named } = flags;
   const file = readJobctlConfig(flags.config ?? DEFAULT_CONFIG, flags.config === undefined);

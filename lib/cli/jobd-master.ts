@@ -9,7 +9,9 @@ import { packageVersion } from '../package/package-version.js';
 const DEFAULT_CONFIG = '/etc/jobd-master.conf';
 
 new Command('jobd-master')
-  .description('Knows which jobd workers serve which targets, and passes on what clients ask of them.')
+  .description(
+    'Keeps track of which jobd workers serve which targets, and forwards requests of clients to them.',
+  )
   .option('--config <file>', 'path to the configuration', DEFAULT_CONFIG)
   .version(packageVersion(), '--version')
   .helpOption('--help')

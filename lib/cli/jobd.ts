@@ -18,8 +18,8 @@ interface Flags {
 new Command('jobd')
   .description('Runs the jobs of a database table, each as a process.')
   .option('--config <file>', 'path to the configuration', DEFAULT_CONFIG)
-  .option('--init', 'create the table where it is missing, and end')
-  .option('--demo', 'run some jobs of a table in a file of its own, and end')
+  .option('--init', 'create the table if it does not exist, and exit')
+  .option('--demo', 'run a few jobs from a temporary SQLite table, and exit')
   .version(packageVersion(), '--version')
   .helpOption('--help')
   .allowExcessArguments(false)
@@ -47,7 +47,7 @@ async function runInit(path: string): Promise<void> {
   print(`The table '${table}' is ${isCreated ? 'created' : 'there already'}.`);
 }
 
-/** What stores rows is an optional peer: only jobd needs it. @throws MissingPackageError */
+/** The packages that read and write rows are optional: only jobd needs them. @throws MissingPackageError */
 function withKysely<T>(load: () => Promise<T>): Promise<T> {
   return withPackages(
     'What stores rows',

@@ -5,7 +5,7 @@ import { startJqMaster } from '../jq/nest/start-jq-master.js';
 import { optionsFromFlags } from './jq-master.flags.js';
 import { runProgram } from './run-program.js';
 
-/** stdout holds one line; all else goes to stderr. */
+/** Only the address is printed to stdout; logs go to stderr. */
 const LOGGER: LoggerService = {
   log: () => undefined,
   warn: complain,
@@ -25,11 +25,11 @@ function fail(error: unknown): never {
 await runProgram(async () => {
   const master = await startJqMaster(optionsFromFlags(), LOGGER);
   process.stdout.write(`listening on ${master.url}\n`);
-  complain(master.asksForTokens ? 'asks for tokens' : 'asks for no tokens: who reaches it may do everything');
+  complain(master.asksForTokens ? 'asks for tokens' : 'asks for no tokens: every client may do everything');
   let isStopping = false;
   return {
     stop: () => {
-      // What it was about to hear stays in Redis, and another master sees to it.
+      // Requests that were not answered yet stay in Redis, where another master finds them.
       if (isStopping) process.exit(1);
       isStopping = true;
       return master.close();

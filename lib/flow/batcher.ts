@@ -1,11 +1,11 @@
 export interface BatcherOptions<T, R> {
-  /** One call: a result for each item, in their order. Items without one go with the next batch. */
+  /** Sends a batch. Returns a result for each item, in order; items without a result go into the next batch. */
   readonly send: (items: readonly T[]) => Promise<readonly (R | PromiseLike<R>)[]>;
-  /** Batches under way at most. @default 1 */
+  /** How many batches may be under way at the same time. @default 1 */
   readonly maxUnderWay?: number | (() => number);
-  /** How many of the items that wait make the next batch: one or more. @default all */
+  /** How many of the waiting items the next batch takes, at least one. @default all */
   readonly take?: (waiting: readonly T[]) => number;
-  /** Calls back when everything that belongs with a first item has been added. @default queueMicrotask */
+  /** Delays a batch until the items that belong together have been added. @default queueMicrotask */
   readonly begin?: (callback: () => void) => void;
 }
 
@@ -15,8 +15,8 @@ interface Pending<R> {
 }
 
 /**
- * Collects items while a round trip is under way and sends them together: the busier, the fewer calls an item
- * costs. Order is kept. When a batch fails, each of its items rejects.
+ * Collects items while a round trip is under way and sends them together: under load an item costs fewer calls.
+ * Order is kept. When a batch fails, each of its items rejects.
  */
 export class Batcher<T, R> {
   private readonly items: T[] = [];
@@ -31,7 +31,7 @@ export class Batcher<T, R> {
     return this.calls.size;
   }
 
-  /** What became of the item. */
+  /** Adds an item; resolves with its result. */
   add(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.items.push(item);
@@ -40,7 +40,7 @@ export class Batcher<T, R> {
     });
   }
 
-  /** Sends what waits, as far as there is room, without waiting for the rest of the tick. */
+  /** Sends waiting items now, up to `maxUnderWay`, without waiting for the rest of the tick. */
   flush(): void {
     const { take } = this.options;
     while (this.items.length > 0 && this.hasRoom()) {
@@ -49,7 +49,7 @@ export class Batcher<T, R> {
     }
   }
 
-  /** Resolves when nothing waits or is under way. Never rejects. */
+  /** Resolves when no item waits or is under way. Never rejects. */
   async settled(): Promise<void> {
     this.flush();
     while (this.calls.size > 0) await Promise.all(this.calls);

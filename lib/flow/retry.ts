@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RetryOptions {
-  /** Milliseconds until it is given up. @default Infinity */
+  /** Milliseconds after which it gives up. @default Infinity */
   readonly timeout?: number;
-  /** Ends it when it aborts. */
+  /** Gives up when it aborts. */
   readonly signal?: AbortSignal;
-  /** Milliseconds until the next attempt after so many failures; undefined where trying again helps nothing. */
+  /** Milliseconds to wait after this many failures, or undefined if another attempt can't succeed. */
   readonly pause: (error: unknown, failures: number) => number | undefined;
   /** Called before each pause. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
-  /** What is thrown when the time is up or the signal aborts: with the last failure, if there was one. */
+  /** The error to throw when the time is up or the signal aborts; it gets the last failure, if there was one. */
   readonly late: (lastError: unknown) => unknown;
 }
 
 /**
- * Tries until it succeeds: only for what may be done twice. `attempt` gets the milliseconds that are left, and
- * is not begun without any.
+ * Repeats `attempt`, which must be idempotent, until it succeeds. `attempt` gets the milliseconds that are left,
+ * and is not called when none are left.
  *
- * @throws at once an error after which there is no pause · `late()` when the time is up or the signal aborts
+ * @throws at once an error for which `pause` returns undefined · `late()` when the time is up or the signal aborts
  */
 export async function retry<T>(
   attempt: (left: number) => Promise<T>,
@@ -33,7 +33,7 @@ export async function retry<T>(
     } catch (error) {
       const ms = pause(error, failures);
       if (ms === undefined) throw error;
-      // What aborting itself makes fail says nothing: the reason is what went before.
+      // An error that the abort itself caused explains nothing: keep the one before it.
       if (!signal?.aborted) last = error;
       else throw late(last ?? error);
       await onFailure?.(error);

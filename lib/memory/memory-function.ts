@@ -13,7 +13,7 @@ interface Lease {
   expires: number;
 }
 
-/** What a job is taken with. */
+/** A job as `claim` returns it. */
 export interface Taken {
   readonly id: string;
   readonly token: number;
@@ -24,12 +24,12 @@ export interface Taken {
   readonly input: Uint8Array;
 }
 
-/** One function of the embedded server: the same state that Redis would hold for it, and the same moves. */
+/** One function of the embedded server. It has the state and the operations that a function has on Redis. */
 export class MemoryFunction {
   readonly listeners = new Set<JobListener>();
-  /** Told of running jobs that were cancelled. */
+  /** Called when a running job was cancelled. */
   readonly cancellations = new Set<(id: string, token: number) => void>();
-  /** Woken when there may be something to claim. */
+  /** Called when there may be a job to claim. */
   readonly sleepers = new Set<() => void>();
   workers = 0;
   private lastId = 0;
@@ -80,7 +80,7 @@ export class MemoryFunction {
     return taken;
   }
 
-  /** Whether this token still held its job. */
+  /** Renews the lease. Returns whether this token still held it. */
   renew(id: string, token: number, lease: number, now: number): boolean {
     const held = this.leases.get(id);
     if (held?.token !== token) return false;
@@ -110,7 +110,7 @@ export class MemoryFunction {
     return true;
   }
 
-  /** Failed: it waits in `scheduled` for its next attempt. */
+  /** Puts a failed job into `scheduled`, where it waits for its next attempt. */
   retry(id: string, token: number, error: JobErrorInfo, delay: number, now: number): boolean {
     if (!this.holds(id, token)) return this.hasSettled(id, token);
     this.leases.delete(id);
@@ -121,7 +121,7 @@ export class MemoryFunction {
     return true;
   }
 
-  /** A running job's worker is told; its outcome will be refused. */
+  /** Cancels a job. The worker of a running job is told, and its outcome will be refused. */
   cancel(id: string, error: JobErrorInfo, now: number): Cancellation {
     const job = this.jobs.get(id);
     if (!job) return 'missing';
@@ -135,7 +135,7 @@ export class MemoryFunction {
     return 'cancelled';
   }
 
-  /** Back to the front of its queue; this attempt doesn't count. */
+  /** Puts a job back at the front of its queue; this attempt doesn't count. */
   release(id: string, token: number): boolean {
     if (!this.holds(id, token)) return this.hasSettled(id, token);
     this.set(id, { attempts: this.number(id, 'attempts') - 1, settled: token });
@@ -175,14 +175,14 @@ export class MemoryFunction {
     return this.leases.get(id)?.token === token;
   }
 
-  /** An outcome sent again: what was accepted once stays accepted. */
+  /** Whether this outcome was accepted before: sent again, it is accepted again. */
   private hasSettled(id: string, token: number): boolean {
     return this.number(id, 'settled') === token;
   }
 
   private recover(now: number): void {
     const expired = [...this.leases].filter(([, { expires }]) => expires <= now).map(([id]) => id);
-    // Each goes before the one before it, so that the oldest is in front in the end.
+    // Newest first, since each is put in front of the one before it: the oldest ends up in front.
     for (const id of expired.sort((a, b) => Number(b) - Number(a))) {
       const stalls = this.number(id, 'stalls') + 1;
       this.set(id, { stalls });
@@ -191,7 +191,7 @@ export class MemoryFunction {
     }
   }
 
-  /** Remembers the error of this attempt. */
+  /** Stores the error of this attempt. */
   private note(id: string, error: JobErrorInfo): void {
     this.set(id, { [`error:${this.number(id, 'attempts')}`]: JSON.stringify(error) });
   }

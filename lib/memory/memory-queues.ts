@@ -10,18 +10,18 @@ export interface WaitingId {
 
 const LISTED: readonly Listed[] = ['high', 'normal', 'low'];
 
-/** The ids of one function that wait, in the order they run: due scheduled ones, then high, normal, low. */
+/** The ids of one function's waiting jobs, in the order they run: due scheduled jobs, then high, normal, low. */
 export class MemoryQueues {
   private readonly lists: Record<Listed, Set<string>> = {
     high: new Set(),
     normal: new Set(),
     low: new Set(),
   };
-  /** Given back: they go before their list. */
+  /** Jobs that were given back. They run before those in the list of their queue. */
   private readonly fronts: Record<Listed, string[]> = { high: [], normal: [], low: [] };
   private scheduled: { readonly id: string; readonly due: number }[] = [];
 
-  /** When the next scheduled one is due, in ms since 1970. */
+  /** When the next scheduled job is due, in ms since 1970. */
   get nextDue(): number {
     return this.scheduled[0]?.due ?? Infinity;
   }
@@ -35,7 +35,7 @@ export class MemoryQueues {
     this.scheduled.splice(at, 0, { id, due });
   }
 
-  /** Back to where it came from, before all others. */
+  /** Puts a job back at the front of its queue. */
   giveBack(id: string, queue: Queue): void {
     if (queue === 'scheduled') this.schedule(id, 0);
     else this.fronts[queue].push(id);

@@ -5,7 +5,7 @@ export interface MemoryServerOptions {
   maxStalls?: number;
 }
 
-/** What Redis is to the others, in this process: gone with it. */
+/** The server of `memory:` connections. It lives in this process, and its jobs end with it. */
 export class MemoryServer {
   private readonly functions = new Map<string, MemoryFunction>();
 
@@ -23,7 +23,7 @@ export class MemoryServer {
 
 const named = new Map<string, MemoryServer>();
 
-/** `memory:` is a server of the caller's own; `memory:NAME` is shared by all of this process who name it. */
+/** `memory:` makes a server for this caller alone; `memory:NAME` is shared by all callers in this process. */
 export function memoryServer(url: string, options?: MemoryServerOptions): MemoryServer {
   const name = url.slice('memory:'.length);
   if (name === '') return new MemoryServer(options);

@@ -22,7 +22,7 @@ export class MemorySource implements JobSource {
   readonly address = 'memory:';
   readonly renewInterval: number;
   private readonly lease: number;
-  /** How to withdraw from each function. */
+  /** The functions this worker runs, each with the call that signs off from it. */
   private readonly opened = new Map<string, () => void>();
   private readonly held = new Set<Claim>();
   private onRevoked: OnRevoked = () => undefined;
@@ -123,7 +123,7 @@ export class MemorySource implements JobSource {
     }
   }
 
-  /** Until a job is enqueued or given back, one falls due, a lease ends, or another function gets a slot. */
+  /** Waits until a job is enqueued, given back or due, a lease ends, or another function gets a slot. */
   private sleep(slots: FreeSlots, signal: AbortSignal): Promise<void> {
     const functions = slots.functions().map((fn) => this.server.function(fn));
     const wait = Math.min(...functions.map((fn) => fn.outlook(Date.now())), MAX_SLEEP_MS);
@@ -144,10 +144,10 @@ export class MemorySource implements JobSource {
 }
 
 /**
- * All workers live in this process. Where something held its event loop, leases ended because nobody could
- * renew them: renewals and outcomes that wait for their turn get it before anything is given to others.
+ * All workers live in this process, so while its event loop is blocked no lease can be renewed. Pending renewals and
+ * outcomes run first; only then are expired jobs given to other workers.
  */
 function timersTurn(): Promise<void> {
-  // The shortest timer: those that fell due before it are called first.
+  // Timers that were due before this one fire first.
   return new Promise((resolve) => setTimeout(resolve, 1));
 }

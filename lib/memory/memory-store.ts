@@ -16,7 +16,7 @@ import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import type { MemoryFunction } from './memory-function.js';
 import type { MemoryServer } from './memory-server.js';
 
-/** The client's side of the embedded server, which gives no id twice: its keys need no marks. */
+/** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
 export class MemoryStore implements JobStore {
   readonly address = 'memory:';
   private closed = false;

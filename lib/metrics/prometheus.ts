@@ -3,19 +3,19 @@ import { optionalPackage } from '../package/optional-package.js';
 
 type PromClient = typeof import('prom-client');
 
-/** Metrics as Prometheus reads them. */
+/** Metrics in the text format of Prometheus. */
 export interface MetricsText {
   readonly contentType: string;
   readonly text: string;
 }
 
-/** A value of a gauge, of one label or of none. */
+/** A value of a gauge, with one label or none. */
 export interface Reading {
   readonly label?: string;
   readonly value: number;
 }
 
-/** Metrics of one program, those of its process among them, by the optional package prom-client. */
+/** Metrics of one program and its process, made with the optional package prom-client. */
 export class Prometheus {
   private readonly registry: Registry;
 
@@ -25,9 +25,9 @@ export class Prometheus {
   }
 
   /**
-   * @param wanted true where there must be metrics, false where there are to be none
-   * @returns undefined where prom-client is not installed
-   * @throws MissingPackageError when they are wanted, and it isn't
+   * @param wanted true if metrics are required, false to have none
+   * @returns undefined if prom-client is not installed
+   * @throws MissingPackageError if metrics are required and prom-client is not installed
    */
   static async load(wanted?: boolean): Promise<Prometheus | undefined> {
     const client = await optionalPackage('prom-client', () => import('prom-client'), wanted);
@@ -51,7 +51,7 @@ export class Prometheus {
     return new this.client.Gauge({ name, help, labelNames, registers: [this.registry] });
   }
 
-  /** A gauge that is read at each scrape. */
+  /** Adds a gauge whose value is read at each scrape. */
   reading(name: string, help: string, read: () => Iterable<Reading>, labelName?: string): void {
     const gauge: Gauge = new this.client.Gauge({
       name,

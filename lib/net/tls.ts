@@ -11,20 +11,20 @@ export interface TlsIdentity {
   key?: Pem;
 }
 
-/** How a server shows who it is, and whom it lets in. */
+/** A server's certificate, and which clients it accepts. */
 export interface ServerTls extends Required<TlsIdentity> {
   passphrase?: string;
-  /** Only clients that show a certificate of this authority are served. */
+  /** Accepts only clients with a certificate signed by this CA. */
   clientCa?: Pem;
 }
 
-/** How a client finds out who answers, and what it shows a server that asks for it. */
+/** Which servers a client trusts, and the certificate it shows if a server asks for one. */
 export interface ClientTls extends TlsIdentity {
-  /** Authorities to trust in place of the well-known ones. */
+  /** CAs to trust instead of the well-known ones. */
   ca?: Pem | readonly Pem[];
 }
 
-/** As Node's servers take it. */
+/** Converts to the options of Node's TLS servers. */
 export function serverTlsOptions({
   cert,
   key,
@@ -39,17 +39,17 @@ export function serverTlsOptions({
   });
 }
 
-/** As Node's clients take it. */
+/** Converts to the options of Node's TLS clients. */
 export function clientTlsOptions({ ca, cert, key }: ClientTls): { ca?: Pem[]; cert?: Pem; key?: Pem } {
   return defined({ ca: ca === undefined ? undefined : [ca].flat(), cert, key });
 }
 
-/** Finds out now what OpenSSL makes of it. @throws ConfigurationError */
+/** Checks at startup that OpenSSL accepts these options. @throws ConfigurationError */
 export function checkServerTls(option: string, tls: ServerTls): void {
   checkTls(option, tls, serverTlsOptions(tls));
 }
 
-/** The same for a client's. @throws ConfigurationError */
+/** Checks a client's options in the same way. @throws ConfigurationError */
 export function checkClientTls(option: string, tls: ClientTls): void {
   checkTls(option, tls, clientTlsOptions(tls));
 }
@@ -61,7 +61,7 @@ function checkTls(option: string, { cert, key }: TlsIdentity, options: TlsOption
     createSecureContext(options);
   } catch (error) {
     throw new ConfigurationError(
-      `The certificates of \`${option}\` can't be used: ${messageOf(error)}. Give PEM.`,
+      `The certificates of \`${option}\` can't be used: ${messageOf(error)}. Pass certificates and keys in PEM format.`,
     );
   }
 }

@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import { toCause } from '../job/cause.js';
 import { GearMonkeyError, messageOf } from '../job/errors.js';
 
-/** What was asked for needs a package that is not installed, or can't be loaded here. */
+/** A feature needs a package that is not installed, or that can't be loaded on this machine. */
 export class MissingPackageError extends GearMonkeyError {
   readonly code = 'MISSING_PACKAGE';
 
@@ -19,10 +19,10 @@ export class MissingPackageError extends GearMonkeyError {
 }
 
 /**
- * Loads what needs packages that users may have or not.
+ * Loads code that needs optional packages.
  *
- * @param what needs them, for the message
- * @param install packages to install where it can't be loaded
+ * @param what the feature that needs them, for the message
+ * @param install packages to install when loading fails
  * @throws MissingPackageError
  */
 export async function withPackages<T>(what: string, install: string, load: () => Promise<T>): Promise<T> {
@@ -34,10 +34,10 @@ export async function withPackages<T>(what: string, install: string, load: () =>
 }
 
 /**
- * A package that is used where it is installed.
+ * Loads an optional package.
  *
- * @param wanted true where it must be there, false where it is not to be used
- * @throws MissingPackageError when it is wanted and not there
+ * @param wanted true if it is required, false if it must not be used; otherwise it is used if it is installed
+ * @throws MissingPackageError if it is required and not installed
  */
 export async function optionalPackage<T>(
   name: string,
@@ -48,7 +48,7 @@ export async function optionalPackage<T>(
   try {
     return await withPackages(`"${name}"`, name, load);
   } catch (error) {
-    // One that is there and lacks another is broken: that is no reason to do without it silently.
+    // An installed package whose own dependency is missing is broken: that is an error, never silently ignored.
     const isAbsent = error instanceof MissingPackageError && error.message.includes(`'${name}'`);
     if (wanted || !isAbsent) throw error;
     return undefined;

@@ -32,7 +32,9 @@ describe('TLS options', () => {
     );
     const wrong = () => checkServerTls('tls', { cert: 'no PEM', key });
     expect(wrong).toThrow(ConfigurationError);
-    expect(wrong).toThrow(/^The certificates of `tls` can't be used: .*Give PEM\.$/);
+    expect(wrong).toThrow(
+      /^The certificates of `tls` can't be used: .*Pass certificates and keys in PEM format\.$/,
+    );
     expect(() => checkServerTls('tls', { cert, key })).not.toThrow();
   });
 

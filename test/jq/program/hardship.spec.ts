@@ -116,7 +116,7 @@ describe('jq-master among bad peers', () => {
     const meant = start('--host', '0.0.0.0', '--allow-open');
     await urlOf(meant);
     await eventually(() =>
-      expect(meant.errors).toContain('asks for no tokens: who reaches it may do everything'),
+      expect(meant.errors).toContain('asks for no tokens: every client may do everything'),
     );
     const guarded = start('--host', '0.0.0.0', '--admin-token', 'a');
     await urlOf(guarded);
