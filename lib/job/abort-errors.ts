@@ -3,7 +3,7 @@ import { GearMonkeyError } from './errors.js';
 /** Why a job's signal was aborted. */
 export abstract class JobAbortedError extends GearMonkeyError {}
 
-/** Another worker has the job now; its outcome here is refused. */
+/** Another worker has the job now; the outcome of this one is refused. */
 export class LeaseLostError extends JobAbortedError {
   readonly code = 'LEASE_LOST';
 
@@ -40,7 +40,7 @@ export class JobCancelledError extends JobAbortedError {
   }
 }
 
-/** The worker shuts down and its deadline has passed; the job went back to the queue. */
+/** The worker shut down before the job had finished; the job went back to its queue. */
 export class ShutdownError extends JobAbortedError {
   readonly code = 'SHUTDOWN';
 

@@ -2,12 +2,12 @@ import { isNativeError } from 'node:util/types';
 import { GearMonkeyError, messageOf } from './errors.js';
 import { excerpt } from './secrets.js';
 
-/** Characters of a stack. */
+/** Longest stack that is kept, in characters. */
 const MAX_STACK = 8192;
 
 /**
- * An error as the `cause` of one of ours: its name, message, code and stack, without credentials of URLs, and nothing
- * else that it carries. A driver's errors hold the command they failed at, and with it passwords and the inputs of jobs.
+ * A copy of an error for use as a `cause`: its name, message, code and stack, without credentials of URLs and without
+ * its other properties. A driver's errors hold the command that failed, which may contain passwords and inputs of jobs.
  */
 export function toCause(error: unknown): unknown {
   if (!(error instanceof Error || isNativeError(error)) || error instanceof GearMonkeyError)

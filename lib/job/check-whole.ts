@@ -1,6 +1,6 @@
 import { InvalidOptionError } from './errors.js';
 
-/** A whole number within bounds. @throws InvalidOptionError */
+/** Checks that an option is a whole number within bounds. @throws InvalidOptionError */
 export function checkWhole(
   option: string,
   value: number,

@@ -8,12 +8,12 @@ import { checkWhole } from './message-pack/skip.js';
 /** What a codec writes: text goes over the wire as UTF-8. */
 export type Payload = string | Uint8Array;
 
-/** Limit of an input or output where no option says another. */
+/** Default limit of an input or output. */
 export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
 
 /**
- * Turns values into payloads and back. Both may throw any error: it becomes that job's error, or the sender's.
- * Bytes that `encode` returned must stay as they are: they may be sent later.
+ * Converts values to payloads and back. Both methods may throw any error, which fails the job or the call that enqueues.
+ * Bytes that `encode` returned must not be changed afterwards: they may be sent later.
  */
 export interface Codec {
   readonly name: string;
@@ -21,10 +21,10 @@ export interface Codec {
   decode(bytes: Uint8Array): unknown;
 }
 
-/** How deep what is decoded may be nested. */
+/** Deepest nesting that is decoded. */
 const MAX_DEPTH = 1000;
 
-/** The codecs that need no code of yours. */
+/** The built-in codecs. */
 export type CodecName = 'json' | 'text' | 'msgpack';
 
 const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
@@ -33,7 +33,7 @@ const CODECS: ReadonlyMap<string, Codec> = new Map<CodecName, Codec>([
   ['msgpack', { name: 'msgpack', encode: (value) => encode(value), decode: decodeMessagePack }],
 ]);
 
-/** The codec of a name, or the given codec. @throws InvalidOptionError for anything else */
+/** Looks up a codec by name; a `Codec` is returned as it is. @throws InvalidOptionError for anything else */
 export function codecOf(codec: CodecName | Codec = 'json'): Codec {
   const found = typeof codec === 'string' ? CODECS.get(codec) : codec;
   if (typeof found?.encode !== 'function' || typeof found.decode !== 'function')
@@ -65,7 +65,7 @@ export function read(codec: Codec, fn: string, what: 'input' | 'output', bytes: 
   }
 }
 
-/** As a reader of it gets it. */
+/** The bytes that a reader of the payload gets. */
 export function bytesOf(payload: Payload): Uint8Array {
   return typeof payload === 'string' ? Buffer.from(payload) : payload;
 }
@@ -77,11 +77,11 @@ export function payloadBytes(payload: Payload): number {
 /** `undefined` is written as null: JSON has no undefined. */
 function encodeJson(value: unknown): string {
   if (typeof value === 'function' || typeof value === 'symbol')
-    throw new TypeError(`a ${typeof value} has no JSON`);
+    throw new TypeError(`a ${typeof value} has no JSON form`);
   return JSON.stringify(value) ?? 'null';
 }
 
-/** Plain clients send words: what isn't JSON is read as a string. */
+/** Plain clients may send text that isn't JSON: it is read as a string. */
 function decodeJson(bytes: Uint8Array): unknown {
   const text = decodeText(bytes);
   try {
@@ -93,8 +93,7 @@ function decodeJson(bytes: Uint8Array): unknown {
 
 function encodeText(value: unknown): string {
   if (typeof value !== 'string') throw new TypeError(`expected a string, got ${typeof value}`);
-  if (!value.isWellFormed())
-    throw new TypeError('it has half a surrogate pair, which UTF-8 has no bytes for');
+  if (!value.isWellFormed()) throw new TypeError('it has half a surrogate pair, which UTF-8 cannot encode');
   return value;
 }
 
@@ -103,7 +102,7 @@ function decodeText(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('utf8');
 }
 
-/** Plain clients may send any bytes, and a few bytes that announce very many values would exhaust the memory. */
+/** Plain clients may send any bytes, and a few bytes can announce enough values to exhaust the memory. */
 function decodeMessagePack(bytes: Uint8Array): unknown {
   checkWhole(asBuffer(bytes), MAX_DEPTH);
   return decode(bytes);

@@ -4,21 +4,21 @@ import { InvalidOptionError } from './errors.js';
 /** A span of time: milliseconds, or text with a unit, such as `'30s'`, `'5 minutes'`, `'2h'`. */
 export type Duration = number | string;
 
-/** The longest time a timer of Node holds. */
+/** The longest delay of a Node timer. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
-/** The longest time for which no timer is needed, such as a job's delay. */
+/** The longest time span where no timer is involved, such as a job's delay. */
 export const MAX_SPAN_MS = 36_525 * 24 * 3_600_000;
 
-/** Which durations an option takes, in milliseconds. */
+/** The shortest and longest duration an option accepts, in milliseconds. */
 export interface DurationBounds {
   /** @default more than 0 */
   readonly least?: number;
-  /** @default what a timer of Node holds */
+  /** @default the longest delay of a Node timer, about 24 days */
   readonly most?: number;
 }
 
 /**
- * A duration in whole milliseconds, rounded up. The only reader of durations: whatever takes one takes the same.
+ * Converts a duration to whole milliseconds, rounded up. All options that take a duration use this function.
  *
  * @throws InvalidOptionError naming `option`
  */
@@ -30,7 +30,7 @@ export function toMilliseconds(option: string, duration: Duration, bounds: Durat
   throw new InvalidOptionError(option, duration, expectation(least, most));
 }
 
-/** The same for an option with a default. Null is refused: it may have been meant as something. @throws InvalidOptionError */
+/** The same for an option with a default. Null is refused, since it may be a mistake. @throws InvalidOptionError */
 export function millisecondsOr(
   absent: Duration,
   option: string,
@@ -40,7 +40,7 @@ export function millisecondsOr(
   return toMilliseconds(option, duration === undefined ? absent : duration, bounds);
 }
 
-/** A number alone says no unit, so it may have been meant as seconds. */
+/** Text needs a unit: a bare number may have been meant as seconds. */
 function parse(text: string): number {
   try {
     return /[a-z]$/i.test(text) ? (ms(text as StringValue) ?? Number.NaN) : Number.NaN;

@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import { defined } from './defined.js';
 import { excerpt } from './secrets.js';
 
-/** A job's error as it is stored: the message for every language, the rest for ours. */
+/** A job's error as it is stored. Clients of other languages read only the message. */
 export interface JobErrorInfo {
   readonly name: string;
   readonly message: string;
@@ -11,13 +11,13 @@ export interface JobErrorInfo {
   readonly cause?: JobErrorInfo;
 }
 
-/** How much of a thrown value is stored: with `'message'` no stacks, neither its own nor those of its causes. */
+/** How much of a thrown value is stored. `'message'` leaves out its stack and those of its causes. */
 export type ErrorDetail = 'message' | 'stack';
 
 export interface ErrorInfoOptions {
   /** @default 'stack' */
   readonly detail?: ErrorDetail;
-  /** Bytes of UTF-8 that the message has at most. @default what 8192 characters take */
+  /** Longest message, in bytes of UTF-8. @default the size of 8192 characters */
   readonly maxMessageBytes?: number;
 }
 
@@ -25,14 +25,14 @@ const MAX_CAUSES = 5;
 /** Longer messages and stacks are cut off. A cause gets half of what its error got. */
 const MAX_TEXT = 8192;
 const MAX_NAME = 256;
-/** How many errors of an AggregateError its message names, and how deep it looks. */
+/** How many errors of an AggregateError are named in the message, and how many levels of nested ones. */
 const MAX_AGGREGATED = 5;
 const MAX_DEPTH = 3;
 const MAX_BYTES_A_CHARACTER = 3;
 
 /**
- * What is stored of a thrown value, whatever it was: a new object of short, well-formed texts without the
- * credentials of URLs. It never throws: what can't be read of the value is left out.
+ * Converts any thrown value to the object that is stored: short, well-formed texts without credentials of URLs.
+ * It never throws: properties that can't be read are left out.
  */
 export function toErrorInfo(thrown: unknown, options: ErrorInfoOptions = {}): JobErrorInfo {
   return infoOf(thrown, options, 0);
@@ -56,7 +56,7 @@ function infoOf(thrown: unknown, options: ErrorInfoOptions, depth: number): JobE
   });
 }
 
-/** Whether this was stored as an error: the cause of a JobFailedError is one. */
+/** Whether a value is a stored error, such as the cause of a JobFailedError. */
 export function isErrorInfo(value: unknown): value is JobErrorInfo {
   return (
     isObject(value) &&
@@ -66,7 +66,7 @@ export function isErrorInfo(value: unknown): value is JobErrorInfo {
   );
 }
 
-/** A thrown value in words, short and without the credentials of URLs. An AggregateError's are those of its errors. */
+/** A short message of a thrown value, without credentials of URLs. For an AggregateError it lists its errors. */
 export function messageOf(thrown: unknown): string {
   return excerpt(wordsOf(thrown), MAX_TEXT);
 }
@@ -80,7 +80,7 @@ function wordsOf(thrown: unknown, depth = 0): string {
   return said || errors || textOf(thrown, 'code') || textOf(thrown, 'name') || 'Error';
 }
 
-/** A message that is no text may be a list of texts, as validation pipes make them. */
+/** A message may also be a list of texts: validation pipes throw such errors. */
 function phrase(message: unknown): string {
   if (typeof message === 'string') return message;
   if (isList(message))
@@ -90,7 +90,7 @@ function phrase(message: unknown): string {
   return message === undefined || message === null || isObject(message) ? '' : describe(message);
 }
 
-/** As of a connection to two addresses. */
+/** The messages of an AggregateError, such as one of a connection that failed at two addresses. */
 function aggregated(thrown: object, depth: number): string {
   const errors = partOf(thrown, 'errors');
   if (!isList(errors)) return '';
@@ -107,17 +107,17 @@ function isAggregate(value: object): boolean {
   return isInstance(value, AggregateError) || textOf(value, 'name') === 'AggregateError';
 }
 
-/** Also objects with a message that are no Error; some libraries throw them. */
+/** Also true of objects that are no Error but have a message; some libraries throw them. */
 function isErrorLike(value: unknown): value is object {
   return isObject(value) && (isError(value) || typeof partOf(value, 'message') === 'string');
 }
 
-/** Also errors of another realm, whose class is another Error. */
+/** Also true of errors of another realm, which are no instances of this realm's Error. */
 function isError(value: object): boolean {
   return isNativeError(value) || isInstance(value, Error);
 }
 
-/** `instanceof` for what was thrown, which may be a proxy that refuses to say what it is. */
+/** `instanceof` for a thrown value, which may be a proxy that throws on every access. */
 export function isInstance<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   return safely(() => value instanceof type) === true;
 }
@@ -135,7 +135,7 @@ function textOf(value: object, key: string): string | undefined {
   return typeof part === 'string' ? part : undefined;
 }
 
-/** A property, or undefined where reading it throws. */
+/** A property, or undefined if reading it throws. */
 function partOf(value: object, key: string): unknown {
   return safely(() => (value as Record<string, unknown>)[key]);
 }
@@ -151,7 +151,7 @@ function safely<T>(look: () => T): T | undefined {
 
 const MAX_DESCRIPTION = 80;
 
-/** A value in a message: short, and never its contents. */
+/** Describes a value for a message: its kind or a short form, never the contents of an object. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') {
     const text = JSON.stringify(excerpt(value, MAX_DESCRIPTION));

@@ -17,7 +17,7 @@ export class InvalidFunctionNameError extends GearMonkeyError {
   readonly code = 'INVALID_FUNCTION_NAME';
 }
 
-/** A function that a feature module's client was not given. Nothing was written. */
+/** The client of a feature module does not know this function. Nothing was written. */
 export class UnknownFunctionError extends GearMonkeyError {
   readonly code = 'UNKNOWN_FUNCTION';
 
@@ -35,7 +35,7 @@ export class UnknownFunctionError extends GearMonkeyError {
 /** An option out of its range or of the wrong type. Nothing was written. */
 export class InvalidOptionError extends GearMonkeyError {
   readonly code = 'INVALID_OPTION';
-  /** What was given; of a URL, without its credentials. */
+  /** The given value; a URL is shown without credentials. */
   readonly value: unknown;
 
   constructor(
@@ -45,7 +45,7 @@ export class InvalidOptionError extends GearMonkeyError {
   ) {
     super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
     this.value = typeof value === 'string' ? withoutSecrets(value) : value;
-    // The message has what may be shown of it.
+    // Not enumerable: the message already says what may be shown.
     Object.defineProperty(this, 'value', { enumerable: false });
   }
 }
@@ -85,7 +85,7 @@ export class NotSerializableError extends GearMonkeyError {
   }
 }
 
-/** Bytes that the codec can't read. The job fails with it; the worker goes on. */
+/** Bytes that the codec can't read. The job fails with this error; the worker goes on. */
 export class UnreadablePayloadError extends GearMonkeyError {
   readonly code = 'UNREADABLE_PAYLOAD';
 
@@ -97,18 +97,18 @@ export class UnreadablePayloadError extends GearMonkeyError {
   ) {
     super(
       `The ${what} of "${fn}" is not readable as ${codec}: ${reason}. ` +
-        'Send what the codec expects, or give the definition the codec of the sender.',
+        'Use the same codec on both sides: send this format, or change the codec of the definition.',
     );
   }
 }
 
-/** One thing a schema found wrong. */
+/** One problem that a schema found. */
 export interface ValidationIssue {
   readonly message: string;
   readonly path: string;
 }
 
-/** A payload that its schema refuses; never retried. */
+/** A payload that does not match its schema; the job is never retried. */
 export class ValidationError extends GearMonkeyError {
   readonly code = 'VALIDATION_FAILED';
 
@@ -125,7 +125,7 @@ function listOf(issues: readonly ValidationIssue[]): string {
   return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ');
 }
 
-/** An input that its schema takes, but not as the codec brings it to the handler. Nothing was written. */
+/** An input that matches its schema, but no longer does once the codec has written and read it. Nothing was written. */
 export class ChangedByCodecError extends GearMonkeyError {
   readonly code = 'CHANGED_BY_CODEC';
   readonly issues: readonly ValidationIssue[];
@@ -136,8 +136,8 @@ export class ChangedByCodecError extends GearMonkeyError {
     cause: ValidationError,
   ) {
     super(
-      `The input of "${fn}" matches its schema, but not what ${codec} makes of it on the way: ${listOf(cause.issues)}. ` +
-        "Choose a codec that keeps it, such as 'msgpack', or a schema that takes what arrives, such as z.coerce.date().",
+      `The input of "${fn}" matches its schema, but no longer does after ${codec} has written and read it: ${listOf(cause.issues)}. ` +
+        "Choose a codec that keeps it, such as 'msgpack', or a schema that accepts the result, such as z.coerce.date().",
     );
     this.issues = cause.issues;
   }
@@ -152,7 +152,7 @@ export class NoWorkersError extends GearMonkeyError {
   }
 }
 
-/** The job that was waited for ended with status `error`. `cause` is its error. */
+/** The awaited job ended with status `error`. `cause` is its error. */
 export class JobFailedError extends GearMonkeyError {
   readonly code = 'JOB_FAILED';
 
@@ -165,7 +165,7 @@ export class JobFailedError extends GearMonkeyError {
   }
 }
 
-/** The job didn't finish while its caller waited; it goes on. */
+/** The job didn't finish within the caller's timeout; it goes on. */
 export class WaitTimeoutError extends GearMonkeyError {
   readonly code = 'WAIT_TIMEOUT';
 
@@ -187,11 +187,11 @@ export class JobNotFoundError extends GearMonkeyError {
     readonly fn: string,
     readonly id: string,
   ) {
-    super(`There is no job ${id} of "${fn}": it never was, or it finished more than 25 hours ago.`);
+    super(`There is no job ${id} of "${fn}": it never existed, or it finished more than 25 hours ago.`);
   }
 }
 
-/** The job was lost in a failover of the server, and another job has its id now. */
+/** The job was lost in a failover of the server, and another job now has its id. */
 export class JobLostError extends GearMonkeyError {
   readonly code = 'JOB_LOST';
 
@@ -206,7 +206,7 @@ export class JobLostError extends GearMonkeyError {
   }
 }
 
-/** A stored job whose fields no implementation of the protocol would have written. */
+/** A stored job whose fields no implementation of the protocol writes. */
 export class MalformedJobError extends GearMonkeyError {
   readonly code = 'MALFORMED_JOB';
 
@@ -215,16 +215,16 @@ export class MalformedJobError extends GearMonkeyError {
     readonly id: string,
     reason: string,
   ) {
-    super(`Job ${id} of "${fn}" is malformed: ${reason}. Look at its hash and delete it.`);
+    super(`Job ${id} of "${fn}" is malformed: ${reason}. Inspect its hash in Redis and delete it.`);
   }
 }
 
-/** A wrong configuration, at startup, or an unknown option. */
+/** A wrong configuration or an unknown option. */
 export class ConfigurationError extends GearMonkeyError {
   readonly code = 'CONFIGURATION';
 }
 
-/** The job runs on a plain worker, which receives no messages. It goes on. */
+/** The job runs on a plain worker, which can't receive a cancellation. The job goes on. */
 export class NotCancellableError extends GearMonkeyError {
   readonly code = 'NOT_CANCELLABLE';
 
@@ -233,7 +233,7 @@ export class NotCancellableError extends GearMonkeyError {
     readonly id: string,
   ) {
     super(
-      `Job ${id} of "${fn}" runs on a plain GearMonkey worker, which can't be told to stop. Wait for its end.`,
+      `Job ${id} of "${fn}" runs on a plain GearMonkey worker, which can't be told to stop. Wait until it finishes.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidFunctionNameError } from './errors.js';
 
-/** A name's longest form, in bytes of UTF-8: it is part of a dozen keys. */
+/** Longest name, in bytes of UTF-8: it is part of a dozen keys. */
 export const MAX_FUNCTION_NAME_BYTES = 200;
 
 const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: string])[] = [
@@ -17,13 +17,13 @@ const RULES: readonly (readonly [wrong: (name: string) => boolean, reason: strin
   ],
 ];
 
-/** Names that are known to be valid: each job checks its name. */
+/** Names that were found valid: every enqueue checks its name, so the result is cached. */
 const known = new Set<unknown>();
 const MAX_KNOWN = 10_000;
 
 /**
- * The name itself, if it may be a function's name: 1 to 200 bytes of Unicode without white space and
- * control characters. Colons are legal on the wire and taken; braces only as one cluster hash tag.
+ * Checks and returns a function's name: 1 to 200 bytes of Unicode without white space and control characters.
+ * Colons are allowed; braces only as one cluster hash tag.
  *
  * @throws InvalidFunctionNameError
  */

@@ -1,10 +1,10 @@
 import { messageOf } from './error-info.js';
 import { jsonOf } from './show-as.js';
 
-/** Base of every error this package raises. `code` is stable; `message` names what was wrong and the remedy. */
+/** Base class of all errors of this package. `code` is stable; `message` says what is wrong and what to do. */
 export abstract class GearMonkeyError extends Error {
   static {
-    // JSON leaves an error's message out, and the text of an error has the rest already.
+    // JSON.stringify leaves out an error's message; a log of the error shows all the rest anyway.
     Object.defineProperty(this.prototype, 'toJSON', { value: errorJson, configurable: true, writable: true });
   }
 

@@ -8,17 +8,17 @@ import type { CodecFor } from './json-types.js';
 import { recordsOf } from './show-as.js';
 import { checkRetry, type RetryOptions } from './retry.js';
 
-/** How a function's jobs are run. A handler's options go before the definition's, a job's own before both. */
+/** How a function's jobs are run. A handler's options override the definition's, a job's own override both. */
 export interface RunLimits {
   /** What happens when the handler fails. @default no retry */
   retry?: RetryOptions;
-  /** How long one run may take: then its signal aborts and the attempt has failed. @default no limit */
+  /** How long one run may take; after this its signal aborts and the attempt fails. @default no limit */
   timeout?: Duration;
 }
 
-/** What a definition may say besides its types. */
+/** Options of a definition. */
 export interface DefinitionOptions extends RunLimits {
-  /** How input and output are written. @default the module's codec, `json` */
+  /** How input and output are encoded. @default the module's codec, which is `json` by default */
   codec?: CodecName | Codec;
 }
 
@@ -40,20 +40,20 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly types?: { input: Input; output: Output; received: Received; returned: Returned };
 }
 
-/** A definition whatever its types are. */
+/** A definition of any types. */
 // The four parameters are used in both directions, so only a wide type covers all definitions.
 export interface AnyJobDefinition extends Omit<JobDefinition, 'types'> {
   readonly types?: { input: unknown; output: unknown; received: unknown; returned: unknown };
 }
 
-/** What `defineJob` takes where schemas carry the types. */
+/** What `defineJob` takes when schemas give the types. */
 export interface SchemaOptions<
   I extends StandardSchemaV1,
   O extends StandardSchemaV1,
 > extends DefinitionOptions {
   /** Checks the input before it is enqueued, and again before the handler. */
   input: I;
-  /** Checks what the handler returned. */
+  /** Checks the handler's result. */
   output?: O;
 }
 
@@ -65,13 +65,13 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   timeout: true,
 });
 
-/** The last argument: options that name a codec are required where JSON would change the types. */
+/** The last argument. If JSON would change the types, a codec is required. */
 type OptionsFor<Input, Output> =
   unknown extends CodecFor<Input, Output>
     ? [options?: PlainOptions]
     : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions & CodecFor<Input, Output>];
 
-/** A schema is long: only its library is shown. */
+/** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
   ({ name, codec, retry, timeout, input, output }) =>
@@ -88,9 +88,9 @@ const asDefinition = recordsOf<JobDefinition>(
 type PlainOptions = DefinitionOptions & { input?: never; output?: never };
 
 /**
- * Says what a job is, typed: by type arguments, or by schemas of any Standard Schema library
- * (zod, valibot …), which are then also checked at both ends. Types that JSON changes, such as a Date, need
- * a codec that keeps them: `{ codec: 'msgpack' }`, or a `Codec`.
+ * Defines a job and its types, by type arguments or by schemas of any Standard Schema library (zod, valibot …).
+ * Schemas are also checked when a job is enqueued and when it runs. Types that JSON changes, such as Date, need a
+ * codec that keeps them: `{ codec: 'msgpack' }`, or a `Codec`.
  *
  * @throws InvalidFunctionNameError, ConfigurationError, InvalidOptionError
  */
@@ -129,7 +129,7 @@ export function defineJob(
   );
 }
 
-/** A definition, or just the name of a function that nothing more is known about. */
+/** A definition, or only the name of a function. */
 export type FunctionRef = AnyJobDefinition | string;
 
 type TypesOf<F> = F extends { types?: infer T } ? NonNullable<T> : never;
@@ -148,7 +148,7 @@ export type ReceivedOf<F> = TypeOf<F, 'received'>;
 /** What a handler of this function returns. */
 export type ReturnedOf<F> = TypeOf<F, 'returned'>;
 
-/** The name alone, checked. @throws InvalidFunctionNameError */
+/** The function's name, checked. @throws InvalidFunctionNameError */
 export function functionName(ref: FunctionRef): string {
   return checkFunctionName(typeof ref === 'string' ? ref : (ref as AnyJobDefinition | null)?.name);
 }

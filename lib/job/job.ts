@@ -1,6 +1,6 @@
 import type { JobErrorInfo } from './errors.js';
 
-/** As the protocol spells them. `error` covers failed and cancelled jobs. */
+/** The protocol's names. `error` includes cancelled jobs. */
 export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
 
 /** How far a job is: `dividend` of `divisor` parts are done. */
@@ -23,7 +23,7 @@ export interface AttemptError extends JobErrorInfo {
   readonly attempt: number;
 }
 
-/** A job as it was when it was read. */
+/** A snapshot of a job. */
 export interface Job<Input = unknown, Output = unknown> {
   readonly id: string;
   readonly fn: string;
@@ -31,17 +31,17 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly input: Input;
   /** Only with status `success`. */
   readonly output?: Output;
-  /** Only with status `error`. A plain worker leaves no more than the message. */
+  /** Only with status `error`. Of a job that a plain worker ran, only the message is known. */
   readonly error?: JobErrorInfo;
   readonly progress?: Progress;
   /** The error of every attempt that failed, the last included, oldest first. */
   readonly errors: readonly AttemptError[];
-  /** How often a worker of ours claimed it and did not release it. */
+  /** How often a worker of this package claimed the job, without claims that were released. */
   readonly attempts: number;
   readonly times: JobTimes;
 }
 
-/** What the protocol publishes on `channel:{FN}`. */
+/** An event that the protocol publishes on `channel:{FN}`. */
 export interface JobEvent {
   readonly type: 'create' | 'start' | 'finish';
   readonly fn: string;

@@ -2,12 +2,12 @@ import type { Codec } from './codec.js';
 
 type AnyFunction = (...args: never[]) => unknown;
 
-/** How many levels of a type are looked into: recursive types have no end. */
+/** How many levels of a type are checked: recursive types have no end. */
 type Levels = readonly [1, 2, 3, 4, 5, 6];
 
 /**
- * The parts of a type that JSON doesn't bring back as they were: bigint, symbols, functions, and what has methods,
- * such as Date, Map, bytes and instances of classes. `never` for plain data, interfaces of it included.
+ * The parts of a type that JSON changes: bigint, symbols, functions, and objects with methods such as Date, Map, byte
+ * arrays and class instances. `never` for plain data.
  */
 export type NotJson<T, Left extends readonly unknown[] = Levels> = unknown extends T
   ? never
@@ -36,7 +36,7 @@ type HasMethod<T extends object> = {
 /** The same of a job's input and output. */
 type Lost<Input, Output> = NotJson<Input> | NotJson<Output>;
 
-/** Options that name a codec which keeps values of these types, where JSON does not. */
+/** Requires a codec if JSON would change values of these types. */
 export type CodecFor<Input, Output> = [Lost<Input, Output>] extends [never]
   ? unknown
   : [Exclude<Lost<Input, Output>, Date | Uint8Array>] extends [never]

@@ -1,19 +1,19 @@
 import { ConfigurationError } from './errors.js';
 
-/** Names of the options of a type: a list that lacks one, or has one too many, does not compile. */
+/** The option names of a type. A list that lacks one, or has one too many, does not compile. */
 export function optionNames<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
   return new Set(Object.keys(names));
 }
 
 /**
- * `options` itself. A mistyped option would be ignored silently.
+ * Returns `options` after checking that all names are known: a mistyped option would be ignored silently.
  *
- * @throws ConfigurationError that names `user`, the option, and what may have been meant
+ * @throws ConfigurationError that names `user`, the option, and the closest known name
  */
 export function checkOptions<T extends object>(user: string, options: T, known: ReadonlySet<string>): T {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new ConfigurationError(
-      `The options of ${user} are no object. Write them as { ${[...known][0]}: … }.`,
+      `The options of ${user} are not an object. Write them as { ${[...known][0]}: … }.`,
     );
   }
   for (const name of Object.keys(options)) {
@@ -31,7 +31,7 @@ function unknownOption(user: string, name: string, known: ReadonlySet<string>): 
   return new ConfigurationError(`${user} has no option \`${name.slice(0, 80)}\`. ${hint}`);
 }
 
-/** How many characters must be put in, left out or replaced to make one of the other. */
+/** Edit distance: how many insertions, deletions and replacements turn one text into the other. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [i, char] of [...one].entries()) {

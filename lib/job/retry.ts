@@ -11,12 +11,12 @@ import {
 import { isInstance } from './error-info.js';
 import { checkOptions, optionNames } from './known-options.js';
 
-/** How long to wait before the next attempt, by its number: a rule, or a function that says it. */
+/** How the wait before the next attempt is computed: a named rule, or a function of the attempt's number. */
 export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => Duration);
 
 /** What happens when a handler fails. */
 export interface RetryOptions {
-  /** How often the handler is tried in all. @default 1, no retry */
+  /** How many attempts there are in all. @default 1, no retry */
   attempts?: number;
   /** @default 'exponential' */
   backoff?: Backoff;
@@ -24,11 +24,11 @@ export interface RetryOptions {
   delay?: Duration;
   /** The longest wait. @default '1h' */
   max?: Duration;
-  /** The random part of a wait, 0 to 1, so that failures don't return together. @default 0.2 */
+  /** The random part of a wait, 0 to 1: it spreads retries of jobs that failed together. @default 0.2 */
   jitter?: number;
 }
 
-/** What a single job may say: it is sent as JSON, so without functions. */
+/** Retry options of a single job. They are sent as JSON, so `backoff` can't be a function. */
 export type JobRetryOptions = RetryOptions & { backoff?: 'fixed' | 'exponential' };
 
 const DEFAULT_DELAY = '1s';
@@ -44,12 +44,12 @@ const KNOWN = optionNames<Required<RetryOptions>>({
   jitter: true,
 });
 
-/** `retry` itself, if it makes sense. @throws ConfigurationError, InvalidOptionError */
+/** Checks and returns retry options. @throws ConfigurationError, InvalidOptionError */
 export function checkRetry(retry: RetryOptions): RetryOptions {
   return checkRetryValues(checkOptions('retry', retry, KNOWN));
 }
 
-/** The same for what was received: a later version may know more options. @throws InvalidOptionError */
+/** The same for received options, where unknown names are allowed: a later version may have more. @throws InvalidOptionError */
 export function checkRetryValues(retry: RetryOptions): RetryOptions {
   const {
     attempts = 1,
@@ -70,12 +70,12 @@ export function checkRetryValues(retry: RetryOptions): RetryOptions {
   return retry;
 }
 
-/** Thrown by a handler: this job fails for good, whatever its retry options say. */
+/** Thrown by a handler to fail the job at once, whatever its retry options say. */
 export class UnrecoverableError extends GearMonkeyError {
   readonly code = 'UNRECOVERABLE';
 }
 
-/** Thrown by a handler: try again after this time, also without retry options; where they limit the attempts, this is one. */
+/** Thrown by a handler to try again after a delay, even without retry options. It counts as one attempt. */
 export class RetryLaterError extends GearMonkeyError {
   readonly code = 'RETRY_LATER';
   /** Milliseconds. */
@@ -101,7 +101,7 @@ export function retryDelay(
   return attempt < (retry?.attempts ?? 1) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
 }
 
-/** The same input would fail the same way, and an output that can't be stored would be made again. */
+/** Errors that another attempt would only repeat: an invalid input, or an output that can't be stored. */
 function isHopeless(error: unknown): boolean {
   const unstorable = isInstance(error, NotSerializableError) || isInstance(error, PayloadTooLargeError);
   if (unstorable) return error.what === 'output';
@@ -121,7 +121,7 @@ function backoffDelay(retry: RetryOptions, attempt: number, error: unknown, rand
   return wait * (1 - jitter * random());
 }
 
-/** A number may be as large as the formula makes it: `retry.max` is the limit. */
+/** A computed number may be arbitrarily large: `retry.max` limits it afterwards. */
 function delayOf(result: Duration): number {
   if (typeof result === 'number' && result >= 0) return result;
   return toMilliseconds('the result of retry.backoff', result, { least: 0, most: MAX_SPAN_MS });

@@ -1,16 +1,16 @@
-/** `scheme://user:password@`, without characters that a URL can't have. */
+/** `scheme://user:password@`, of characters that are valid in a URL. */
 const USERINFO = /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#]*@/gi;
-/** The same of a password that was not encoded: a number behind the colon and a slash are a port and a path. */
+/** The same with a password that was not URL-encoded. A colon followed by a number and a slash is a port and a path. */
 const RAW_USERINFO = /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@[:]*:(?!\d{1,5}[/?#])\S{1,256}@/gi;
-/** Values of a query whose names say what they are. */
+/** Query parameters whose names say that they are secret. */
 const PARAMETER =
   /([?&][\w.-]{0,40}(?:password|passwd|pwd|secret|token|signature|api_?key)[\w.-]{0,40}=)[^\s&#"']+/gi;
-/** A user and password that were cut off before their `@`. */
+/** A user and password that were cut off before the `@`. */
 const UNFINISHED = /([a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/?#]*|[^\s/?#@[:]*:(?!\d{1,5}[/?#])\S*)$/i;
 
 const HIDDEN = '***';
 
-/** Text in which the credentials of URLs are hidden: of users and passwords, and of query parameters named for them. */
+/** Hides credentials of URLs in a text: user and password, and query parameters with secret-sounding names. */
 export function withoutSecrets(text: string): string {
   if (!text.includes('://')) return text;
   return text
@@ -19,16 +19,16 @@ export function withoutSecrets(text: string): string {
     .replace(PARAMETER, `$1${HIDDEN}`);
 }
 
-/** Looked at beyond what is kept, so that a URL at the end is seen whole. */
+/** How many more characters are searched than kept, so that a URL at the end is seen whole. */
 const MARGIN = 1024;
 
-/** Looks behind the last space only: a search everywhere would take quadratic time. */
+/** Searches only after the last space: a search of the whole text would take quadratic time. */
 function withoutUnfinished(text: string): string {
   const begin = Math.max(...[' ', '\n', '\t', '\r'].map((space) => text.lastIndexOf(space))) + 1;
   return text.slice(0, begin) + text.slice(begin).replace(UNFINISHED, '$1');
 }
 
-/** At most `limit` characters of a text and an ellipsis, well-formed and without secrets. */
+/** The first `limit` characters of a text, with an ellipsis if it was longer; well-formed and without secrets. */
 export function excerpt(text: string, limit: number): string {
   const window = text.length > limit + MARGIN ? withoutUnfinished(text.slice(0, limit + MARGIN)) : text;
   const safe = withoutSecrets(window).toWellFormed();

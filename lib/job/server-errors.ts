@@ -1,7 +1,7 @@
 import { toCause } from './cause.js';
 import { GearMonkeyError, messageOf } from './errors.js';
 
-/** The server didn't take the jobs in time. They may have been enqueued if the connection broke meanwhile. */
+/** The server didn't acknowledge the jobs in time. They may have been enqueued if the connection broke meanwhile. */
 export class EnqueueTimeoutError extends GearMonkeyError {
   readonly code = 'ENQUEUE_TIMEOUT';
 
@@ -18,20 +18,20 @@ export class EnqueueTimeoutError extends GearMonkeyError {
   }
 }
 
-/** Of many jobs that were to be enqueued together some were, before `cause` kept the others away. */
+/** `runMany` enqueued only some of its jobs before `cause` happened. */
 export class PartlyEnqueuedError extends GearMonkeyError {
   readonly code = 'PARTLY_ENQUEUED';
 
   constructor(
     readonly fn: string,
-    /** All that are known to be enqueued, in the order of their inputs. */
+    /** Ids of the jobs that are known to be enqueued, in the order of their inputs. */
     readonly ids: readonly string[],
     asked: number,
     cause: unknown,
   ) {
     super(
       `${ids.length} of ${asked} jobs of "${fn}" were enqueued, then: ${messageOf(cause)} ` +
-        'Cancel those in `ids` before you enqueue all again, or read their inputs and leave these out.',
+        'Cancel the jobs in `ids` and enqueue all again, or read their inputs and enqueue only the others.',
       { cause },
     );
   }
@@ -53,18 +53,21 @@ export class ConnectionError extends GearMonkeyError {
   }
 }
 
-/** The server answered, and refused: out of memory, no permission, a key of the wrong type. No job was created. */
+/** The server refused the command: out of memory, no permission, a key of the wrong type. No job was created. */
 export class RefusedError extends GearMonkeyError {
   readonly code = 'REFUSED';
 
   constructor(what: string, cause: unknown) {
-    super(`${what} was refused by the server: ${messageOf(cause)}. Waiting won't help; look at the server.`, {
-      cause: toCause(cause),
-    });
+    super(
+      `${what} was refused by the server: ${messageOf(cause)}. Waiting won't help; fix it on the server.`,
+      {
+        cause: toCause(cause),
+      },
+    );
   }
 }
 
-/** The jobs were enqueued, but not as durably as asked: they may be lost if this server is. */
+/** The jobs were enqueued, but not on as many replicas as requested: they may be lost if this server fails. */
 export class NotDurableError extends GearMonkeyError {
   readonly code = 'NOT_DURABLE';
 
@@ -74,7 +77,7 @@ export class NotDurableError extends GearMonkeyError {
     readonly reason: string,
   ) {
     super(
-      `${ids.length} jobs of "${fn}" were enqueued, but ${reason}. Don't enqueue them again; look after the server.`,
+      `${ids.length} jobs of "${fn}" were enqueued, but ${reason}. Don't enqueue them again; check the replicas of the server.`,
     );
   }
 }

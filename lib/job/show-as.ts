@@ -1,8 +1,8 @@
 import { inspect, type InspectOptions } from 'node:util';
 
 /**
- * Makes logs, `JSON.stringify` and `inspect` show of each object of a class what `view` picks, in place of its fields:
- * these lead to connections, and so to passwords. Neither of them throws, whatever the view holds.
+ * Makes `JSON.stringify`, `inspect` and logs show what `view` returns instead of an object's fields, because these
+ * lead to connections and their passwords. It never throws, whatever the view holds.
  */
 export function showAs<T extends object>(
   type: { readonly prototype: T; readonly name: string },
@@ -13,7 +13,7 @@ export function showAs<T extends object>(
     try {
       return view(object);
     } catch {
-      // As of the prototype itself, which has no fields.
+      // `read` fails on the prototype itself, which has no fields.
       return {};
     }
   };
@@ -25,7 +25,7 @@ export function showAs<T extends object>(
   });
 }
 
-/** Makes plain objects of records that are shown under a name, and whose values may be anything. */
+/** Makes plain objects that logs show under this name, with the fields that `view` returns. */
 export function recordsOf<T extends object>(
   name: string,
   view: (record: T) => object = (record) => ({ ...record }),
@@ -39,7 +39,7 @@ export function recordsOf<T extends object>(
   return (fields) => new ShownRecord(fields) as T;
 }
 
-/** For constructors, at their end: a copy by `{ ...object }`, which has no methods, has no fields to show either. */
+/** Call at the end of a constructor: a copy by `{ ...object }` then holds no fields that a log could show. */
 export function hideFields(object: object): void {
   for (const key of Object.keys(object)) Object.defineProperty(object, key, { enumerable: false });
 }
@@ -48,7 +48,7 @@ function define(prototype: object, key: string | symbol, value: unknown): void {
   Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
 }
 
-/** What JSON can't express becomes text, and cycles are cut off. */
+/** Converts values that JSON can't express to text, and cuts off cycles. */
 export function jsonOf(value: unknown, within: readonly unknown[] = []): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** What not every source can do. Each declares it in `JobSource.capabilities`, and nowhere else. */
+/** Features that some sources lack. Each source declares its own in `JobSource.capabilities`, and nowhere else. */
 export interface SourceCapabilities {
   /** Workers are counted. */
   readonly count: boolean;
@@ -6,7 +6,7 @@ export interface SourceCapabilities {
   readonly priorities: boolean;
   /** Jobs may wait for a time. */
   readonly scheduled: boolean;
-  /** Progress is recorded; elsewhere `progress` does nothing. */
+  /** Progress is recorded; without this, `progress` does nothing. */
   readonly progress: boolean;
   /** Claims expire, and a job that loses its worker too often ends as an error. */
   readonly leases: boolean;
@@ -14,7 +14,7 @@ export interface SourceCapabilities {
   readonly options: boolean;
 }
 
-/** Everything: a source that can do less spreads this and sets the rest to false. */
+/** All features. A source that lacks some spreads this and sets those to false. */
 export const ALL_CAPABILITIES: SourceCapabilities = {
   count: true,
   priorities: true,

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { ValidationError, type ValidationIssue } from './errors.js';
 
 /**
- * The value as the schema returns it.
+ * Validates a value; returns what the schema makes of it.
  *
  * @throws ValidationError
  */

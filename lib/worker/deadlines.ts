@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../job/clock.js';
 import { MAX_TIMER_MS } from '../job/duration.js';
 
-/** Calls back for each entry whose time has come, with one timer for all of them. */
+/** Calls back for each entry when its deadline passes, with one timer for all entries. */
 export class Deadlines<T> {
   private readonly entries = new Map<T, number>();
   private disarm: () => void = () => undefined;
@@ -20,7 +20,7 @@ export class Deadlines<T> {
     if (at < this.armedFor) this.arm(at);
   }
 
-  /** The timer stays: when it fires, it calls back what is due. */
+  /** The timer is not cleared: when it fires, it finds the entries that are due then. */
   delete(entry: T): void {
     this.entries.delete(entry);
   }

@@ -4,7 +4,7 @@ import type { HandlerBinding } from './job-handler.js';
 /** How much work may be claimed ahead of free slots, in milliseconds of this function's runs. */
 const AHEAD_MS = 1;
 const MAX_AHEAD = 50;
-/** A longer run counts at once; shorter ones pull the estimate down by this part. */
+/** A longer run raises the estimate at once; a shorter one lowers it by this part of the difference. */
 const FORGETTING = 1 / 4;
 
 /**
@@ -16,7 +16,7 @@ export class FunctionSlots {
   private running = 0;
   private waiting: Claim[] = [];
   private movedAt = 0;
-  /** Milliseconds a run takes. */
+  /** Estimated milliseconds of one run. */
   private duration = Infinity;
 
   constructor(
@@ -40,14 +40,14 @@ export class FunctionSlots {
     return false;
   }
 
-  /** A run has ended. */
+  /** Updates the estimate after a run has ended. */
   ended(duration: number): void {
     this.running -= 1;
     const known = this.duration !== Infinity && duration < this.duration;
     this.duration = known ? this.duration + (duration - this.duration) * FORGETTING : duration;
   }
 
-  /** The claim that waits longest, for the slot that has come free. */
+  /** The claim that has waited longest, if a slot is free. */
   next(now: number): Claim | undefined {
     if (this.running >= this.binding.limits.concurrency) return undefined;
     const claim = this.waiting.shift();
@@ -57,7 +57,7 @@ export class FunctionSlots {
     return claim;
   }
 
-  /** Whether claims have waited for `limit` milliseconds without one being begun. */
+  /** Whether claims have waited for `limit` milliseconds and none of them began to run. */
   isStuck(now: number, limit: number): boolean {
     return this.waiting.length > 0 && now - this.movedAt >= limit;
   }
@@ -66,7 +66,7 @@ export class FunctionSlots {
     return this.waiting.length > 0;
   }
 
-  /** The claim is gone. False if it didn't wait. */
+  /** Removes a waiting claim. Returns false if it wasn't waiting. */
   drop(claim: Claim): boolean {
     const index = this.waiting.indexOf(claim);
     if (index >= 0) this.waiting.splice(index, 1);
@@ -74,8 +74,8 @@ export class FunctionSlots {
   }
 
   /**
-   * The waiting claims, to be released newest first, which leaves the oldest in front.
-   * None is claimed ahead until a run has ended.
+   * Removes all waiting claims and returns them newest first: released in this order, the oldest ends up in front.
+   * No job is claimed ahead until another run has ended.
    */
   giveUp(): Claim[] {
     this.duration = Infinity;

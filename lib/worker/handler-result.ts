@@ -4,7 +4,7 @@ import type { RunningJob } from './running-job.js';
 
 type AnyGenerator = AsyncGenerator<unknown> | Generator<unknown>;
 
-/** The output of a handler's result; its progress goes to `job.update`. */
+/** Takes the output from what a handler returned, and passes its progress to `job.update`. */
 export function settleResult(result: unknown, job: RunningJob): unknown {
   if (isObservable(result)) return settleObservable(result, job);
   if (isGenerator(result)) return settleGenerator(result, job);
@@ -26,7 +26,7 @@ async function settleGenerator(generator: AnyGenerator, job: RunningJob): Promis
   }
 }
 
-/** Runs its `finally`; an iterator that is no generator may lack the method. The first error counts. */
+/** Runs the generator's `finally` blocks; other iterators may lack `return`. Only the first error is kept. */
 async function close(generator: Partial<AnyGenerator>): Promise<void> {
   try {
     await generator.return?.(undefined);
@@ -57,7 +57,7 @@ function settleObservable(source: Observable<unknown>, job: RunningJob): Promise
       updates.catch(fail);
     };
     const complete = () => updates.then(() => resolve(output)).then(end, () => undefined);
-    // Delayed, so that a source that ends while being subscribed finds `subscription` set.
+    // Delayed: an Observable may end during `subscribe`, before `subscription` is set.
     subscription = source.subscribe({
       next,
       complete: () => queueMicrotask(() => void complete()),
@@ -68,7 +68,7 @@ function settleObservable(source: Observable<unknown>, job: RunningJob): Promise
   });
 }
 
-/** A teardown that throws doesn't change how the job ended. */
+/** An error of the teardown doesn't change the job's outcome. */
 function release(subscription: Unsubscribable | undefined): void {
   try {
     subscription?.unsubscribe();
@@ -77,7 +77,7 @@ function release(subscription: Unsubscribable | undefined): void {
   }
 }
 
-/** Arrays and maps can be iterated too, and are outputs; so are streams. */
+/** Only generators report progress: arrays, maps and streams can be iterated too, but they are outputs. */
 function isGenerator(value: unknown): value is AnyGenerator {
   if (typeof value !== 'object' || value === null || !has(value, 'next')) return false;
   return (

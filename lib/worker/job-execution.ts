@@ -8,7 +8,7 @@ import type { HandlerBinding } from './job-handler.js';
 import { settleResult } from './handler-result.js';
 import { RunningJob } from './running-job.js';
 
-/** What holds for all handlers of a worker. */
+/** Settings that all handlers of a worker share. */
 export interface ExecutionLimits {
   /** The codec of functions whose definition names none. */
   readonly codec: Codec;
@@ -17,12 +17,12 @@ export interface ExecutionLimits {
   readonly errorDetail?: ErrorDetail;
 }
 
-/** A claimed job that runs: it ends once, with an outcome, or without one when the claim is lost. */
+/** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
 export class JobExecution {
   private job?: RunningJob;
   private ended = false;
   private reason?: JobAbortedError;
-  /** By `performance.now()`. */
+  /** When the run began, by `performance.now()`. */
   began = 0;
 
   constructor(
@@ -33,14 +33,14 @@ export class JobExecution {
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
 
-  /** Milliseconds this run may take. */
+  /** How long this run may take, in milliseconds. */
   get timeout(): number | undefined {
     const { timeout, jobLimits } = this.binding.limits;
     const own = this.claim.options.timeout;
     return own === undefined ? timeout : Math.min(own, jobLimits?.timeout ?? Infinity);
   }
 
-  /** What happens when this run fails. */
+  /** The retry options that apply to this job. */
   get retry(): RetryOptions | undefined {
     const { retry, jobLimits } = this.binding.limits;
     const own = this.claim.options.retry;
@@ -48,7 +48,7 @@ export class JobExecution {
     return { ...own, attempts: Math.min(own.attempts, jobLimits.attempts) };
   }
 
-  /** The number of this run, of those that count. */
+  /** The number of this attempt. Stalled claims don't count. */
   get attempt(): number {
     return this.claim.attempts - this.claim.stalls;
   }
@@ -100,7 +100,7 @@ export class JobExecution {
     const input = definition.input
       ? await validate(definition.input, definition.name, 'input', received)
       : received;
-    // It was aborted and given back while the schema was checked: it may run elsewhere by now.
+    // The job was aborted and released while its output was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined));
     const returned = await settleResult(await handle(input, this.job), this.job);

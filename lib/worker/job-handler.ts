@@ -9,8 +9,8 @@ import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
 import type { RunningJob } from './running-job.js';
 
 /**
- * What a handler may return: the output, a Promise of it, a generator, async or not, that yields progress and
- * returns it, or an Observable of progress whose last other value is the output.
+ * What a handler may return: the output; a Promise of it; a generator or async generator that yields progress and
+ * returns the output; or an Observable that emits progress, whose last other value is the output.
  */
 export type HandlerResult<Output> =
   | Output
@@ -19,11 +19,11 @@ export type HandlerResult<Output> =
   | Generator<ProgressUpdate, Output, unknown>
   | Observable<ProgressUpdate | Output>;
 
-/** The most that a job may ask for; more is reduced to this. */
+/** Upper limits of a job's own options; larger values are reduced to these. */
 export interface JobLimits {
-  /** Of `retry.attempts`. @default 1000 */
+  /** Largest `retry.attempts`. @default 1000 */
   attempts?: number;
-  /** Of `jobTimeout`. @default 24 days */
+  /** Longest `jobTimeout`. @default 24 days */
   timeout?: Duration;
 }
 
@@ -34,7 +34,7 @@ export type JobHandler = (input: unknown, job: RunningJob) => unknown;
 export interface HandlerOptions extends RunLimits {
   /** How many jobs of this function run at the same time in this process. @default 1 */
   concurrency?: number;
-  /** What a single job may ask for, whose options go before these. @default the module's `jobLimits` */
+  /** Upper limits of a job's own options, which override these. @default the module's `jobLimits` */
   jobLimits?: JobLimits;
 }
 
@@ -60,7 +60,7 @@ export interface HandlerBinding {
   readonly handle: JobHandler;
 }
 
-/** Binds a handler to its function; the handler's options go before the definition's. @throws ConfigurationError, InvalidOptionError */
+/** Binds a handler to its function; the handler's options override the definition's. @throws ConfigurationError, InvalidOptionError */
 export function bindHandler(
   definition: AnyJobDefinition,
   options: HandlerOptions,

@@ -20,13 +20,13 @@ export interface WorkerOptions extends ExecutionLimits {
   readonly logStacks?: boolean;
 }
 
-/** The pause after a failed `claim`. Sources wait through outages themselves. */
+/** The pause after a `claim` that failed. During an outage sources wait and do not fail. */
 const CLAIM_RETRY_MS = 1000;
-/** How much longer a lease is kept than its job may run. */
+/** How long a lease is renewed after the job's timeout. */
 const TIMEOUT_GRACE_MS = 1000;
-/** A claim that gets no slot in this time is released: the function's runs are not short any more. */
+/** A claim that gets no slot in this time is released: the function's runs are no longer short. */
 const WAIT_MS = 20;
-/** After this time, as in a process that was busy or stopped, another worker may have a waiting claim. */
+/** Renewal of a waiting claim ends after this time, so a busy or stopped process loses it to another worker. */
 const WAIT_LIMIT_MS = 1000;
 /** How long a closing worker waits until its last outcomes are settled. */
 const SETTLE_TIMEOUT_MS = 5000;
@@ -75,7 +75,7 @@ export class JobWorker {
     this.settler = new Settler(source, this.log, this.jobLog);
   }
 
-  /** Announces the functions and starts to claim. */
+  /** Registers the functions and starts to claim. */
   async start(): Promise<void> {
     await this.source.open([...this.functions.keys()], (claim, why) => this.revoke(claim, why));
     const { renewInterval } = this.source;
@@ -84,8 +84,8 @@ export class JobWorker {
   }
 
   /**
-   * Stops claiming, lets running jobs finish for `timeout` milliseconds, aborts the rest and gives them
-   * back, and closes the source.
+   * Stops claiming and waits up to `timeout` milliseconds for running jobs. Then it aborts and releases the rest, and
+   * closes the source.
    */
   async stop(timeout: number): Promise<void> {
     this.stopping = true;
@@ -123,7 +123,7 @@ export class JobWorker {
     }
   }
 
-  /** Begins claims that have a slot; the rest was claimed ahead. */
+  /** Begins claims that have a slot. The others were claimed ahead and wait for one. */
   private take(claims: readonly Claim[]): void {
     const now = performance.now();
     for (const claim of claims) {
@@ -171,7 +171,7 @@ export class JobWorker {
     this.begin(claim, slots);
   }
 
-  /** Looks again as long as any claim waits. */
+  /** Releases claims that have waited too long; repeats while any claim waits. */
   private giveBackStuck(): void {
     const now = performance.now();
     for (const slots of this.functions.values()) if (slots.isStuck(now, WAIT_MS)) this.giveBack(slots);
@@ -184,7 +184,7 @@ export class JobWorker {
     this.updateFreeSlots(slots.binding.definition.name);
   }
 
-  /** The run ends here in time; the source's lease ends a little later, in case this process is blocked. */
+  /** Sets the job's timeout here, and a slightly later one for its lease in case this process is blocked. */
   private limit(execution: JobExecution): void {
     const { timeout, claim } = execution;
     if (timeout === undefined) return;
@@ -212,7 +212,7 @@ export class JobWorker {
       await this.nextWakeUp(left);
   }
 
-  /** A settled job gives up its lease itself: the keeper may learn of that before this thread does. */
+  /** Ignores settled jobs: settling ends a lease, and the keeper thread may report that as a loss. */
   private revoke(claim: Claim, why: 'lost' | 'cancelled'): void {
     const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
     const execution = this.running.get(claim);

@@ -42,20 +42,20 @@ export class RunningJob<Input = unknown> {
   }
 
   /**
-   * Reports that `dividend` of `divisor` parts are done (the protocol's Worker.update). It need
-   * not be awaited: who doesn't, as a listener of a stream, learns from `signal` that the job has to stop.
+   * Reports that `dividend` of `divisor` parts are done (the protocol's Worker.update). It need not be awaited, for
+   * example in a listener of a stream: `signal` aborts when the job has to stop.
    *
    * @throws InvalidOptionError unless both are finite and `divisor` is more than 0
    * @throws JobAbortedError when the job has to stop
    */
   update(dividend: number, divisor: number): Promise<void> {
     const told = this.tell(dividend, divisor);
-    // An unhandled rejection would end the process, with all other jobs in it.
+    // The call may not be awaited, and an unhandled rejection would end the process.
     told.catch(() => undefined);
     return told;
   }
 
-  /** The first reason counts. @internal */
+  /** Aborts the signal; later calls change nothing. @internal */
   abort(reason: JobAbortedError): void {
     if (this.reason) return;
     this.reason = reason;

@@ -8,7 +8,7 @@ import type { WorkerLog } from './worker-log.js';
 /** A test's fake timers would keep outcomes until they are moved. */
 const { nextTick } = process;
 
-/** Hands outcomes to the source: those of one tick in one call. */
+/** Passes outcomes to the source, those of one tick in one call. */
 export class Settler {
   private readonly outcomes: Batcher<Outcome, void>;
 
@@ -17,7 +17,7 @@ export class Settler {
     private readonly log: WorkerLog,
     private readonly jobLog: JobLog,
   ) {
-    // The source itself bounds what is under way.
+    // The source itself limits how many calls are under way.
     this.outcomes = new Batcher({
       maxUnderWay: Infinity,
       begin: (callback) => nextTick(callback),
@@ -29,7 +29,7 @@ export class Settler {
     void this.outcomes.add(outcome);
   }
 
-  /** Resolves when all are settled. What an unreachable server doesn't take in time is left to the leases. */
+  /** Resolves when all outcomes are written, or after `timeout`; jobs without an outcome return when their leases end. */
   async settled(timeout: number): Promise<void> {
     const late = () => new Error(`${this.outcomes.underWay} calls with outcomes were not answered in time`);
     await withDeadline(this.outcomes.settled(), timeout, late).catch((error: unknown) =>

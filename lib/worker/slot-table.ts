@@ -1,6 +1,6 @@
 import type { FreeSlots } from '../job/job-source.js';
 
-/** Free slots of each function that has any, as a source asks for them. */
+/** The free slots of a worker's functions, which a source reads before it claims. */
 export class SlotTable implements FreeSlots {
   private readonly free = new Map<string, number>();
   private readonly listeners = new Set<(fn: string) => void>();
@@ -9,7 +9,7 @@ export class SlotTable implements FreeSlots {
     for (const [fn, count] of free) this.set(fn, count);
   }
 
-  /** Whether no function has one. */
+  /** Whether no function has a free slot. */
   get isEmpty(): boolean {
     return this.free.size === 0;
   }

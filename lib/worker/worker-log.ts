@@ -5,7 +5,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 
 type Write = (message: string, fields?: LogFields) => void;
 
-/** Where a worker reports to its operator. */
+/** Where a worker writes its log lines. */
 export interface WorkerLog {
   readonly warn: Write;
   readonly error: Write;

@@ -27,7 +27,11 @@ describe('GearMonkeyError', () => {
     ],
     [new errors.WaitTimeoutError('fn', '7', 3), 'WAIT_TIMEOUT', 'read it with get()'],
     [new errors.JobNotFoundError('fn', '7'), 'JOB_NOT_FOUND', 'more than 25 hours ago'],
-    [new errors.MalformedJobError('fn', '7', 'why'), 'MALFORMED_JOB', 'Look at its hash and delete it'],
+    [
+      new errors.MalformedJobError('fn', '7', 'why'),
+      'MALFORMED_JOB',
+      'Inspect its hash in Redis and delete it',
+    ],
     [new errors.EnqueueTimeoutError('fn', 5, cause), 'ENQUEUE_TIMEOUT', 'within 5 ms: ECONNREFUSED.'],
     [new errors.EnqueueTimeoutError('fn', 5), 'ENQUEUE_TIMEOUT', 'within 5 ms. Check'],
     [new errors.ConnectionError('Reading', cause), 'CONNECTION', 'Reading: ECONNREFUSED. Check'],

@@ -26,9 +26,9 @@ describe('checkOptions', () => {
     expect(checking).toThrow(message);
   });
 
-  it.each([null, 'high', 5, ['x']])('refuses options that are no object: %j', (options) => {
+  it.each([null, 'high', 5, ['x']])('refuses options that are not an object: %j', (options) => {
     const checking = () => checkOptions('It', options as unknown as object, known);
-    expect(checking).toThrow('The options of It are no object. Write them as { concurrency: … }.');
+    expect(checking).toThrow('The options of It are not an object. Write them as { concurrency: … }.');
   });
 
   it('gives the options back', () => {
@@ -58,7 +58,9 @@ describe('An option that is not known', () => {
     expect(() => OnFinish('fn', bad({ instanse: 'x' }))(...at)).toThrow('Did you mean `instance`?');
     expect(() => defineJob('fn', bad<object>({ attempts: 5 }))).toThrow('defineJob has no option `attempts`');
     expect(() => defineJob('fn', { retry: bad({ attempt: 5 }) })).toThrow('Did you mean `attempts`?');
-    expect(() => defineJob('fn', bad<object>({ retry: 5 }))).toThrow('The options of retry are no object');
+    expect(() => defineJob('fn', bad<object>({ retry: 5 }))).toThrow(
+      'The options of retry are not an object',
+    );
     expect(() => bindHandler({ name: 'fn' }, { retry: bad({ dealy: 5 }) }, () => 1)).toThrow(
       'Did you mean `delay`?',
     );
@@ -79,14 +81,16 @@ describe('An option that is not known', () => {
       'retry has no option `tries`',
     );
     for (const send of ['run', 'call', 'runMany'] as const)
-      await expect(client[send](fn, [1], null as never)).rejects.toThrow('are no object');
+      await expect(client[send](fn, [1], null as never)).rejects.toThrow('are not an object');
     await expect(client.get(fn, 1)).resolves.toBeNull();
   });
 
   it('is refused where a limit would not hold', async () => {
     const limits = { jobLimits: bad({ attemps: 1 }) };
     expect(() => bindHandler({ name: 'fn' }, limits, () => 1)).toThrow('Did you mean `attempts`?');
-    expect(() => bindHandler({ name: 'fn' }, { jobLimits: null as never }, () => 1)).toThrow('are no object');
+    expect(() => bindHandler({ name: 'fn' }, { jobLimits: null as never }, () => 1)).toThrow(
+      'are not an object',
+    );
     const module = GearMonkeyModule.forRoot({ connection: 'memory:', ...limits });
     await expect(apps.start({ imports: [module] })).rejects.toThrow('jobLimits has no option `attemps`');
     const rig = await memoryRig();
@@ -94,7 +98,7 @@ describe('An option that is not known', () => {
     const fn = rig.fn();
     const job = await client.run(fn, 1);
     await expect(job.result(bad({ timeOut: 1 }))).rejects.toThrow('Did you mean `timeout`?');
-    await expect(job.result(5 as never)).rejects.toThrow('The options of result are no object');
+    await expect(job.result(5 as never)).rejects.toThrow('The options of result are not an object');
     await expect(client.result(fn, job.id, bad({ timeOut: 1 }))).rejects.toThrow('Did you mean `timeout`?');
   });
 

@@ -204,7 +204,7 @@ describe('an app does not start', () => {
       { source: { claim: source.claim } },
       'no open(), renew(), progress(), settle()',
     ],
-    ['no options', undefined, 'are no object'],
+    ['no options', undefined, 'are not an object'],
     ['a URL instead of options', 'redis://u:s3cret@127.0.0.1', 'Write them as { connection: … }'],
   ])('with %s', async (_, options, message) => {
     const refused = startingWith(options);
@@ -276,8 +276,8 @@ describe('an app does not start', () => {
   });
 
   it.each([
-    ['nothing', undefined, 'The options of GearMonkeyModule.forRootAsync are no object'],
-    ['null', null, 'The options of GearMonkeyModule.forRootAsync are no object'],
+    ['nothing', undefined, 'The options of GearMonkeyModule.forRootAsync are not an object'],
+    ['null', null, 'The options of GearMonkeyModule.forRootAsync are not an object'],
     ['no way to options', {}, 'wants one of `useFactory`, `useClass` and `useExisting`, and has 0'],
     ['two ways', { useFactory: () => ({}), useClass: Date }, 'and has 2'],
     [
@@ -288,7 +288,7 @@ describe('an app does not start', () => {
     ['a factory that is none', { useFactory: { connection: 'memory:' } }, '`useFactory` of'],
     ['a class that is none', { useClass: 7 }, '`useClass` of'],
     ['a class without the method', { useClass: class {} }, 'has no method createGearMonkeyOptions()'],
-    ['a factory that returns nothing', { useFactory: () => undefined }, 'are no object'],
+    ['a factory that returns nothing', { useFactory: () => undefined }, 'are not an object'],
     ['a factory that returns a module', { useFactory: () => memory() }, 'has no option `module`'],
   ])('with forRootAsync and %s', async (_, options, message) => {
     const forRoot = GearMonkeyModule.forRootAsync(options as GearMonkeyModuleAsyncOptions);

@@ -6,7 +6,7 @@ export class MalformedMessageError extends GearMonkeyError {
 
   constructor(
     reason: string,
-    /** Where in the bytes. */
+    /** Offset in the bytes. */
     readonly offset?: number,
   ) {
     super(

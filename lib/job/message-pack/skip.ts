@@ -1,6 +1,6 @@
 import { MalformedMessageError } from './message-pack-errors.js';
 
-/** Where the kinds of first bytes begin. */
+/** The first byte of each kind of value. */
 const NEVER_USED = 0xc1;
 const FIXED_MAP = 0x80;
 const FIXED_ARRAY = 0x90;
@@ -9,8 +9,8 @@ const FIRST_LONG = 0xc0;
 const FIRST_NEGATIVE = 0xe0;
 
 /**
- * Bytes after the first of a value, for 0xc0 to 0xdf. Those that carry a length have the width of the
- * length, and `EXTENSION` bytes more where a type follows it.
+ * How many bytes follow the first byte of a value, for 0xc0 to 0xdf. For kinds with a length, it is the width of the
+ * length field; extensions have a type byte after it.
  */
 const FIXED_SIZES: ReadonlyMap<number, number> = new Map([
   ...[0xc0, 0xc2, 0xc3].map((byte) => [byte, 0] as const),
@@ -38,16 +38,16 @@ const COUNTS: ReadonlyMap<number, readonly [width: 2 | 4, values: 1 | 2]> = new 
   [0xdf, [4, 2]],
 ]);
 
-/** What the head of a value says. `children` is -1 for all that is no array or map. */
+/** The head of a value. `children` is -1 unless it is an array or map. */
 export interface Head {
-  /** Where what follows the head begins: the children, or the next value. */
+  /** Offset after the head: its first child, or the next value. */
   readonly end: number;
   readonly children: number;
 }
 
 /**
- * That these bytes are exactly one value, before a decoder believes the lengths in it: one that takes a count
- * for granted makes room for millions of elements that are not there.
+ * Checks that these bytes are exactly one value. It runs before a decoder that trusts the lengths in them and would
+ * allocate room for millions of elements that do not exist.
  *
  * @throws MalformedMessageError
  */
@@ -58,12 +58,12 @@ export function checkWhole(bytes: Buffer, maxDepth: number): void {
 }
 
 /**
- * Where the value at `start` ends: nothing is decoded, and no recursion follows its nesting.
+ * Finds the end of the value at `start`, without decoding it and without recursion.
  *
  * @throws MalformedMessageError when it is cut off, not MessagePack, or has more than `maxDepth` levels
  */
 export function endOf(bytes: Buffer, start: number, maxDepth: number): number {
-  /** How many values each level that is open still wants; the lowest wants the value itself. */
+  /** How many values are still missing at each open level; the first entry is the value itself. */
   const wanted = [1];
   let offset = start;
   for (let left = wanted.pop(); left !== undefined; left = wanted.pop()) {
@@ -80,7 +80,7 @@ export function endOf(bytes: Buffer, start: number, maxDepth: number): number {
 }
 
 /**
- * The same for a value that is checked already, or may have any number of levels: it takes no memory.
+ * The same without a limit of depth, for a value that was checked already. It uses no memory.
  *
  * @throws MalformedMessageError when it is cut off, or not MessagePack
  */
@@ -123,7 +123,7 @@ function leaf(bytes: Buffer, end: number): Head {
   return { end, children: -1 };
 }
 
-/** A child takes a byte at least: a count that can't be true is not believed. */
+/** Each child takes at least one byte, so a count larger than the rest of the bytes is wrong. */
 function container(bytes: Buffer, end: number, children: number): Head {
   if (end + children > bytes.length) throw cutOff(bytes.length);
   return { end, children };
