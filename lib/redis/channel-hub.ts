@@ -10,24 +10,24 @@ export interface ChannelListener {
   message(text: string): void;
   /** Messages may have been lost. */
   resync?(): void;
-  /** Whether it waits for nothing now: then a connection that died silently may be found later. */
+  /** Whether it expects no message soon: a dead connection may then be noticed later. */
   isPatient?(): boolean;
 }
 
 interface Channel {
   readonly listeners: Set<ChannelListener>;
-  /** Resolved once Redis has acknowledged the subscription. */
+  /** Resolves once Redis has acknowledged the subscription. */
   readonly subscribed: Promise<void>;
   readonly acknowledge: () => void;
   readonly refuse: (error: unknown) => void;
 }
 
-/** A connection that only subscribes owes no reply, so it is pinged now and then. */
+/** A connection that only subscribes sends no commands, so pings find out whether it is alive. */
 const PING_MS = 1000;
-/** If all listeners are patient, only every so many pings are sent. */
+/** If all listeners are patient, only one of this many pings is sent. */
 const PATIENT_PINGS = 4;
 
-/** Shares one subscription per channel among all listeners, on one connection, through reconnects. */
+/** Shares one subscription per channel among all listeners, on one connection, and renews it after a reconnect. */
 export class ChannelHub {
   private readonly channels = new Map<string, Channel>();
   private attached = false;
@@ -35,13 +35,13 @@ export class ChannelHub {
   private pingsLeft = 0;
   private closed = false;
 
-  /** @param log told of channels that an ACL denies */
+  /** @param log gets a line for each channel that an ACL denies */
   constructor(
     private readonly connection: RedisConnection,
     private readonly log?: ConnectionLog,
   ) {}
 
-  /** Resolves once messages arrive, with the way to stop; waits through an outage. @throws ConnectionError after `close` */
+  /** Resolves with a function that unsubscribes once messages arrive; waits during an outage. @throws ConnectionError after `close` */
   async listen(name: string, listener: ChannelListener): Promise<() => void> {
     if (this.closed) throw closedError();
     this.attach();
@@ -51,12 +51,12 @@ export class ChannelHub {
     return () => this.leave(name, channel, listener);
   }
 
-  /** Whether its connection broke, which it notices within seconds. */
+  /** Whether the connection is down; a dead one is noticed within seconds. */
   get isDown(): boolean {
     return this.connection.isDown;
   }
 
-  /** Why it is down. */
+  /** Why the connection is down. */
   get trouble(): unknown {
     return this.connection.trouble;
   }
@@ -110,7 +110,7 @@ export class ChannelHub {
     this.#pings = setInterval(() => void this.ping(), PING_MS).unref();
   }
 
-  /** No reply within the connection's limit ends the socket, and a new one is opened. */
+  /** If no reply comes within the connection's limit, the socket is replaced. */
   private async ping(): Promise<void> {
     this.pingsLeft -= 1;
     if (this.channels.size === 0 || !this.connection.isReady || (this.pingsLeft > 0 && this.isPatient()))
@@ -126,7 +126,7 @@ export class ChannelHub {
     );
   }
 
-  /** Until each is acknowledged or denied, or the connection breaks: the next `ready` subscribes again. */
+  /** Resolves when each is acknowledged or denied. If the connection breaks, the next `ready` subscribes again. */
   private async subscribe(client: Redis | Cluster, names: readonly string[]): Promise<void> {
     const wanted = names.filter((name) => this.channels.has(name));
     if (wanted.length === 0) return;
@@ -138,7 +138,7 @@ export class ChannelHub {
     }
   }
 
-  /** One channel that an ACL denies fails the whole command, so they are asked for one by one then. */
+  /** One channel that an ACL denies fails the whole command, so each is then subscribed to by itself. */
   private async subscribeAgain(
     client: Redis | Cluster,
     names: readonly string[],
@@ -157,13 +157,13 @@ export class ChannelHub {
     }
   }
 
-  /** The next subscription tries again: the ACL may have changed. */
+  /** Forgets the channel, so that the next `listen` tries again: the ACL may have changed. */
   private deny(name: string, error: unknown): void {
     const channel = this.channels.get(name);
     this.channels.delete(name);
     channel?.refuse(error);
     this.log?.warn(
-      `Redis denies the channel "${name}", and who listens to it hears nothing: ${messageOf(error)}. ` +
+      `Redis denies the channel "${name}", so its messages are not received: ${messageOf(error)}. ` +
         'Allow it in the ACL of this user.',
     );
   }
@@ -179,7 +179,7 @@ export class ChannelHub {
   }
 }
 
-/** An ACL without this channel will not change by waiting. */
+/** Waiting does not help against an ACL. */
 function isDenied(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOPERM');
 }

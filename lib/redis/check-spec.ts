@@ -11,14 +11,14 @@ interface Refusal {
 
 const MAX_PORT = 65_535;
 
-/** Options of ioredis that this package can't work with. */
+/** Options of ioredis that don't work with this package. */
 const REFUSALS: readonly Refusal[] = [
   {
     option: 'keyPrefix',
     refuses: Boolean,
     why:
-      'would be put before keys, but not before channels, so messages would be missed. Leave it out: names of functions ' +
-      'tell apps apart, and for qless and JQ the option `prefix` does',
+      'changes keys but not channels, so messages would be lost. Leave it out. To separate apps, use different function ' +
+      'names, or the option `prefix` of qless and JQ',
   },
   {
     option: 'role',
@@ -49,7 +49,7 @@ const NO_DB: Refusal = {
   why: 'must be 0: a cluster has no other',
 };
 
-/** @throws ConfigurationError that names the option, without repeating a value: it may be or hold a password */
+/** @throws ConfigurationError that names the option but never its value, which may contain a password */
 export function checkSpec(spec: ConnectionSpec): void {
   if (spec instanceof URL)
     throw new ConfigurationError('`connection` is a URL object. Pass the URL as text.');
@@ -78,7 +78,7 @@ function checkOptions(path: string, options: object, refusals: readonly Refusal[
   checkTls(`${path}.sentinelTLS`, sentinelTLS);
 }
 
-/** With options that make no context, no attempt to connect would ever succeed. */
+/** Checked at startup: with invalid TLS options every attempt to connect would fail. */
 function checkTls(path: string, tls: RedisOptions['tls']): void {
   if (typeof tls === 'string')
     throw new ConfigurationError(
@@ -107,7 +107,7 @@ function hasReadableUser({ username, password }: URL): boolean {
   }
 }
 
-/** Of a list, or of options that are inherited, nothing would be used: they would lead to 127.0.0.1. */
+/** ioredis ignores lists and inherited options, and would connect to 127.0.0.1. */
 function isSettings(spec: unknown): boolean {
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return false;
   const prototype: unknown = Object.getPrototypeOf(spec);

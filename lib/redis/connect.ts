@@ -1,9 +1,9 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { OWN_CLUSTER_SETTINGS, ownSettings } from './own-settings.js';
 
-/** A Redis Cluster by some of its nodes: the others are found through these. */
+/** A Redis Cluster, given by some of its nodes; they tell the client the others. */
 export interface ClusterSettings extends ClusterOptions {
-  /** URLs, ports or `{ host, port }`. Several, so that one may be down. */
+  /** URLs, ports or `{ host, port }`. Name several in case one is down. */
   nodes: ClusterNode[];
 }
 
@@ -22,14 +22,14 @@ export function connect(spec: ConnectionSpec, role: string): Redis | Cluster {
   return new Cluster([...startupNodes(spec)], ownClusterOptions(spec, role));
 }
 
-/** What the app said of a single connection. */
+/** The app's options of a connection to a single server. */
 export function redisOptions(spec: ConnectionSpec): RedisOptions {
-  // What stands in a URL would take precedence over options beside it.
+  // Parsed here, because ioredis lets the URL override options that are passed beside it.
   if (typeof spec === 'string') return new Redis(spec, { lazyConnect: true }).options;
   return isClient(spec) ? (spec.options as RedisOptions) : (spec as RedisOptions);
 }
 
-/** The settings of a cluster's client, the app's and ours. */
+/** The options of a cluster client: the app's, then ours. */
 export function ownClusterOptions(spec: ClusterSpec, role: string): ClusterOptions {
   const options = clusterOptions(spec);
   return {
@@ -47,21 +47,21 @@ export function isCluster(spec: ConnectionSpec): spec is ClusterSpec {
   return 'nodes' in spec && Array.isArray(spec.nodes);
 }
 
-/** What the app said of a cluster. */
+/** The app's options of a cluster. */
 export function clusterOptions(spec: ClusterSpec): ClusterOptions {
   if (isClient(spec)) return spec.options as ClusterOptions;
   const { nodes: _, ...options } = spec;
   return options;
 }
 
-/** The nodes that the app named. ioredis keeps those of a client to itself, under this name in all its versions. */
+/** The nodes that the app named. A client keeps them in a private field, with this name in all versions of ioredis. */
 export function startupNodes(spec: ClusterSpec): readonly ClusterNode[] {
   if (!isClient(spec)) return spec.nodes;
   const { startupNodes: nodes } = spec as { startupNodes?: readonly ClusterNode[] };
   return Array.isArray(nodes) ? nodes : [];
 }
 
-/** By its shape: a client of another copy of ioredis is an instance of another class. */
+/** Checks the shape: a client of another copy of ioredis is no instance of our classes. */
 function isClient(spec: Exclude<ConnectionSpec, string>): spec is Redis | Cluster | IoredisClient {
   return 'duplicate' in spec && typeof spec.duplicate === 'function' && 'options' in spec;
 }

@@ -1,6 +1,6 @@
 const INCLUDE = /^-- include (\S+)$/;
 
-/** Replaces each line `-- include NAME` by that file, with its own includes, and a second one by nothing. */
+/** Replaces each line `-- include NAME` with that file and its own includes; a repeated include is left out. */
 export function withIncludes(
   text: string,
   read: (name: string) => string,

@@ -1,15 +1,15 @@
-// The keeper's thread: renews what the lease table holds, and gives signs of life, whatever the main thread
-// is busy with. Plain JavaScript, because a thread is started from a file as it is.
+// The lease keeper's thread. It renews the leases in the lease table and the worker's presence, even while the main
+// thread is busy. Plain JavaScript, because a thread starts from a file as it is.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Cluster, Redis } from 'ioredis';
 
-/** Leases that one call renews. */
+/** How many leases one call renews. */
 const CHUNK = 500;
 
 /** @type {import('./lease-thread.js').LeaseThreadData} */
 const { connection, interval, pulse } = workerData;
 const retryStrategy = (times) => Math.min(times * 50, 500);
-/** A master that was replaced says so, and its name or proxy may lead to the new one. */
+/** After a failover the old master answers READONLY; its host name or proxy may lead to the new one. */
 const reconnectOnError = (error) => error.message.startsWith('READONLY');
 const { redisOptions, ...options } = connection.options;
 const redis = connection.nodes
@@ -26,13 +26,13 @@ const segments = [];
 let groups = [];
 /** Deadlines of leases whose ids are no numbers, by "id:token", by the index of their group. @type {Map<number, Map<string, number>>} */
 const named = new Map();
-/** Groups that are seen to: on a cluster one whose master has failed must not hold up the others. */
+/** Groups with a renewal under way. Each is renewed by itself: a failed master of a cluster must not delay the others. */
 const keeping = new Set();
 let lastTrouble = '';
 
 redis.on('error', (error) => {
   tell(error);
-  // A database that there isn't: ioredis would go on in database 0.
+  // The database does not exist: ioredis would go on in database 0.
   if (error.command?.name === 'select') redis.disconnect(true);
 });
 redis.on('ready', () => void keep());
@@ -45,7 +45,7 @@ parentPort.on('message', (message) => {
   if (message.drop) namedOf(message.drop.group).delete(message.drop.member);
 });
 
-/** As `sharedTime` of the main thread. */
+/** The same as `sharedTime` in lease-thread.ts. */
 function sharedTime() {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
@@ -55,7 +55,7 @@ function namedOf(group) {
   return named.get(group);
 }
 
-/** A round in which all was kept is noted, for the main thread to see that it needn't do it. */
+/** Records each round that renewed everything: the main thread reads it and need not renew then. */
 async function keep() {
   if (redis.status !== 'ready') return;
   const began = sharedTime();
@@ -64,7 +64,7 @@ async function keep() {
   if (kept.every(Boolean)) pulse[0] = Math.max(pulse[0], began);
 }
 
-/** Each for itself: what fails is left to the next round, or to the connection's return. */
+/** Renews one group. After a failure the next round or the next connection tries again. */
 async function keepGroup(group, members) {
   if (keeping.has(group.name)) return false;
   keeping.add(group.name);
@@ -75,7 +75,7 @@ async function keepGroup(group, members) {
   return !failed;
 }
 
-/** In words only: an error of ioredis holds the command, and with it the password. */
+/** Sends only message and code: an error of ioredis also holds the command, which may contain the password. */
 function tell({ message, code }) {
   const trouble = message || code;
   if (trouble !== lastTrouble) parentPort.postMessage({ trouble });
@@ -103,7 +103,7 @@ function heldByGroup() {
       const holder = token[row];
       if (holder === 0 || deadline[row] < now) continue;
       const member = `${id[row]}:${holder}`;
-      // Written anew meanwhile: the new lease is young enough to wait for the next round.
+      // The row holds a new lease by now, which is young enough to wait for the next round.
       if (token[row] === holder) add(group[row], member);
     }
   }

@@ -9,27 +9,27 @@ export { memberOf, type LeaseGroup } from './lease-thread.js';
 export interface LeaseKeeperOptions {
   readonly connections: {
     readonly commands: RedisConnection;
-    /** What the thread connects with; without it there is none, and the source's caller renews leases. */
+    /** The thread's connection; without it there is no thread, and the source's caller renews leases. */
     readonly keeper: PlainConnection | undefined;
-    /** The option of the connection for which there is no thread. */
+    /** The connection option that makes a thread impossible. */
     readonly obstacle?: string;
   };
   /** Milliseconds from one renewal to the next. */
   readonly interval: number;
-  /** Milliseconds for which the thread may renew nothing before the main thread stands in. */
+  /** Milliseconds without a renewal by the thread after which the main thread renews. */
   readonly patience: number;
-  /** Any key that is written: on a cluster it tells whose connection counts. */
+  /** Any key that is written. On a cluster it selects the node whose connection is checked. */
   readonly key: () => string;
-  /** Does once, from the main thread, what the thread can't now: without `leases` all but the renewals. */
+  /** Does the thread's work once in the main thread; without `leases` everything except renewals. */
   readonly renewHere: (leases: boolean) => Promise<unknown>;
-  /** Members of a group whose leases others hold by now. */
+  /** Called with the members of a group whose leases are lost. */
   readonly onLost: (group: string, members: readonly string[]) => void;
   readonly onProblem: (message: string) => void;
 }
 
 /**
- * Keeps leases from a thread of its own, so that a handler that holds the event loop keeps its job. Where the
- * thread can't, the main thread does, as long as no handler blocks it.
+ * Renews leases in a separate thread, so that a handler that blocks the event loop keeps its job. If the thread can't,
+ * the main thread renews them, which works only while no handler blocks it.
  */
 export class LeaseKeeper {
   private thread: LeaseThread | undefined;
@@ -45,7 +45,7 @@ export class LeaseKeeper {
     this.timer = setInterval(() => void this.renewIfNeeded(), interval).unref();
   }
 
-  /** Who keeps the leases. */
+  /** Which thread renews the leases now. */
   get keptBy(): 'thread' | 'main thread' {
     return this.thread && !this.isStandingIn ? 'thread' : 'main thread';
   }
@@ -59,7 +59,7 @@ export class LeaseKeeper {
     this.thread?.hold(claim, group);
   }
 
-  /** Keeps the lease for `ms` milliseconds from now and no longer. */
+  /** Stops renewing the lease after `ms` milliseconds. */
   setDeadline(claim: Claim, ms: number): void {
     this.thread?.setDeadline(claim, ms);
   }
@@ -75,20 +75,20 @@ export class LeaseKeeper {
 
   private failed(error: Error): void {
     this.options.onProblem(
-      `The lease keeper's thread failed; leases are kept by the main thread: ${messageOf(error)}`,
+      `The lease keeper's thread failed, so the main thread renews leases: ${messageOf(error)}`,
     );
     this.thread = undefined;
     this.isStandingIn = true;
   }
 
-  /** A renewal that fails is left to the next. */
+  /** If a renewal fails, the next one tries again. */
   private async renewIfNeeded(): Promise<void> {
     const { connections, renewHere } = this.options;
     if (!connections.commands.isReady || (this.thread && !this.isThreadLate(this.thread))) return;
     await renewHere(this.isStandingIn).catch(() => undefined);
   }
 
-  /** While Redis can be reached otherwise: in an outage nobody can keep anything, and the thread gets time to come back. */
+  /** Only while the main thread reaches Redis: during an outage no thread can renew, and this one needs time to reconnect. */
   private isThreadLate({ age, trouble }: LeaseThread): boolean {
     const { connections, interval, patience, key, onProblem } = this.options;
     if (connections.commands.uptime(key()) <= interval) return false;
@@ -97,8 +97,8 @@ export class LeaseKeeper {
       onProblem(
         isLate
           ? `The lease keeper's thread has not reached Redis for ${age} ms (${trouble}); ` +
-              'leases are kept by the main thread until it does.'
-          : "The lease keeper's thread reaches Redis again, and keeps the leases.",
+              'the main thread renews leases until it does.'
+          : "The lease keeper's thread reaches Redis again and renews the leases.",
       );
     }
     this.isStandingIn = isLate;
@@ -106,10 +106,10 @@ export class LeaseKeeper {
   }
 }
 
-/** What an operator is told where the main thread has to keep leases for good. */
+/** The warning for a connection with which no thread can be started. */
 function withoutThread(option: string): string {
   return (
-    `Leases are kept by the main thread, since \`connection.${option}\` holds a function or context, which no thread ` +
-    'can be given: a handler that blocks the event loop for as long as a lease loses its job.'
+    `The main thread renews leases, because \`connection.${option}\` holds a function or context, which can't be passed ` +
+    'to a thread: a handler that blocks the event loop for as long as a lease loses its job.'
   );
 }

@@ -3,10 +3,10 @@ const SEGMENT_SIZE = 1024;
 
 /** Leases as numbers in memory shared with the keeper's thread. A `token` of 0 marks a free row. */
 export interface LeaseSegment {
-  /** Where the group stands in the list of groups. */
+  /** Index of the group in the list of groups. */
   readonly group: Int32Array;
   readonly id: Float64Array;
-  /** Until when the lease is kept, by the keeper's shared time; Infinity for as long as it is held. */
+  /** When renewal of the lease ends, in the keeper's shared time; Infinity for no deadline. */
   readonly deadline: Float64Array;
   readonly token: Float64Array;
 }
@@ -15,8 +15,8 @@ export interface LeaseSegment {
 export type LeaseRow = number;
 
 /**
- * The leases this process holds. The main thread writes a row when it claims and frees it when it has
- * settled; no message is sent, so a lease costs almost nothing.
+ * The leases of this process. The main thread writes a row when it claims a job and frees it after settling. Since no
+ * message goes to the thread, a lease costs almost nothing.
  */
 export class LeaseTable {
   private readonly segments: LeaseSegment[] = [];
@@ -24,7 +24,7 @@ export class LeaseTable {
 
   constructor(private readonly onSegment: (segment: LeaseSegment) => void) {}
 
-  /** `undefined` for an id that is no number: such a lease is to be kept by other means. */
+  /** Returns undefined for an id that is no number: the table can't hold such a lease. */
   hold(group: number, id: string, token: number): LeaseRow | undefined {
     const number = Number(id);
     if (!Number.isSafeInteger(number) || String(number) !== id) return undefined;
@@ -34,7 +34,7 @@ export class LeaseTable {
     segment.group[index] = group;
     segment.id[index] = number;
     segment.deadline[index] = Infinity;
-    // Last: the thread treats a row with a token as complete.
+    // Written last: a row with a token is complete for the thread.
     segment.token[index] = token;
     return row;
   }

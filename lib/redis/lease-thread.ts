@@ -25,31 +25,31 @@ export interface LeaseThreadOptions {
   readonly interval: number;
 }
 
-/** What the thread starts with. */
+/** The data that the thread starts with. */
 export interface LeaseThreadData {
   readonly connection: PlainSettings;
   readonly interval: number;
-  /** One number: when the last round began in which all leases were renewed, by `sharedTime`. */
+  /** One number: when the last round that renewed all leases began, in `sharedTime`. */
   readonly pulse: Float64Array;
 }
 
 type Told = { readonly group: string; readonly lost: string[] } | { readonly trouble: string };
 
-/** Milliseconds on a clock that all threads share and nobody sets: leases are not lost when the system's time jumps. */
+/** Milliseconds on a monotonic clock that all threads share: leases are not lost when the system's time jumps. */
 function sharedTime(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
 
-/** How a lease names its holder. */
+/** The member of the set of leases that stands for a claim. */
 export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
   return `${id}:${token}`;
 }
 
-/** A thread with a connection of its own that renews leases. */
+/** A thread that renews leases on a connection of its own. */
 export class LeaseThread {
   private readonly thread: Worker;
   private readonly table: LeaseTable;
-  /** Where each group stands in the list of them, by its name. */
+  /** Index of each group in the list of groups, by name. */
   private places = new Map<string, number>();
   private readonly held = new Map<Claim, { group: number; row: LeaseRow | undefined }>();
   private closed?: Promise<void>;
@@ -75,12 +75,12 @@ export class LeaseThread {
     this.table = new LeaseTable((segment) => this.post({ segment }));
   }
 
-  /** Milliseconds since the thread last renewed all that is held. */
+  /** Milliseconds since the thread last renewed all held leases. */
   get age(): number {
     return Math.round(sharedTime() - (this.pulse[0] ?? 0));
   }
 
-  /** What last went wrong in the thread. */
+  /** The thread's last error. */
   get trouble(): string {
     return this.lastTrouble;
   }
@@ -99,7 +99,7 @@ export class LeaseThread {
     this.held.set(claim, { group, row });
   }
 
-  /** Keeps the lease for `ms` milliseconds from now and no longer. */
+  /** Stops renewing the lease after `ms` milliseconds. */
   setDeadline(claim: Claim, ms: number): void {
     const held = this.held.get(claim);
     if (!held) return;
@@ -116,7 +116,7 @@ export class LeaseThread {
     this.held.delete(claim);
   }
 
-  /** At once: one that still starts would read no message before it has started. */
+  /** Terminates the thread at once: one that is still starting would not read a message. */
   close(): Promise<void> {
     this.thread.ref();
     this.closed ??= this.thread.terminate().then(() => undefined);

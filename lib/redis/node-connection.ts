@@ -9,12 +9,12 @@ import { ownSettings } from './own-settings.js';
 import { RedisConnection } from './redis-connection.js';
 import { RETRY_MS } from './retry.js';
 
-/** The node does not serve the key any more, or not as a master. */
+/** Replies of a node that no longer serves the key, or is no longer a master. */
 const ELSEWHERE = /^(MOVED|ASK|READONLY|UNBLOCKED)\b/;
 
 /**
- * One connection to one node of a cluster: the master of `key`, or any node where none is given. Whenever
- * it connects anew, `through` is asked which node that is by now.
+ * One connection to one node of a cluster: the master of `key`, or any node without a key. At each reconnect, `through`
+ * finds out which node that is now.
  */
 export function nodeConnection(
   through: RedisConnection,
@@ -33,7 +33,7 @@ export function nodeConnection(
   return new RedisConnection(() => new Redis({ ...options, reconnectOnError, Connector }), role);
 }
 
-/** The settings of the node's own connection, which have its address. */
+/** The options of a connection to the node, including its address. */
 async function findNode(
   through: RedisConnection,
   key: string | undefined,
@@ -45,7 +45,7 @@ async function findNode(
   return nodes[Math.floor(Math.random() * nodes.length)]?.options;
 }
 
-/** Opens a socket to a node that has to be found first. */
+/** Finds the node first, then opens a socket to it. */
 class NodeConnector extends AbstractConnector {
   constructor(
     { disconnectTimeout }: { disconnectTimeout: number },
@@ -67,7 +67,7 @@ class NodeConnector extends AbstractConnector {
     return socket;
   }
 
-  /** ioredis gives up for good where a connector fails, so this one only does when it is told to. */
+  /** ioredis gives up for good if a connector fails, so this one tries until it is disconnected. */
   private async found(): Promise<RedisOptions> {
     for (;;) {
       const node = await this.find();

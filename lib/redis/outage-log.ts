@@ -1,15 +1,15 @@
 import { messageOf } from '../job/errors.js';
 
-/** Who is told of outages. */
+/** Where outages are logged. */
 export interface ConnectionLog {
   warn(message: string): void;
   log?(message: string): void;
 }
 
-/** Between two outages that are told, so that a line which breaks every second fills no log. */
+/** Shortest time between two logged outages: a connection that breaks every second must not fill the log. */
 const QUIET_MS = 10_000;
 
-/** Says when Redis can't be reached, and why, and when it is back: once each. */
+/** Logs when Redis becomes unreachable, and why, and when it is back: one line each. */
 export class OutageLog {
   private since: number | undefined;
   private told = false;
@@ -29,12 +29,11 @@ export class OutageLog {
       this.untold += 1;
       return;
     }
-    const more = this.untold === 0 ? '' : ` It was lost ${this.untold} times more since that was last said.`;
+    const more =
+      this.untold === 0 ? '' : ` The connection was lost ${this.untold} more times since the last such line.`;
     this.untold = 0;
     this.quietUntil = this.since + QUIET_MS;
-    this.log.warn(
-      `Redis at ${address} is not reachable: ${messageOf(reason)}. It is tried until it is.${more}`,
-    );
+    this.log.warn(`Redis at ${address} is not reachable: ${messageOf(reason)}. Reconnecting.${more}`);
   }
 
   back(address: string): void {

@@ -3,16 +3,16 @@ import type { ClusterOptions, RedisOptions } from 'ioredis';
 const RECONNECT_STEP_MS = 50;
 const RECONNECT_MAX_MS = 1000;
 const reconnectDelay = (times: number) => Math.min(times * RECONNECT_STEP_MS, RECONNECT_MAX_MS);
-/** A sentinel that answers at all does so at once. */
+/** A sentinel that is up answers quickly. */
 const SENTINEL_TIMEOUT_MS = 1500;
 
-/** What a socket may owe a reply for before it is taken for dead, in ms. */
+/** How long a reply may be overdue before the socket counts as dead, in ms. */
 export const SILENCE_MS = 1500;
 
 /**
- * The options that hold as we need them on every connection, whatever the app gave. Commands are neither queued
- * while offline nor sent twice: who sends them decides what a broken connection means. A socket that owes a reply
- * for too long is taken for dead, so nothing else times commands out. Replies have the shapes that are decoded.
+ * Options that this package sets on every connection, over the app's. Commands are neither queued while offline nor
+ * sent again by ioredis: the caller decides what to do after a broken connection. A socket with an overdue reply counts
+ * as dead, so commands need no timeout of their own. Replies keep the types that the decoders expect.
  */
 export const OWN_SETTINGS = {
   lazyConnect: true,
@@ -32,7 +32,7 @@ export const OWN_SETTINGS = {
   blockingTimeoutGrace: 100,
   connectTimeout: 1500,
   disconnectTimeout: 200,
-  // Redis' own guess of the time it still loads is often seconds too long.
+  // Redis' estimate of its loading time is often seconds too long.
   maxLoadingRetryTime: 250,
   retryStrategy: reconnectDelay,
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
@@ -48,8 +48,8 @@ export const OWN_SETTINGS = {
 } satisfies RedisOptions;
 
 /**
- * A cluster's client follows redirections, and asks again 100 ms after a node has gone: until it gives up,
- * a failed master has often been replaced. Replicas are not read: they lag behind.
+ * A cluster client follows redirections, and retries 100 ms after a node failed: before it gives up, a failed master
+ * has often been replaced. It does not read from replicas, which lag behind.
  */
 export const OWN_CLUSTER_SETTINGS = {
   lazyConnect: true,
@@ -69,7 +69,7 @@ export const OWN_CLUSTER_SETTINGS = {
   himportFieldsets: undefined,
 } satisfies ClusterOptions;
 
-/** Ours, for a single connection; `role` is what CLIENT LIST shows. */
+/** Our options of a single connection; CLIENT LIST shows `role`. */
 export function ownSettings(role: string) {
   return { ...OWN_SETTINGS, connectionName: `nestjs-gearmonkey:${role}` };
 }

@@ -10,14 +10,14 @@ import {
 } from './connect.js';
 import { ownSettings } from './own-settings.js';
 
-/** What a thread connects with: it may hold passwords. */
+/** Connection settings of a thread; they may hold passwords. */
 export interface PlainSettings {
   readonly options: object;
-  /** Of a cluster. */
+  /** Only of a cluster. */
   readonly nodes?: readonly ClusterNode[];
 }
 
-/** Settings that may be handed to another thread. They show in no JSON and no log. */
+/** Settings that can be passed to another thread. JSON and logs never show them. */
 export class PlainConnection {
   readonly #settings: PlainSettings;
 
@@ -25,20 +25,20 @@ export class PlainConnection {
     this.#settings = settings;
   }
 
-  /** For the thread, and nobody else. */
+  /** Returns the settings. Pass them only to the thread. */
   reveal(): PlainSettings {
     return this.#settings;
   }
 }
 
-/** What another thread keeps leases with, or why it can't. */
+/** The connection of the lease keeper's thread, or why there is none. */
 export interface KeeperConnection {
   readonly keeper: PlainConnection | undefined;
-  /** The option that can't be handed over. */
+  /** The option that can't be passed to a thread. */
   readonly obstacle?: string;
 }
 
-/** Our own functions, which the thread has too, and what only names the connection's timing. */
+/** Options that the thread sets itself: our own functions and the timing of the connection. */
 const MADE_ANEW = new Set([
   'retryStrategy',
   'reconnectOnError',
@@ -48,15 +48,15 @@ const MADE_ANEW = new Set([
   'redisOptions',
 ]);
 
-/** Functions that ioredis puts there itself. */
+/** Functions that are ioredis' own defaults. */
 const DEFAULTS = new Map<string, unknown>([
   ['dnsLookup', lookup],
   ['resolveSrv', resolveSrv],
 ]);
 
 /**
- * The settings of a connection for a thread that connects in no other way than the app said: where one of them
- * can't be handed over, as a function in `tls`, there is none.
+ * The connection settings for a thread, which must connect exactly as the app asked for. If an option can't be passed
+ * to a thread, such as a function in `tls`, there are none.
  */
 export function toPlainConnection(spec: ConnectionSpec, role: string): KeeperConnection {
   return isCluster(spec) ? toPlainCluster(spec, role) : toPlainRedis(spec, role);
@@ -96,7 +96,7 @@ function isLeftOut(name: string, value: unknown): boolean {
   return value === undefined || MADE_ANEW.has(name) || (DEFAULTS.has(name) && DEFAULTS.get(name) === value);
 }
 
-/** A TLS context would be cloned without what it is made of. */
+/** A clone of a TLS context would be empty. */
 function isCloneable(value: unknown): boolean {
   if (typeof value === 'object' && value !== null && 'secureContext' in value && value.secureContext)
     return false;

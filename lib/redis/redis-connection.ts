@@ -11,7 +11,7 @@ import { retryWhileUnreachable } from './retry.js';
 import { allowUploads } from './slow-uploads.js';
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
-/** One connection of ours, opened when it is first needed and kept until `close`. Its options are never shown. */
+/** A connection of this package, opened when it is first needed and kept until `close`. Logs never show its options. */
 export class RedisConnection {
   static {
     showAs(RedisConnection, ({ address }) => ({ server: address }));
@@ -26,13 +26,13 @@ export class RedisConnection {
   #trouble: unknown;
   readonly #waiting = new Set<() => void>();
   readonly #demoted = new Set<() => void>();
-  /** When connections came up: the client's own, and on a cluster that to each of its nodes. */
+  /** When each connection came up; on a cluster there is one per node. */
   readonly #since = new WeakMap<Redis | Cluster, number>();
 
   /**
-   * @param spec where to, or how to make a client that is not connected yet
-   * @param log told of outages
-   * @throws ConfigurationError for what can't be connected with
+   * @param spec the server, or a function that makes an unconnected client
+   * @param log gets a line for each outage
+   * @throws ConfigurationError for invalid connection options
    */
   constructor(spec: ConnectionSpec | (() => Redis | Cluster), role: string, log?: ConnectionLog) {
     if (typeof spec !== 'function') checkSpec(spec);
@@ -41,7 +41,7 @@ export class RedisConnection {
     this.#log = log && new OutageLog(log);
   }
 
-  /** Whether commands would be sent at once: not on a socket that has ended, though ioredis is yet to hear of it. */
+  /** Whether commands would be sent at once: false as soon as the socket has ended, before ioredis notices. */
   get isReady(): boolean {
     const client = this.#client;
     return client?.status === 'ready' && (!('stream' in client) || client.stream.writable);
@@ -61,7 +61,7 @@ export class RedisConnection {
     return this.#closed;
   }
 
-  /** Why it is down, as far as is known. */
+  /** Why it is down, if known. */
   get trouble(): unknown {
     return this.isDown ? this.#trouble : undefined;
   }
@@ -74,7 +74,7 @@ export class RedisConnection {
     return performance.now() - (this.#since.get(node) ?? performance.now());
   }
 
-  /** Connects unless that has been done. */
+  /** Connects, unless it has been opened already. */
   open(): void {
     if (!this.#closed) this.#opened();
   }
@@ -111,10 +111,10 @@ export class RedisConnection {
   }
 
   /**
-   * The client, once it takes commands.
+   * Waits until the client takes commands, and returns it.
    *
-   * @param patient whether to wait where only a change of the app or the server would help
-   * @throws ConnectionError when it doesn't within `timeout` milliseconds, or was closed
+   * @param patient whether to wait even if only a change of configuration would help
+   * @throws ConnectionError after `timeout` milliseconds, or if it was closed
    */
   async ready(timeout = Infinity, { patient = true } = {}): Promise<Redis | Cluster> {
     const client = this.#opened();
@@ -123,10 +123,10 @@ export class RedisConnection {
   }
 
   /**
-   * The client that leads to the server which holds `key`, and on a cluster to no other: one connection, as
-   * WAIT wants it. Where the key has moved it answers MOVED.
+   * A client for exactly the server that holds `key`: WAIT needs a single connection, which a cluster client is not.
+   * If the key has moved, the server answers MOVED.
    *
-   * @throws as `ready` · ConnectionError when nobody is known to hold it
+   * @throws as `ready` · ConnectionError if no master is known for the key
    */
   async holder(key: string, timeout = Infinity): Promise<Redis> {
     const client = await this.ready(timeout);
@@ -136,22 +136,22 @@ export class RedisConnection {
     throw new ConnectionError('The cluster is not complete', `no master is known for ${key}`);
   }
 
-  /** Asks a cluster again which node holds which slots, after a MOVED or when no node answered. */
+  /** Reloads a cluster's table of slots, after a MOVED or when no node answered. */
   async locate(): Promise<void> {
     if (this.#client instanceof Cluster && this.isReady) await refreshSlots(this.#client);
   }
 
   /**
-   * Asks until there is an answer, through broken connections and refusals for now: only for what may be
-   * asked twice.
+   * Repeats a question, which must be idempotent, until there is an answer: through broken connections and replies that
+   * say "not now".
    *
-   * @throws ConnectionError when there is none within `timeout` milliseconds · at once what no repetition helps
+   * @throws ConnectionError after `timeout` milliseconds · at once an error that repetition can't fix
    */
   insist<T>(question: (client: Redis | Cluster) => Promise<T>, timeout = Infinity): Promise<T> {
     return retryWhileUnreachable(async (left) => question(await this.ready(left)), { timeout });
   }
 
-  /** Connects if nothing has yet, and asks. @throws ConnectionError in time, or at once where no waiting helps */
+  /** Asks for a sign of life; connects first if needed. @throws ConnectionError in time, or at once if waiting can't help */
   async reach(timeout: number): Promise<void> {
     await this.ready(timeout, { patient: false });
     await this.insist((redis) => redis.ping(), timeout);
@@ -160,7 +160,7 @@ export class RedisConnection {
   close(): void {
     this.#closed = true;
     this.#client?.disconnect();
-    // ioredis emits no 'end' for a connection that was about to try again.
+    // ioredis emits no 'end' for a connection that was waiting to reconnect.
     for (const giveUp of [...this.#waiting]) giveUp();
   }
 
@@ -169,7 +169,7 @@ export class RedisConnection {
     if (!this.#client) {
       const client = this.#make();
       this.#client = client;
-      // In an outage many callers wait for `ready`: that is no leak.
+      // During an outage many callers wait for `ready`, which is not a leak.
       client.setMaxListeners(0);
       this.#attend(client);
       client.on('+node', (node: Redis) => this.#attend(node));
@@ -185,7 +185,7 @@ export class RedisConnection {
     client.on('ready', () => this.#since.set(client, performance.now()));
     if (client instanceof Cluster) return;
     allowUploads(client);
-    // ioredis hears one error of each socket: a second one would end the process.
+    // ioredis listens for one error per socket: a second one would be uncaught and end the process.
     client.on('connect', () => client.stream.on('error', () => undefined));
     const { reconnectOnError } = client.options;
     client.options.reconnectOnError = (error) => {
@@ -200,7 +200,7 @@ export class RedisConnection {
     });
   }
 
-  /** A socket that was destroyed for a reason does not report it itself. */
+  /** Records an error: a socket that is destroyed with one does not emit it. */
   #failed(error: Error): void {
     if (this.#trouble !== undefined && /^(Connection is closed|Stream isn't writeable)/.test(error.message))
       return;

@@ -5,15 +5,14 @@ import { GearMonkeyError } from '../job/errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { isReply, isTransientReply } from './redis-errors.js';
 
-/** Between two attempts that a server answers, each with "not now". */
+/** Pause after a reply that means "not now". */
 export const RETRY_MS = 50;
-/** A caller that asks again at once would never let the event loop hear that the connection is gone. */
+/** Pause after a broken connection: without it the event loop would never notice that the connection is gone. */
 const YIELD_MS = 1;
 
 /**
- * What ioredis and Node call an error that is no reply: a connection that broke, was refused or timed out, a
- * cluster or sentinels without a master. A TypeError or SyntaxError is none: it comes of what was sent, or of
- * how the reply was read.
+ * Names of errors without a reply: a connection broke, was refused or timed out, or cluster or sentinels have no
+ * master. A TypeError or SyntaxError is not among them: the arguments or the decoder caused it.
  */
 const NO_ANSWER = new Set([
   'Error',
@@ -25,41 +24,41 @@ const NO_ANSWER = new Set([
 ]);
 
 /**
- * Whether asking again may help: there was no answer, or one that says "not now". Our own errors, those of a
- * program and refusals are the same however often one asks. This rule is the only one.
+ * Whether another attempt may succeed: there was no answer, or one that means "not now". Our own errors, programming
+ * errors and refusals would only repeat. All retries on Redis use this rule.
  */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error || isNativeError(error)) || error instanceof GearMonkeyError) return false;
   return isReply(error) ? isTransientReply(error) : NO_ANSWER.has(error.name);
 }
 
-/** Milliseconds until what failed is asked again: a broken connection has none to spare, and is waited for anyway. */
+/** Milliseconds before the next attempt. After a broken connection almost none: `ready` waits for the next one. */
 function pauseOf(error: unknown): number {
   return isOutage(error) && !isReply(error) ? YIELD_MS : RETRY_MS;
 }
 
-/** Waits before what failed is asked again; no longer than until the signal aborts. */
+/** Waits before the next attempt, or until the signal aborts. */
 export async function pauseAfter(error: unknown, signal?: AbortSignal): Promise<void> {
   await delay(pauseOf(error), undefined, { signal }).catch(() => undefined);
 }
 
 export interface RedisRetryOptions extends Partial<Omit<RetryOptions, 'pause'>> {
-  /** Which errors pass with time. @default isOutage */
+  /** Whether an error may go away with time. @default isOutage */
   readonly mayPass?: (error: unknown) => boolean;
 }
 
 /**
- * Asks until there is an answer: only for what may be asked twice. `question` gets the milliseconds that are left.
+ * Repeats `question`, which must be idempotent, until there is an answer. It gets the milliseconds that are left.
  *
- * @throws at once what no repetition helps · `late()`, a ConnectionError with the last error where it isn't given,
- * when the time is up or `signal` aborts
+ * @throws at once an error that repetition can't fix · when the time is up or `signal` aborts `late()`, by default a
+ * ConnectionError with the last error
  */
 export function retryWhileUnreachable<T>(
   question: (left: number) => Promise<T>,
   { mayPass = isOutage, late = unanswered, ...options }: RedisRetryOptions = {},
 ): Promise<T> {
   const pause = (error: unknown) => (mayPass(error) ? pauseOf(error) : undefined);
-  // A timer of less than a millisecond is one of a millisecond.
+  // Node rounds timers up to at least one millisecond.
   return retry((left) => question(Math.max(1, left)), { ...options, late, pause });
 }
 

@@ -3,20 +3,20 @@ import { ConfigurationError, messageOf } from '../job/errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import { scriptsIn } from './script.js';
 
-/** A command and its arguments, as far as a right depends on them. */
+/** A command with those arguments that rights depend on. */
 export type Call = readonly [command: string, ...args: string[]];
 
-/** Of a command, and of one that a script calls, in the words of Redis 7 and of Valkey. */
+/** The replies of Redis 7 and Valkey to a forbidden command, called directly or by a script. */
 const NO_RIGHT = /^NOPERM|The user executing the script|ACL failure in script/;
 const NO_COMMAND = /^NOPERM .*'(\w+)' command/;
-/** More are counted, not named. */
+/** How many missing rights a message names; the others are counted. */
 const MAX_NAMED = 5;
 
 const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
 
 const refused = defineScript<[calls: (string | number)[]], number[]>('rights', (reply) => reply as number[]);
 
-/** Those that the user of the connection has no right to; none are made. A server before Redis 7 can't tell: none. */
+/** The calls that the connection's user may not make. None of them is made. Servers before Redis 7 can't tell: none. */
 async function refusedCalls(redis: Redis | Cluster, calls: readonly Call[]): Promise<Call[]> {
   const words = calls.flatMap((call) => [call.length, ...call]);
   const numbers = await refused.run(redis, [], words);
@@ -24,10 +24,10 @@ async function refusedCalls(redis: Redis | Cluster, calls: readonly Call[]): Pro
 }
 
 /**
- * For the start, when nothing is lost yet.
+ * Checks rights at startup, before any job is claimed.
  *
  * @param who what needs these rights, for the message
- * @throws ConfigurationError that names what is missing
+ * @throws ConfigurationError that names the missing rights
  */
 export async function requireRights(
   redis: Redis | Cluster,
@@ -38,14 +38,14 @@ export async function requireRights(
   if (missing.length > 0) throw new ConfigurationError(`${describeMissing(missing, who)}.`);
 }
 
-/** The call that asks, where that is what is refused. */
+/** The forbidden call, if the user may not even run the check itself. */
 function whatMayNotAsk(error: unknown): Call[] {
   const command = NO_COMMAND.exec(messageOf(error))?.[1];
   if (command === undefined) throw error;
   return [[command.toUpperCase()]];
 }
 
-/** When Redis refuses a script for a missing right, it does not name the key or channel; the refused user may ask for it. */
+/** Finds the missing right: the reply that refuses a script does not name the key or channel. */
 export async function explainRefusal(
   connection: RedisConnection,
   refusal: unknown,
@@ -58,7 +58,7 @@ export async function explainRefusal(
   return missing.length === 0 ? refusal : new Error(describeMissing(missing, who));
 }
 
-/** Names command and first key or channel of each. */
+/** Names each missing call by its command and first key or channel. */
 function describeMissing(missing: readonly Call[], who: string): string {
   const named = missing
     .slice(0, MAX_NAMED)
@@ -67,7 +67,7 @@ function describeMissing(missing: readonly Call[], who: string): string {
   return `The Redis user has no right to what ${who} needs: ${named.join(', ')}${more}. Grant it: docs/operate/security.md has the list`;
 }
 
-/** EVAL has its key behind the script and the number of keys. */
+/** EVAL's key follows the script and the number of keys. */
 function nameOf(command: string, args: readonly string[]): string {
   return args[command.startsWith('EVAL') ? 2 : 0] ?? '';
 }

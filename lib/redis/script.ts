@@ -10,11 +10,11 @@ export type Arguments = readonly (Argument | readonly Argument[])[];
 export interface Script<Args extends Arguments, Reply> {
   readonly text: string;
   readonly sha: string;
-  /** Sends one EVALSHA; where the server doesn't know the script (yet, or any more), the text follows. */
+  /** Sends EVALSHA; if the server doesn't know the script, the text follows. */
   run(redis: Redis | Cluster, keys: readonly string[], ...args: Args): Promise<Reply>;
 }
 
-/** `defineScript` for the Lua files of a folder, with their includes. */
+/** Makes a `defineScript` for the Lua files of a folder, with their includes. */
 export function scriptsIn(folder: URL) {
   const read = (name: string): string => readFileSync(new URL(`${name}.lua`, folder), 'utf8');
 
@@ -43,7 +43,7 @@ interface ScriptCall {
   readonly redis: Redis | Cluster;
   readonly sha: string;
   readonly text: string;
-  /** The number of keys, keys and arguments. */
+  /** The number of keys, the keys, the arguments. */
   readonly rest: readonly (string | number | Buffer)[];
 }
 
@@ -62,10 +62,10 @@ async function evaluate(
   }
 }
 
-/** Calls that bring a server a script's text, by connection and script. */
+/** Calls under way that send a script's text, by connection and script. */
 const bringing = new WeakMap<Redis | Cluster, Map<string, Promise<unknown>>>();
 
-/** Of a thousand calls under way, one sends the text and the others wait for it. */
+/** If many calls find the script missing, one sends the text and the others wait for it. */
 async function withText(call: ScriptCall): Promise<unknown> {
   const { redis, sha } = call;
   const others = bringing.get(redis) ?? new Map<string, Promise<unknown>>();
@@ -77,7 +77,7 @@ async function withText(call: ScriptCall): Promise<unknown> {
     return first.finally(() => others.delete(sha));
   }
   await other.catch(() => undefined);
-  // On a cluster the text may have gone to another node.
+  // On a cluster the other call may have sent the text to another node.
   return byName(call).catch((error: unknown) => {
     if (isUnknown(error)) return byText(call);
     throw error;
@@ -96,7 +96,7 @@ function isUnknown(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-/** ioredis writes Buffers as they are, and anything else as its text. */
+/** ioredis writes Buffers unchanged and converts everything else to text. */
 function toWritable(arg: Argument): string | number | Buffer {
   if (arg === undefined || arg === null)
     throw new TypeError(`An argument of a script must be text, a number or bytes, got ${String(arg)}.`);

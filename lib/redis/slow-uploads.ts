@@ -4,7 +4,7 @@ import { SILENCE_MS } from './own-settings.js';
 /** 1 Mbit/s: slower lines are not supported. */
 const SLOWEST_BYTES_PER_MS = 128;
 
-/** How long a reply may take beyond the time that its command waits on purpose. */
+/** How long a reply may take after the wait that its command asked for. */
 const WAIT_GRACE_MS = 500;
 
 interface Command {
@@ -12,7 +12,7 @@ interface Command {
   readonly args: readonly unknown[];
 }
 
-/** What ioredis keeps to itself, and who waits for a reply. */
+/** Private fields of ioredis: the commands that wait for a reply. */
 interface Internals {
   readonly socketTimeoutTimer?: unknown;
   readonly commandQueue?: {
@@ -21,16 +21,16 @@ interface Internals {
 }
 
 /**
- * Gives a socket, besides the time it may be silent, what a slow line needs for the command whose reply is next: a
- * large one that is still being sent is no sign of a dead line, nor is a BLPOP that waits. What comes behind it is given its time when that
- * reply is there, since ioredis asks anew then.
+ * Extends a socket's timeout by the time that the next pending command needs: a large command takes long to send on a
+ * slow line, and a BLPOP waits on purpose. Neither means that the connection is dead. Later commands get their time
+ * after that reply, when ioredis reads the timeout again.
  */
 export function allowUploads(client: Redis): void {
   const internals = client as unknown as Internals;
   Object.defineProperty(client.options, 'socketTimeout', {
     configurable: true,
     enumerable: true,
-    // Also read with each command while a timer runs: then it is not used.
+    // ioredis also reads this with each command while a timer runs, and ignores the value then.
     get: () => (internals.socketTimeoutTimer === undefined ? silence(internals) : SILENCE_MS),
   });
 }
@@ -41,7 +41,7 @@ function silence({ commandQueue }: Internals): number {
   return Math.max(SILENCE_MS, waitOf(next) + WAIT_GRACE_MS) + Math.ceil(bytes / SLOWEST_BYTES_PER_MS);
 }
 
-/** Milliseconds that the server may keep the reply back. */
+/** How long a blocking command asks the server to wait, in milliseconds. */
 function waitOf({ name, args }: Command): number {
   return name === 'blpop' ? 1000 * (Number(args.at(-1)) || 0) : 0;
 }

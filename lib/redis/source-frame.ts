@@ -6,29 +6,29 @@ import { ConnectionError } from '../job/server-errors.js';
 import type { ChannelHub } from './channel-hub.js';
 import type { RedisConnection } from './redis-connection.js';
 
-/** A server that is down when the app starts is an error; one that is down when it stops is not waited for. */
+/** If the server is down, the app's start fails after this time; its stop waits much less. */
 const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 3000;
 
 export interface FrameConnections {
   readonly commands: RedisConnection;
   readonly hub: ChannelHub;
-  /** What waits for work. */
+  /** The connection on which the source waits for work. */
   readonly blocking: { readonly isDown: boolean };
 }
 
-/** What a source opens with. */
+/** What `open` gives to a source's start. */
 export interface Opening {
-  /** Milliseconds that the server has to answer. */
+  /** Milliseconds within which the server must answer. */
   readonly timeout: number;
-  /** Waits for as long for channels. @throws ConnectionError */
+  /** Waits for subscriptions, no longer than `timeout`. @throws ConnectionError */
   subscribed(subscribing: Promise<unknown>): Promise<void>;
 }
 
-/** What every source on Redis does the same way: it opens and closes in bounded time, and says how its server is. */
+/** What all sources on Redis share: opening and closing in bounded time, and health. */
 export class SourceFrame {
   private opening: Promise<void> | undefined;
-  /** Whether the server knows of it, or may. */
+  /** Whether the server may know of this worker. */
   private hasStarted = false;
   private lastReplyAt: Date | undefined;
 
@@ -37,7 +37,7 @@ export class SourceFrame {
     private readonly onProblem: (message: string) => void,
   ) {}
 
-  /** The server has answered a claim. */
+  /** Records that the server has answered a claim. */
   replied(): void {
     this.lastReplyAt = new Date();
   }
@@ -45,7 +45,7 @@ export class SourceFrame {
   /** What is known from the connections, which are opened if nothing has yet. */
   health(): Health {
     const { commands, hub, blocking } = this.connections;
-    // The subscriber is the one that is never idle: a worker with no free slot asks nothing on the others.
+    // The subscriber is always in use; a worker without a free slot sends nothing on the others.
     commands.open();
     const trouble = commands.trouble ?? hub.trouble;
     return defined({
@@ -56,15 +56,15 @@ export class SourceFrame {
     });
   }
 
-  /** @throws ConnectionError after `timeout` milliseconds, or at once where no waiting helps */
+  /** @throws ConnectionError after `timeout` milliseconds, or at once if waiting can't help */
   reach(timeout: number): Promise<void> {
     return this.connections.commands.reach(timeout);
   }
 
   /**
-   * Starts once the server takes commands.
+   * Runs `start` once the server takes commands.
    *
-   * @throws ConnectionError in time, or at once where no waiting helps, as with a wrong password
+   * @throws ConnectionError in time, or at once if waiting can't help, as with a wrong password
    */
   open(start: (opening: Opening) => Promise<void>): Promise<void> {
     const timeout = OPEN_TIMEOUT_MS;
@@ -77,7 +77,7 @@ export class SourceFrame {
       return start({ timeout, subscribed });
     });
     this.opening = opening;
-    // What never reached its server has nothing to sign off, and would only wait for it.
+    // A worker that never reached its server has nothing to sign off.
     opening.catch(() => {
       if (this.opening === opening && !this.hasStarted) this.opening = undefined;
     });
@@ -85,9 +85,9 @@ export class SourceFrame {
   }
 
   /**
-   * Signs off if it was opened: what the server doesn't take in time is reported, and left to expire.
+   * Signs off if it was opened. If the server doesn't answer in time, that is reported and the presence expires.
    *
-   * @param signOff gets what resolves when no opening is under way any more
+   * @param signOff gets a promise that resolves when opening has ended
    */
   async close(signOff: (opened: Promise<void>) => Promise<void>): Promise<void> {
     if (!this.opening) return;

@@ -3,12 +3,12 @@ import { withoutSecrets } from '../job/secrets.js';
 import { isCluster, redisOptions, startupNodes, type ConnectionSpec } from './connect.js';
 import { isReply } from './redis-errors.js';
 
-/** Refused when the connection was made: it would be refused again. */
+/** Refusals while connecting that would repeat. */
 const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM|ERR (DB index|invalid DB|invalid password|AUTH|Client sent AUTH))/;
-/** A certificate that isn't trusted, or a server that doesn't speak TLS. */
+/** Errors of an untrusted certificate, or of a server that doesn't speak TLS. */
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_TLS|^ERR_SSL|^EPROTO$/;
 
-/** Whether a connection that failed so will fail until the app or the server is changed. */
+/** Whether connecting will fail until the app or the server is changed. */
 export function isHopeless(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { name, message = '', code = '' } = error as Partial<NodeJS.ErrnoException>;
@@ -22,13 +22,13 @@ export function isWrongDatabase(error: unknown): boolean {
   return command?.name === 'select';
 }
 
-/** Where a client leads, without what it says there. */
+/** A client's address, without credentials. */
 export function addressOf(client: Redis | Cluster): string {
   if (client instanceof Cluster) return `the cluster of ${startupNodes(client).map(nodeAddress).join(', ')}`;
   return placeOf(client.options);
 }
 
-/** The same of what is connected with. */
+/** The address of connection options, without credentials. */
 export function specAddress(spec: ConnectionSpec): string {
   if (isCluster(spec)) return `the cluster of ${startupNodes(spec).map(nodeAddress).join(', ')}`;
   return placeOf(redisOptions(spec));

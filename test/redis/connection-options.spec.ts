@@ -142,7 +142,7 @@ describe('the options of a connection', () => {
   });
 
   const refused: [string, RedisOptions & { url?: string }, RegExp][] = [
-    ['keyPrefix', { keyPrefix: 'secret' }, /`connection.keyPrefix` would be put before keys/],
+    ['keyPrefix', { keyPrefix: 'secret' }, /`connection.keyPrefix` changes keys but not channels/],
     ['role', { sentinels: [{ host: 'h' }], name: 'm', role: 'slave' }, /`connection.role` leads to replicas/],
     ['readOnly', { readOnly: true }, /`connection.readOnly` leads to replicas/],
     ['url', { url: 'redis://:secret@h' }, /Pass the URL itself/],

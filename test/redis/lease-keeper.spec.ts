@@ -82,7 +82,7 @@ describe('LeaseKeeper', () => {
     kept.hold(claim, 'f');
     expect([kept.keptBy, renewed.includes(false)]).toEqual(['main thread', false]);
     expect(problems).toEqual([
-      expect.stringContaining('thread failed; leases are kept by the main thread: out of memory'),
+      expect.stringContaining('thread failed, so the main thread renews leases: out of memory'),
     ]);
   });
 

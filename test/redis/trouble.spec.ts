@@ -237,9 +237,9 @@ describe('OutageLog', () => {
     now += 6000;
     outage(27);
     expect(said).toEqual([
-      '! Redis at h:1 is not reachable: why. It is tried until it is.',
+      '! Redis at h:1 is not reachable: why. Reconnecting.',
       'Redis at h:1 is back after 2.5 s.',
-      '! Redis at h:1 is not reachable: why. It is tried until it is. It was lost 2 times more since that was last said.',
+      '! Redis at h:1 is not reachable: why. Reconnecting. The connection was lost 2 more times since the last such line.',
       'Redis at h:1 is back after 27.0 s.',
     ]);
   });

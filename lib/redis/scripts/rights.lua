@@ -1,8 +1,8 @@
 --[[
-  Which calls the caller's user has no right to. None of them is made.
+  Finds the calls that the connection's user may not make. None of them is made.
 
-  ARGV for each call: how many words it has, then the words
-  Returns the numbers of those that it may not make, from 1; none where the server can't tell, before Redis 7.
+  ARGV for each call: the number of its words, then the words
+  Returns the indexes of the forbidden calls, from 1; none before Redis 7, where the server can't tell.
 ]]
 local refused = {}
 if not redis.acl_check_cmd then return refused end
