@@ -1,21 +1,21 @@
 import { InvalidFunctionNameError } from '../../job/errors.js';
 import { keysOf, type KeysOf } from './protocol.js';
 
-/** A hash tag and nothing else. */
+/** A name that is only a hash tag. */
 const TAG_ALONE = /^\{([^{}]+)\}$/;
 
-/** `resize` is written as `{resize}`; a name that has a tag of its own, such as `{media}:resize`, as it is. */
+/** Writes `resize` as `{resize}`. A name with its own tag, such as `{media}:resize`, stays unchanged. */
 export const taggedKeysOf: KeysOf = (fn) => {
   const [, bare] = TAG_ALONE.exec(fn) ?? [];
   if (bare !== undefined) {
     throw new InvalidFunctionNameError(
-      `"${fn}" can't be a function name with \`hashTag: true\`, which writes the braces: call it "${bare}".`,
+      `"${fn}" can't be a function name with \`hashTag: true\`, which adds the braces itself. Call it "${bare}".`,
     );
   }
   return keysOf(hasTag(fn) ? fn : `{${fn}}`);
 };
 
-/** For a cluster without `hashTag`: only names with a tag of their own keep their keys in one slot. */
+/** Keys on a cluster without `hashTag`: the name needs a hash tag, which keeps its keys in one slot. */
 export const ownTagKeysOf: KeysOf = (fn) => {
   if (hasTag(fn)) return keysOf(fn);
   throw new InvalidFunctionNameError(
@@ -24,7 +24,7 @@ export const ownTagKeysOf: KeysOf = (fn) => {
   );
 };
 
-/** Function names have no other braces. */
+/** A valid function name has no braces except those of a hash tag. */
 function hasTag(fn: string): boolean {
   return fn.includes('{');
 }

@@ -3,11 +3,11 @@ import { toMilliseconds } from '../../job/duration.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkRetryValues, type JobRetryOptions } from '../../job/retry.js';
 
-/** Part of a channel's name. */
+/** The client's name, which becomes part of a channel's name. */
 const REPLY = /^[\w-]{1,64}$/;
 const NO_OPTIONS: JobOptions = Object.freeze({});
 
-/** Decodes the options a job carries as JSON. What this package's clients would not write is ignored. */
+/** Decodes the options that a job carries as JSON. Values that no client of this package writes are ignored. */
 export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {

@@ -3,10 +3,10 @@ import { randomInt } from 'node:crypto';
 /** A finished job's hash lives for 25 hours. */
 export const JOB_TTL_SECONDS = 90_000;
 
-/** Where a waiting job sits. */
+/** The queue in which a job waits. */
 export type Queue = 'high' | 'normal' | 'low' | 'scheduled';
 
-/** Every key and channel of one function: the protocol's, and after them ours (docs/understand/protocol.md). */
+/** All keys and channels of one function: first the protocol's, then our own (docs/understand/protocol.md). */
 export interface FunctionKeys {
   readonly ids: string;
   readonly count: string;
@@ -21,30 +21,30 @@ export interface FunctionKeys {
   readonly locks: string;
   /** Sorted set of "id:token" by the time a lease expires. */
   readonly leases: string;
-  /** List of at most one element: an idle worker that pops it looks for jobs. */
+  /** The wake marker: a list of at most one element. The idle worker that pops it claims jobs. */
   readonly wake: string;
-  /** The worker that looks for work nobody told of, and listens for jobs of plain clients. */
+  /** The leader: the worker that finds jobs without a wake marker, such as those of plain clients. */
   readonly leader: string;
-  /** There while plain clients send jobs. */
+  /** Exists while plain clients send jobs. */
   readonly plain: string;
   /** Channel of progress updates. */
   readonly progress: string;
-  /** Prefix of what a worker claimed last behind a blocking call: the worker follows. */
+  /** Prefix: the worker follows. Holds the claims of its last round trip that followed a blocking call. */
   readonly claims: string;
-  /** Prefix of the channels that outputs are sent to: who waits follows. */
+  /** Prefix of the channels that outputs are sent to: the waiting client follows. */
   readonly replies: string;
-  /** Channel of "id:token" whose handler has to stop. */
+  /** Channel of cancelled claims, as "id:token": their handlers have to stop. */
   readonly cancel: string;
-  /** Sorted set of workers of ours by the time their presence ends. */
+  /** Sorted set of this package's workers by the time their presence ends. */
   readonly workers: string;
-  /** Prefix of what a sender's last call did: the sender follows. */
+  /** Prefix: the sender follows. Holds the result of its last call, in case it is sent again. */
   readonly senders: string;
 }
 
-/** How a function's name becomes keys. @throws InvalidFunctionNameError for one that can't be used there */
+/** Makes the keys of a function. @throws InvalidFunctionNameError for a name that has no valid keys */
 export type KeysOf = (fn: string) => FunctionKeys;
 
-/** The name as it is. */
+/** Keys with the name unchanged. */
 export function keysOf(fn: string): FunctionKeys {
   return {
     ids: `uid:${fn}`,
@@ -69,13 +69,13 @@ export function keysOf(fn: string): FunctionKeys {
   };
 }
 
-/** `create:7` as on `channel:{FN}`; undefined for what the protocol doesn't know. */
+/** Parses a message on `channel:{FN}`, such as `create:7`; undefined if it is not the protocol's. */
 export function parseEvent(message: string): { type: 'create' | 'start' | 'finish'; id: string } | undefined {
   const match = /^(create|start|finish):(.+)$/s.exec(message);
   return match ? { type: match[1] as 'create' | 'start' | 'finish', id: match[2] as string } : undefined;
 }
 
-/** `7:TOKEN:3/10` as on `progress:{FN}`; undefined for anything else. */
+/** Parses a message on `progress:{FN}`, such as `7:TOKEN:3/10`; undefined for anything else. */
 export function parseProgress(
   message: string,
 ): { id: string; mark: number; dividend: number; divisor: number } | undefined {
@@ -91,36 +91,36 @@ export function parseProgress(
   return { id, mark: markOf(token), dividend, divisor };
 }
 
-/** `7:TOKEN:OUTPUT` as on `reply:{FN}:{CLIENT}`; undefined for anything else. */
+/** Parses a message on `reply:{FN}:{CLIENT}`, such as `7:TOKEN:OUTPUT`; undefined for anything else. */
 export function parseReply(message: string): { id: string; mark: number; output: string } | undefined {
   const match = /^(\d+):(\d+):/.exec(message);
   if (!match) return undefined;
   return { id: match[1] as string, mark: markOf(Number(match[2])), output: message.slice(match[0].length) };
 }
 
-/** A job's tokens begin behind its mark: so many are its own. */
+/** How many tokens a job has: they are the numbers after its mark. */
 const TOKENS_A_JOB = 1_000_000;
-/** Marks stay below 2^52, tokens with them. */
+/** Number of different marks, chosen so that marks and tokens stay below 2^52. */
 const MARKS = 2 ** 32;
 
-/** What tells the jobs of a call from any others that are given their ids, as after a failover. */
+/** A random mark for the jobs of one call. It tells them from jobs that get the same ids after a failover. */
 export function newMark(): number {
   return randomInt(1, MARKS) * TOKENS_A_JOB;
 }
 
-/** The mark of the job that was claimed with this token; 0 for a plain client's. */
+/** The mark of the job that this token belongs to; 0 if a plain client sent the job. */
 export function markOf(token: number): number {
   return token - (token % TOKENS_A_JOB);
 }
 
-/** Names a job. With its mark, no other that is given its id is taken for it. */
+/** Identifies a job. The mark tells it from another job that gets the same id after a failover. */
 export interface JobKey {
   readonly id: string;
-  /** Unknown where only the id is; 0 of a plain client's job. */
+  /** Absent if only the id is known; 0 if a plain client sent the job. */
   readonly mark?: number | undefined;
 }
 
-/** A worker's own list, which ends its blocking call. On a cluster it lies beside a marker of the slot that is waited on. */
+/** A worker's own list: a push to it ends the worker's blocking call. On a cluster it is in the slot of `marker`. */
 export function ownListOf(worker: string, marker = 'wake'): string {
   return `${marker}:${worker}`;
 }

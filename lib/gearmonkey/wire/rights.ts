@@ -2,21 +2,21 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { explainRefusal, requireRights, type Call } from '../../redis/rights.js';
 import { ownListOf, type FunctionKeys, type KeysOf } from './protocol.js';
 
-/** Functions that one call asks about: the server does nothing else meanwhile. */
+/** How many functions one call checks: it blocks the server meanwhile. */
 const MAX_FUNCTIONS = 50;
 const TIMEOUT_MS = 10_000;
 const X = 'x';
 
 interface Connections {
   readonly commands: RedisConnection;
-  /** Of a cluster there is one for each key. */
+  /** On a cluster there is one for each key. */
   readonly blocking: RedisConnection | ((key: string) => RedisConnection);
 }
 
 /**
- * Before anything is claimed: a right that is missing half-way costs a job its lease.
+ * Checks rights before any job is claimed: a right that is missing later would cost jobs their leases.
  *
- * @throws ConfigurationError that names what is missing · ConnectionError where nobody answers
+ * @throws ConfigurationError that names the missing rights · ConnectionError if the server doesn't answer
  */
 export async function requireWorkerRights(
   { commands, blocking }: Connections,
@@ -40,8 +40,8 @@ export async function requireWorkerRights(
 }
 
 /**
- * A call for each right that a worker needs on a function: each command once, each key and channel once. Scripts
- * are told names of channels as keys.
+ * One call for each right that a worker needs on a function: each command, key and channel once. Scripts get channels
+ * as keys.
  */
 function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
   return [
@@ -75,7 +75,7 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
   ];
 }
 
-/** The same for a client. */
+/** The calls that need a client's rights. */
 function clientCalls(k: FunctionKeys): Call[] {
   return [
     ...[k.channel, k.cancel].map((key): Call => ['EVALSHA', X, '1', key]),
@@ -110,7 +110,7 @@ function jobCalls(key: string): Call[] {
   ];
 }
 
-/** An error that names the rights that are missing, where that is what `refusal` says; else `refusal` itself. */
+/** If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`. */
 export function explainToClient(
   commands: RedisConnection,
   refusal: unknown,

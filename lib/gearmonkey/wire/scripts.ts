@@ -3,10 +3,10 @@ import { scriptsIn } from '../../redis/script.js';
 const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
 
 type Bytes = string | Uint8Array;
-/** Milliseconds since 1970, or the server's clock. */
+/** Milliseconds since 1970, or '' for the server's clock. */
 type Now = number | '';
 
-/** The id of the last job; the others precede it without a gap. */
+/** Returns the id of the last job; the others precede it without a gap. */
 export const enqueue = defineScript<
   [
     now: number,
@@ -20,7 +20,7 @@ export const enqueue = defineScript<
   number
 >('enqueue', (reply) => reply as number);
 
-/** Outcomes as the script takes them, four values each. */
+/** Outcomes in the form that the script takes: four values each. */
 export type OutcomeArguments = Bytes[];
 
 export interface TakenJob {
@@ -37,11 +37,11 @@ export interface ClaimReply {
   /** "id:token" of outcomes whose lease had gone. */
   readonly refused: readonly string[];
   readonly claims: readonly TakenJob[];
-  /** Ids that were queued but can't be run: no hash, one of the wrong type, finished, or taken already. */
+  /** Queued ids that can't be run: no job, a key of the wrong type, a finished job, or one that a worker has already. */
   readonly dropped: readonly string[];
-  /** Milliseconds until the next scheduled job is due, 0 when there is no more room, -1 when none is known. */
+  /** Milliseconds until the next scheduled job is due; 0 if no slot is left, -1 if there is no such job. */
   readonly wait: number;
-  /** Whether plain clients sent any of the claimed jobs: nobody tells of theirs. */
+  /** Whether plain clients sent any of the claimed jobs: these clients set no wake marker. */
   readonly plain: boolean;
 }
 
@@ -68,28 +68,28 @@ export const claim = defineScript<
   };
 });
 
-/** Whether the update was taken: false when another worker holds the job by now. */
+/** Returns whether the update was written: false if another worker has the job. */
 export const progress = defineScript<[member: string, dividend: number, divisor: number], boolean>(
   'progress',
   (reply) => reply === 1,
 );
 
-/** The members that are lost. */
+/** Returns the members whose leases are lost. */
 export const renew = defineScript<[now: Now, lease: number, members: string[]], string[]>('renew', (reply) =>
   (reply as Buffer[]).map(String),
 );
 
-/** What a look at a function found. */
+/** What a check of a function found. */
 export interface Looked {
   /** Milliseconds until the next scheduled job is due, or -1. */
   readonly wait: number;
   /** Whether this worker leads the function. */
   readonly leads: boolean;
-  /** Whether plain clients send jobs; only its leader is told. */
+  /** Whether plain clients send jobs; known only to the leader. */
   readonly plain: boolean;
 }
 
-/** Of each function. `worker` '' looks at everything; `hold` 0 leaves it to others. */
+/** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership. */
 export const look = defineScript<[now: Now, worker: string, hold: number], Looked[]>('look', (reply) => {
   const flat = reply as number[];
   return flat.flatMap((wait, index) => {
@@ -98,12 +98,12 @@ export const look = defineScript<[now: Now, worker: string, hold: number], Looke
   });
 });
 
-/** Which of the markers were set, by index. */
+/** Returns the indexes of the markers that were set. */
 export const collect = defineScript<[], number[]>('collect', (reply) =>
   (reply as number[]).map((index) => index - 1),
 );
 
-/** What came of a cancellation; `lost`: another job has the id. */
+/** The result of a cancellation. `lost` means that another job has the id now. */
 export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
 
 export const cancel = defineScript<
@@ -112,7 +112,7 @@ export const cancel = defineScript<
 >('cancel', (reply) => String(reply) as Cancellation);
 
 /**
- * The count of workers of each function, -1 where a `beat` found nothing new. `hold` 0 signs off; `worker` '' asks only.
+ * Returns each function's count of workers, or -1 if a `beat` found no change. `hold` 0 signs off; `worker` '' only asks.
  */
 export const presence = defineScript<[now: Now, worker: string, hold: number, beat: 0 | 1], number[]>(
   'presence',
@@ -130,7 +130,7 @@ function readClaims(flat: readonly Buffer[]): TakenJob[] {
   return claims;
 }
 
-/** "token:attempts:stalls:options", or the token alone of a first claim without options. */
+/** Parses "token:attempts:stalls:options". The first claim of a job without options has only the token. */
 function readClaim(text: string): Omit<TakenJob, 'id' | 'input'> {
   const [token, attempts = 1, stalls = 0, ...options] = text.split(':');
   return {

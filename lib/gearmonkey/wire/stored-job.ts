@@ -13,9 +13,9 @@ const asJob = recordsOf<Job>('Job');
 const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
 
 /**
- * A job as users see it. Fields of ours are absent where plain clients or workers took part.
+ * A job as users see it. Fields that only this package writes are absent if a plain client or worker took part.
  *
- * @throws MalformedJobError for a status that isn't the protocol's
+ * @throws MalformedJobError for a status that the protocol doesn't have
  * @throws UnreadablePayloadError when the codec can't read input or output
  */
 export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
@@ -37,7 +37,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
   );
 }
 
-/** A job of which only its output is known. @throws UnreadablePayloadError */
+/** A finished job of which only the output is known. @throws UnreadablePayloadError */
 export function toFinished(fn: string, id: string, output: string, codec: Codec): Job {
   const value = read(codec, fn, 'output', Buffer.from(output));
   return { id, fn, status: 'success', input: undefined, output: value, errors: [], attempts: 0, times: {} };
@@ -54,12 +54,12 @@ export function statusOf(fn: string, id: string, stored: StoredJob): JobStatus {
   );
 }
 
-/** The message is what every worker leaves; ours add the rest as JSON, which others may have written too. */
+/** Every worker stores the message; ours add the other fields as JSON, which may also come from other programs. */
 export function errorOf(stored: StoredJob): JobErrorInfo {
   return parseError(stored.get('error')) ?? { name: 'Error', message: text(stored.get('output')) ?? '' };
 }
 
-/** What `error:{attempt}` fields hold, in their order. */
+/** Reads the `error:{attempt}` fields, in order. */
 function attemptErrors(stored: StoredJob): AttemptError[] {
   return [...stored]
     .flatMap(([field, value]) => {
@@ -79,7 +79,7 @@ function parseError(value: Uint8Array | undefined): JobErrorInfo | undefined {
   }
 }
 
-/** 0 of a plain client's job. */
+/** A job's mark; 0 if a plain client sent it. */
 export function markIn(stored: StoredJob): number {
   return numberOf(stored, 'mark') ?? 0;
 }

@@ -3,26 +3,26 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
-  KEYS[10] optional: gets the claims as a JSON list of "id:token", for a worker that never hears of them
+  KEYS[10] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
-  ARGV[5] 1 to give expired jobs back   ARGV[6] bytes an input may have   ARGV[7…] outcomes, four each: "id:token", then
+  ARGV[5] 1 to recover expired jobs   ARGV[6] largest input in bytes   ARGV[7…] outcomes, four each: "id:token", then
     'success', output, a channel that gets "id:token:output" or ''
     'error', message, error as JSON
     'retry', ms to wait, error as JSON
     'released', '', ''
-  Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is
-  due or -1 (0 when there is no more room), how many of the claims plain clients sent. `claim` is
-  "token:attempts:stalls:options", or "token" alone for "token:1:0:".
+  Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is due
+  (-1 if there is none, 0 if no slot is left), and how many claimed jobs came from plain clients. `claim` is
+  "token:attempts:stalls:options", or only "token" for "token:1:0:".
 
-  A lease is the member "id:token" with the time it expires. The first token is the job's mark and 1, and it grows
-  with every claim, also with those that were released and don't count as attempts: no other job that is given the
-  id, after a failover, has tokens in common with this one. What could fail on foreign data, or for want of a right,
-  is tried before anything is taken or called with pcall, so that no job is lost half-way.
+  A lease is the member "id:token" with the time it expires. The first token is the job's mark plus 1, and each claim
+  adds 1, including claims that were released. Another job that gets the same id after a failover therefore has
+  different tokens. Commands that may fail on foreign data or for a missing right run before anything is taken, or with
+  pcall, so that no job is lost.
 
-  Claims end early when their inputs come to a mebibyte: a reply must arrive before its leases end.
+  Claiming stops when the inputs add up to a mebibyte: the reply must arrive before its leases end.
 
-  This is the hot path: what holds for a whole batch is one command, and numbers go to Redis as strings, as
-  it would print each of them by itself.
+  This is the hot path: one command serves a whole batch where possible, and numbers are passed as strings, because
+  Redis would otherwise format each of them.
 ]]
 -- include clock
 -- include finish
@@ -32,7 +32,7 @@
 -- include rights
 
 local call, pcall = redis.call, redis.pcall
--- Behind a wait that ended without a job, as most do of an idle worker.
+-- Shortcut after a blocking call that ended without a job, which is the usual case of an idle worker.
 if KEYS[10] and #ARGV < 7 and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -48,13 +48,13 @@ local taken, plain, bytes = 0, 0, 0
 --- Members that this call took, and whether the key of leases is known to be a sorted set.
 local mine, has_leases = {}, false
 
---- Fields of a job; nothing where its key is no hash.
+--- Fields of a job; empty if its key is no hash.
 local function fields(id, ...)
   local job = pcall('HMGET', keys.jobs .. id, ...)
   return job.err and {} or job
 end
 
---- A job that no queue takes for now stays busy, and is given back when this lease has ended.
+--- Gives a job that no queue can take a new lease: it stays busy until that expires, and is then recovered.
 local function keep(id, token)
   pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
 end
@@ -88,8 +88,8 @@ local function accept(id, token, status, output, detail)
   return finish(keys, id, stamp, '', '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
 end
 
---- The leases of all outcomes go in one command. Only if it finds fewer, each job is asked whether it is still
---- this claim's; what was accepted once stays accepted when it is sent again after a lost reply.
+--- Removes the leases of all outcomes with one command. Only if some were missing, it checks for each job whether this
+--- claim still holds it. An accepted outcome is accepted again if it is sent again after a lost reply.
 local function settle()
   local members = {}
   for i = outcomes_from, #ARGV, 4 do members[#members + 1] = ARGV[i] end
@@ -115,7 +115,7 @@ local function recover(member)
   if job[1] ~= 'busy' or job[2] ~= token then return end
   local stalls = count(job[4]) + 1
   if stalls <= max_stalls then
-    -- A plain worker takes it without a token of its own: this one is worth nothing then, either.
+    -- `lost` makes this token invalid even if a plain worker, which writes no token, takes the job next.
     if not requeue(keys, id, job[3], 'stalls', stalls, 'lost', token) then keep(id, token) end
   else
     local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
@@ -124,7 +124,7 @@ local function recover(member)
   end
 end
 
---- A further claim of a job: its token, and what the worker is told of it.
+--- A repeated claim of a job. Returns its token and the claim in the form of the reply.
 local function claim_again(id, key, last_token, from, options)
   local job = fields(id, 'attempts', 'stalls')
   local token, attempts = string.format('%.0f', count(last_token) + 1), string.format('%.0f', count(job[1]) + 1)
@@ -132,7 +132,7 @@ local function claim_again(id, key, last_token, from, options)
   return token, table.concat({ token, attempts, string.format('%.0f', count(job[2])), options }, ':')
 end
 
---- The first claim of a job. A field `queue` is absent for the normal one.
+--- The first claim of a job. The field `queue` is only written for other queues than the normal one.
 local function claim_first(key, mark, from, options)
   local token = string.format('%.0f', count(mark) + 1)
   call('HSET', key, 'status', 'busy', 'token', token, 'attempts', '1', 'started', stamp)
@@ -140,13 +140,13 @@ local function claim_first(key, mark, from, options)
   return token, options == '' and token or token .. ':1:0:' .. options
 end
 
---- Ends a job that can't be handed to a worker.
+--- Ends a job that no worker can run.
 local function refuse(id, name, code, text)
   local failure = cjson.encode({ name = name, code = code, message = text })
   finish(keys, id, stamp, '', '', 'error', text, 'error', failure)
 end
 
---- Whether a worker of ours has this claim: its id was queued twice.
+--- Whether a worker of this package has this claim already, because the id was queued twice.
 local function is_held(member)
   return mine[member] or call('ZSCORE', keys.leases, member)
 end
@@ -198,7 +198,7 @@ local function take_due()
   if last > 0 then call('ZREM', keys.scheduled, unpack(ids, 1, last)) end
 end
 
---- Dropped ids leave slots free, so a queue is asked until it is empty or there is no more room.
+--- Dropped ids use no slot, so a queue is popped until it is empty or no slot is left.
 local function take_from(queue)
   while has_room() do
     local ids = pcall('RPOP', keys[queue], slots - taken)
@@ -216,9 +216,9 @@ local function note(key)
   pcall('SET', key, cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
 end
 
---- Claims for the free slots, and wakes the next worker if jobs are left. Returns ms until the next is due.
+--- Claims jobs for the free slots, and sets the wake marker if jobs are left. Returns ms until the next one is due.
 local function claim()
-  -- Of another type it takes no leases, and what was popped would be lost.
+  -- Fails here if the key has another type: later, popped jobs would be lost.
   if not has_leases then call('ZCARD', keys.leases) end
   local wait = next_due(keys.scheduled, now)
   while wait == 0 and has_room() do

@@ -1,4 +1,4 @@
---- Milliseconds: `given`, or the server's clock where it is ''.
+--- Returns `given`, or the server's clock in ms if `given` is ''.
 local function clock(given)
   if given ~= '' then return tonumber(given) end
   local time = redis.call('TIME')

@@ -1,8 +1,8 @@
 --[[
-  Takes wake markers that are set.
+  Takes the wake markers that are set.
 
   KEYS the markers
-  Returns which of them were set: 1 for the first.
+  Returns the indexes of those that were set, from 1.
 ]]
 local set = {}
 for i = 1, #KEYS do

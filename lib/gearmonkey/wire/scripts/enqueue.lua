@@ -1,19 +1,19 @@
 --[[
-  Creates jobs and puts their ids into a queue: the protocol's Client.run for many jobs at once.
+  Creates jobs and queues their ids: the protocol's Client.run for many jobs at once.
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
-  KEYS[6] what this sender's last call did
-  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which it is remembered   ARGV[4] mark
+  KEYS[6] the result of this sender's last call
+  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
   ARGV[5] seconds it is scheduled for, or '' for a list   ARGV[6] the jobs' own options as JSON, or ''
   ARGV[7…] inputs
   Returns the id of the last job; the others precede it without a gap.
 
-  Sent again after a lost reply it creates nothing and returns the same. A call that comes after a later one
-  of its sender was given up, or sent again, on a connection that delivered it late: it creates nothing, and
-  nobody reads its reply.
+  A call that is sent again after a lost reply creates nothing and returns the same result. If a call arrives after a
+  later call of the same sender, its connection delivered it late and the sender no longer waits for it: it creates
+  nothing.
 
-  What may be refused is tried before anything is written, or taken back: an error means that no job was created.
-  Who listens hears of a job when all is there, since nothing else runs before the script has ended.
+  Commands that Redis may refuse come first, or their effects are undone: an error means that no job was created.
+  A listener that gets a job's event finds the whole job: nothing else runs before the script has ended.
 ]]
 local call, pcall = redis.call, redis.pcall
 local ids, jobs, queue, channel, wake, sender = unpack(KEYS)
@@ -25,7 +25,7 @@ local known = call('SET', sender, number .. ':' .. string.format('%.0f', last), 
 if known then
   local known_number, known_last = string.match(known, '^(%d+):(%d+)$')
   if tonumber(known_number) >= tonumber(number) then
-    -- A write, so that a WAIT that follows waits for what came before it too.
+    -- This write makes a following WAIT cover the earlier call as well.
     call('SET', sender, known, 'EX', memory)
     call('DECRBY', ids, count)
     return tonumber(known_last)
@@ -40,7 +40,7 @@ local function failed(reply)
   return type(reply) == 'table' and reply.err
 end
 
---- Takes back what was written: the last id of a list is at its front.
+--- Undoes what was written. The newest id of a list is at its front.
 local function refuse(failure, is_queued, written)
   for i = #ARGV, first, -1 do
     if is_queued and score == '' then pcall('LREM', queue, 1, id_of(i)) end

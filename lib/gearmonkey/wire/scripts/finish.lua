@@ -1,5 +1,5 @@
---- Ends a job as the protocol's worker does, and tells everybody who waits; the channel `reply`, if it isn't '',
---- gets "id:token:output" itself. False when its key is no hash. Once that is written, nothing else may fail it.
+--- Ends a job as the protocol's worker does and publishes it. The channel `reply`, unless '', gets "id:token:output".
+--- Returns false if the job's key is no hash. After the first write no error may stop the rest.
 local function finish(keys, id, now, reply, token, status, output, ...)
   local written = redis.pcall('HSET', keys.jobs .. id, 'status', status, 'output', output, 'finished', now, ...)
   if type(written) == 'table' and written.err then return false end

@@ -1,10 +1,10 @@
---- What is no count, nobody of ours wrote: 0.
+--- Reads a count. Text that is no number was written by another program and counts as 0.
 local function count(value)
   local number = tonumber(value or 0)
   return number and number >= 0 and number < 2 ^ 53 and math.floor(number) or 0
 end
 
---- UTF-8 beyond ASCII: neither overlong, nor halves of pairs, nor past the last character.
+--- Valid UTF-8 sequences beyond ASCII: no overlong forms, no surrogates, nothing above U+10FFFF.
 local SEQUENCES = {
   '[\194-\223][\128-\191]', '\224[\160-\191][\128-\191]', '[\225-\236\238\239][\128-\191][\128-\191]',
   '\237[\128-\159][\128-\191]', '\240[\144-\191][\128-\191][\128-\191]',

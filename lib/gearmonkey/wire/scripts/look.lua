@@ -1,16 +1,16 @@
 --[[
-  Looks whether functions have work that nobody was told of: jobs of plain clients, scheduled jobs that are
-  due, expired leases. Where there is some, the wake marker is set, so that one idle worker claims it.
+  Checks functions for work without a wake marker: jobs of plain clients, scheduled jobs that are due, expired leases.
+  If there is any, it sets the wake marker, and one idle worker claims it.
 
-  KEYS eight a function: leases, scheduled, high, normal, low, wake marker, leader, whether plain clients send jobs
-  ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to lead no more
+  KEYS eight per function: leases, scheduled, high, normal, low, wake marker, leader, whether plain clients send jobs
+  ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
   Returns two for each function: ms until its next scheduled job is due, or -1; 1 if this worker leads it, 2 if it
   leads it and plain clients send jobs, else 0.
 
-  The first worker that looks leads a function. The others are told nothing: each would set the marker again until
-  the worker that the first had woken has come. Without a worker it is looked in any case.
+  The first worker that checks a function becomes its leader. For the others nothing is checked: each would set the
+  marker again until the worker that the first one woke has claimed. With `worker` '' all functions are checked.
 
-  Functions without any work, as most are of an idle worker, are seen to be so with one call for all of them.
+  One call finds out whether any function has work at all, since most functions of an idle worker have none.
 ]]
 -- include clock
 -- include queues
@@ -18,13 +18,13 @@
 local KEYS_A_FUNCTION, WORK_KEYS = 8, 6
 local worker, hold = ARGV[2], tonumber(ARGV[3])
 
---- A write that takes no memory: Redis then allows the others even if its memory is full.
+--- A write that uses no memory. After it Redis allows other writes of the script even if its memory is full.
 local function allow_writes()
   redis.pcall('LTRIM', KEYS[WORK_KEYS], 0, 0)
 end
 
---- Whether this worker leads; one that is `known` to have led has its time extended. What no worker of ours wrote is no
---- leader: another type, or what would never expire.
+--- Whether this worker leads; if it led before, its time is extended. A key of another type or without an expiry was
+--- not written by a worker of this package, and is replaced.
 local function leads(key, known)
   local is_other = known and known ~= worker
   if is_other and redis.call('PTTL', key) >= 0 then return false end
@@ -40,7 +40,7 @@ local function leads(key, known)
   return hold > 0
 end
 
---- What is returned of each function's leadership.
+--- Returns each function's leadership in the form of the reply.
 local function elect()
   local elected, names = {}, {}
   for i = KEYS_A_FUNCTION, #KEYS, KEYS_A_FUNCTION do
@@ -54,7 +54,7 @@ local function elect()
   return elected
 end
 
---- The lowest score; the protocol knows none below 0.
+--- The lowest score; the protocol has no scores below 0.
 local function first(key)
   local entry = redis.pcall('ZRANGEBYSCORE', key, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
@@ -65,13 +65,13 @@ local function look(now, leases, scheduled, high, normal, low, wake)
   local expiry, wait = first(leases), next_due(scheduled, now)
   local work = wait == 0 or (expiry and expiry <= now) or is_waiting(high) or is_waiting(normal) or is_waiting(low)
   local set = redis.pcall('LLEN', wake)
-  -- Of another type it would keep all from waiting for any of their functions.
+  -- A key of another type would make the blocking calls of all workers fail.
   if type(set) ~= 'number' then set = redis.call('DEL', wake) - 1 end
   if work and set == 0 then redis.call('LPUSH', wake, '1') end
   return wait
 end
 
---- Whether there may be any work, or a marker, of the functions that are looked at.
+--- Whether any function that this worker leads may have work or a marker.
 local function any_work(elected)
   local keys = {}
   for i = 1, #KEYS, KEYS_A_FUNCTION do

@@ -1,11 +1,11 @@
 --[[
-  Records how far a running job is and publishes it.
+  Stores and publishes the progress of a running job.
 
   KEYS[1] job hash   KEYS[2] leases   KEYS[3] progress channel
   ARGV[1] "id:token"   ARGV[2] dividend   ARGV[3] divisor
   Returns 1, or 0 when the lease is no longer this worker's (nothing is written).
 
-  It begins with a write that takes no memory: Redis then allows the other though its memory be full.
+  Its first write uses no memory: Redis then allows the other one even if its memory is full.
 ]]
 if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
 redis.call('HDEL', KEYS[1], 'status:dividend', 'status:divisor')

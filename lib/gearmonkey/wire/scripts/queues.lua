@@ -1,16 +1,16 @@
---- Milliseconds until the first job of `scheduled` is due, or -1. The protocol knows no scores below 0.
+--- Milliseconds until the first job of `scheduled` is due, or -1. The protocol has no scores below 0.
 local function next_due(scheduled, now)
   local first = redis.pcall('ZRANGEBYSCORE', scheduled, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
   return not first.err and first[2] and math.max(0, math.ceil(first[2] * 1000 - now)) or -1
 end
 
---- Whether a list holds anything.
+--- Whether a list has any job.
 local function is_waiting(queue)
   local length = redis.pcall('LLEN', queue)
   return type(length) == 'number' and length > 0
 end
 
---- Ids that were popped and not taken, from `first` on, go back in their order: the next is the last.
+--- Puts popped ids back, from `first` on, so that they keep their order.
 local function put_back(queue, ids, first)
   local back = {}
   for i = #ids, first, -1 do back[#back + 1] = ids[i] end

@@ -1,10 +1,10 @@
 --[[
-  Extends leases that are still held.
+  Extends the leases that are still held.
 
   KEYS[1] leases   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3…] "id:token"
-  Returns the members that are lost. Nothing brings a lost lease back.
+  Returns the members whose leases are lost. A lost lease is never restored.
 
-  It begins with a write that takes no memory: Redis then allows the others though its memory be full.
+  Its first write uses no memory: Redis then allows the others even if its memory is full.
 ]]
 -- include clock
 

@@ -1,5 +1,5 @@
---- Puts a job back to the front of the queue it came from: the end that workers pop. Where a key of another type
---- is in its place, to another. False, and nothing is written, if none takes it.
+--- Puts a job back at the front of its queue, which is the end that workers pop. If that key has another type, another
+--- queue gets the job. Returns false and writes nothing if no queue can take it.
 local function requeue(keys, id, from, ...)
   local function queued(queue)
     local reply
@@ -20,7 +20,7 @@ local function requeue(keys, id, from, ...)
   return true
 end
 
---- Each goes before the one before it, so that the oldest is in front in the end.
+--- Sorts newest first: put back at the front in this order, the oldest ends up in front.
 local function newest_first(a, b)
   return (tonumber(string.match(a, '^(%d+):')) or 0) > (tonumber(string.match(b, '^(%d+):')) or 0)
 end

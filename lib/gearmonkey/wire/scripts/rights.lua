@@ -1,7 +1,7 @@
 local ARGUMENTS = { HMGET = { 'x' }, HSET = { 'x', 'x' }, EXPIRE = { '1' }, ZADD = { '1', 'x' } }
 
---- An error reply that names the first of these commands to which the user has no right, if there is any: to be asked
---- before anything is written, since rights may be taken away under way. Servers before Redis 7 can't tell.
+--- Returns an error reply for the first of these commands that the user may not run, if any. Check this before any write,
+--- since rights may be revoked at any time. Servers before Redis 7 can't tell.
 local function missing_right(commands, key)
   if not redis.acl_check_cmd then return nil end
   for _, command in ipairs(commands) do
