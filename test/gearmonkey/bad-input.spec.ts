@@ -84,7 +84,7 @@ describe('GearMonkeyClient.run, before anything is written', () => {
       { priority: 'high', delay: '1s' },
       'Expected `delay` to be a time with',
     ],
-    ['both a time and a delay', { scheduled: new Date(), delay: '1s' }, 'absent where `scheduled` is given'],
+    ['both a time and a delay', { scheduled: new Date(), delay: '1s' }, 'absent when `scheduled` is given'],
   ];
   const moments: unknown[] = [30, 0, -1, Number.NaN, Infinity, 1e12, '30s', '2027-01-01', '', null, {}, 5n];
   options.push(

@@ -21,7 +21,7 @@ describe('names on a cluster without hashTag', () => {
 
 describe('names with hashTag', () => {
   it('that are a tag and nothing else are refused: braces are written for them', () => {
-    expect(() => taggedKeysOf('{resize}')).toThrow('call it "resize"');
+    expect(() => taggedKeysOf('{resize}')).toThrow('Call it "resize"');
   });
 
   it('become the tag', () => {

@@ -28,13 +28,13 @@ import { showAs } from '../../job/show-as.js';
 
 export type { ClientOptions };
 
-/** Submits jobs and watches them. Injected as `GearMonkeyClient`; a named one by `@InjectGearMonkey(name)`. */
+/** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient {
   static {
     showAs(GearMonkeyClient, (client) => ({ server: client.#store.address }));
   }
 
-  // Private at run time too: a client may be logged, and its store knows passwords.
+  // Private at run time too: logs of a client must not show the store, which holds passwords.
   readonly #store: JobStore;
   readonly #options: ClientOptions;
   readonly #functions: KnownFunctions;
@@ -48,8 +48,8 @@ export class GearMonkeyClient {
     restricted = false,
     feeds: JobFeeds = new JobFeeds(store),
   ) {
-    // The declarations have no constructor, which to TypeScript is one without parameters.
-    if (!store) throw new ConfigurationError('A GearMonkeyClient is injected, not made with `new`.');
+    // The published declarations have no constructor, so `new GearMonkeyClient()` compiles.
+    if (!store) throw new ConfigurationError("A GearMonkeyClient can't be made with `new`. Inject it.");
     this.#store = store;
     this.#options = options;
     this.#functions = new KnownFunctions(options, restricted);
@@ -78,7 +78,7 @@ export class GearMonkeyClient {
   }
 
   /**
-   * Enqueues a job and waits for its output: for ever where no worker ever comes, unless `timeout` says how long.
+   * Enqueues a job and waits for its output. Without `timeout` it waits forever if there is no worker.
    *
    * @throws as `run` · WaitTimeoutError · JobFailedError if it failed · JobLostError
    */
@@ -92,8 +92,8 @@ export class GearMonkeyClient {
   }
 
   /**
-   * Enqueues many jobs of one function in as few round trips as possible; on bad input none. `enqueueTimeout` is
-   * for each call of some hundred jobs.
+   * Enqueues many jobs of one function in few round trips. If one input is invalid, none is enqueued. `enqueueTimeout`
+   * applies to each round trip, which takes some hundred jobs.
    *
    * @throws as `run` · PartlyEnqueuedError and NotDurableError with the `ids` of those that were enqueued
    */
@@ -115,7 +115,7 @@ export class GearMonkeyClient {
     return keys.map((key) => this.#handle(ref, key));
   }
 
-  /** The job as it is now, or null when there is none. @throws MalformedJobError, UnreadablePayloadError */
+  /** Reads a job; null if there is none. @throws MalformedJobError, UnreadablePayloadError */
   async get<F extends FunctionRef>(
     ref: F,
     id: string | number,
@@ -126,7 +126,7 @@ export class GearMonkeyClient {
     });
   }
 
-  /** @throws JobNotFoundError when there is none */
+  /** As `get`. @throws JobNotFoundError if there is no such job */
   async getOrThrow<F extends FunctionRef>(
     ref: F,
     id: string | number,
@@ -134,7 +134,7 @@ export class GearMonkeyClient {
     return this.#jobs.get(ref, { id: String(id) });
   }
 
-  /** The output of a job, once it has finished. @throws JobFailedError, WaitTimeoutError, JobNotFoundError */
+  /** Waits until a job has finished, and returns its output. @throws JobFailedError, WaitTimeoutError, JobNotFoundError */
   async result<F extends FunctionRef>(
     ref: F,
     id: string | number,
@@ -144,45 +144,45 @@ export class GearMonkeyClient {
   }
 
   /**
-   * Ends a job wherever it is: waiting, scheduled, retrying, or running on a worker of ours, whose handler is
-   * told by `job.signal`. To plain readers it is an error whose output says "cancelled".
+   * Cancels a job that waits, is scheduled, will be retried, or runs on a worker of this package; the handler's
+   * `job.signal` aborts. Programs that use the plain protocol see an error with the output "cancelled".
    *
-   * @returns whether it is cancelled now, also if it was before; false when it had finished otherwise
-   * @throws JobNotFoundError · NotCancellableError when a plain worker runs it
+   * @returns true if it is cancelled, now or before; false if it had finished in another way
+   * @throws JobNotFoundError · NotCancellableError if a plain worker runs it
    */
   async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
     return this.#jobs.cancel(ref, { id: String(id) });
   }
 
-  /** How many workers are registered for the function. @throws NoWorkersError when it isn't at least one */
+  /** How many workers are registered for the function. @throws NoWorkersError if there is none */
   async rollCall(ref: FunctionRef): Promise<number> {
     return this.#requireWorkers(ref);
   }
 
-  /** What the function's channel says, as it happens. */
+  /** Events of all jobs of the function: created, started and finished. */
   events(ref: FunctionRef): Observable<JobEvent> {
     const fn = this.#functions.nameOf(ref);
     return observeEvents(() => this.#feeds.forObserver(fn));
   }
 
-  /** Progress of all jobs of the function, or of one: then it completes when that has finished. */
+  /** Progress of all jobs of the function, or of one job: then it completes when that job has finished. */
   progress(ref: FunctionRef, id?: string | number): Observable<JobProgress> {
     if (id !== undefined) return this.#jobs.progress(ref, { id: String(id) });
     const fn = this.#functions.nameOf(ref);
     return observeAllProgress(() => this.#feeds.forObserver(fn));
   }
 
-  /** The job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */
+  /** Emits the job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */
   watch<F extends FunctionRef>(ref: F, id: string | number): Observable<Job<InputOf<F>, OutputOf<F>>> {
     return this.#jobs.watch(ref, { id: String(id) });
   }
 
-  /** Makes a definition known, so that its codec and schemas also hold where only its name is given. */
+  /** Registers a definition, so that its codec and schemas also apply where only its name is given. */
   register(definition: AnyJobDefinition): void {
     this.#functions.register(definition);
   }
 
-  /** A client on the same connections that knows these definitions and refuses any other function. */
+  /** Makes a client on the same connections that accepts only functions of these definitions. */
   only(definitions: readonly AnyJobDefinition[]): GearMonkeyClient {
     const client = new GearMonkeyClient(this.#store, this.#options, true, this.#feeds);
     for (const definition of definitions) {
@@ -192,12 +192,12 @@ export class GearMonkeyClient {
     return client;
   }
 
-  /** Completes all observables, those that are subscribed to later too. Calls and results go on being waited for. */
+  /** Completes all observables, including those subscribed to later. `call` and `result` go on waiting. */
   endObservers(): void {
     this.#feeds.endObservers();
   }
 
-  /** Completes all observables; who waits for a job gets a ConnectionError. */
+  /** Completes all observables; pending `call`s and `result`s reject with a ConnectionError. */
   close(): Promise<void> {
     this.#feeds.close();
     return this.#store.close();

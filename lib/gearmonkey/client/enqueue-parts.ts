@@ -2,9 +2,9 @@ import type { Payload } from '../../job/codec.js';
 import { NotDurableError, PartlyEnqueuedError } from '../../job/server-errors.js';
 import type { JobKey } from '../wire/protocol.js';
 
-/** Jobs that one script call creates at most. */
+/** Most jobs that one script call creates. */
 export const MAX_BATCH = 250;
-/** Beyond this many characters or bytes a call takes no more: the server reads one while it runs another. */
+/** Most characters or bytes of a call. The server reads one call while it runs another, so several small ones are faster. */
 export const MAX_BATCH_SIZE = 256 * 1024;
 
 /**
@@ -41,7 +41,7 @@ export async function inParts(
   return all;
 }
 
-/** The first failure, with what was created all the same. */
+/** The first failure, with the ids of the jobs that were created nevertheless. */
 function failureOf(fn: string, failures: readonly unknown[], created: readonly JobKey[], asked: number) {
   const ids = created.map(({ id }) => id);
   const failure = failures.find((error) => !(error instanceof NotDurableError)) ?? failures[0];
@@ -50,7 +50,7 @@ function failureOf(fn: string, failures: readonly unknown[], created: readonly J
   return ids.length === 0 ? failure : new PartlyEnqueuedError(fn, ids, asked, failure);
 }
 
-/** What goes with one call each. */
+/** Splits inputs into parts, one for each call. */
 function* partsOf(inputs: readonly Payload[]): Generator<Payload[]> {
   let part: Payload[] = [];
   let size = 0;

@@ -20,21 +20,21 @@ import { explainToClient } from '../wire/rights.js';
 import * as scripts from '../wire/scripts.js';
 
 /**
- * Of jobs that are enqueued one by one: of two calls the server works on one while the callers of the other go on.
- * A call that has to wait for earlier ones takes as many as any: of a burst the last must be in time.
+ * Most jobs that are enqueued one by one and share a call. With small calls the server works on one while the callers
+ * of another continue. A call that has to wait for others takes more, so that a burst is enqueued in time.
  */
 const MAX_JOINED = 50;
 /** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
 const SENDERS = 4;
 /** So much longer than an enqueue may take the server remembers it: one that is sent again creates nothing twice. */
 const MEMORY_SECONDS = 60;
-/** The part of the timeout in which others may join a call that waits: its deadline is the first one's. */
+/** The part of the timeout in which other jobs may join a waiting call, whose deadline is that of its first job. */
 const JOIN_PART = 0.1;
-/** How long one WAIT may hold up the connection. */
+/** How long one WAIT may block the connection. */
 const WAIT_MS = 250;
 
 export interface EnqueuerOptions {
-  /** Milliseconds until an enqueue is given up. */
+  /** Milliseconds after which an enqueue fails. */
   readonly timeout: number;
   /** How many replicas must have the jobs before they count as enqueued. */
   readonly replicas?: number;
@@ -47,15 +47,15 @@ export interface EnqueuerOptions {
 interface Call {
   readonly fn: string;
   readonly placement: Placement;
-  /** Of all its jobs. */
+  /** The mark of all its jobs. */
   readonly mark: number;
   readonly inputs: Payload[];
-  /** How many jobs that are enqueued one by one it takes. */
+  /** Most jobs that it takes if they are enqueued one by one. */
   readonly most: number;
   size: number;
-  /** When it is given up, by `performance.now()`. */
+  /** When it fails, by `performance.now()`. */
   readonly until: number;
-  /** What the server has acknowledged; replicas may not have it yet. */
+  /** Ids that the server has acknowledged; replicas may not have the jobs yet. */
   created?: string[];
 }
 
@@ -67,7 +67,7 @@ interface Batch extends Call {
 interface Sender {
   readonly key: string;
   calls: number;
-  /** Calls that have not ended. */
+  /** How many calls have not ended. */
   open: number;
   last: Promise<unknown>;
 }
@@ -132,7 +132,7 @@ export class Enqueuer {
       size: 0,
       until: performance.now() + this.options.timeout,
     };
-    // Calls that the server reads at once it answers at once, and nobody would work meanwhile.
+    // Redis answers calls together that it reads together: client and server would then wait for each other in turn.
     const later = this.batches.has(key) ? setImmediate : process.nextTick;
     const sent = Promise.all([sender.last, new Promise<void>((resolve) => later(resolve))]).then(() => {
       if (this.batches.get(key)?.inputs === call.inputs) this.batches.delete(key);
@@ -142,7 +142,7 @@ export class Enqueuer {
     sender.last = sent.catch(() => undefined).then(() => (sender.open -= 1));
     const late = () =>
       call.created
-        ? new NotDurableError(fn, call.created, 'no replica said in time that it has them')
+        ? new NotDurableError(fn, call.created, 'no replica confirmed them in time')
         : new EnqueueTimeoutError(fn, this.options.timeout, this.connection.trouble);
     return Object.assign(call, { ids: withDeadline(sent, this.options.timeout, late) });
   }
@@ -218,7 +218,7 @@ export class Enqueuer {
     return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);
   }
 
-  /** Waits in short calls, since others use the connection too. @throws NotDurableError */
+  /** Waits in short calls, because others share the connection. @throws NotDurableError */
   private async durable(redis: Redis | Cluster, { fn, until }: Call, ids: string[]): Promise<string[]> {
     const { replicas } = this.options;
     if (replicas === undefined) return ids;

@@ -1,38 +1,38 @@
 import type { JobKey } from '../wire/protocol.js';
 
-/** An output that was sent, and whose it is. */
+/** An output that was sent, and the mark of its job. */
 export interface Reply {
   readonly job: JobKey;
   readonly output: string;
 }
 
-/** What an enqueue under way is told once its job's id is known. */
+/** What an enqueue can ask once its job's id is known. */
 export interface Expectation {
-  /** Whether a job with this id has finished meanwhile, and its output if that was sent. */
+  /** Defined if a job with this id has finished meanwhile, with its output if that was sent. */
   of(id: string): { readonly reply?: Reply | undefined } | undefined;
-  /** Messages may have been missed meanwhile. */
+  /** Whether messages may have been missed meanwhile. */
   readonly hasGaps: boolean;
   dispose(): void;
 }
 
-/** Jobs that finished in a stretch of time, and how many enqueues began in it. */
+/** Jobs that finished one after the other, and how many enqueues began meanwhile. */
 interface Stretch {
   readonly finished: Map<string, Reply | undefined>;
   enqueues: number;
 }
 
-/** Of so many finished jobs is a stretch. */
+/** How many finished jobs make a stretch. */
 const STRETCH = 1000;
 
 /**
- * Which jobs finished while enqueues are under way: one memory for all of them, since theirs may be among these
- * before its id is known. What finished before the oldest of them began is forgotten, a stretch at a time.
+ * Remembers which jobs finished while enqueues are under way, because a job may finish before its enqueue knows its id.
+ * All enqueues share this memory. Jobs that finished before the oldest of them began are forgotten, a stretch at a time.
  */
 export class FinishedJobs {
   private readonly stretches: Stretch[] = [];
   private gaps = 0;
 
-  /** Remembers until it is disposed of. */
+  /** Begins to remember, until the expectation is disposed of. */
   expect(): Expectation {
     const { gaps } = this;
     const from = this.stretches.at(-1) ?? this.begin();
@@ -50,7 +50,7 @@ export class FinishedJobs {
     };
   }
 
-  /** A job has finished; a reply goes before the message that says no more. */
+  /** Records a finished job; a reply comes before the plain message. */
   add(id: string, reply?: Reply): void {
     const last = this.stretches.at(-1);
     if (!last) return;
@@ -58,7 +58,7 @@ export class FinishedJobs {
     if (reply || !finished.has(id)) finished.set(id, reply);
   }
 
-  /** Messages may have been lost. */
+  /** Records that messages may have been lost. */
   addGap(): void {
     this.gaps += 1;
   }

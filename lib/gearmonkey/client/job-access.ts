@@ -15,7 +15,7 @@ import { markIn, toFinished, toJob } from '../wire/stored-job.js';
 
 type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
 
-/** What may be asked of one job. Where its key has a mark, no other that is given its id is taken for it. */
+/** Reads and cancels single jobs. A key with a mark never returns another job that got the same id. */
 export class JobAccess implements JobReader {
   constructor(
     private readonly store: JobStore,
@@ -23,7 +23,7 @@ export class JobAccess implements JobReader {
     private readonly feeds: JobFeeds,
   ) {}
 
-  /** @throws JobNotFoundError when there is none · JobLostError */
+  /** @throws JobNotFoundError if there is no such job · JobLostError */
   async get<F extends FunctionRef>(ref: F, key: JobKey): Promise<JobOf<F>> {
     return (await this.readerOf(ref)(key)).job;
   }
@@ -32,7 +32,7 @@ export class JobAccess implements JobReader {
     return outputOf(await untilFinal(key, this.wait(ref, resultWaitOf(options))));
   }
 
-  /** Enqueues, and waits for the end. */
+  /** Enqueues a job and waits until it has finished. */
   runUntilFinal(ref: FunctionRef, enqueue: () => Promise<JobKey>, timeout: number): Promise<Job> {
     return runUntilFinal(enqueue, this.wait(ref, timeout));
   }
@@ -90,7 +90,7 @@ export class JobAccess implements JobReader {
   }
 }
 
-/** What INCR gives. Anything else would be part of another key, such as `send:1` of the function `mail`. */
+/** Ids come from INCR. Any other text could form another key, such as `send:1` of the function `mail`. */
 function isId(id: string): boolean {
   return /^\d+$/.test(id);
 }

@@ -5,11 +5,11 @@ import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
 import { Semaphore } from './semaphore.js';
 
-/** Who follows one job: an observer completes, and who waits fails, when the client leaves. */
+/** A subscriber to one job. When the client closes, an observer completes and a waiting call fails. */
 export interface JobFollower {
   started?(): void;
   finished(): void;
-  /** The job with this mark has finished, with this output as it is stored. */
+  /** Called when the job with this mark has finished, with its stored output. */
   replied?(output: string, mark: number | undefined): void;
   progress?(progress: JobProgress, mark: number | undefined): void;
   /** Messages may have been lost. */
@@ -18,25 +18,25 @@ export interface JobFollower {
   fail?(error: Error): void;
 }
 
-/** Who follows a whole function. */
+/** A subscriber to a whole function. */
 export interface FeedObserver extends Partial<Pick<JobListener, 'event' | 'progress'>> {
   complete(): void;
 }
 
-/** How long a feed that nobody uses stays open. */
+/** How long an unused feed stays open. */
 const LINGER_MS = 500;
-/** Jobs of observers that are read at a time: of 100,000 the last would not be read within its time. */
+/** How many observed jobs are read at a time: with 100,000 reads at once the last ones would time out. */
 const MAX_READS = 1000;
 
 /**
- * One function's channels, listened to while anybody is interested. Messages reach the followers of
- * their job by its id, so that 100,000 followers cost no more a message than one.
+ * The channels of one function, subscribed to while they are used. Messages are dispatched by the job's id, so a message
+ * costs the same with one subscriber as with 100,000.
  */
 export class JobFeed {
   private readonly observers = new Set<FeedObserver>();
   private readonly followers = new Map<string, Set<JobFollower>>();
   private readonly finished = new FinishedJobs();
-  /** Where observers that read their job queue up. */
+  /** Limits how many observers read their jobs at a time. */
   readonly reads = new Semaphore(MAX_READS);
   private readonly poller: ProgressPoller;
   private subscription: Promise<() => void> | undefined;
@@ -53,7 +53,7 @@ export class JobFeed {
     this.poller = new ProgressPoller(store, fn, (progress, mark) => this.deliverProgress(progress, mark));
   }
 
-  /** Resolves once messages arrive. Every `open` wants one `release`. */
+  /** Resolves once messages arrive. Each `open` needs one `release`. */
   async open(): Promise<void> {
     this.users += 1;
     clearTimeout(this.linger);
@@ -62,7 +62,7 @@ export class JobFeed {
     this.listening = true;
   }
 
-  /** Opening it after a failure subscribes again. */
+  /** After a failure, the next `open` subscribes again. */
   private async listen(): Promise<() => void> {
     try {
       return await this.store.listen(this.fn, this.listener);
@@ -77,19 +77,19 @@ export class JobFeed {
     return this.listening;
   }
 
-  /** The feed stays open for a while, so that successive calls share a subscription. */
+  /** Closes the feed after a while, so that successive calls share a subscription. */
   release(): void {
     this.users -= 1;
     if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
   }
 
-  /** Completes all observables; waits for a job go on. */
+  /** Completes all observables; calls that wait for a job go on. */
   endObservers(): void {
     for (const observer of [...this.observers]) observer.complete();
     for (const follower of this.allFollowers()) follower.complete?.();
   }
 
-  /** No more messages will come. */
+  /** Ends the feed and all its subscribers. */
   close(): void {
     this.closed = true;
     this.endObservers();
@@ -107,7 +107,7 @@ export class JobFeed {
     );
   }
 
-  /** Every event or progress update of the function, from `open` on. */
+  /** Subscribes to all events or progress updates of the function. Returns a function that unsubscribes. */
   observe(observer: FeedObserver): () => void {
     this.observers.add(observer);
     if (observer.progress) this.poller.watchAll(observer);
@@ -129,7 +129,7 @@ export class JobFeed {
     };
   }
 
-  /** Remembers which jobs finish, and what is replied, until it is disposed of: for a job whose id isn't known yet. */
+  /** Remembers finished jobs and their outputs until it is disposed of, for a job whose id isn't known yet. */
   expect(): Expectation {
     return this.finished.expect();
   }
@@ -169,7 +169,7 @@ export class JobFeed {
     for (const follower of this.followersOf(progress.id)) follower.progress?.(progress, mark);
   }
 
-  /** A copy: a listener may leave while it is called. */
+  /** A copy, since listeners may unsubscribe while they are called. */
   private followersOf(id: string): JobFollower[] {
     return [...(this.followers.get(id) ?? [])];
   }

@@ -2,7 +2,7 @@ import { ConnectionError } from '../../job/server-errors.js';
 import { JobFeed } from './job-feed.js';
 import type { JobStore } from './job-store.js';
 
-/** The feeds of all functions with subscribers, for a client and those made from it. */
+/** The feeds of all functions with subscribers, shared by a client and the clients made from it. */
 export class JobFeeds {
   private readonly feeds = new Map<string, JobFeed>();
   private observed = true;
@@ -10,7 +10,7 @@ export class JobFeeds {
 
   constructor(private readonly store: JobStore) {}
 
-  /** For who waits for a job. @throws ConnectionError after `close` */
+  /** The feed for a call that waits for a job. @throws ConnectionError after `close` */
   of(fn: string): JobFeed {
     if (this.closed) throw ConnectionError.closed();
     let feed = this.feeds.get(fn);
@@ -21,7 +21,7 @@ export class JobFeeds {
     return feed;
   }
 
-  /** For who observes; nothing once observers have been ended. */
+  /** The feed for an observer; undefined after observers have been ended. */
   forObserver(fn: string): JobFeed | undefined {
     return this.observed ? this.of(fn) : undefined;
   }

@@ -5,7 +5,7 @@ import type { JobKey } from '../wire/protocol.js';
 import type { ResultOptions } from './run-options.js';
 import { showAs } from '../../job/show-as.js';
 
-/** What a handle asks its client for. */
+/** The client's methods that a handle uses. */
 export interface JobReader {
   progress(ref: FunctionRef, job: JobKey): Observable<JobProgress>;
   get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
@@ -13,13 +13,13 @@ export interface JobReader {
   result<F extends FunctionRef>(ref: F, job: JobKey, options: ResultOptions): Promise<OutputOf<F>>;
 }
 
-/** A job that was enqueued. Its methods never return another job that got its id after a failover. */
+/** An enqueued job. Its methods never return another job that got the same id after a failover. */
 export class JobHandle<F extends FunctionRef = FunctionRef> {
   static {
     showAs(JobHandle, ({ fn, id }) => ({ fn, id }));
   }
 
-  // Private at run time too: a handle may be logged or returned by a controller.
+  // Private at run time too: logs and responses may contain a handle.
   readonly #reader: JobReader;
   readonly #ref: F;
   readonly #mark: number | undefined;
@@ -35,23 +35,23 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
     this.id = id;
   }
 
-  /** Progress from now on; completes when the job has finished. */
+  /** Emits progress from now on; completes when the job has finished. */
   get progress$(): Observable<JobProgress> {
     return this.#reader.progress(this.#ref, this.#key);
   }
 
-  /** The job as it is now. @throws JobNotFoundError when it has expired · JobLostError */
+  /** Reads the job. @throws JobNotFoundError when it has expired · JobLostError */
   get(): Promise<Job<InputOf<F>, OutputOf<F>>> {
     return this.#reader.get(this.#ref, this.#key);
   }
 
-  /** As `GearMonkeyClient.cancel`. @throws as there · JobLostError */
+  /** As `GearMonkeyClient.cancel`. @throws the same errors · JobLostError */
   cancel(): Promise<boolean> {
     return this.#reader.cancel(this.#ref, this.#key);
   }
 
   /**
-   * The output, once the job has finished.
+   * Waits until the job has finished, and returns its output.
    *
    * @throws JobFailedError if it failed · WaitTimeoutError after `timeout` · JobLostError
    */

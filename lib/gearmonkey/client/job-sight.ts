@@ -1,18 +1,18 @@
 import type { Job } from '../../job/job.js';
 import type { JobKey } from '../wire/protocol.js';
 
-/** Reads a job with its mark. Where it says whether it is `wanted`, it asks for as long as it is, through outages too. @throws JobNotFoundError, JobLostError */
+/** Reads a job with its mark. With `wanted` it repeats the read, also during an outage, while that returns true. @throws JobNotFoundError, JobLostError */
 export type ReadJob<J extends Job> = (
   key: JobKey,
   wanted?: () => boolean,
 ) => Promise<{ readonly job: J; readonly mark: number }>;
 
-/** Reads one job repeatedly, and never mistakes another with its id for it. */
+/** Reads one job repeatedly, and never returns another job with the same id. */
 export class JobSight<J extends Job = Job> implements JobKey {
   constructor(
     private readonly readJob: ReadJob<J>,
     readonly id: string,
-    /** Where it is not known, that of the job which is seen first. */
+    /** If unknown, the mark of the first job that is read. */
     public mark: number | undefined,
   ) {}
 

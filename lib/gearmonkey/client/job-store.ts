@@ -5,7 +5,7 @@ import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
 
-/** Where new jobs go. */
+/** The queue and options of new jobs. */
 export interface Placement {
   readonly queue: Queue;
   /** Seconds since 1970 from which a job in `scheduled` may run. */
@@ -16,37 +16,37 @@ export interface Placement {
   readonly options?: string;
 }
 
-/** From when a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
+/** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
 export function scoreOf({ score, delay }: Placement, now: number): number | undefined {
   return delay === undefined ? score : (now + delay) / 1000;
 }
 
-/** How far a job is, and its mark where the server has marks. */
+/** Progress of a job, with its mark if the server has marks. */
 export interface MarkedProgress extends Progress {
   readonly mark?: number;
 }
 
-/** What a poll finds of a job. */
+/** Progress that a poll has read. */
 export interface ReadProgress {
   readonly progress?: MarkedProgress | undefined;
-  /** Finished, or gone: there will be no more. */
+  /** The job has finished or expired: its progress won't change. */
   readonly isOver: boolean;
 }
 
-/** What a function's channels say. */
+/** Gets the messages of a function's channels. */
 export interface JobListener {
   event(event: JobEvent): void;
-  /** `mark` is its job's, where the server has marks. */
+  /** `mark` belongs to the job, if the server has marks. */
   progress(progress: JobProgress, mark?: number): void;
-  /** The output of a job whose options named this store's `inbox`. It has finished. */
+  /** The job has finished. Its options named this store's `inbox`, so the output comes with the message. */
   replied?(job: JobKey, output: string): void;
-  /** Messages may have been missed: what is watched must be read again. */
+  /** Messages may have been missed: observed jobs must be read again. */
   resync(): void;
 }
 
-/** The client's side of a GearMonkey server, be it Redis or this process. Functions are named as on the wire. */
+/** The client's side of a GearMonkey server, which is Redis or in this process. Functions have their names on the wire. */
 export interface JobStore {
-  /** Where the jobs are, without credentials. */
+  /** The server's address, without credentials. */
   readonly address: string;
 
   /** What waits for its jobs go by. @default the system's clock */
@@ -58,28 +58,28 @@ export interface JobStore {
   /**
    * Creates jobs; returns their keys in order.
    *
-   * @throws EnqueueTimeoutError when it isn't acknowledged in time · RefusedError · NotDurableError
+   * @throws EnqueueTimeoutError if they are not acknowledged in time · RefusedError · NotDurableError
    */
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]>;
 
   /**
-   * The stored jobs, `undefined` where there is none. Where `wanted` is given it asks for as long as that is true, through
-   * outages and however long the answer takes.
+   * Reads stored jobs; `undefined` for a job that doesn't exist. With `wanted` it repeats the read while that returns
+   * true, also during an outage and without a timeout.
    *
    * @throws MalformedJobError if a key is not a hash · ConnectionError
    */
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]>;
 
-  /** The progress the jobs' hashes hold. */
+  /** Reads the progress in the jobs' hashes. */
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]>;
 
-  /** Ends a job that waits or that a worker of ours runs. */
+  /** Cancels a job that waits or that a worker of this package runs. */
   cancel(fn: string, job: JobKey): Promise<Cancellation>;
 
-  /** `count:{FN}`, less those of ours that died. */
+  /** Reads `count:{FN}`, without workers of this package that died. */
   count(fn: string): Promise<string | undefined>;
 
-  /** Listens once the promise has resolved, until the returned function is called. */
+  /** Subscribes; the promise resolves when messages arrive, with a function that unsubscribes. */
   listen(fn: string, listener: JobListener): Promise<() => void>;
 
   close(): Promise<void>;

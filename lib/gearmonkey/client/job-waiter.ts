@@ -6,7 +6,7 @@ import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 import type { JobKey } from '../wire/protocol.js';
 
-/** How a caller waits for a job of a function. */
+/** What is needed to wait for a job of a function. */
 export interface Wait {
   readonly fn: string;
   readonly feed: JobFeed;
@@ -15,7 +15,7 @@ export interface Wait {
   /** @default the system's */
   readonly clock?: Clock | undefined;
   readonly sightOf: (job: JobKey) => JobSight;
-  /** The job of which only its output is known. @throws UnreadablePayloadError */
+  /** Makes a job of which only the output is known. @throws UnreadablePayloadError */
   readonly replied: (id: string, output: string) => Job;
 }
 
@@ -26,8 +26,8 @@ interface Awaited {
 }
 
 /**
- * Enqueues a job and waits until it has finished. Whatever finishes before its id is known is found among
- * the expected, or read once the feed is open.
+ * Enqueues a job and waits until it has finished. If it finishes before its id is known, the expectation has it, or it
+ * is read once the feed is open.
  *
  * @throws WaitTimeoutError, JobLostError
  */
@@ -47,14 +47,14 @@ export function runUntilFinal(enqueue: () => Promise<JobKey>, wait: Wait): Promi
   });
 }
 
-/** Waits until a job has finished, which it may have before. @throws WaitTimeoutError, JobLostError */
+/** Waits until a job has finished; it may have finished before. @throws WaitTimeoutError, JobLostError */
 export function untilFinal(job: JobKey, wait: Wait): Promise<Job> {
   return follow(wait, async () => ({ job, mayBeFinal: true }));
 }
 
 /**
- * The job that `start` tells of, when it has finished. The feed opens meanwhile: were it waited for, an
- * outage would outlast the deadlines. Every way out gives the feed back.
+ * Waits for the job that `start` returns. The feed opens at the same time: if `start` waited for it, an outage would
+ * last longer than the deadlines. The feed is released in any case.
  */
 async function follow(
   { fn, feed, timeout, clock, sightOf, replied }: Wait,
@@ -77,7 +77,7 @@ async function follow(
           }, reject);
       const settle = (reply: string, mark: number | undefined) => {
         if (!sight.isOf(mark)) return;
-        // The message that it has finished follows, and tells nothing more.
+        // The plain message that it has finished follows, and has no further information.
         unfollow();
         try {
           resolve(replied(job.id, reply));

@@ -21,9 +21,9 @@ import { functionName, type AnyJobDefinition, type FunctionRef } from '../../job
 import { validate } from '../../job/standard-schema.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
-/** How payloads are written. */
+/** Options for payloads. */
 export interface ClientOptions {
-  /** How payloads are written unless a definition says. @default 'json' */
+  /** How payloads are encoded unless a definition sets a codec. @default 'json' */
   codec?: CodecName | Codec;
   /** Limit of an input or output, in bytes. @default 1 MiB */
   maxPayloadBytes?: number;
@@ -36,7 +36,7 @@ export function maxPayloadBytesOf({ maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES 
   return maxPayloadBytes;
 }
 
-/** What a client knows of functions: their names, codecs and schemas. */
+/** The functions that a client knows, with their codecs and schemas. */
 export class KnownFunctions {
   private readonly definitions = new Map<string, AnyJobDefinition>();
   private readonly codec: Codec;
@@ -45,7 +45,7 @@ export class KnownFunctions {
   /** @throws InvalidOptionError */
   constructor(
     options: ClientOptions,
-    /** Whether functions that were not registered are refused. */
+    /** Whether other functions than the registered ones are refused. */
     private readonly restricted: boolean,
   ) {
     this.codec = codecOf(options.codec);
@@ -76,7 +76,7 @@ export class KnownFunctions {
   }
 
   /**
-   * An input as it is sent; without a schema, at once.
+   * Encodes an input; synchronously if there is no schema.
    *
    * @throws ValidationError, ChangedByCodecError, NotSerializableError, PayloadTooLargeError
    */
@@ -86,12 +86,12 @@ export class KnownFunctions {
     return schema ? this.encodeChecked(schema, ref, input) : this.write(ref, fn, input);
   }
 
-  /** What the handler's side will read is checked: a codec may change an input, as JSON makes text of a Date. */
+  /** Also checks what the handler will read: a codec may change an input, as JSON turns a Date into text. */
   private async encodeChecked(schema: StandardSchemaV1, ref: FunctionRef, input: unknown): Promise<Payload> {
     const fn = this.nameOf(ref);
     const codec = this.codecOf(ref);
     try {
-      // The input itself is sent: what the schema makes of it, it makes again before the handler.
+      // The input itself is sent, not the schema's result: the schema is applied again before the handler runs.
       const payload = this.write(ref, fn, input);
       await validate(schema, fn, 'input', read(codec, fn, 'input', bytesOf(payload)));
       return payload;

@@ -3,10 +3,10 @@ import { isFinal, type Job, type JobEvent, type JobProgress } from '../../job/jo
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 
-/** None once the client closes. */
+/** Returns undefined once the client closes. */
 type FeedOf = () => JobFeed | undefined;
 
-/** Observes a whole function through its feed, and gives that back with the subscription. */
+/** Observes a whole function through its feed, which is released when the subscription ends. */
 function fromFeed<T>(
   feedOf: FeedOf,
   observerFor: (subscriber: Subscriber<T>) => Omit<FeedObserver, 'complete'>,
@@ -27,17 +27,17 @@ export function observeEvents(feedOf: FeedOf): Observable<JobEvent> {
   return fromFeed(feedOf, (subscriber) => ({ event: (event) => subscriber.next(event) }));
 }
 
-/** Of all jobs of a function. */
+/** Progress of all jobs of a function. */
 export function observeAllProgress(feedOf: FeedOf): Observable<JobProgress> {
   return fromFeed(feedOf, (subscriber) => ({ progress: (progress) => subscriber.next(progress) }));
 }
 
-/** It completes when the job has finished, also when it had before. */
+/** Progress of one job; completes when it has finished, even if it had before. */
 export function observeProgress(feedOf: FeedOf, sightOf: () => JobSight): Observable<JobProgress> {
   return followJob(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, sightOf()));
 }
 
-/** The job now and after each change. */
+/** Emits the job now and after each change. */
 export function observeJob<J extends Job>(feedOf: FeedOf, sightOf: () => JobSight<J>): Observable<J> {
   return followJob(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
 }
@@ -63,8 +63,8 @@ function followJob<T, J extends Job>(
 }
 
 /**
- * Reads a job when it may have changed, one read at a time and one more if something came meanwhile, and
- * completes when it has finished. A class, since there may be 100,000: what they share costs nothing each.
+ * Reads a job when it may have changed, one read at a time and once more if a message came during the read. Completes
+ * when the job has finished. A class instead of closures, which keeps 100,000 observers small.
  */
 abstract class ObservedJob<T, J extends Job> implements JobFollower {
   private reading = false;
@@ -132,6 +132,6 @@ class ProgressFollower extends ObservedJob<JobProgress, Job> {
   }
 
   protected show(): void {
-    // Only whether it has finished matters.
+    // Only the final state matters.
   }
 }

@@ -2,14 +2,14 @@ import type { JobProgress } from '../../job/job.js';
 import type { JobStore, MarkedProgress } from './job-store.js';
 
 const POLL_MS = 500;
-/** Jobs looked at in one round; more take turns. */
+/** Most jobs polled in one round; with more, each is polled in its turn. */
 const MAX_POLLED = 200;
-/** Running jobs remembered for those who observe a whole function. */
+/** Most running jobs remembered for observers of a whole function. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Plain workers write progress into the job's hash and publish nothing. While the job is watched, this
- * reads it there, but not of jobs whose worker publishes.
+ * Plain workers write progress into the job's hash and publish nothing. This polls the hash of observed jobs, unless
+ * their worker publishes progress.
  */
 export class ProgressPoller {
   private readonly watched = new Set<string>();
@@ -36,7 +36,7 @@ export class ProgressPoller {
     if (!this.running.has(id)) this.forget(id);
   }
 
-  /** Watches every job that starts while `observer` is there. */
+  /** Polls every job that starts while `observer` is subscribed. */
   watchAll(observer: object): void {
     this.observers.add(observer);
     this.start();
@@ -47,7 +47,7 @@ export class ProgressPoller {
     if (this.observers.size === 0) for (const id of this.running) this.finished(id);
   }
 
-  /** When there are too many, the one that was read longest ago is dropped. */
+  /** Adds a started job. If there are too many, the one that was read longest ago is dropped. */
   started(id: string): void {
     if (this.observers.size === 0) return;
     if (this.running.size >= MAX_REMEMBERED)
@@ -60,12 +60,12 @@ export class ProgressPoller {
     if (!this.watched.has(id)) this.forget(id);
   }
 
-  /** Messages may have been missed: each is read again, and who publishes says so again. */
+  /** After missed messages all jobs are polled again, until their worker publishes. */
   resync(): void {
     this.publishing.clear();
   }
 
-  /** This job's worker publishes its progress: nothing is to be read. */
+  /** Stops polling a job, because its worker publishes progress. */
   published(id: string): void {
     if (this.watched.has(id) || this.running.has(id)) this.publishing.add(id);
   }
@@ -86,7 +86,7 @@ export class ProgressPoller {
     this.last.delete(id);
   }
 
-  /** One round. A failing read is left to the next. */
+  /** Polls one round. If a read fails, the next round tries again. */
   private async poll(): Promise<void> {
     const ids = this.nextIds();
     if (this.polling || ids.length === 0) return;
@@ -113,7 +113,7 @@ export class ProgressPoller {
     this.deliver({ fn: this.fn, id, dividend, divisor }, mark);
   }
 
-  /** Takes from the front and puts back at the end: round robin. */
+  /** Takes the next ids round robin. */
   private nextIds(): string[] {
     const ids: string[] = [];
     for (const set of [this.watched, this.running]) {

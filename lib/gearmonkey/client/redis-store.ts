@@ -19,7 +19,7 @@ import type { StoredJob } from '../wire/stored-job.js';
 export class RedisStore implements JobStore {
   readonly inbox = randomUUID();
   private readonly enqueuer: Enqueuer;
-  /** Milliseconds a command may take. */
+  /** How long a command may take, in milliseconds. */
   private readonly timeout: number;
   private readonly keysOf: KeysOf;
 
@@ -122,8 +122,8 @@ export class RedisStore implements JobStore {
   }
 
   /**
-   * Asks again after a broken connection: only for what may be asked twice. Who says whether it is `wanted` waits for
-   * as long as it is: an answer that takes its time would come later still were it asked for again.
+   * Repeats an idempotent question after a broken connection. With `wanted` there is no timeout while that returns true:
+   * asking a slow server again would only delay its answer.
    */
   private async ask<T>(
     fn: string,

@@ -7,34 +7,34 @@ import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
 import type { Placement } from './job-store.js';
 
-/** The queues of a function, in the words of the protocol. */
+/** The queues of a function, with the protocol's names. */
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
 
 /** The options of the protocol's Client.run. */
 export interface RunOptions {
   /** @default 'normal', or 'scheduled' when `scheduled` or `delay` is given */
   priority?: Priority;
-  /** When it may run. A time that has passed means now. */
+  /** When the job may run. A time in the past means now. */
   scheduled?: Date;
-  /** After how long it may run, counted from when it is sent to the server; instead of `scheduled`. 0 means now. */
+  /** How long the job waits, counted from when it is sent to the server. Use either this or `scheduled`. 0 means now. */
   delay?: Duration;
-  /** Return only when the job has finished, successfully or not (OPT_BLOCKING). @default false */
+  /** Resolve only when the job has finished, successfully or not (OPT_BLOCKING). @default false */
   blocking?: boolean;
-  /** Refuse unless a worker is registered for the function (OPT_ROLLCALL). @default false */
+  /** Reject unless a worker is registered for the function (OPT_ROLLCALL). @default false */
   rollCall?: boolean;
-  /** How long `blocking` and `call` wait at most: without it for ever, where no worker ever comes. @default no limit */
+  /** How long `blocking` and `call` wait. Without it they wait forever if there is no worker. @default no limit */
   timeout?: Duration;
-  /** What happens when this job's handler fails. @default what handler or definition say */
+  /** What happens when this job's handler fails. @default the options of handler or definition */
   retry?: JobRetryOptions;
-  /** How long a run of this job may take. @default what handler or definition say */
+  /** How long a run of this job may take. @default the options of handler or definition */
   jobTimeout?: Duration;
 }
 
-/** What `call` takes: it always waits. */
+/** Options of `call`, which always waits. */
 export type CallOptions = Omit<RunOptions, 'blocking'>;
-/** How long `result` waits. */
+/** Options of `result`. */
 export type ResultOptions = Pick<RunOptions, 'timeout'>;
-/** What `runMany` takes: it never waits. */
+/** Options of `runMany`, which never waits. */
 export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
@@ -56,13 +56,13 @@ export function placementOfMany(options: RunManyOptions): Placement {
   return placementOf(checkOptions('runMany', options, RUN_MANY));
 }
 
-/** `reply` is who wants the output at once. @throws ConfigurationError, InvalidOptionError */
+/** `reply` names the client that the output is sent to. @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: RunOptions, reply?: string): Placement {
   const own = jobOptionsOf(options, reply);
   return defined({ ...queueOf(options), options: own });
 }
 
-/** What the job itself carries, as JSON. */
+/** The options that the job itself carries, as JSON. */
 function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string | undefined {
   if (retry === undefined && jobTimeout === undefined && reply === undefined) return undefined;
   if (typeof retry?.backoff === 'function') {
@@ -83,7 +83,7 @@ function queueOf({ priority, scheduled, delay }: RunOptions): Pick<Placement, 'q
     throw new InvalidOptionError('priority', priority, "'low', 'normal', 'high' or 'scheduled'");
   }
   if (scheduled !== undefined && delay !== undefined) {
-    throw new InvalidOptionError('delay', delay, 'absent where `scheduled` is given: choose one of them');
+    throw new InvalidOptionError('delay', delay, 'absent when `scheduled` is given: choose one of them');
   }
   if ((queue === 'scheduled') !== isLater) {
     const option = delay === undefined ? 'scheduled' : 'delay';
@@ -101,19 +101,19 @@ function queueOf({ priority, scheduled, delay }: RunOptions): Pick<Placement, 'q
 const VALID_DATE =
   "a valid Date, as in `scheduled: new Date('2027-01-01')`, or absent with `delay: '30s'` in its place";
 
-/** In seconds, as on the wire; never below 0: the protocol looks for scores from 0 to now. */
+/** Converts to seconds, the unit on the wire. Never below 0: the protocol has scores from 0. */
 function secondsOf(scheduled: Date): number {
   if (!isDate(scheduled) || Number.isNaN(scheduled.getTime()))
     throw new InvalidOptionError('scheduled', scheduled, VALID_DATE);
   return Math.max(0, scheduled.getTime() / 1000);
 }
 
-/** Milliseconds to wait at most; the options are known ones then. @throws ConfigurationError, InvalidOptionError */
+/** Checks the options; returns how long to wait in milliseconds. @throws ConfigurationError, InvalidOptionError */
 export function waitOf(options: RunOptions): number {
   return limitOf(checkOptions('run', options, RUN).timeout);
 }
 
-/** The same for who waits for a job that is there. @throws ConfigurationError, InvalidOptionError */
+/** The same for a job that was enqueued before. @throws ConfigurationError, InvalidOptionError */
 export function resultWaitOf(options: ResultOptions): number {
   return limitOf(checkOptions('result', options, RESULT).timeout);
 }

@@ -1,4 +1,4 @@
-/** Runs at most `max` tasks at a time; the others wait, in their order. */
+/** Runs at most `max` tasks at a time; the others wait in order. */
 export class Semaphore {
   private waiting: (() => void)[] = [];
   private next = 0;
@@ -16,7 +16,7 @@ export class Semaphore {
     }
   }
 
-  /** The next in line takes its place. */
+  /** Lets the next waiting task run. */
   private leave(): void {
     const start = this.waiting[this.next];
     if (start) {
