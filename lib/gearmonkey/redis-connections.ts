@@ -8,19 +8,19 @@ import { keysOf, type KeysOf } from './wire/protocol.js';
 import type { ConnectionLog } from '../redis/outage-log.js';
 import type { SourceConnections } from './source/source-options.js';
 
-/** What a module instance has to reach its server with. */
+/** The connections of a module instance. */
 export interface RedisConnections extends SourceConnections {
   readonly keysOf: KeysOf;
-  /** Closes what source and store don't. */
+  /** Closes the connections that source and store don't close. */
   close(): void;
 }
 
 /**
- * Opened when they are first needed. Of a single server there are four: commands, subscriptions, the wait
- * for work, and the lease keeper's. On a cluster the first and the last are one for each master, and the wait is one
- * for each slot.
+ * Connections are opened when they are first needed. A single server has four: for commands, for subscriptions, for
+ * blocking calls that wait for work, and for the lease keeper. On a cluster the first and the last are one per master,
+ * and blocking calls have one per slot.
  *
- * @param log told of outages
+ * @param log gets a line for each outage
  * @throws ConfigurationError
  */
 export function openConnections(
@@ -42,7 +42,7 @@ export function openConnections(
   }
   const blocking = new RedisConnection(spec, 'blocking');
   const subscriber = new RedisConnection(spec, 'subscriber');
-  // It writes nothing that would be refused, and a replica's replica may lose what is published.
+  // Subscriptions need the master too: what is published may not reach the replica of a replica.
   commands.onDemoted(() => subscriber.renew());
   return {
     commands,

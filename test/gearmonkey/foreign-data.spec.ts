@@ -43,7 +43,7 @@ describe('A worker, given what nobody would write', () => {
     await runWorker(rig.source({ onProblem: (problem) => problems.push(problem) }), fn, echo);
     await goesOn(fn);
     expect(problems).toContain(
-      `Job 77 of "${fn}" can't be run though queued: no hash, a malformed one, or begun or finished already.`,
+      `Job 77 of "${fn}" can't be run: no such job, malformed, or running or finished already. Removed from the queue.`,
     );
     await expect(rig.redis.dump(`job:${fn}:77`)).resolves.toEqual(before);
     await expect(rig.redis.exists(`queue:${fn}:normal`, `queue:${fn}:scheduled`)).resolves.toBe(0);

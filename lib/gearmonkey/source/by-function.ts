@@ -1,4 +1,4 @@
-/** What belongs to each function, in its order. */
+/** Groups items by function; each group keeps the order. */
 export function byFunction<T>(items: readonly T[], fnOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

@@ -28,9 +28,8 @@ export function openNotifier(
 }
 
 /**
- * Tells which idle function may have work, on a cluster. A blocking call names keys of one slot, so each
- * slot with functions of this worker has a notifier and a connection of its own; functions that share a hash
- * tag share them.
+ * The notifier for a cluster. A blocking call can only name keys of one slot, so each slot with functions of this worker
+ * has its own notifier and connection. Functions with the same hash tag share them.
  */
 class ClusterNotifier implements Notifier {
   private readonly notifiers = new Map<number, MarkerNotifier>();

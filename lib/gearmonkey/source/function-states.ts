@@ -1,23 +1,24 @@
 /**
- * What a worker does about a function's jobs:
+ * How a worker gets a function's jobs:
  *
- * - `claiming`: jobs may wait. Whenever the worker claims and has a free slot, a call asks for them
- * - `idle`: the last call found fewer jobs than it asked for. No claim asks; the next blocking call waits for the marker
+ * - `claiming`: there may be jobs. Whenever the worker claims and has a free slot, it asks for them
+ * - `idle`: the last call found fewer jobs than it asked for. The worker stops asking; the next blocking call waits for
+ *   the marker
  * - `blocked`: a blocking call waits for the marker
  * - `disconnected`: the connection of that call broke, perhaps with a marker in the reply. Once it is back, the server
  *   is asked to set the marker if there is work
- * - `draining`: the worker takes no more jobs, so that no marker and no job goes to a worker that would not run it
+ * - `draining`: the worker claims no more jobs and takes no markers, which others need
  */
 export type FunctionState = 'claiming' | 'idle' | 'blocked' | 'disconnected' | 'draining';
 
 /**
- * What happens to it:
+ * The events:
  *
  * - `filled`, `short`: a call claimed as many jobs as it asked for, or fewer
  * - `block`, `unblock`: a blocking call begins to wait for the marker, or has ended
- * - `wake`: its marker came, or no slot is free: a job that comes now is for a worker that can run it
+ * - `wake`: its marker came, or no slot is free: then the marker is left to workers that have one
  * - `lose`, `recover`: the connection broke; it is back, and the marker was set if there is work
- * - `drain`, `resume`: the worker takes no more jobs; it claims again
+ * - `drain`, `resume`: the worker stops claiming; it claims again
  */
 export type FunctionEvent =
   'filled' | 'short' | 'block' | 'unblock' | 'wake' | 'lose' | 'recover' | 'drain' | 'resume';
@@ -55,11 +56,11 @@ export const TRANSITIONS: Readonly<
     drain: 'draining',
     resume: 'disconnected',
   },
-  // A call may be under way still: what it claims goes back.
+  // A call may still be under way: the jobs it claims are released.
   draining: { filled: 'draining', short: 'draining', drain: 'draining', resume: 'claiming' },
 };
 
-/** Those in which the notifier says when there may be work, and no claim asks. */
+/** States in which the worker does not ask for jobs until the notifier reports work. */
 const WAITING: ReadonlySet<FunctionState> = new Set(['idle', 'blocked', 'disconnected']);
 
 interface Entry {
@@ -70,7 +71,7 @@ interface Entry {
 
 /** The state of each function of a worker. */
 export class FunctionStates {
-  /** Those that wait; all others are `claiming`, or `draining` where the worker is. */
+  /** Functions in a waiting state; all others are `claiming`, or `draining` if the worker is. */
   private readonly waiting = new Map<string, Entry>();
   private draining = false;
 
@@ -104,13 +105,13 @@ export class FunctionStates {
     return after;
   }
 
-  /** All functions: the worker takes no more jobs. */
+  /** For all functions: the worker stops claiming. */
   drain(): void {
     this.draining = true;
     this.waiting.clear();
   }
 
-  /** All functions: the worker claims again. */
+  /** For all functions: the worker claims again. */
   resume(): void {
     this.draining = false;
   }
@@ -120,7 +121,7 @@ export class FunctionStates {
     return this.waiting.get(fn)?.due ?? Infinity;
   }
 
-  /** @param wait milliseconds, or -1 for none that is known */
+  /** @param wait milliseconds, or -1 if no scheduled job is known */
   expect(fn: string, wait: number): void {
     const entry = this.waiting.get(fn);
     if (entry) entry.due = wait < 0 ? Infinity : performance.now() + wait;

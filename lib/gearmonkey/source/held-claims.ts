@@ -13,15 +13,15 @@ import { byFunction } from './by-function.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 
-/** Functions whose presence one call signs: the server does nothing else meanwhile. */
+/** Most functions whose presence one call signs: it blocks the server meanwhile. */
 const MAX_SIGNED = 100;
 
 export interface HeldClaimsConnections {
   readonly commands: RedisConnection;
   readonly hub: ChannelHub;
-  /** What the lease keeper's thread connects with; without it the main thread does its work. */
+  /** The lease keeper's connection; without it the main thread does its work. */
   readonly keeper: PlainConnection | undefined;
-  /** The option of the connection for which there is no keeper. */
+  /** The connection option that makes a keeper impossible. */
   readonly obstacle?: string;
 }
 
@@ -30,13 +30,13 @@ export interface HeldClaimsOptions {
   /** This worker's name among all. */
   readonly worker: string;
   readonly lease: number;
-  /** How long `count:{FN}` includes a worker that gave no more sign of life. */
+  /** How long `count:{FN}` includes a worker after its last heartbeat. */
   readonly presence: number;
   readonly keysOf: KeysOf;
-  /** Whether a call may name keys of one slot only. */
+  /** Whether a call may only name keys of one slot, as on a cluster. */
   readonly bySlot: boolean;
   readonly onRevoked: OnRevoked;
-  /** Something an operator should know. */
+  /** Called with a message for the operator. */
   readonly onProblem: (message: string) => void;
 }
 
@@ -44,7 +44,7 @@ export interface HeldClaimsOptions {
 export class HeldClaims {
   /** Claimed and not settled, by function and member. */
   private readonly claims = new Map<string, Claim>();
-  /** Those whose cancellation was announced, while their leases are asked. */
+  /** Claims with an announced cancellation, while their leases are checked. */
   private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
   private keeper?: LeaseKeeper;
@@ -57,20 +57,20 @@ export class HeldClaims {
   ) {}
 
   /**
-   * Counts this worker and listens for cancellations.
+   * Signs this worker on and subscribes to cancellations.
    *
-   * @throws ConnectionError when the server doesn't answer in time
+   * @throws ConnectionError if the server doesn't answer in time
    */
   async open(functions: readonly string[], { timeout, subscribed }: Opening): Promise<void> {
     const { commands } = this.connections;
     await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
     for (const fn of functions) this.functions.add(fn);
-    if (this.refused) throw new ConnectionError('The worker was not opened', 'it was closed meanwhile');
+    if (this.refused) throw new ConnectionError('The worker did not start', 'it was closed meanwhile');
     this.keep();
     await subscribed(Promise.all(functions.map((fn) => this.hearCancellations(fn))));
   }
 
-  /** From now on nothing is opened: what is under way ends as an error, and `signOff` undoes it. */
+  /** Prevents opening from now on: one under way fails, and `signOff` undoes it. */
   refuse(): void {
     this.refused = true;
   }
@@ -82,7 +82,7 @@ export class HeldClaims {
     }
   }
 
-  /** Whether it is claimed and not settled, be it another object. */
+  /** Whether this claim is held and not settled; it may be another object. */
   holds({ fn, id, token }: Pick<Claim, 'fn' | 'id' | 'token'>): boolean {
     return this.claims.has(keyOf(fn, memberOf({ id, token })));
   }
@@ -93,12 +93,12 @@ export class HeldClaims {
     this.keeper?.drop(claim);
   }
 
-  /** Keeps the lease for `ms` milliseconds from now and no longer. */
+  /** Stops renewing the lease after `ms` milliseconds. */
   setDeadline(claim: Claim, ms: number): void {
     this.keeper?.setDeadline(claim, ms);
   }
 
-  /** False when the lease is lost. Waits through an outage. */
+  /** Returns false if the lease is lost. During an outage it waits. */
   async progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const { jobs, leases, progress } = this.options.keysOf(claim.fn);
     const keys = [jobs + claim.id, leases, progress];
@@ -109,7 +109,7 @@ export class HeldClaims {
     return held;
   }
 
-  /** Extends leases from this thread; returns what is lost. */
+  /** Extends leases from this thread; returns the lost claims. */
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     const { lease, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
@@ -122,7 +122,7 @@ export class HeldClaims {
     return (await Promise.all(lost)).flat();
   }
 
-  /** Takes this worker off the counts; when that can't be done, they correct themselves later. */
+  /** Removes this worker from the counts. If that fails, others correct them later. */
   async signOff(): Promise<void> {
     await this.stop();
     const { commands } = this.connections;
@@ -130,13 +130,13 @@ export class HeldClaims {
     await commands.insist((redis) => this.sign(redis, [...this.functions], 0));
   }
 
-  /** Ends what runs by itself. */
+  /** Stops the keeper and the subscriptions. */
   async stop(): Promise<void> {
     for (const stop of this.unlisten.splice(0)) stop();
     await this.keeper?.close();
   }
 
-  /** Present for `hold` milliseconds; 0 signs off. */
+  /** Signs this worker on for `hold` milliseconds; 0 signs off. */
   private sign(
     redis: Redis | Cluster,
     functions: readonly string[],
@@ -149,7 +149,7 @@ export class HeldClaims {
     return Promise.all(calls);
   }
 
-  /** The keys of each call. */
+  /** The keys for each call. */
   private signedTogether(functions: readonly string[]): string[][] {
     const { keysOf, bySlot } = this.options;
     const groups = byFunction(functions, (fn) => (bySlot ? String(slotOf(keysOf(fn).count)) : ''));
@@ -186,12 +186,12 @@ export class HeldClaims {
     });
   }
 
-  /** Who keeps leases. */
+  /** Which thread renews leases. */
   get keptBy(): 'thread' | 'main thread' {
     return this.keeper?.keptBy ?? 'main thread';
   }
 
-  /** What the keeper's thread does otherwise. A beat that fails is left to the next. */
+  /** Does the keeper thread's work once. If it fails, the next heartbeat tries again. */
   private async beat(leases: boolean): Promise<void> {
     const signed = this.sign(
       await this.connections.commands.ready(),
@@ -216,8 +216,8 @@ export class HeldClaims {
   }
 
   /**
-   * Anybody may have said so, for a job of another database too: the lease tells whether it is true. If it
-   * can't be asked now, the next renewal tells.
+   * Checks the lease after a message that announces a cancellation: any program can publish one, even for a job of
+   * another database. If the check fails, the next renewal finds out.
    */
   private async cancelled(fn: string, member: string): Promise<void> {
     const claim = this.claims.get(keyOf(fn, member));
@@ -236,7 +236,7 @@ export class HeldClaims {
   }
 }
 
-/** Names of functions have no white space. */
+/** Unique, because names of functions have no white space. */
 function keyOf(fn: string, member: string): string {
   return `${fn} ${member}`;
 }

@@ -3,36 +3,36 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 
-/** How late a job is found at most that nobody told of: the protocol's second. */
+/** The longest delay of a job without a wake marker: one second, as in the protocol. */
 const LOOK_MS = 1000;
-/** How long a leader that died goes on to be it. */
+/** How long a function keeps a leader that died. */
 const HOLD_MS = 3000;
-/** A leader says again that it is it, and the others ask again, not with every look. */
+/** How often leadership is renewed or requested: less often than functions are checked. */
 const ELECT_MS = HOLD_MS / 2;
-/** Functions that one call looks at: the server does nothing else meanwhile. */
+/** Most functions that one call checks: it blocks the server meanwhile. */
 const MAX_FUNCTIONS = 100;
 
 export interface LeadershipOptions {
   readonly commands: RedisConnection;
-  /** This worker's name among all. */
+  /** This worker's unique name. */
   readonly worker: string;
   readonly keysOf: KeysOf;
-  /** Functions that would take jobs. */
+  /** Functions that wait for jobs. */
   readonly idle: () => Iterable<string>;
-  /** Milliseconds until the next scheduled job of `fn` is due, or -1. Only the leader of `fn` is told. */
+  /** Called with the milliseconds until the next scheduled job of `fn` is due, or -1. Only for functions this worker leads. */
   readonly onDue: (fn: string, wait: number) => void;
-  /** Whether this worker is to listen for jobs of plain clients. */
+  /** Called when this worker has to begin or stop listening for jobs of plain clients. */
   readonly onListen: (fn: string, listens: boolean) => void;
 }
 
 /**
- * One of all workers of a function is its leader, and stays it when it is busy. It has two duties: once a second it
- * looks for work that nobody told of and sets the wake marker, and where plain clients send jobs it listens for them.
- * Were all workers to do so, they would wake each other.
+ * One worker of each function is its leader, even while it is busy. It has two duties. Once a second it checks for work
+ * without a wake marker, and sets the marker. And if plain clients send jobs, it listens for those. If all workers did
+ * this, they would wake each other.
  */
 export class Leadership {
   private readonly own = new Set<string>();
-  /** When each function's leader was last asked for. */
+  /** When leadership of each function was last requested. */
   private readonly askedAt = new Map<string, number>();
   private timer?: NodeJS.Timeout;
   private looking = false;
@@ -49,28 +49,28 @@ export class Leadership {
     return this.own.has(fn);
   }
 
-  /** For jobs that have fallen due, as this worker knows and the leader perhaps does not yet. */
+  /** Checks functions for due jobs that this worker knows of and the leader may not. */
   async lookForDue(functions: readonly string[]): Promise<void> {
     const own = functions.filter((fn) => this.isLeader(fn));
     const others = functions.filter((fn) => !this.isLeader(fn));
     await Promise.all([this.look(own), this.lookAround(others)]);
   }
 
-  /** For the leader: a marker may have been lost. */
+  /** Checks the functions that this worker leads: a marker may have been lost. */
   async lookAround(functions: readonly string[]): Promise<void> {
     await this.ask(functions, '');
   }
 
-  /** Leaves it to others. */
+  /** Gives up leadership. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.timer);
     const { commands, worker } = this.options;
-    // Without an answer another leads when its time is over.
+    // If this fails, another worker leads when the time is over.
     if (commands.isReady) await this.ask([...this.own], worker, 0).catch(() => undefined);
   }
 
-  /** What fails is left to the next. */
+  /** Checks the functions once. If that fails, the next time tries again. */
   private async beat(): Promise<void> {
     if (this.looking || !this.options.commands.isReady) return;
     this.looking = true;
@@ -82,7 +82,7 @@ export class Leadership {
     this.looking = false;
   }
 
-  /** Looks as well, where it leads then. */
+  /** Requests leadership, and checks the functions that this worker leads. */
   private async elect(functions: readonly string[]): Promise<void> {
     const asked = performance.now();
     for (const [fn, { wait, leads, plain }] of await this.ask(functions, this.options.worker)) {

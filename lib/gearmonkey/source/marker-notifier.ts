@@ -8,15 +8,15 @@ import { Leadership } from './leadership.js';
 import type { Notifier, NotifierListener } from './notifier.js';
 import * as scripts from '../wire/scripts.js';
 
-/** The longer an idle worker waits at a time, the fewer commands it sends, and the later it finds a dead connection. */
+/** A longer wait sends fewer commands, but a dead connection is found later. */
 const MAX_BLOCK_MS = 2000;
 /**
- * A blocking call costs the server time for each of its functions, and ends with the first marker. Beyond
- * this many functions it waits for a while before the next, and takes what was set meanwhile with one script.
+ * A blocking call costs the server time for each of its functions, and ends with the first marker. With more functions
+ * than this the notifier pauses before the next call, and collects the markers set meanwhile with one script.
  */
 const FEW = 50;
 const PAUSE_MS_A_FUNCTION = 0.01;
-/** Markers that one call takes. */
+/** Most markers that one call collects. */
 const MAX_COLLECTED = 500;
 const PROBE_MS = 300;
 
@@ -44,7 +44,7 @@ const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
  * that had work last, a claim is sent along, which saves the job a round trip.
  */
 export class MarkerNotifier implements Notifier {
-  /** Those whose markers lie here; on a cluster each slot has a notifier of its own. */
+  /** The functions of this notifier; on a cluster each slot has its own notifier. */
   private readonly functions = new Set<string>();
   private phase: Phase = 'resting';
   private loop: Promise<void> = Promise.resolve();
@@ -57,7 +57,7 @@ export class MarkerNotifier implements Notifier {
   constructor(
     private readonly connections: NotifierConnections,
     worker: string,
-    /** A list of this worker's own: a push to it ends the blocking call. */
+    /** This worker's own list: a push to it ends the blocking call. */
     private readonly ownList: string,
     private readonly keysOf: KeysOf,
     private readonly states: FunctionStates,
@@ -125,14 +125,14 @@ export class MarkerNotifier implements Notifier {
     return [...this.functions].filter((fn) => this.states.isWaiting(fn));
   }
 
-  /** A marker may have been lost with its connection. */
+  /** Checks for work after a reconnect: a marker may have been lost with the connection. */
   private async recover(): Promise<void> {
     const lost = this.waiting().filter((fn) => this.states.of(fn) === 'disconnected');
     await this.leadership.lookAround(lost);
     for (const fn of lost) if (this.states.of(fn) === 'disconnected') this.states.apply(fn, 'recover');
   }
 
-  /** An outage usually hits both connections, so the other is probed at once. */
+  /** An outage usually affects both connections, so the other one is probed at once. */
   private async reconnected(): Promise<void> {
     const { blocking, commands } = this.connections;
     await blocking.ready().catch(() => undefined);
@@ -142,13 +142,13 @@ export class MarkerNotifier implements Notifier {
     if (sentBehind !== undefined) await this.listener.recall(sentBehind).catch(() => undefined);
   }
 
-  /** One without a slot is claimed for when it has one again. */
+  /** Idle functions with a free slot. The others are claimed for when they have one again. */
   private withSlots(): string[] {
     for (const fn of this.waiting()) if (!this.listener.hasSlots(fn)) this.wake(fn);
     return this.waiting();
   }
 
-  /** How many functions it has waited for. */
+  /** Returns for how many functions it has waited. */
   private async block(): Promise<number> {
     const redis = await this.connections.blocking.ready();
     const functions = this.withSlots().filter((fn) => this.states.of(fn) === 'idle');
@@ -173,7 +173,7 @@ export class MarkerNotifier implements Notifier {
     return functions.length;
   }
 
-  /** A marker that is of no use here goes back, if there is work. */
+  /** Handles a marker. If this worker can't use it, it is set again if there is work. */
   private async woken(fn: string): Promise<void> {
     this.lastWoken = fn;
     if (this.states.isWaiting(fn) && this.listener.hasSlots(fn)) this.wake(fn);
@@ -201,13 +201,13 @@ export class MarkerNotifier implements Notifier {
     await this.leadership.lookForDue(due);
   }
 
-  /** Milliseconds. */
+  /** How long the blocking call waits, in milliseconds. */
   private wait(functions: readonly string[]): number {
     const due = Math.min(...functions.map((fn) => this.states.due(fn)));
     return Math.min(MAX_BLOCK_MS, Math.max(1, Math.ceil(due - performance.now())));
   }
 
-  /** Takes the markers of all that are idle by then. */
+  /** Collects the markers of all idle functions. */
   private async collect(blockedOn: number): Promise<void> {
     await delay(blockedOn * PAUSE_MS_A_FUNCTION);
     const redis = await this.connections.commands.ready();
@@ -225,7 +225,7 @@ export class MarkerNotifier implements Notifier {
       const redis = await this.connections.commands.ready();
       await redis.multi().lpush(this.ownList, '1').expire(this.ownList, 2).exec();
     } catch {
-      // Without it the call ends by itself within a second.
+      // If this fails, the call ends by itself soon.
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-/** What a notifier tells, and asks of the source. */
+/** What a notifier reports to the source, and asks it. */
 export interface NotifierListener {
   /** `fn` may have work. */
   onWork(fn: string): void;
@@ -8,25 +8,25 @@ export interface NotifierListener {
   hasSlots(fn: string): boolean;
   /** Claims jobs of `fn` right behind a blocking call of up to `blocked` ms; false if there was no slot for one. */
   claimBehind(fn: string, redis: Redis | Cluster, blocked: number): Promise<boolean>;
-  /** The server refuses to let it wait. */
+  /** The server refuses the blocking call. */
   onRefused(error: unknown): void;
-  /** Whether this worker is to listen for jobs of plain clients. */
+  /** This worker has to begin or stop listening for jobs of plain clients. */
   onListen(fn: string, listens: boolean): void;
   /** Gives back what such a call claimed if its reply never came. */
   recall(fn: string): Promise<void>;
 }
 
-/** Says when a function that waits may have work. */
+/** Reports when an idle function may have work. */
 export interface Notifier {
-  /** Whether a connection broke. */
+  /** Whether a connection is down. */
   readonly isDown: boolean;
-  /** `fn` waits from now on. */
+  /** Begins to wait for work of `fn`. */
   await(fn: string): void;
-  /** Ends a blocking call: what it waits for has changed. */
+  /** Ends a blocking call, because the functions to wait for have changed. */
   interrupt(): void;
-  /** Sets the marker of `fn` if it has work, this worker's or another's to take. */
+  /** Sets the marker of `fn` if it has work; any worker may take it. */
   look(fn: string): Promise<void>;
   close(): Promise<void>;
-  /** Ends the connection, whatever is under way. */
+  /** Closes the connection at once. */
   disconnect(): void;
 }

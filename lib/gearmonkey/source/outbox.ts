@@ -5,12 +5,12 @@ import { isOutage } from '../../redis/retry.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
 import { encodeOutcome } from './outcome-arguments.js';
 
-/** Outcomes that one call takes at most. */
+/** Most outcomes that one call takes. */
 const MAX_OUTCOMES = 500;
-/** Beyond this many characters or bytes a call takes no more: a slow line has to carry it in time. */
+/** Most characters or bytes of a call: a slow line has to carry it in time. */
 const MAX_SIZE = 1024 * 1024;
 
-/** Outcomes that were handed over together: they may go with several calls. */
+/** Outcomes that were added together; they may be sent with several calls. */
 interface Settlement {
   left: number;
   readonly refused: Claim[];
@@ -18,17 +18,17 @@ interface Settlement {
   readonly reject: (error: unknown) => void;
 }
 
-/** An outcome as it is sent. */
+/** An outcome in the form that is sent. */
 export interface Pending {
   readonly claim: Claim;
   readonly encoded: OutcomeArguments;
   readonly settlement: Settlement;
 }
 
-/** One function's outcomes that are yet to be taken, in batches that a call can carry. */
+/** One function's unsent outcomes, which are taken in batches. */
 export class Outbox {
   private waiting: Pending[] = [];
-  /** Fewer after a try that failed, so that even a line that breaks again and again gets some through. */
+  /** Reduced after a failure, so that some outcomes arrive even on a line that breaks repeatedly. */
   private most = MAX_OUTCOMES;
 
   /** @param replies prefix of reply channels */
@@ -38,7 +38,7 @@ export class Outbox {
     return this.waiting.length;
   }
 
-  /** Resolves with the claims that were refused, once all have been answered. */
+  /** Adds outcomes; resolves with the refused claims once all have been answered. */
   add(outcomes: readonly Outcome[]): Promise<Claim[]> {
     return new Promise((resolve, reject) => {
       const settlement: Settlement = { left: outcomes.length, refused: [], resolve, reject };
@@ -49,7 +49,7 @@ export class Outbox {
     });
   }
 
-  /** Up to `count` of them, and one at least if there is any and `count` is not 0. */
+  /** Takes up to `count` outcomes: at least one, unless there is none or `count` is 0. */
   take(count: number): Pending[] {
     const most = Math.min(count, this.most, this.waiting.length);
     let taken = 0;
@@ -60,7 +60,7 @@ export class Outbox {
     return this.waiting.splice(0, taken);
   }
 
-  /** They are sent again, fewer at a time; one that was alone lets the others go first. */
+  /** Returns a batch that failed. It is sent again in smaller ones; an outcome that was alone goes to the end. */
   putBack(batch: readonly Pending[]): void {
     if (batch.length === 0) return;
     if (batch.length === 1) this.waiting.push(...batch);
@@ -68,7 +68,7 @@ export class Outbox {
     this.most = Math.max(1, Math.floor(batch.length / 2));
   }
 
-  /** The server has answered. @param refused "id:token" of each that it did not accept */
+  /** Records the server's answer. @param refused "id:token" of each refused outcome */
   answered(batch: readonly Pending[], refused: readonly string[]): void {
     if (batch.length > 0) this.most = Math.min(MAX_OUTCOMES, 2 * this.most);
     const gone = new Set(refused);
@@ -88,7 +88,7 @@ function sizeOf({ encoded }: Pending): number {
   return encoded.reduce((size, { length }) => size + length, 0);
 }
 
-/** Whether the server would take others: neither an outage nor what it refuses to everybody for now. */
+/** Whether an error is due to these outcomes alone: no outage, and no refusal that affects all calls. */
 export function isOutcomesFault(error: unknown): boolean {
   return isReply(error) ? error instanceof Error && error.message.startsWith('ERR') : !isOutage(error);
 }

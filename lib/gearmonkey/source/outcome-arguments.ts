@@ -4,7 +4,7 @@ import type { Outcome } from '../../job/job-source.js';
 import { memberOf } from '../../redis/lease-keeper.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
 
-/** Characters. */
+/** Longest output that is sent on a reply channel, in characters. */
 const MAX_REPLY_LENGTH = 65_536;
 
 /** The channel of who waits for the output, unless it is long or no text: then it is read from the job. */

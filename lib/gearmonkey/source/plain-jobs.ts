@@ -2,11 +2,11 @@ import type { ChannelHub } from '../../redis/channel-hub.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { parseEvent, type KeysOf } from '../wire/protocol.js';
 
-/** How long it is remembered that plain clients sent jobs of a function; it is noted anew twice in that time. */
+/** How long it is remembered that plain clients send jobs of a function. It is renewed twice in this time. */
 const REMEMBER_MS = 3_600_000;
-/** The protocol publishes a job before it queues it: looks for it come this much later. */
+/** Plain clients publish a job before they queue it, so the checks come a little later. */
 const LOOKS_AFTER_MS = [3, 50];
-/** A worker that gets more messages than this in a second is needed for work; then the leader's look has to suffice. */
+/** With more messages per second than this the worker stops listening and relies on the leader's periodic check. */
 const MAX_EVENTS = 1000;
 const SECOND_MS = 1000;
 const REST_MS = 10_000;
@@ -17,18 +17,18 @@ export interface PlainJobsConnections {
 }
 
 interface Listening {
-  /** Undefined until the server has acknowledged the subscription. */
+  /** Unsubscribes; undefined until the server has acknowledged the subscription. */
   stop?: (() => void) | undefined;
   ended: boolean;
   events: number;
   since: number;
-  /** Those to come, in the order of LOOKS_AFTER_MS. */
+  /** Timers of the next checks, in the order of LOOKS_AFTER_MS. */
   readonly looks: (NodeJS.Timeout | undefined)[];
 }
 
 /**
- * Plain clients push no wake marker. The leader of a function that had a job of theirs hears its channel and has
- * markers set, so that these jobs need not wait for its next look.
+ * Plain clients set no wake marker. If they send jobs of a function, its leader subscribes to its channel and sets
+ * markers, so that these jobs need not wait for the periodic check.
  */
 export class PlainJobs {
   private readonly listening = new Map<string, Listening>();
@@ -43,7 +43,7 @@ export class PlainJobs {
     private readonly look: (fn: string) => Promise<void>,
   ) {}
 
-  /** A plain client's job of this function was claimed: its leader, which may be another worker, is to know. */
+  /** Records for the leader, which may be another worker, that a plain client's job of this function was claimed. */
   saw(fn: string): void {
     const now = performance.now();
     if (this.closed || now - (this.notedAt.get(fn) ?? -Infinity) < REMEMBER_MS / 2) return;
@@ -51,7 +51,7 @@ export class PlainJobs {
     this.note(fn).catch(() => this.notedAt.delete(fn));
   }
 
-  /** Whether to listen for this function from now on. */
+  /** Begins or stops listening for this function. */
   listen(fn: string, listens: boolean): void {
     const resting = performance.now() < (this.restUntil.get(fn) ?? 0);
     if (!listens || resting) this.leave(fn);
@@ -97,7 +97,7 @@ export class PlainJobs {
     if (parseEvent(text)?.type === 'create') this.lookSoon(fn, one);
   }
 
-  /** Events that come before a look share it. */
+  /** Schedules a check; events before it share it. */
   private lookSoon(fn: string, { looks }: Listening): void {
     LOOKS_AFTER_MS.forEach((ms, index) => {
       looks[index] ??= setTimeout(() => {

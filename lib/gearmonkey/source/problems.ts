@@ -1,13 +1,13 @@
 import { messageOf } from '../../job/errors.js';
 import { printable } from '../../job/printable.js';
 
-/** How long lines like one that was said are only counted. */
+/** How long further lines of the same kind are only counted. */
 const QUIET_MS = 10_000;
-/** Ids that one line names, and characters of each. */
+/** How many ids one line names, and how many characters of each. */
 const MAX_NAMED = 5;
 const MAX_ID = 60;
 
-/** What an operator should know, in a bounded number of lines: a plain client may cause the same a million times. */
+/** Logs problems in a bounded number of lines, even if a plain client causes the same one a million times. */
 export class Problems {
   private readonly said = new Map<string, { at: number; more: number }>();
 
@@ -16,7 +16,7 @@ export class Problems {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** @param kind lines of one kind are alike; there are few of them */
+  /** @param kind groups similar lines; there must be few kinds */
   report(kind: string, line: string): void {
     const last = this.said.get(kind);
     if (last && this.now() - last.at < QUIET_MS) {
@@ -28,19 +28,19 @@ export class Problems {
   }
 }
 
-/** Ids that were queued and are no jobs to run. */
+/** The line for queued ids that can't be run. */
 export function droppedLine(fn: string, dropped: readonly string[]): string {
   const ids = [...new Set(dropped)];
   const jobs = ids.length === 1 ? `Job ${namesOf(ids)}` : `${ids.length} jobs (${namesOf(ids)})`;
-  return `${jobs} of "${fn}" can't be run though queued: no hash, a malformed one, or begun or finished already.`;
+  return `${jobs} of "${fn}" can't be run: no such job, malformed, or running or finished already. Removed from the queue.`;
 }
 
-/** An outcome that no repetition would help. */
+/** The line for an outcome that will never be accepted. */
 export function notStoredLine(fn: string, id: string, error: unknown): string {
   return `The outcome of job ${namesOf([id])} of "${fn}" can't be stored: ${messageOf(error)}`;
 }
 
-/** The first few, each of them short. */
+/** The first few ids, shortened. */
 function namesOf(ids: readonly string[]): string {
   const named = ids
     .slice(0, MAX_NAMED)

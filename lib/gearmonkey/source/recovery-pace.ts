@@ -1,6 +1,6 @@
-/** After an outage other workers get this part of a lease to renew theirs before expired ones are given away. */
+/** After an outage, other workers get this part of a lease to renew theirs before expired jobs are recovered. */
 const GRACE = 1 / 4;
-/** This part of a lease passes from one look for expired ones to the next. */
+/** The part of a lease between two checks for expired jobs. */
 const INTERVAL = 1 / 16;
 
 /** When a call of the claim script gives expired jobs back: not each of a busy worker, and not before others had time to come back. */
@@ -16,7 +16,7 @@ export class RecoveryPace {
     private readonly uptime: () => number,
   ) {}
 
-  /** Whether to look now; then the next is due a while later. @param now by `performance.now()` */
+  /** Whether to check now; if so, the next check is due a while later. @param now by `performance.now()` */
   isDue(now: number): boolean {
     if (this.uptime() <= this.lease * GRACE || now - this.lookedAt < this.lease * INTERVAL) return false;
     this.lookedAt = now;

@@ -15,7 +15,7 @@ import * as scripts from '../wire/scripts.js';
 
 export interface RoundTripOptions {
   readonly connection: RedisConnection;
-  /** This worker's name among all. */
+  /** This worker's unique name. */
   readonly worker: string;
   readonly keysOf: KeysOf;
   /** Milliseconds. */
@@ -53,7 +53,7 @@ export class RoundTrips {
   private readonly outbox: Outbox;
   private readonly recovery: RecoveryPace;
   private readonly keys: readonly string[];
-  /** Where claims behind a blocking call are noted. */
+  /** The key that holds the claims of a call behind a blocking one. */
   private readonly noted: string;
   private stopped = false;
 
@@ -128,7 +128,7 @@ export class RoundTrips {
     return { ...reply, claims: late ? [] : claims.map((job) => toClaim(this.fn, job)) };
   }
 
-  /** The script may have run: outcomes are safe to send again, and claims whose reply was lost expire. */
+  /** The script may have run. Outcomes can be sent again safely, and claims whose reply was lost expire. */
   private async failed(batch: readonly Pending[], error: unknown): Promise<void> {
     if (this.isOver(error)) return this.outbox.reject(batch, error);
     const { problems } = this.options;
@@ -138,7 +138,7 @@ export class RoundTrips {
     await pauseAfter(error);
   }
 
-  /** Without claims, which may be to blame; and then in parts, so that an outcome no server takes holds up no other. */
+  /** Sends outcomes without claiming, which may be the cause; then in parts, so that one bad outcome doesn't block others. */
   private async settleAlone(batch: readonly Pending[]): Promise<void> {
     try {
       await this.call(batch, 0, false);

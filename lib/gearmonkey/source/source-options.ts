@@ -4,17 +4,17 @@ import type { HeldClaimsConnections } from './held-claims.js';
 import { keysOf, type KeysOf } from '../wire/protocol.js';
 
 export interface RedisSourceOptions {
-  /** How long a claim holds without being renewed, in ms. @default 8000 */
+  /** How long a claim lasts without renewal, in ms. @default 8000 */
   lease?: number;
-  /** How long `count:{FN}` includes a worker that gave no more sign of life, in ms. @default 10000 */
+  /** How long `count:{FN}` includes a worker after its last heartbeat, in ms. @default 10000 */
   presence?: number;
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
-  /** A job with a larger input, as plain clients may send, ends as an error. @default 1 MiB */
+  /** A job with a larger input, which only plain clients can send, ends as an error. @default 1 MiB */
   maxPayloadBytes?: number;
-  /** How names become keys. @default keysOf */
+  /** Makes the keys of a function. @default keysOf */
   keysOf?: KeysOf;
-  /** Told of jobs that can't be run and of calls that are tried again. */
+  /** Called with messages about jobs that can't be run and calls that are tried again. */
   onProblem?: (message: string) => void;
   /** Told of a transition that no state of a function allows: a mistake of this program. @default onProblem */
   onIllegal?: (message: string) => void;
