@@ -20,19 +20,19 @@ const KNOWN = optionNames<Required<GearMonkeyModuleAsyncOptions & InstanceName>>
   name: true,
 });
 
-/** What is wrong with what `forRootAsync` was given. It is thrown when the app starts, as all of `forRoot` is. */
+/** Checks the argument of `forRootAsync`. The error is thrown when the app starts, as those of `forRoot` are. */
 export function asyncProblem(given: GearMonkeyModuleAsyncOptions): GearMonkeyError | undefined {
   try {
     const { useFactory, useClass, useExisting } = checkOptions(USER, given, KNOWN);
     const ways = Object.entries({ useFactory, useClass, useExisting }).filter(([, way]) => way !== undefined);
     if (ways.length !== 1)
       throw new ConfigurationError(
-        `${USER} wants one of \`useFactory\`, \`useClass\` and \`useExisting\`, and has ${ways.length}. For a start: { useFactory: () => ({ connection: 'memory:' }) }.`,
+        `${USER} needs exactly one of \`useFactory\`, \`useClass\` and \`useExisting\`, but has ${ways.length}. For example: { useFactory: () => ({ connection: 'memory:' }) }.`,
       );
     const [name, way] = ways[0] as [string, unknown];
     if (name === 'useExisting' ? way === null : typeof way !== 'function')
       throw new ConfigurationError(
-        `\`${name}\` of ${USER} is no ${name === 'useFactory' ? 'function that returns the options' : 'class'}.`,
+        `\`${name}\` of ${USER} must be a ${name === 'useFactory' ? 'function that returns the options' : 'class'}.`,
       );
     return undefined;
   } catch (error) {
@@ -41,7 +41,7 @@ export function asyncProblem(given: GearMonkeyModuleAsyncOptions): GearMonkeyErr
   }
 }
 
-/** What the class of `useClass` or `useExisting` says. @throws ConfigurationError */
+/** Gets the options from the class of `useClass` or `useExisting`. @throws ConfigurationError */
 export async function optionsOf(factory: {
   createGearMonkeyOptions?: () => GearMonkeyModuleOptions | Promise<GearMonkeyModuleOptions>;
 }): Promise<GearMonkeyModuleOptions> {
@@ -52,10 +52,10 @@ export async function optionsOf(factory: {
   return factory.createGearMonkeyOptions();
 }
 
-/** @throws ConfigurationError for what is no list of definitions */
+/** Checks and returns a list of definitions. @throws ConfigurationError */
 export function listed(definitions: readonly AnyJobDefinition[]): readonly AnyJobDefinition[] {
   if (Array.isArray(definitions)) return definitions;
   throw new ConfigurationError(
-    'GearMonkeyModule.forFeature wants a list of definitions: forFeature([resize]).',
+    'GearMonkeyModule.forFeature takes a list of definitions: forFeature([resize]).',
   );
 }

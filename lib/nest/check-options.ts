@@ -18,11 +18,11 @@ import {
 
 const USER = 'GearMonkeyModule.forRoot';
 
-/** What types say of options can be got round: by JavaScript, by a cast, by what a factory reads from elsewhere. */
+/** Options whose types are not trusted: JavaScript, a cast or a configuration file may have any values. */
 type Unchecked = { readonly [Name in keyof GearMonkeyModuleOptions | 'name']?: unknown };
 
 /**
- * The options, each read once: a getter may say something else the next time.
+ * Checks and copies the options. Each is read only once, since a getter may return another value the next time.
  *
  * @throws ConfigurationError, InvalidOptionError
  */
@@ -70,8 +70,8 @@ function checkWhere(instance: string, options: Unchecked): void {
   const { connection, source } = options;
   if (isGiven(connection) && isGiven(source)) {
     throw new ConfigurationError(
-      `GearMonkeyModule "${instance}" has both \`connection\` and \`source\`. Keep the one where its jobs come from, and ` +
-        'make a second instance, with a `name`, for the other.',
+      `GearMonkeyModule "${instance}" has both \`connection\` and \`source\`. Keep one of them, and ` +
+        'make a second instance with a `name` for the other.',
     );
   }
   if (isGiven(source)) {
@@ -81,7 +81,7 @@ function checkWhere(instance: string, options: Unchecked): void {
   if (!isGiven(connection)) {
     const empty = 'connection' in options ? ` \`connection\` is ${String(connection)} here.` : '';
     throw new ConfigurationError(
-      `GearMonkeyModule "${instance}" wants either \`connection\` or \`source\`.${empty} For a start without a server: forRoot({ connection: 'memory:' }).`,
+      `GearMonkeyModule "${instance}" needs either \`connection\` or \`source\`.${empty} Without a server: forRoot({ connection: 'memory:' }).`,
     );
   }
   const kind = wrongKind(connection);
@@ -97,7 +97,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** What would be taken for options of ioredis that say nothing, and so for a server on this machine. */
+/** Values that ioredis would treat as empty options, and then connect to localhost. */
 function wrongKind(connection: unknown): string | undefined {
   if (typeof connection === 'function') return 'a function';
   if (connection instanceof Promise) return 'a Promise, which `forRootAsync` can wait for';
@@ -121,7 +121,7 @@ function shown(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-/** Which methods every source has. */
+/** The methods that every source must have. */
 const METHODS = [
   'open',
   'claim',
@@ -136,10 +136,10 @@ function checkSource(source: unknown): void {
   if (missing.length === 0) return;
   const call =
     typeof source === 'function' && source.name
-      ? ` Is it to be called: \`source: ${source.name}({ … })\`?`
+      ? ` Did you mean to call it: \`source: ${source.name}({ … })\`?`
       : '';
   throw new ConfigurationError(
-    `\`source\` of ${USER} is no JobSource: it has no ${missing.map((name) => `${name}()`).join(', ')}.${
+    `\`source\` of ${USER} is not a JobSource: it lacks ${missing.map((name) => `${name}()`).join(', ')}.${
       call || ' Pass what qless({ … }), jq({ … }) or jobd({ … }) returns, or a JobSource of your own.'
     }`,
   );
@@ -147,7 +147,7 @@ function checkSource(source: unknown): void {
 
 const DETAILS: ReadonlySet<unknown> = new Set<ErrorDetail | undefined>(['message', 'stack', undefined]);
 
-/** What comes from a configuration may be text: `'false'` is no choice. */
+/** Values from a configuration file may be text: `'false'` is not a boolean. */
 function checkChoices({
   errorDetail,
   durability,

@@ -4,14 +4,14 @@ import type { ModulesContainer } from '@nestjs/core';
 type NestModule = ModulesContainer extends Map<string, infer M> ? M : never;
 type Wrapper = NestModule['providers'] extends Map<unknown, infer W> ? W : never;
 
-/** Where Nest and TypeScript keep what a class is made with: types, `@Inject` and `@Optional` of parameters and properties. */
+/** Metadata of a class's dependencies, from TypeScript and Nest: types, `@Inject` and `@Optional` of parameters and properties. */
 const PARAMETER_TYPES = 'design:paramtypes';
 const PARAMETER_TOKENS = 'self:paramtypes';
 const OPTIONAL_PARAMETERS = 'optional:paramtypes';
 const PROPERTY_TOKENS = 'self:properties_metadata';
 const OPTIONAL_PROPERTIES = 'optional:properties_metadata';
 
-/** Names of the classes and factories of an app that can't be made without the token of this module. */
+/** Names of the app's classes and factories that need the token of this module. */
 export function usersOf(token: InjectionToken, host: NestModule, modules: ModulesContainer): string[] {
   const users = [...modules.values()]
     .filter((module) => module !== host && !hasItsOwn(module, token, host))
@@ -29,7 +29,7 @@ export function hostOf(token: InjectionToken, modules: ModulesContainer): NestMo
   return [...modules.values()].find(({ providers }) => providers.has(token));
 }
 
-/** As a test's substitute: Nest takes what is nearest. */
+/** Whether a module gets the token from elsewhere, such as a substitute in a test: Nest takes the nearest one. */
 function hasItsOwn(module: NestModule, token: InjectionToken, host: NestModule): boolean {
   if (module.providers.has(token)) return true;
   return [...module.imports].some(
@@ -53,7 +53,7 @@ function dependenciesOf({ metatype, inject }: Wrapper): readonly unknown[] {
   ];
 }
 
-/** A factory writes what it can do without as `{ token, optional: true }`. */
+/** Whether a factory's dependency is optional: `{ token, optional: true }`. */
 function isOptional(dependency: unknown): boolean {
   return has(dependency, 'optional') && dependency.optional === true;
 }

@@ -13,7 +13,7 @@ export interface InstanceHealth extends Health {
   readonly name: string;
 }
 
-/** Tells whether the instances of an app reach their servers; for health checks. Injectable everywhere. */
+/** Tells whether the instances of an app are connected to their servers. Inject it anywhere, for health checks. */
 @Injectable()
 export class GearMonkeyHealth {
   static {
@@ -23,7 +23,7 @@ export class GearMonkeyHealth {
   /** @internal */
   constructor(private readonly registry: InstanceRegistry) {}
 
-  /** Asks nobody: what is known from the running connections. A source in this process is always connected. */
+  /** The state of the open connections, without a request. A source in this process is always connected. */
   check(): InstanceHealth[] {
     return this.registry
       .all()
@@ -31,8 +31,8 @@ export class GearMonkeyHealth {
   }
 
   /**
-   * Asks each server, and connects where nothing has yet: for an app that only enqueues, which `check` calls
-   * unhealthy before its first job. Never rejects.
+   * Asks each server, and connects first if needed. Use it in apps that only enqueue: `check` calls them unhealthy
+   * before their first job. Never rejects.
    *
    * @param timeout @default '1s'
    */

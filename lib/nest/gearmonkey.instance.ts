@@ -22,14 +22,14 @@ import type {
 } from './gearmonkey.options.js';
 
 /**
- * What one `forRoot` stands for: a source for handlers, a client unless another system's client enqueues, and the
- * connections of both. Provided by a global module, it is among the last that Nest tells of a shutdown: other hooks
- * may still enqueue.
+ * What one `forRoot` makes: a source for handlers, a client unless another system's client enqueues, and their
+ * connections. A global module provides it, so Nest calls its shutdown hook among the last: other hooks may still
+ * enqueue jobs.
  */
 export interface GearMonkeyInstance extends OnApplicationShutdown {
   readonly name: string;
   readonly options: CommonModuleOptions;
-  /** None where jobs come from a `source` of another system. */
+  /** Undefined if jobs come from a `source` of another system. */
   readonly client: GearMonkeyClient | undefined;
   readonly source: JobSource;
   /** Called before each run of a handler, inside its guards and filters: what it throws the handler throws. */
@@ -59,7 +59,7 @@ export function createInstance(
   backends: BackendFactory = backendOf,
 ): GearMonkeyInstance {
   const options = checkedOptions(name, given);
-  // What leads to the server, and holds its password, is not kept.
+  // `connection` is not kept, because it may hold a password.
   const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers } = options;
   const { close, ...backend } = backends(name, options, log);
   return asInstance({
@@ -75,7 +75,7 @@ export function createInstance(
   });
 }
 
-/** @throws ConfigurationError naming `user` where the jobs are those of another system */
+/** The client of an instance. @throws ConfigurationError that names `user`, if jobs come from another system */
 export function clientOf({ client, name, source }: GearMonkeyInstance, user: string): GearMonkeyClient {
   if (client) return client;
   const other = source.client ?? 'the client of that system';

@@ -27,7 +27,7 @@ import { withdrawProvider } from './withdraw-provider.js';
 
 const NEARER_THAN_ROOT = 0;
 
-/** What all instances of an app share. */
+/** Providers that all instances of an app share. */
 @Module({
   imports: [DiscoveryModule],
   providers: [InstanceRegistry, GearMonkeyHealth, WorkerExplorer, HandlerContext, WorkerOrchestrator],
@@ -35,8 +35,8 @@ const NEARER_THAN_ROOT = 0;
 })
 export class GearMonkeyCoreModule {
   /**
-   * Nest calls hooks from the module farthest from the root to the nearest when an app starts, and the
-   * other way round when it closes. Workers start after all others and stop before them.
+   * When an app starts, Nest calls hooks from the module farthest from the root to the nearest; when it closes, the other
+   * way round. This distance makes workers start after everything else, and stop first.
    */
   constructor(modules: ModulesContainer) {
     for (const module of modules.values()) {
@@ -61,10 +61,9 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 @Module({})
 export class GearMonkeyModule {
   /**
-   * One instance: where its jobs come from, and how they are run.
+   * Makes an instance: where its jobs come from, and how they are run.
    *
-   * @throws nothing: what is wrong with the options keeps the app from starting, as a ConfigurationError or
-   * InvalidOptionError
+   * Does not throw: with wrong options the app fails to start, with a ConfigurationError or InvalidOptionError.
    */
   static forRoot<Connection extends ConnectionSpec>(
     options: GearMonkeyModuleOptions<Connection> & InstanceName,
@@ -73,7 +72,7 @@ export class GearMonkeyModule {
     return instanceModule((options as InstanceName | undefined)?.name, { providers: [given] });
   }
 
-  /** The same, with options that a factory makes, of what it injects. `name` stands beside the factory. */
+  /** The same with options from a factory, which may inject providers. `name` is given beside the factory. */
   static forRootAsync<Connection extends ConnectionSpec>(
     options: GearMonkeyModuleAsyncOptions<Connection> & InstanceName,
   ): DynamicModule {
@@ -83,7 +82,7 @@ export class GearMonkeyModule {
     return instanceModule(options.name, { imports, providers: [...providers, ...factoryOptions(options)] });
   }
 
-  /** A client for these definitions only, in the module that imports it. */
+  /** Gives the importing module a client for these definitions only. */
   static forFeature(
     definitions: readonly AnyJobDefinition[],
     name: string = DEFAULT_INSTANCE,
@@ -127,7 +126,7 @@ function refusing(problem: GearMonkeyError): Provider {
   };
 }
 
-/** In place of Nest's own provider, which is no help where the class has no such method. */
+/** Replaces Nest's own provider, whose error does not explain that the class lacks the method. */
 function factoryOptions({ useFactory, useClass, useExisting }: AsyncOptions): Provider[] {
   const factory = useExisting ?? useClass;
   if (useFactory || !factory) return [];

@@ -7,7 +7,7 @@ import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import type { JobLimits } from '../worker/job-handler.js';
 
-/** What `forRoot` takes, wherever jobs come from. */
+/** Options of `forRoot` for all kinds of instances. */
 export interface CommonModuleOptions extends ClientOptions {
   /**
    * How much of what a handler throws is stored, and sent to the readers of the job: with `'message'` neither its
@@ -17,36 +17,36 @@ export interface CommonModuleOptions extends ClientOptions {
   errorDetail?: ErrorDetail;
 
   /**
-   * The most that a job's own `retry.attempts` and `jobTimeout` may say, which go before a handler's: for apps that
-   * don't trust all who enqueue. A handler's own `jobLimits` go before these. @default 1000 attempts, 24 days
+   * Upper limits of a job's own `retry.attempts` and `jobTimeout`, which override those of the handler: for apps that
+   * don't trust all clients. A handler's own `jobLimits` override these. @default 1000 attempts, 24 days
    */
   jobLimits?: JobLimits;
 
-  /** How long running jobs may go on when the app closes; then they go back to their queue. @default '10s' */
+  /** How long running jobs may go on when the app closes; the rest goes back to the queue. @default '10s' */
   shutdownTimeout?: Duration;
 
-  /** Whether guards, pipes, interceptors and filters that are global in the app also hold for handlers. @default false */
+  /** Whether the app's global guards, pipes, interceptors and filters also apply to handlers. @default false */
   globalEnhancers?: boolean;
 }
 
-/** What only an instance on a Redis has. */
+/** Options of an instance on Redis only. */
 export interface RedisOnlyOptions {
   /**
-   * Writes functions as `{fn}` on the wire, so that all keys of a function are in one slot of a Redis
-   * Cluster. All clients and workers of these functions must do so; code still says `fn`. @default false
+   * Writes functions as `{fn}` on the wire, which puts all keys of a function into one slot of a Redis Cluster. All
+   * clients and workers of these functions need the same setting; code still uses `fn`. @default false
    */
   hashTag?: boolean;
 
   /** How long an enqueue waits for the server before it rejects. @default '5s' */
   enqueueTimeout?: Duration;
 
-  /** `'wait'` acknowledges an enqueue only when `waitReplicas` replicas have it. @default the server's own word */
+  /** `'wait'` resolves an enqueue only when `waitReplicas` replicas have the job. @default when the master has it */
   durability?: 'wait';
 
-  /** How many replicas `durability: 'wait'` asks for. @default 1 */
+  /** How many replicas `durability: 'wait'` needs. @default 1 */
   waitReplicas?: number;
 
-  /** How long a worker may be silent before its jobs go to others. It renews four times as often. @default '8s' */
+  /** How long a lease lasts without renewal; then another worker gets the job. Renewed four times as often. @default '8s' */
   lease?: Duration;
 
   /** How often a job may lose its worker before it ends as an error. @default 3 */
@@ -56,47 +56,47 @@ export interface RedisOnlyOptions {
 /** `'memory:'` or `'memory:NAME'`. */
 export type MemoryConnection = `memory:${string}`;
 
-/** What may not be there: given as `undefined` at most. */
+/** Options that must be absent or `undefined`. */
 type Absent<Names extends PropertyKey> = { readonly [Name in Names]?: undefined };
 
-/** An instance on a Redis. `Connection` is what the compiler knows of `connection`: a `'memory:'` is refused. */
+/** An instance on Redis. The type parameter lets the compiler refuse `'memory:'` together with Redis-only options. */
 export interface RedisModuleOptions<Connection extends ConnectionSpec = ConnectionSpec>
   extends CommonModuleOptions, RedisOnlyOptions, Absent<'source'> {
   /**
-   * `'redis://…'`, ioredis options (with `sentinels` and `name` too), `{ nodes }` of a Redis Cluster, or an
-   * ioredis client, `Redis` or `Cluster`, whose settings are used (it is left open).
+   * `'redis://…'`, ioredis options (also with `sentinels` and `name`), `{ nodes }` of a Redis Cluster, or an ioredis
+   * client (`Redis` or `Cluster`), whose settings are copied. The client itself is neither used nor closed.
    */
   connection: Connection & (Connection extends MemoryConnection ? never : unknown);
 }
 
-/** An instance without a server: jobs live and die in this process. */
+/** An instance without a server: jobs exist only in this process. */
 export interface MemoryModuleOptions extends CommonModuleOptions, Absent<keyof RedisOnlyOptions | 'source'> {
-  /** `'memory:'`: jobs live and die with this module; `'memory:NAME'` is shared in this process. */
+  /** `'memory:'` keeps jobs in this instance; `'memory:NAME'` shares them within this process. */
   connection: MemoryConnection;
 }
 
-/** An instance whose handlers run the jobs of another system, whose own client enqueues them. */
+/** An instance whose handlers run jobs of another system. Jobs are enqueued with that system's client. */
 export interface SourceModuleOptions
   extends CommonModuleOptions, Absent<keyof RedisOnlyOptions | 'connection'> {
-  /** Another job system whose jobs the handlers of this instance run. */
+  /** The job system whose jobs the handlers of this instance run. */
   source: JobSource;
 }
 
-/** What `forRoot` takes. Either `connection` or `source` says where jobs come from. */
+/** Options of `forRoot`. Either `connection` or `source` says where jobs come from. */
 export type GearMonkeyModuleOptions<Connection extends ConnectionSpec = ConnectionSpec> =
   SourceModuleOptions | MemoryModuleOptions | RedisModuleOptions<Connection>;
 
-/** A further instance has a name: handlers say it as `instance`, `@InjectGearMonkey(name)` injects its client. */
+/** A second instance needs a name: handlers select it with `instance`, and `@InjectGearMonkey(name)` injects its client. */
 export interface InstanceName {
   /** @default 'default' */
   name?: string;
 }
 
-/** What `forRootAsync` takes: `useFactory` and `inject`, `useClass` or `useExisting`. */
+/** Options of `forRootAsync`: `useFactory` with `inject`, `useClass` or `useExisting`. */
 export type GearMonkeyModuleAsyncOptions<Connection extends ConnectionSpec = ConnectionSpec> =
   ConfigurableModuleAsyncOptions<GearMonkeyModuleOptions<Connection>, 'createGearMonkeyOptions'>;
 
-/** Those that only Redis has, by their names. */
+/** Names of the Redis-only options. */
 export const REDIS_OPTIONS = optionNames<Required<RedisOnlyOptions>>({
   hashTag: true,
   enqueueTimeout: true,
@@ -106,7 +106,7 @@ export const REDIS_OPTIONS = optionNames<Required<RedisOnlyOptions>>({
   maxStalls: true,
 });
 
-/** Every option by its name. */
+/** Names of all options. */
 export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName>({
   connection: true,
   name: true,
@@ -130,5 +130,5 @@ export interface GearMonkeyOptionsFactory {
   createGearMonkeyOptions(): GearMonkeyModuleOptions | Promise<GearMonkeyModuleOptions>;
 }
 
-/** The instance of handlers and clients that name none. */
+/** Name of the default instance. */
 export const DEFAULT_INSTANCE = 'default';

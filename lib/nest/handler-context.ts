@@ -13,10 +13,10 @@ type ParamsFactory = NonNullable<Parameters<ExternalContextCreator['create']>[4]
 type Method = (...args: unknown[]) => unknown;
 type BeforeRun = (job: RunningJob) => void;
 
-/** Nest's number of `@Body` and `@Payload`, which `@Input` is to a job. */
+/** Nest's number for `@Body` and `@Payload`; `@Input` uses it too. */
 const INPUT = 3;
 
-/** What Nest's own kinds of parameters are in a job. */
+/** Resolves Nest's own kinds of parameters for a job. */
 const PARAMETERS: ParamsFactory = {
   exchangeKeyForValue: (kind, property, [input]: unknown[]) =>
     kind === INPUT ? inputOf(input, property as string | undefined) : undefined,
@@ -78,8 +78,8 @@ function contextOf(
 }
 
 /**
- * The method, with generators and observables turned into a Promise of the output, and their progress
- * reported: Nest would keep but the last value. It carries the method's metadata, where enhancers look.
+ * Wraps the method: reports progress of generators and Observables and returns a Promise of their output, since Nest
+ * would only keep the last value. The wrapper has the method's metadata, which enhancers read.
  */
 function settling(instance: object, { method, annotation }: WorkerBinding, beforeRun?: BeforeRun): Method {
   const handler = (instance as Record<string, Method>)[method] as Method;

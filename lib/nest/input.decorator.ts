@@ -11,7 +11,7 @@ import type { RunningJob } from '../worker/running-job.js';
 /** A pipe or its class. */
 export type InputPipe = PipeTransform | Type<PipeTransform>;
 
-/** What Nest 12's parameter decorators take. Written out, because Nest 11 has no name for it, and no schemas. */
+/** Options of Nest 12's parameter decorators. Declared here, because Nest 11 has no such type and no schemas. */
 export interface InputOptions {
   schema?: StandardSchemaV1;
   pipes?: InputPipe[];
@@ -19,15 +19,14 @@ export interface InputOptions {
 
 /**
  * The job's input, or one property of it: `@Input()`, `@Input('width')`, `@Input('width', ParseIntPipe)`.
- * It is to a job what `@Body` is to a request, so it takes what that takes: pipes and, with Nest 12,
- * `{ schema }`; and pipes such as ValidationPipe treat it as they treat a body. With the input's type, as in
- * `@Input<Size>('width')`, the compiler knows the properties there are.
+ * It works like `@Body` of a request: it takes pipes and, with Nest 12, `{ schema }`, and pipes such as ValidationPipe
+ * treat it as a body. With the input's type, as in `@Input<Size>('width')`, the compiler checks the property.
  */
 export const Input = <T extends object = Record<string, unknown>>(
   ...dataOrPipes: ((keyof T & string) | InputOptions | InputPipe)[]
 ): ParameterDecorator => (Body as (...args: typeof dataOrPipes) => ParameterDecorator)(...dataOrPipes);
 
-/** What `@Input(property)` takes of the input. */
+/** Reads the value of `@Input(property)`. */
 export function inputOf(input: unknown, property: string | undefined): unknown {
   if (property === undefined) return input;
   return typeof input === 'object' && input !== null && Object.hasOwn(input, property)

@@ -5,11 +5,11 @@ import { CurrentJob, Input } from './input.decorator.js';
 import { leaveErrors } from './job-exceptions.js';
 import { PARAMETERS_METADATA } from './worker.decorator.js';
 
-/** The contexts of one handler: nothing that Nest remembers of methods is shared with another's. */
+/** Creates the contexts of one handler. Nest's caches of methods are not shared with other handlers. */
 export class JobContextCreator extends ExternalContextCreator {
   private takesAsIs = false;
 
-  /** Without `globals` no part knows the app's global enhancers. Nest has no public way to say so. */
+  /** Without `globals`, the app's global enhancers are hidden from all parts. Nest has no public option for this. */
   constructor(app: ExternalContextCreator, globals: boolean) {
     const part = globals ? <T>(whole: T) => whole : withoutGlobals;
     super(
@@ -24,7 +24,7 @@ export class JobContextCreator extends ExternalContextCreator {
     );
   }
 
-  /** A method without parameter decorators takes the input, and the running job behind it. */
+  /** A method without parameter decorators gets the input and the running job. */
   override getMetadata(...args: Parameters<ExternalContextCreator['getMetadata']>) {
     const known = super.getMetadata(...args);
     if (known.argsLength > 0) return known;
@@ -49,7 +49,7 @@ export class JobContextCreator extends ExternalContextCreator {
     return { ...known, argsLength: Undecorated.prototype.handle.length, getParamsMetadata };
   }
 
-  /** A running job is no input: only pipes that its own decorator names see it. */
+  /** Pipes apply to the input only. For the running job, only pipes of its own decorator apply. */
   override createPipesFn(...[pipes, parameters]: Parameters<ExternalContextCreator['createPipesFn']>) {
     if (parameters.length === 0 || (this.takesAsIs && pipes.length === 0)) return null;
     return async (args: unknown[], ...given: unknown[]) => {

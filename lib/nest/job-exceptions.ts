@@ -1,7 +1,7 @@
 import { HttpException, type ArgumentsHost } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 
-/** What `getType()` of a handler's execution context says. */
+/** What `getType()` of a handler's execution context returns. */
 export const JOB_CONTEXT = 'gearmonkey';
 
 interface ExceptionsHandler {
@@ -15,8 +15,8 @@ interface FiltersContext {
 }
 
 /**
- * The same filters, with what a job wants of them: an error that none of them answers stays what it was.
- * Nest would print each with its stack; a worker's own line tells of it.
+ * Adapts exception filters to jobs: an error that no filter handles is thrown on unchanged. Nest would log it with its
+ * stack, but the worker logs it already.
  */
 export function leaveErrors<T extends FiltersContext>(filters: T): T {
   const getFilterInstance = function (this: T, ...args: never[]): object | null {
@@ -41,7 +41,7 @@ export function leaveErrors<T extends FiltersContext>(filters: T): T {
   return Object.create(filters, { create: { value: create } }) as T;
 }
 
-/** Who would answer an HTTP request asks for its response: there is none, and the error goes on. */
+/** A filter that answers HTTP requests asks for the response: a job has none, so the error is thrown on. */
 function withoutResponse(host: ArgumentsHost, error: Error): ArgumentsHost {
   const getResponse = (): never => {
     throw error;
@@ -50,7 +50,7 @@ function withoutResponse(host: ArgumentsHost, error: Error): ArgumentsHost {
   return Object.create(host, { switchToHttp: { value: switchToHttp } }) as ArgumentsHost;
 }
 
-/** A ValidationPipe tells only in the response what it found. */
+/** Takes the messages of a ValidationPipe from its response: the error's own message does not have them. */
 function withDetails(thrown: unknown): unknown {
   if (!(thrown instanceof HttpException)) return thrown;
   const { message } = thrown.getResponse() as { message?: unknown };
@@ -60,13 +60,13 @@ function withDetails(thrown: unknown): unknown {
   return thrown;
 }
 
-/** Base filters that know jobs by now: of each copy of Nest that an app has there is one. */
+/** Base filters that have been adapted: one for each copy of Nest in the app. */
 const taught = new WeakSet<object>();
 
 /**
- * A filter that extends Nest's own ends in `super.catch`, which answers requests: with a job as the response it would
- * fail. A class can't be told from outside what `super` is, so the method itself throws on what a job threw. It is
- * replaced once, in an app whose handlers have such a filter, and does for anything else what it did before.
+ * A filter that extends Nest's BaseExceptionFilter may call `super.catch`, which answers requests and would fail for a
+ * job. `super` can't be changed from outside, so this replaces the base method once, in apps whose handlers have such a
+ * filter: for a job it throws the error on, for everything else it does what it did before.
  */
 function teachJobs(filter: object): void {
   const base = baseOf(filter);
@@ -79,7 +79,7 @@ function teachJobs(filter: object): void {
   };
 }
 
-/** What Nest's own filter gives to those that extend it: the last of its name, should an app call one of its own so. */
+/** Finds Nest's BaseExceptionFilter in the prototype chain: the last class of that name, in case an app has one too. */
 function baseOf(filter: object): BaseExceptionFilter | undefined {
   let base: BaseExceptionFilter | undefined;
   for (let part: object | null = filter; part; part = Object.getPrototypeOf(part) as object | null) {

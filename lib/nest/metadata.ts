@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../job/errors.js';
 
-/** Writes what a method decorator says, once. @throws ConfigurationError when the method has it already */
+/** Stores a method decorator's data. @throws ConfigurationError if the method has the decorator already */
 export function annotate(
   key: string,
   decorator: string,
@@ -10,23 +10,23 @@ export function annotate(
 ): void {
   if (typeof target === 'function') {
     throw new ConfigurationError(
-      `@${decorator} stands on ${target.name}.${String(method)}, which is static. Put it on an instance method.`,
+      `@${decorator} is on ${target.name}.${String(method)}, which is static. Put it on an instance method.`,
     );
   }
   const handler: unknown = (target as Record<string | symbol, unknown>)[method];
   const where = `${target.constructor.name}.${String(method)}`;
   if (typeof handler !== 'function') {
     throw new ConfigurationError(
-      `@${decorator} stands on ${where}, which is not a method. Put it on an instance method.`,
+      `@${decorator} is on ${where}, which is not a method. Put it on an instance method.`,
     );
   }
   if (Reflect.hasOwnMetadata(key, handler)) {
-    throw new ConfigurationError(`@${decorator} stands twice on ${where}. Use one method for each function.`);
+    throw new ConfigurationError(`@${decorator} is on ${where} twice. Use one method for each function.`);
   }
   Reflect.defineMetadata(key, value, handler);
 }
 
-/** What `annotate` wrote. */
+/** Reads what `annotate` stored. */
 export function annotationOf<T>(key: string, handler: object): T | undefined {
   return Reflect.getOwnMetadata(key, handler) as T | undefined;
 }

@@ -5,7 +5,7 @@ import { checkOptions, optionNames } from '../job/known-options.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { annotate } from './metadata.js';
 
-/** What `@OnCreate`, `@OnStart`, `@OnProgress` and `@OnFinish` take. */
+/** Options of `@OnCreate`, `@OnStart`, `@OnProgress` and `@OnFinish`. */
 export interface ObserverDecoratorOptions {
   /** The module instance whose jobs are observed. @default the instance without a name */
   instance?: string;
@@ -15,7 +15,7 @@ const KNOWN = optionNames<ObserverDecoratorOptions>({ instance: true });
 
 export type Observed = JobEvent['type'] | 'progress';
 
-/** What an observer's decorator knows of a method. */
+/** Metadata of an observer method. */
 export interface ObserverAnnotation {
   readonly ref: FunctionRef;
   readonly instance: string;
@@ -43,14 +43,14 @@ function observer<T>(decorator: string, observed: Observed) {
     };
 }
 
-/** The method is called when a job of the function was created, by any client. */
+/** Calls the method when any client has created a job of the function. */
 export const OnCreate = observer<JobEvent>('OnCreate', 'create');
 
-/** The method is called when a worker has taken a job of the function, in any process. */
+/** Calls the method when any worker has claimed a job of the function. */
 export const OnStart = observer<JobEvent>('OnStart', 'start');
 
-/** The method is called when a job of the function has finished, successfully or not, in any process. */
+/** Calls the method when a job of the function has finished in any process, successfully or not. */
 export const OnFinish = observer<JobEvent>('OnFinish', 'finish');
 
-/** The method is called with every progress update of the function's jobs, in any process. */
+/** Calls the method with every progress update of the function's jobs in any process. */
 export const OnProgress = observer<JobProgress>('OnProgress', 'progress');

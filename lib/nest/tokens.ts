@@ -1,7 +1,7 @@
 import { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
-/** The token of an instance's client: the class itself for the default one. */
+/** The token of an instance's client; for the default instance it is the class itself. */
 export function getGearMonkeyClientToken(name: string = DEFAULT_INSTANCE): string | typeof GearMonkeyClient {
   return name === DEFAULT_INSTANCE ? GearMonkeyClient : `GearMonkeyClient:${String(name)}`;
 }

@@ -9,18 +9,18 @@ import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { CurrentJob } from './input.decorator.js';
 import { annotate } from './metadata.js';
 
-/** What `@Worker` takes: how the method runs its jobs. */
+/** Options of `@Worker`. */
 export interface WorkerDecoratorOptions extends HandlerOptions {
   /** The module instance whose jobs this method runs. @default the instance without a name */
   instance?: string;
 }
 
-/** What `@Worker` knows of a method. */
+/** Metadata of a `@Worker` method. */
 export interface WorkerAnnotation {
   readonly ref: FunctionRef;
   readonly instance: string;
   readonly options: HandlerOptions;
-  /** Where the method is given the running job: where progress is reported from. */
+  /** Index of the parameter that gets the running job. */
   readonly jobIndex: number;
 }
 
@@ -34,7 +34,7 @@ const KNOWN = optionNames<WorkerDecoratorOptions>({
 
 export const WORKER_METADATA = 'gearmonkey:worker';
 
-/** Where Nest keeps what parameter decorators say. */
+/** Nest's metadata key of parameter decorators. */
 export const PARAMETERS_METADATA = '__routeArguments__';
 
 type AnyMethod = (...args: never[]) => unknown;
@@ -49,10 +49,10 @@ type PropertyFits<T, P> = T extends readonly unknown[]
       : false
     : false;
 
-/** What the compiler names where a method does not fit. */
+/** The expected type that the compiler shows if a method does not fit. */
 type Expected<F> = (input: ReceivedOf<F>, job: RunningJob<ReceivedOf<F>>) => HandlerResult<ReturnedOf<F>>;
 
-/** `M` where its first parameter takes what is offered: the input, a property of it, or the running job. */
+/** `M` if its first parameter accepts the input, a property of it, or the running job. */
 type Accepts<F, M extends AnyMethod> =
   unknown extends ReceivedOf<F>
     ? M
@@ -65,11 +65,10 @@ type Accepts<F, M extends AnyMethod> =
           : Expected<F>;
 
 /**
- * The method runs the jobs of a function: `@Worker(resize)` or `@Worker('resize')`. It is called with the
- * input and the RunningJob, or with what its parameter decorators say, inside Nest's guards, pipes,
- * interceptors and filters.
+ * Makes the method run jobs of a function: `@Worker(resize)` or `@Worker('resize')`. It is called with the input and the
+ * RunningJob, or with the values of its parameter decorators. Nest's guards, pipes, interceptors and filters apply.
  *
- * A definition ties the types: the method's first parameter must take the input (or, with parameter
+ * With a definition the types are checked: the method's first parameter must accept the input (or, with parameter
  * decorators, a property of it or the RunningJob), and its result must be the output.
  *
  * @see `@Input`, `@CurrentJob`
@@ -93,8 +92,8 @@ export function Worker<F extends FunctionRef>(ref: F, options: WorkerDecoratorOp
 }
 
 /**
- * A method with parameter decorators gets only what they name, so one more parameter behind them takes
- * the running job; otherwise it is the second argument.
+ * A method with parameter decorators gets only what they name, so another parameter is added for the running job.
+ * Otherwise it is the second argument.
  */
 function offerJob(target: object, method: string | symbol): number {
   const parameters = Reflect.getMetadata(PARAMETERS_METADATA, target.constructor, method) as
@@ -108,13 +107,13 @@ function offerJob(target: object, method: string | symbol): number {
   return jobIndex;
 }
 
-/** Other libraries pass the job first. The compiler can't tell, as `@CurrentJob()` may well be there. */
+/** Other libraries pass the job first. The compiler can't detect this, because `@CurrentJob()` may be there. */
 function refuseSwapped(target: object, method: string | symbol): void {
   const types = Reflect.getMetadata('design:paramtypes', target, method) as unknown[] | undefined;
   if (types?.[0] !== RunningJob) return;
   const label = `${target.constructor.name}.${String(method)}`;
   throw new ConfigurationError(
-    `${label} takes the RunningJob first, but a handler is called with the input and then the job. ` +
-      'Swap them, or say what they are: @CurrentJob() job, @Input() input.',
+    `${label} takes the RunningJob first, but a handler gets the input first and the job second. ` +
+      'Swap them, or use decorators: @CurrentJob() job, @Input() input.',
   );
 }

@@ -27,7 +27,7 @@ const OBSERVED: readonly Observed[] = ['create', 'start', 'finish', 'progress'];
 
 type Methods = Record<string, object>;
 
-/** Finds decorated methods of providers and controllers. Starts nothing: that is the orchestrator's part. */
+/** Finds decorated methods of providers and controllers. It starts nothing; the orchestrator does. */
 @Injectable()
 export class WorkerExplorer {
   constructor(
@@ -67,7 +67,7 @@ export class WorkerExplorer {
   }
 }
 
-/** A request-scoped class has no instance yet; a value or the result of a factory has no class of its own. */
+/** A request-scoped class has no instance yet, and a value or a factory's result has no class. */
 function prototypeOf(wrapper: HostWrapper): object | undefined {
   if (!wrapper.isNotMetatype) return wrapper.metatype?.prototype as object | undefined;
   const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;

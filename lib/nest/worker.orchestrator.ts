@@ -23,7 +23,7 @@ import {
   type WorkerBinding,
 } from './worker.explorer.js';
 
-/** Owns the lifetime of everything that runs: starts workers and observers when the app is ready, and stops them in order. */
+/** Starts workers and observers when the app is ready, and stops them in order when it closes. */
 @Injectable()
 export class WorkerOrchestrator
   implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
@@ -39,7 +39,7 @@ export class WorkerOrchestrator
     private readonly contexts: HandlerContext,
   ) {}
 
-  /** Nest may have called the hooks of a `close()` before, where an app is closed as it begins to start. */
+  /** If an app is closed while it starts, Nest may have called the shutdown hooks before this one. */
   async onApplicationBootstrap(): Promise<void> {
     if (this.closed) return;
     try {
@@ -50,13 +50,13 @@ export class WorkerOrchestrator
     }
   }
 
-  /** Running jobs may still use other providers and clients: no other hook of the app has been called yet. */
+  /** Running jobs may still use other providers and clients, because this hook is called before all others. */
   async onModuleDestroy(): Promise<void> {
     this.closed = true;
     await this.stopAll(({ shutdownTimeout }) => shutdownTimeout);
   }
 
-  /** Ends streams of events, for whose connections Nest waits next. Clients go on. */
+  /** Ends event streams, because Nest now waits for their HTTP connections. Clients still work. */
   beforeApplicationShutdown(): void {
     for (const { client } of this.registry.all()) client?.endObservers();
   }
@@ -73,9 +73,10 @@ export class WorkerOrchestrator
     for (const instance of this.registry.all()) logStart(this.log, instance, handlers.get(instance) ?? []);
   }
 
-  /** The app does not start, so nobody may have anything to close: what runs goes back, and no connection stays. */
+  /** If the start fails, the app may never be closed: releases running jobs and closes all connections. */
   private async withdraw(): Promise<void> {
-    const failed = (error: unknown) => this.log.error(`Withdrawing failed: ${messageOf(error)}`);
+    const failed = (error: unknown) =>
+      this.log.error(`Cleaning up after the failed start failed: ${messageOf(error)}`);
     await this.stopAll(() => 0).catch(failed);
     for (const instance of this.registry.all()) await instance.onApplicationShutdown().catch(failed);
   }
@@ -166,7 +167,7 @@ function duplicate(fn: string, one: string, other: string): ConfigurationError {
   );
 }
 
-/** Nest makes one for each class that injects it, and none for who calls its methods. */
+/** A transient class has one instance for each class that injects it, and none to run jobs on. */
 function refuseTransient({ wrapper, label }: MethodBinding): void {
   if (!wrapper.isTransient) return;
   throw new ConfigurationError(

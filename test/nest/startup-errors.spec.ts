@@ -24,7 +24,7 @@ const source = new MemorySource(new MemoryServer());
 const memory = () => GearMonkeyModule.forRoot({ connection: 'memory:' });
 
 describe('a decorator in the wrong place', () => {
-  it('stands twice on one method', () => {
+  it('is on one method twice', () => {
     expect(() => {
       class Twice {
         @Worker('one')
@@ -32,12 +32,10 @@ describe('a decorator in the wrong place', () => {
         both() {}
       }
       return Twice;
-    }).toThrow(
-      new ConfigurationError('@Worker stands twice on Twice.both. Use one method for each function.'),
-    );
+    }).toThrow(new ConfigurationError('@Worker is on Twice.both twice. Use one method for each function.'));
   });
 
-  it('stands on a property, a static method or an accessor', () => {
+  it('is on a property, a static method or an accessor', () => {
     const decorate = (target: object, name: string) =>
       (Worker('fn') as (target: object, name: string, descriptor: object) => void)(target, name, {});
     class Misplaced {
@@ -48,9 +46,9 @@ describe('a decorator in the wrong place', () => {
       }
     }
     expect(() => decorate(Misplaced.prototype, 'property')).toThrow(
-      '@Worker stands on Misplaced.property, which is not a method',
+      '@Worker is on Misplaced.property, which is not a method',
     );
-    expect(() => decorate(Misplaced, 'fixed')).toThrow('@Worker stands on Misplaced.fixed, which is static');
+    expect(() => decorate(Misplaced, 'fixed')).toThrow('@Worker is on Misplaced.fixed, which is static');
     expect(() => decorate(Misplaced.prototype, 'computed')).toThrow(ConfigurationError);
   });
 
@@ -105,9 +103,7 @@ describe('an app does not start', () => {
       return Thumbnails;
     };
     expect(define).toThrow(ConfigurationError);
-    expect(define).toThrow(
-      'Thumbnails.small takes the RunningJob first, but a handler is called with the input',
-    );
+    expect(define).toThrow('Thumbnails.small takes the RunningJob first, but a handler gets the input first');
     class Accepted {
       @Worker('resize')
       small(@CurrentJob() job: RunningJob, @Input() input: string) {
@@ -194,15 +190,15 @@ describe('an app does not start', () => {
     starting({ imports: [GearMonkeyModule.forRoot(options as GearMonkeyModuleOptions)] });
 
   it.each([
-    ['neither connection nor source', {}, 'wants either `connection` or `source`'],
+    ['neither connection nor source', {}, 'needs either `connection` or `source`'],
     ['a connection that is not set', { connection: undefined }, '`connection` is undefined here'],
     ['a connection that is null', { connection: null }, '`connection` is null here'],
     ['both connection and source', { connection: 'memory:', source }, 'both `connection` and `source`'],
-    ['a source that was not called', { source: function qless() {} }, 'called: `source: qless({ … })`?'],
+    ['a source that was not called', { source: function qless() {} }, 'call it: `source: qless({ … })`?'],
     [
       'a source of another kind',
       { source: { claim: source.claim } },
-      'no open(), renew(), progress(), settle()',
+      'lacks open(), renew(), progress(), settle()',
     ],
     ['no options', undefined, 'are not an object'],
     ['a URL instead of options', 'redis://u:s3cret@127.0.0.1', 'Write them as { connection: … }'],
@@ -278,8 +274,8 @@ describe('an app does not start', () => {
   it.each([
     ['nothing', undefined, 'The options of GearMonkeyModule.forRootAsync are not an object'],
     ['null', null, 'The options of GearMonkeyModule.forRootAsync are not an object'],
-    ['no way to options', {}, 'wants one of `useFactory`, `useClass` and `useExisting`, and has 0'],
-    ['two ways', { useFactory: () => ({}), useClass: Date }, 'and has 2'],
+    ['no way to options', {}, 'needs exactly one of `useFactory`, `useClass` and `useExisting`, but has 0'],
+    ['two ways', { useFactory: () => ({}), useClass: Date }, 'but has 2'],
     [
       'options beside the factory',
       { connection: 'memory:', useFactory: () => ({}) },
@@ -299,13 +295,13 @@ describe('an app does not start', () => {
 
   it('with forFeature and no list', async () => {
     const feature = GearMonkeyModule.forFeature(undefined as unknown as []);
-    await expect(starting({ imports: [memory(), feature] })).rejects.toThrow('wants a list of definitions');
+    await expect(starting({ imports: [memory(), feature] })).rejects.toThrow('takes a list of definitions');
   });
 
   it('with a client that the app makes itself', () => {
     expect(
       () => new GearMonkeyClient(...([] as unknown as ConstructorParameters<typeof GearMonkeyClient>)),
-    ).toThrow('A GearMonkeyClient is injected');
+    ).toThrow("A GearMonkeyClient can't be made with `new`");
   });
 
   it('with a `name` among the options that a factory makes', async () => {
