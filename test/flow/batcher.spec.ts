@@ -25,7 +25,7 @@ const upper: Send = async (items) => items.map((item) => item.toUpperCase());
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('Batcher', () => {
-  it('sends what is added in one tick together, with a result for each', async () => {
+  it('sends items of one tick together, with a result for each', async () => {
     const batcher = new Batcher({ send: upper });
     await expect(Promise.all(['a', 'b', 'c'].map((item) => batcher.add(item)))).resolves.toEqual([
       'A',
@@ -34,7 +34,7 @@ describe('Batcher', () => {
     ]);
   });
 
-  it('collects while as many batches are under way as may be, and sends that at once when one ends', async () => {
+  it('collects items while maxUnderWay batches are under way, and sends them when one ends', async () => {
     const calls = new Calls();
     const batcher = new Batcher({ send: calls.send, maxUnderWay: 2 });
     for (const item of ['a', 'b', 'c', 'd']) {
@@ -48,7 +48,7 @@ describe('Batcher', () => {
     expect(batcher.underWay).toBe(2);
   });
 
-  it('takes as many for a batch as it is told, in their order', async () => {
+  it('puts as many items into a batch as `take` says, in their order', async () => {
     const calls = new Calls();
     const take = (waiting: readonly string[]) => Math.min(2, waiting.length);
     const batcher = new Batcher({ send: calls.send, take, maxUnderWay: Infinity });
@@ -89,7 +89,7 @@ describe('Batcher', () => {
     await expect(kept).resolves.toBe('C');
   });
 
-  it('takes a result that is still to come, and one that fails alone', async () => {
+  it('accepts a pending result, and one that fails alone', async () => {
     const send: Send = async () => [Promise.resolve('A'), Promise.reject(new Error('only b'))];
     const batcher = new Batcher({ send });
     const [one, other] = ['a', 'b'].map((item) => batcher.add(item));
@@ -97,7 +97,7 @@ describe('Batcher', () => {
     await expect(other).rejects.toThrow('only b');
   });
 
-  it('asks each time how many may be under way', async () => {
+  it('asks for each batch how many may be under way', async () => {
     const calls = new Calls();
     let most = 1;
     const batcher = new Batcher({ send: calls.send, maxUnderWay: () => most });

@@ -6,7 +6,7 @@ const late = (lastError: unknown) => new Error('late', { cause: lastError });
 const pause = () => 1;
 
 describe('retry', () => {
-  it('tries until it succeeds, and says how often it failed', async () => {
+  it('tries until it succeeds, and passes the number of failures', async () => {
     const failures: number[] = [];
     let attempts = 0;
     const answer = retry(async () => (++attempts < 3 ? Promise.reject(away) : 'answer'), {
@@ -20,7 +20,7 @@ describe('retry', () => {
     expect(failures).toEqual([1, 2]);
   });
 
-  it('passes on at once what trying again does not help', async () => {
+  it('throws an error at once if another attempt cannot help', async () => {
     const final = new Error('final');
     const answer = retry(() => Promise.reject(final), { pause: () => undefined, late });
     await expect(answer).rejects.toBe(final);
@@ -40,14 +40,14 @@ describe('retry', () => {
     expect(Math.min(...left)).toBeGreaterThan(0);
   });
 
-  it('pauses no longer than to its deadline', async () => {
+  it('pauses no longer than until its deadline', async () => {
     const begun = performance.now();
     const answer = retry(() => Promise.reject(away), { timeout: 20, pause: () => 60_000, late });
     await expect(answer).rejects.toThrow('late');
     expect(performance.now() - begun).toBeLessThan(30_000);
   });
 
-  it('begins nothing without time', async () => {
+  it('does not begin if no time is left', async () => {
     let attempts = 0;
     const answer = retry(async () => ++attempts, { timeout: 0, pause, late });
     await expect(answer).rejects.toMatchObject({ message: 'late', cause: undefined });
@@ -67,7 +67,7 @@ describe('retry', () => {
     expect(attempts).toBe(1);
   });
 
-  it('takes for the reason what failed before the signal aborted', async () => {
+  it('reports the last error before the signal aborted', async () => {
     const abort = new AbortController();
     let attempts = 0;
     const attempt = async () => {

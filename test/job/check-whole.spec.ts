@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { checkWhole } from '../../lib/job/check-whole.js';
 
 describe('checkWhole', () => {
-  it.each([0, 1, 10])('takes %p, a bound or between them', (value) => {
+  it.each([0, 1, 10])('accepts %p, which is within the bounds', (value) => {
     expect(checkWhole('size', value, 0, 10)).toBe(value);
   });
 
@@ -13,7 +13,7 @@ describe('checkWhole', () => {
     );
   });
 
-  it('says so where there is no upper bound', () => {
+  it('names only the lower bound if there is no upper one', () => {
     expect(() => checkWhole('size', 0, 1)).toThrow('Expected `size` to be a whole number, 1 or more, got 0.');
     expect(() => checkWhole('size', 2 ** 53, 1)).toThrow('1 or more');
   });

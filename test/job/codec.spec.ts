@@ -14,11 +14,11 @@ describe('codecOf', () => {
     expect(() => codecOf(name as CodecName)).toThrow("'json', 'text', 'msgpack' or a Codec");
   });
 
-  it('is json unless something else is asked for', () => {
+  it('returns json by default', () => {
     expect(codecOf().name).toBe('json');
   });
 
-  it('takes a codec of the caller', () => {
+  it('accepts a custom codec', () => {
     const rot = { name: 'rot', encode: () => 'x', decode: () => 'y' };
     expect(codecOf(rot)).toBe(rot);
   });
@@ -63,7 +63,7 @@ describe('write', () => {
   });
 });
 
-describe('write, with a codec of the caller', () => {
+describe('write, with a custom codec', () => {
   it.each([
     ['a Promise', Promise.resolve('x'), 'an object'],
     ['an ArrayBuffer', new ArrayBuffer(1), 'an object'],
@@ -105,11 +105,11 @@ describe('read', () => {
     ['a\0b\n', 'a\0b\n'],
     ['NaN', 'NaN'],
     [' 7 ', 7],
-  ])('by json takes what is not JSON for the string it is: %p', (payload, value) => {
+  ])('by json reads text that is not JSON as a string: %p', (payload, value) => {
     expect(read(codecOf('json'), 'fn', 'input', utf8(payload))).toEqual(value);
   });
 
-  it('by text reads strings as they are', () => {
+  it('by text reads strings unchanged', () => {
     expect(read(codecOf('text'), 'fn', 'input', utf8('"{ä'))).toBe('"{ä');
   });
 
@@ -119,7 +119,7 @@ describe('read', () => {
     expect(read(codecOf('msgpack'), 'fn', 'input', payload as Uint8Array)).toEqual(value);
   });
 
-  it('names the reason a codec of the caller gives, whatever it throws', () => {
+  it('names the reason that a custom codec gives, whatever it throws', () => {
     const codec = {
       name: 'own',
       encode: () => '',

@@ -12,7 +12,7 @@ describe('defined', () => {
     ]);
   });
 
-  it('lets defaults stand', () => {
+  it('keeps defaults that are spread before it', () => {
     const given: { readonly timeout?: number | undefined } = { timeout: undefined };
     expect({ ...{ timeout: 1 }, ...defined(given) }).toEqual({ timeout: 1 });
   });

@@ -15,7 +15,7 @@ describe('toMilliseconds', () => {
     },
   );
 
-  it.each(noDurations())('refuses %s where 0 is fine and no timer waits', (_, duration) => {
+  it.each(noDurations())('refuses %s even with the widest bounds', (_, duration) => {
     const read = () => toMilliseconds('delay', duration as string, { least: 0, most: MAX_SPAN_MS });
     expect(read).toThrow('Expected `delay` to be at least 0 ms and at most 100 years');
   });

@@ -16,7 +16,7 @@ describe('toErrorInfo', () => {
     const info = toErrorInfo(make());
     const errors = [...chainOf(info)];
 
-    it('is a new object of well-formed texts alone', () => {
+    it('is a new object with only well-formed texts', () => {
       for (const { cause: _cause, ...texts } of errors) {
         expect(Object.getPrototypeOf(texts)).toBe(Object.prototype);
         expect(Object.keys(texts)).toEqual(expect.arrayContaining(['name', 'message']));
@@ -28,16 +28,16 @@ describe('toErrorInfo', () => {
       expect(JSON.parse(JSON.stringify(info))).toEqual(info);
     });
 
-    it('is bounded, in depth too', () => {
+    it('is limited in size and depth', () => {
       expect(errors.length).toBeLessThanOrEqual(6);
       expect(Buffer.byteLength(JSON.stringify(info))).toBeLessThan(MOST_BYTES);
     });
 
-    it('is what it is when it was stored and is thrown again', () => {
+    it('stays the same when it is stored and thrown again', () => {
       expect(toErrorInfo(info)).toEqual(info);
     });
 
-    it('tells no secret', () => {
+    it('contains no secret', () => {
       expect(JSON.stringify(info)).not.toContain(SECRET);
       expect(messageOf(make())).not.toContain(SECRET);
     });
@@ -58,11 +58,11 @@ describe('toErrorInfo', () => {
     [{ a: 1 }, 'an object'],
     [[1], 'an array'],
     [() => 1, 'a function'],
-  ])('takes what is no Error: %p', (thrown, message) => {
+  ])('accepts values that are no Error: %p', (thrown, message) => {
     expect(toErrorInfo(thrown)).toEqual({ name: 'Error', message });
   });
 
-  it('takes what says a message for an error', () => {
+  it('treats an object with a message as an error', () => {
     const thrown = { statusCode: 404, message: 'no such cat', code: 'ENOCAT', stack: 7, cause: 'why' };
     const info = {
       name: 'Error',
@@ -92,7 +92,7 @@ describe('toErrorInfo', () => {
     });
   });
 
-  it('leaves stacks out, also those of causes, where only messages are stored', () => {
+  it('leaves out all stacks if only messages are stored', () => {
     const error = new RangeError('outer', { cause: new TypeError('inner') });
     expect(toErrorInfo(error, { detail: 'message' })).toEqual({
       name: 'RangeError',
@@ -106,12 +106,12 @@ describe('toErrorInfo', () => {
     expect(toErrorInfo(failed).cause).toEqual({ name: 'RangeError', message: 'too far' });
   });
 
-  it('leaves out a code that is no string, and a stack that is not there', () => {
+  it('leaves out a code that is no string, and a missing stack', () => {
     const error = Object.assign(new Error('x'), { code: 7, stack: undefined });
     expect(toErrorInfo(error)).toEqual({ name: 'Error', message: 'x' });
   });
 
-  it('ends in causes that go in a circle', () => {
+  it('cuts off causes that form a cycle', () => {
     const error: Error = new Error('round');
     error.cause = error;
     expect(JSON.stringify(toErrorInfo(error)).split('"message":"round"')).toHaveLength(7);
@@ -119,7 +119,7 @@ describe('toErrorInfo', () => {
 });
 
 describe('messageOf', () => {
-  it('tells what the errors of an AggregateError say, which often says nothing itself', () => {
+  it('lists the messages of the errors of an AggregateError', () => {
     const both = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')];
     const words = 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1';
     expect(messageOf(Object.assign(new AggregateError(both), { code: 'ECONNREFUSED' }))).toBe(words);
@@ -138,7 +138,7 @@ describe('messageOf', () => {
       'a is wrong, b is late',
     ],
     ['a message that is a number', Object.assign(new Error('x'), { message: 7 }), '7'],
-  ])('finds words for %s', (_, thrown, words) => {
+  ])('describes %s', (_, thrown, words) => {
     expect(messageOf(thrown)).toBe(words);
   });
 
@@ -156,7 +156,7 @@ describe('messageOf', () => {
     expect(messageOf(text)).toBe(safe);
   });
 
-  it('hides a password that begins where the text is cut off', () => {
+  it('hides a password at the point where the text is cut off', () => {
     for (let before = 8100; before < 8300; before += 7) {
       const text = `${'x'.repeat(before)} postgres://app:secret@db`;
       expect(messageOf(text)).not.toContain('secret');
@@ -166,7 +166,7 @@ describe('messageOf', () => {
     expect(messageOf(`a redis://u:${'secret'.repeat(2000)}`)).not.toContain('secretsecret');
   });
 
-  it('takes no longer for text that was made to be slow', () => {
+  it('takes linear time for hostile text', () => {
     for (const part of ['a', 'a://', 'a://b:', 'a://b@', '?token', 'http://a?token=&'])
       messageOf(`${part.repeat(3000)} ://`);
     const began = performance.now();

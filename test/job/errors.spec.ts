@@ -45,7 +45,7 @@ describe('GearMonkeyError', () => {
     expect(error.message).toContain(message);
   });
 
-  it('shows no credentials of a URL that was no valid option', () => {
+  it('shows no credentials of an invalid URL', () => {
     const error = new errors.InvalidOptionError(
       'master',
       'http://app:s3cret@host?x',
@@ -55,7 +55,7 @@ describe('GearMonkeyError', () => {
     expect(error.value).toBe('http://***@host?x');
   });
 
-  it('keeps what the cause says', () => {
+  it('keeps the message of the cause', () => {
     const kept = new errors.ConnectionError('x', cause).cause as Error;
     expect(kept).toMatchObject({ name: 'Error', message: 'ECONNREFUSED' });
     expect(kept.stack).toBe(cause.stack);

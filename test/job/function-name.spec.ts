@@ -29,12 +29,12 @@ describe('checkFunctionName', () => {
     expect(() => checkFunctionName('x'.repeat(1024))).toThrow(/^.{1,300}$/);
   });
 
-  it('says what to use', () => {
+  it('says which names are allowed', () => {
     expect(() => checkFunctionName('a b')).toThrow('such as "resize" or "mail:send"');
   });
 
   it.each(['resize', 'a:b', '{a}', 'x{a}y', 'größe', '🐒', 'é'.repeat(100), '*', 'a/b', '"'])(
-    'takes %s as it is',
+    'accepts %s unchanged',
     (name) => {
       expect(checkFunctionName(name)).toBe(name);
     },

@@ -9,15 +9,15 @@ describe('defineJob', () => {
     expect(() => defineJob('a b')).toThrow(InvalidFunctionNameError);
   });
 
-  it('refuses a codec there is not', () => {
+  it('refuses an unknown codec', () => {
     expect(() => defineJob('fn', { codec: 'xml' as 'json' })).toThrow(InvalidOptionError);
   });
 
-  it('holds the name alone unless more is given', () => {
+  it('has only a name unless more is given', () => {
     expect(defineJob('fn')).toEqual({ name: 'fn' });
   });
 
-  it('holds codec and schemas', () => {
+  it('has codec and schemas', () => {
     const [input, output] = [z.string(), z.number()];
     const job = defineJob('fn', { codec: 'text', input, output });
     expect(job).toMatchObject({ name: 'fn', codec: { name: 'text' } });
@@ -30,7 +30,7 @@ describe('defineJob', () => {
 });
 
 describe('functionName', () => {
-  it('is that of a definition, or the name itself', () => {
+  it('returns the name of a definition, or the name itself', () => {
     expect([functionName(defineJob('fn')), functionName('fn')]).toEqual(['fn', 'fn']);
   });
 
@@ -42,7 +42,7 @@ describe('functionName', () => {
 describe('validate', () => {
   const schema = z.object({ to: z.email(), tags: z.array(z.object({ n: z.number() })).default([]) });
 
-  it('refuses with every issue and its path', async () => {
+  it('rejects with every issue and its path', async () => {
     const validating = validate(schema, 'mail', 'input', { to: 'nobody', tags: [{ n: 'x' }] });
     await expect(validating).rejects.toThrow(ValidationError);
     await expect(validating).rejects.toThrow(
@@ -53,7 +53,7 @@ describe('validate', () => {
     });
   });
 
-  it('has no path for an issue of the whole', async () => {
+  it('has no path for an issue of the whole value', async () => {
     await expect(validate(schema, 'mail', 'output', 7)).rejects.toMatchObject({ issues: [{ path: '' }] });
   });
 
@@ -64,13 +64,13 @@ describe('validate', () => {
     });
   });
 
-  it('awaits a schema that takes its time', async () => {
+  it('awaits an asynchronous schema', async () => {
     const slow = z.string().refine(async (text) => text !== 'no');
     await expect(validate(slow, 'fn', 'input', 'no')).rejects.toThrow(ValidationError);
     await expect(validate(slow, 'fn', 'input', 'yes')).resolves.toBe('yes');
   });
 
-  it('lets everything through without a schema', async () => {
+  it('accepts every value without a schema', async () => {
     await expect(validate(undefined, 'fn', 'input', 7)).resolves.toBe(7);
   });
 });

@@ -20,7 +20,7 @@ describe('checkOptions', () => {
     [{ colour: 1 }, 'It has no option `colour`. It takes concurrency, retry, timeout.'],
     [{ retry: 1, toString: 1 }, 'It has no option `toString`'],
     [JSON.parse('{"__proto__": 1}'), 'It has no option `__proto__`'],
-  ])('names the option that may be meant: %j', (options: object, message) => {
+  ])('suggests the option that may be meant: %j', (options: object, message) => {
     const checking = () => checkOptions('It', options, known);
     expect(checking).toThrow(ConfigurationError);
     expect(checking).toThrow(message);
@@ -31,13 +31,13 @@ describe('checkOptions', () => {
     expect(checking).toThrow('The options of It are not an object. Write them as { concurrency: … }.');
   });
 
-  it('gives the options back', () => {
+  it('returns the options', () => {
     const options = { retry: 1 };
     expect(checkOptions('It', options, known)).toBe(options);
   });
 });
 
-describe('An option that is not known', () => {
+describe('An unknown option', () => {
   const apps = useApps();
 
   it('is refused by a module, however it is configured', async () => {
@@ -85,7 +85,7 @@ describe('An option that is not known', () => {
     await expect(client.get(fn, 1)).resolves.toBeNull();
   });
 
-  it('is refused where a limit would not hold', async () => {
+  it('is refused where a misspelled limit would have no effect', async () => {
     const limits = { jobLimits: bad({ attemps: 1 }) };
     expect(() => bindHandler({ name: 'fn' }, limits, () => 1)).toThrow('Did you mean `attempts`?');
     expect(() => bindHandler({ name: 'fn' }, { jobLimits: null as never }, () => 1)).toThrow(
@@ -102,7 +102,7 @@ describe('An option that is not known', () => {
     await expect(client.result(fn, job.id, bad({ timeOut: 1 }))).rejects.toThrow('Did you mean `timeout`?');
   });
 
-  it('means nothing in what a job carries: a later version may know it', () => {
+  it('is ignored in a stored job, since a later version may know it', () => {
     const json = JSON.stringify({ retry: { attempts: 3, later: 1 }, timeout: 5 });
     expect(readJobOptions(json)).toMatchObject({ retry: { attempts: 3 }, timeout: 5 });
   });

@@ -55,13 +55,13 @@ describe('checkRetry', () => {
     { backoff: () => 5 },
     { jitter: 0 },
     { jitter: 1, delay: '1s', max: '1d' },
-  ] as RetryOptions[])('returns what makes sense: %p', (retry) => {
+  ] as RetryOptions[])('accepts %p', (retry) => {
     expect(checkRetry(retry)).toBe(retry);
   });
 });
 
 describe('retryDelay', () => {
-  it.each([undefined, {}, { attempts: 1 }])('is none with %p', (retry) => {
+  it.each([undefined, {}, { attempts: 1 }])('is undefined with %p', (retry) => {
     expect(waits(retry)).toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe('retryDelay', () => {
     ['an UnrecoverableError', new UnrecoverableError('hopeless')],
     ['a ValidationError', new ValidationError('fn', 'input', [{ path: 'a', message: 'is missing' }])],
     ['an UnreadablePayloadError', new UnreadablePayloadError('fn', 'input', 'json', 'it is not UTF-8')],
-  ])('is none after %s, whatever the options say', (_, hopeless) => {
+  ])('is undefined after %s, whatever the options say', (_, hopeless) => {
     expect(waits({ attempts: 10 }, 0, hopeless)).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('retryDelay', () => {
     expect(delays.slice(12)).toEqual(Array.from({ length: 7 }, () => HOUR));
   });
 
-  it('is a fifth shorter at most by default, by chance', () => {
+  it('is randomly shortened by at most a fifth by default', () => {
     expect(waits({ attempts: 3 }, 1)).toEqual([800, 1600]);
     expect(waits({ attempts: 3 }, 0.5)).toEqual([900, 1800]);
   });
@@ -89,7 +89,7 @@ describe('retryDelay', () => {
     ['none', 0, [100, 100]],
     ['half', 0.5, [50, 50]],
     ['all', 1, [0, 0]],
-  ])('leaves %s of a wait to chance', (_, jitter, expected) => {
+  ])('makes %s of a wait random', (_, jitter, expected) => {
     expect(waits({ attempts: 3, backoff: 'fixed', delay: 100, jitter }, 1)).toEqual(expected);
   });
 
@@ -110,7 +110,7 @@ describe('retryDelay', () => {
     expect(retryDelay({ attempts: 1000, jitter: 0 }, 999, error)).toBe(HOUR);
   });
 
-  it('is what a function says, which is told the attempt and the error', () => {
+  it('is the result of a function of the attempt and the error', () => {
     const asked: unknown[] = [];
     const backoff = (...args: unknown[]) => asked.push(args) * 10;
     expect(waits({ attempts: 4, backoff }, 1)).toEqual([10, 20, 30]);
@@ -121,7 +121,7 @@ describe('retryDelay', () => {
     ]);
   });
 
-  it.each([-1, Number.NaN, '5', undefined])('refuses %p of a function', (result) => {
+  it.each([-1, Number.NaN, '5', undefined])('refuses %p returned by a function', (result) => {
     const retry = { attempts: 2, backoff: () => result as number };
     expect(() => retryDelay(retry, 1, error)).toThrow('Expected `the result of retry.backoff` to be');
   });
@@ -131,13 +131,13 @@ describe('retryDelay', () => {
       expect(() => new RetryLaterError(delay)).toThrow(InvalidOptionError);
     });
 
-    it('is what that says, without chance, a maximum or retry options', () => {
+    it('is exactly its delay, without jitter, maximum or retry options', () => {
       const later = new RetryLaterError('10m');
       expect(retryDelay(undefined, 1, later, () => 1)).toBe(10 * MINUTE);
       expect(retryDelay({ attempts: 3, max: 5 }, 2, later, () => 1)).toBe(10 * MINUTE);
     });
 
-    it('is none where options limit the attempts, or after a thousand', () => {
+    it('is undefined after the last attempt, or after a thousand', () => {
       expect(retryDelay({ attempts: 3 }, 3, new RetryLaterError(1))).toBeUndefined();
       expect(retryDelay(undefined, 999, new RetryLaterError(1))).toBe(1);
       expect(retryDelay(undefined, 1000, new RetryLaterError(1))).toBeUndefined();

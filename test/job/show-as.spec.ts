@@ -11,7 +11,7 @@ class Connection {
 }
 
 describe('showAs', () => {
-  it('shows the name of the class and what is picked, to inspect and to JSON', () => {
+  it('shows the class name and the picked fields in inspect and JSON', () => {
     const connection = new Connection('a');
     expect(inspect(connection, { showHidden: true })).toBe("Connection { host: 'a' }");
     expect(inspect({ deep: { deeper: { connection } } })).toBe(
@@ -21,12 +21,12 @@ describe('showAs', () => {
     expect(Object.keys(connection)).toEqual(['host', 'password']);
   });
 
-  it('holds for classes that extend it, under the name that is public', () => {
+  it('applies to subclasses, under the public name', () => {
     class Closing extends Connection {}
     expect(inspect(new Closing('a'))).toBe("Connection { host: 'a' }");
   });
 
-  it('throws for nothing: neither a prototype, a bigint, a cycle nor a getter', () => {
+  it('never throws, even for a prototype, a bigint, a cycle or a getter', () => {
     const cycle: Record<string, unknown> = { big: 1n, list: [2n] };
     cycle['self'] = cycle;
     const broken = Object.defineProperty({}, 'field', {
@@ -47,7 +47,7 @@ describe('showAs', () => {
 });
 
 describe('recordsOf', () => {
-  it('makes records that are equal to plain ones, and shown whatever their values are', () => {
+  it('makes records that equal plain objects and can always be shown', () => {
     const record = recordsOf<{ id: string; input: unknown }>('Job')({ id: '1', input: 1n });
     expect(record).toEqual({ id: '1', input: 1n });
     expect({ ...record }).toStrictEqual({ id: '1', input: 1n });
@@ -57,7 +57,7 @@ describe('recordsOf', () => {
 });
 
 describe('jsonOf', () => {
-  it('keeps what JSON has words for', () => {
+  it('keeps values that JSON can express', () => {
     const at = new Date(0);
     const value = { at, list: [1, 'a', null, true], twice: [at, at], absent: undefined };
     expect(JSON.stringify(jsonOf(value))).toBe(JSON.stringify(value));

@@ -15,7 +15,7 @@ function holdEventLoop(ms: number): void {
 describe('The embedded server in a process that is busy', () => {
   stopWorkersAfterEach();
 
-  it('gives nobody the jobs of workers that could not renew their leases', async () => {
+  it('keeps jobs of workers that could not renew their leases', async () => {
     const rig = await memoryRig();
     const client = rig.client();
     const [begun, end] = [[] as unknown[], gate()];
@@ -39,7 +39,7 @@ describe('The embedded server in a process that is busy', () => {
     await expect(jobs[0]?.get()).resolves.toMatchObject({ attempts: 1 });
   });
 
-  it('takes the outcome of a handler that held it for longer than a lease', async () => {
+  it('accepts the outcome of a handler that blocked it for longer than a lease', async () => {
     const rig = await memoryRig();
     let runs = 0;
     const handle = () => {

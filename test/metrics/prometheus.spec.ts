@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Prometheus } from '../../lib/metrics/prometheus.js';
 
 describe('Prometheus', () => {
-  it('tells what was counted, what is read when it is asked, and of the process', async () => {
+  it('has counters, gauges that are read at each scrape, and metrics of the process', async () => {
     const metrics = await Prometheus.load(true);
     const runs = metrics?.counter('runs_total', 'Runs.', ['outcome']);
     let length = 1;
@@ -24,7 +24,7 @@ describe('Prometheus', () => {
     expect(text).toContain('process_cpu_seconds_total');
   });
 
-  it('forgets labels that are read no more', async () => {
+  it('drops labels that are no longer read', async () => {
     const metrics = await Prometheus.load();
     let queues = ['a', 'b'];
     metrics?.reading('length', 'Jobs.', () => queues.map((label) => ({ label, value: 1 })), 'queue');
@@ -33,7 +33,7 @@ describe('Prometheus', () => {
     expect((await metrics?.text())?.text).not.toContain('queue="a"');
   });
 
-  it('keeps none where none are wanted', async () => {
+  it('loads nothing if no metrics are wanted', async () => {
     await expect(Prometheus.load(false)).resolves.toBeUndefined();
   });
 });

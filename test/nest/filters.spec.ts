@@ -86,7 +86,7 @@ describe.each([
     return (await apps.start({ imports, providers })).get(GearMonkeyClient);
   };
 
-  it('leaves the error as it was thrown', async () => {
+  it('leaves the error unchanged', async () => {
     const client = await start();
     await expect(client.call('throws', null)).rejects.toMatchObject({
       error: { name: 'RangeError', message: 'boom' },
@@ -97,7 +97,7 @@ describe.each([
     });
   });
 
-  it('leaves UnrecoverableError and RetryLaterError what they mean', async () => {
+  it('keeps the effect of UnrecoverableError and RetryLaterError', async () => {
     const client = await start();
     await expect(client.call('hopeless', null)).rejects.toThrow('never');
     await expect(client.get('hopeless', 1)).resolves.toMatchObject({ attempts: 1 });
@@ -116,7 +116,7 @@ describe("Nest's own base filter", () => {
   /** As tests of filters make them: it knows what it is asked for. */
   const host = { getArgByIndex: () => 'response' } as unknown as ArgumentsHost;
 
-  it('answers requests whose host knows nothing of types, whatever jobs have been run', async () => {
+  it('answers requests whose host has no type, also after jobs have run', async () => {
     const imports = [GearMonkeyModule.forRoot({ connection: 'memory:', globalEnhancers: true })];
     const providers = [Handlers, { provide: APP_FILTER, useClass: Reporting }];
     const client = (await apps.start({ imports, providers })).get(GearMonkeyClient);
@@ -125,7 +125,7 @@ describe("Nest's own base filter", () => {
     expect(answered).toEqual([['response', { statusCode: 418, message: 'teapot' }, 418]]);
   });
 
-  it('is another only where a handler has a filter that extends it', () => {
+  it('is replaced only if a handler has a filter that extends it', () => {
     expect(own.toString()).toContain('getResponse');
     expect(BaseExceptionFilter.prototype.catch).not.toBe(own);
   });
@@ -138,7 +138,7 @@ describe('A filter', () => {
     return (await apps.start({ imports, providers })).get(GearMonkeyClient);
   };
 
-  it('is told of each attempt, with the context of a job', async () => {
+  it('is called for each attempt with the context of the job', async () => {
     Reporting.reported.length = 0;
     @Injectable()
     class Filtered {
@@ -153,7 +153,7 @@ describe('A filter', () => {
     expect(Reporting.reported).toEqual(Array(3).fill(['gearmonkey', 'again']));
   });
 
-  it('may answer instead of the handler, or throw another error', async () => {
+  it('may return an output instead of the handler, or throw another error', async () => {
     @Catch(RangeError)
     class Mild implements ExceptionFilter {
       catch(error: RangeError) {
@@ -184,7 +184,7 @@ describe('A filter', () => {
 describe('A handler that throws', () => {
   const apps = useApps();
 
-  it('has its error printed by the worker alone, and without its stack', async () => {
+  it('has its error logged only by the worker, without its stack', async () => {
     const printed: string[] = [];
     const error = jest
       .spyOn(Logger.prototype, 'error')

@@ -81,7 +81,7 @@ describe('a @Worker method', () => {
     await expect(client.call('up', 'hello')).resolves.toBe('HELLO');
   });
 
-  it('takes parameters by decorator, in any order and with pipes', async () => {
+  it('gets parameters by decorator, in any order and with pipes', async () => {
     const Attempts = createParamDecorator(
       (_: unknown, context: ExecutionContext) => context.getArgByIndex<RunningJob>(1).attempts,
     );
@@ -137,7 +137,7 @@ describe('a @Worker method', () => {
     }
   });
 
-  it('is guarded, intercepted and filtered; context type and handler are its own', async () => {
+  it('runs inside guards, interceptors and filters, with its own context type and handler', async () => {
     const Role = (role: string) => SetMetadata('role', role);
     const seen: unknown[] = [];
     @Injectable()
@@ -181,7 +181,7 @@ describe('a @Worker method', () => {
     expect(seen.slice(0, 3)).toEqual(['gearmonkey', Handlers, 'guarded']);
   });
 
-  it('is under global guards only when the module says so', async () => {
+  it('runs inside global guards only if the module says so', async () => {
     class Never implements CanActivate {
       canActivate() {
         return false;
@@ -201,7 +201,7 @@ describe('a @Worker method', () => {
     );
   });
 
-  it('gets one context of request-scoped providers a job', async () => {
+  it('gets its own request-scoped providers for each job', async () => {
     let created = 0;
     @Injectable({ scope: Scope.REQUEST })
     class PerJob {
@@ -224,7 +224,7 @@ describe('a @Worker method', () => {
     await expect(client.call('scoped', 'b')).resolves.toEqual(['b', 2, true, '2']);
   });
 
-  it('keeps the AsyncLocalStorage of an interceptor, and gets none of whoever enqueued', async () => {
+  it('gets the AsyncLocalStorage of an interceptor, and not that of the enqueueing code', async () => {
     const storage = new AsyncLocalStorage<string>();
     class Store implements NestInterceptor {
       intercept(context: ExecutionContext, next: CallHandler) {
@@ -253,7 +253,7 @@ describe('a @Worker method', () => {
     await expect(storage.run('request', () => client.call('bare', null))).resolves.toBe('none');
   });
 
-  it('is watched to its end', async () => {
+  it('can be watched until its job has finished', async () => {
     @Injectable()
     class Handlers {
       @Worker('watched')

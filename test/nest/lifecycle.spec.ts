@@ -72,7 +72,7 @@ describe.each(connections)('an app on %s', (_, connectionOf) => {
     expect(seen).toEqual(['init', 'bootstrap', 'bootstrapped', 'run']);
   });
 
-  it('lets a running job finish and enqueue while it closes, and claims no other', async () => {
+  it('lets a running job finish and enqueue while it closes, and claims no more', async () => {
     const fn = used.fn();
     const next = used.fn('next');
     const gate = new Gate();
@@ -109,7 +109,7 @@ describe.each(connections)('an app on %s', (_, connectionOf) => {
     expect(closed).toEqual(['database']);
   });
 
-  it('takes a client to its very end: hooks at shutdown may still enqueue', async () => {
+  it('lets shutdown hooks still enqueue', async () => {
     const fn = used.fn();
     @Injectable()
     class Farewell implements OnApplicationShutdown {
@@ -129,7 +129,7 @@ describe.each(connections)('an app on %s', (_, connectionOf) => {
     await expect((await clientOn(fn)).get(fn, 3)).resolves.toMatchObject({ input: 'bye' });
   });
 
-  it('aborts what still runs at the shutdownTimeout: the job goes back to the front', async () => {
+  it('aborts a job that still runs at the shutdownTimeout, and puts it back at the front', async () => {
     const fn = used.fn();
     const running = new Gate();
     const aborted = new Gate();
@@ -218,7 +218,7 @@ describe('an app whose Redis is down', () => {
   }
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'closes within seconds, idle, after %s',
+    'closes within seconds while idle, after %s',
     async (signal) => {
       const app = await start();
       await server.kill(signal);
@@ -230,7 +230,7 @@ describe('an app whose Redis is down', () => {
   );
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'closes within seconds, with a job running, after %s',
+    'closes within seconds while a job runs, after %s',
     async (signal) => {
       const app = await start();
       const client = app.get(GearMonkeyClient);
@@ -245,7 +245,7 @@ describe('an app whose Redis is down', () => {
     20_000,
   );
 
-  it('does not start: the error names the connection, and it still closes', async () => {
+  it('fails to start with an error that names the connection, and still closes', async () => {
     server = await RedisServer.start();
     await server.kill();
     const app = await apps.create({
@@ -256,7 +256,7 @@ describe('an app whose Redis is down', () => {
     await app.close();
   }, 20_000);
 
-  it('closes a client that never reached it', async () => {
+  it('closes a client that never connected', async () => {
     server = await RedisServer.start();
     await server.kill();
     const app = await apps.start({
@@ -280,7 +280,7 @@ describe('the connections of an instance', () => {
     return [...list.matchAll(/ name=(nestjs-gearmonkey:\S+)/g)].map(([, name]) => name as string).sort();
   }
 
-  it('are four at most, for 200 functions and 300 calls at a time, and none after close()', async () => {
+  it('are at most four for 200 functions and 300 concurrent calls, and none after close()', async () => {
     const functions = Array.from({ length: FUNCTIONS }, () => used.fn('many'));
     @Injectable()
     class Handlers {
@@ -315,7 +315,7 @@ describe('the connections of an instance', () => {
     await eventually(async () => expect(await ours(used.redis)).toHaveLength(0));
   });
 
-  it('are one for an app that only enqueues, and none before that', async () => {
+  it('are one for an app that only enqueues, opened with its first job', async () => {
     const app = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: used.url })] });
     await expect(ours(used.redis)).resolves.toEqual([]);
     await app.get(GearMonkeyClient).run(used.fn(), null);

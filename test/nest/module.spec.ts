@@ -85,7 +85,7 @@ describe('GearMonkeyModule.forRoot', () => {
     expect(app.get(getGearMonkeyClientToken('legacy'), { strict: false })).toBe(legacy);
   });
 
-  it("keeps jobs of 'memory:' to the module, and shares those of 'memory:NAME' in the process", async () => {
+  it("keeps jobs of 'memory:' in the instance, and shares those of 'memory:NAME' in the process", async () => {
     const appOn = (connection: string, providers: Type[] = []) =>
       apps.start({ imports: [GearMonkeyModule.forRoot({ connection })], providers });
     await appOn('memory:shared-by-two', [Upper]);
@@ -167,7 +167,7 @@ describe('GearMonkeyModule.forFeature', () => {
     return { root: app.get(Root).jobs, feature: app.select(FeatureModule).get(Feature).jobs };
   }
 
-  it('refuses any other function, and leaves the client of the root module alone', async () => {
+  it('refuses any other function, and does not change the client of the root module', async () => {
     const { root, feature } = await start();
     const refused = feature.run('upper', 'a');
     await expect(refused).rejects.toThrow(UnknownFunctionError);
@@ -178,7 +178,7 @@ describe('GearMonkeyModule.forFeature', () => {
     await expect(root.call('upper', 'a')).resolves.toBe('A');
   });
 
-  it('holds codec and schema of a definition where only its name is given', async () => {
+  it('applies codec and schema of a definition where only its name is given', async () => {
     const { root, feature } = await start();
     for (const client of [feature, root]) {
       await expect(client.call('shout', '"quoted"')).resolves.toBe('"quoted"!');
@@ -219,7 +219,7 @@ describe('GearMonkeyModule.forFeature', () => {
 describe('the options of GearMonkeyModule.forRoot', () => {
   const apps = useApps();
 
-  it('may be an object of a class, and each is read once', async () => {
+  it('may be an object of a class, and are read only once', async () => {
     let reads = 0;
     class Options {
       get connection() {
@@ -233,7 +233,7 @@ describe('the options of GearMonkeyModule.forRoot', () => {
     expect(reads).toBe(1);
   });
 
-  it('may have the other one as null: a client is there', async () => {
+  it('may have `source: null` beside a connection', async () => {
     const options = { connection: 'memory:', source: null } as unknown as GearMonkeyModuleOptions;
     const app = await apps.start({ imports: [GearMonkeyModule.forRoot(options)], providers: [Upper] });
     await expect(app.get(GearMonkeyClient).call('upper', 'a')).resolves.toBe('A');

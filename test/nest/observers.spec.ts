@@ -69,7 +69,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
   const apps = useApps();
   const gearmonkey = (fn: string) => GearMonkeyModule.forRoot({ connection: connectionOf(fn) });
 
-  it('are told of creation, start, progress and finish, in that order', async () => {
+  it('are called for creation, start, progress and finish, in that order', async () => {
     const fn = used.fn();
     const { Observers, seen, expected } = observersOf(fn);
     const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers, workerOf(fn)] });
@@ -94,7 +94,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     expect(seen).toEqual(expected);
   });
 
-  it('hear of jobs that other apps create and run', async () => {
+  it('are called for jobs that other apps create and run', async () => {
     const fn = used.fn();
     const { Observers, seen, expected } = observersOf(fn);
     await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });
@@ -106,7 +106,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     expect(seen).toEqual(expected);
   });
 
-  it('are told by every app that has them, each once', async () => {
+  it('are called once in every app that has them', async () => {
     const fn = used.fn();
     const observers = [observersOf(fn), observersOf(fn)] as const;
     const [first] = await Promise.all(
@@ -121,7 +121,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     }
   });
 
-  it('that throw are logged with class and method, and stop neither others nor the next message', async () => {
+  it('that throw are logged with class and method, and do not affect others or the next message', async () => {
     const fn = used.fn();
     const seen: string[] = [];
     @Injectable()
@@ -156,7 +156,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     );
   });
 
-  it('of a definition hear of its function; one method may observe several kinds', async () => {
+  it('of a definition observe its function; one method may observe several kinds', async () => {
     const fn = used.fn();
     const job = defineJob<number, number>(fn);
     const seen: string[] = [];
@@ -175,7 +175,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     expect(seen).toEqual(['create', 'finish']);
   });
 
-  it('of a named instance hear of its jobs only', async () => {
+  it('of a named instance observe only its jobs', async () => {
     const fn = used.fn();
     const seen: string[] = [];
     @Injectable()
@@ -199,7 +199,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     expect(seen).toEqual(['default']);
   });
 
-  it('hear nothing after their app has closed', async () => {
+  it('are not called after their app has closed', async () => {
     const fn = used.fn();
     const { Observers, seen } = observersOf(fn);
     const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });

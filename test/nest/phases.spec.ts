@@ -35,7 +35,7 @@ describe('An app that does not start, or is closed in any phase', () => {
       { ...ENDS, ...UNREACHABLE_ENDS },
     ],
   ])(
-    'leaves nothing at work on %s, and its process ends',
+    'leaves nothing running on %s, and its process ends',
     async (_, settings, ends) => {
       const program = await Program.start('test/nest/phases.ts', settings());
       const { lingered } = await program.says('exit', PROGRAM_MS);

@@ -27,7 +27,7 @@ describe('An app that is told to end by SIGTERM', () => {
   it.each([
     ['once', 1],
     ['twice', 2],
-  ])('%s lets what runs finish and enqueue, claims nothing more, and ends by itself', async (_, times) => {
+  ])('%s lets running jobs finish and enqueue, claims no more, and ends by itself', async (_, times) => {
     const { fn, app } = await running('20s');
     for (let sent = 1; sent <= times; sent++) {
       app.signal('SIGTERM');
@@ -46,7 +46,7 @@ describe('An app that is told to end by SIGTERM', () => {
   it.each([
     ['once', 1],
     ['twice', 2],
-  ])('%s gives back what still runs at the deadline, in its order', async (_, times) => {
+  ])('%s releases jobs that still run at the deadline, in their order', async (_, times) => {
     const { fn, app } = await running('200ms');
     for (let sent = 1; sent <= times; sent++) app.signal('SIGTERM');
     await app.ended();

@@ -96,7 +96,7 @@ describe('an instance with a source', () => {
     );
   });
 
-  it('has none by its class, with options that a factory makes, or a source of whatever kind', async () => {
+  it('has none by class, with options of a factory, or with any kind of source', async () => {
     @Injectable()
     class Shop {
       constructor(readonly jobs: GearMonkeyClient) {}
@@ -109,7 +109,7 @@ describe('an instance with a source', () => {
     );
   });
 
-  it('has none that anything learns of later', async () => {
+  it('has none to get later either', async () => {
     const app = await apps.start({ imports: [legacy()] });
     expect(() => app.get(getGearMonkeyClientToken('legacy'))).toThrow(
       'could not find GearMonkeyClient:legacy',
@@ -117,7 +117,7 @@ describe('an instance with a source', () => {
     expect(() => app.get(GearMonkeyClient)).toThrow('could not find GearMonkeyClient');
   });
 
-  it('leaves out who can do without, and who has a substitute', async () => {
+  it('starts if the client is optional or substituted', async () => {
     @Injectable()
     class Shop {
       @Optional()
@@ -179,14 +179,14 @@ describe('an instance with a source', () => {
   it.each([
     ['codec', { codec: 'xml' }],
     ['maxPayloadBytes', { maxPayloadBytes: 0 }],
-  ])('has %s checked', async (option, options) => {
+  ])('checks %s', async (option, options) => {
     const forRoot = GearMonkeyModule.forRoot({ source: sourceOf(), ...options } as { source: JobSource });
     await expect(starting({ imports: [forRoot] })).rejects.toMatchObject({ option });
   });
 });
 
 describe('the clients that errors name', () => {
-  it('are those of the systems', async () => {
+  it('are the clients of the systems', async () => {
     const sources = [
       qless({ connection: 'redis://127.0.0.1:1', queues: ['q'] }),
       jq({ master: 'http://127.0.0.1:1' }),

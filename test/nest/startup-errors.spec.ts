@@ -52,10 +52,13 @@ describe('a decorator in the wrong place', () => {
     expect(() => decorate(Misplaced.prototype, 'computed')).toThrow(ConfigurationError);
   });
 
-  it.each(['', 'two words', 'line\nfeed', 'a{b', 'x'.repeat(1024), 7])('names the function %j', (name) => {
-    expect(() => Worker(name as string)({}, 'method', {})).toThrow(InvalidFunctionNameError);
-    expect(() => OnFinish(name as string)({}, 'method', {})).toThrow(InvalidFunctionNameError);
-  });
+  it.each(['', 'two words', 'line\nfeed', 'a{b', 'x'.repeat(1024), 7])(
+    'has the invalid function name %j',
+    (name) => {
+      expect(() => Worker(name as string)({}, 'method', {})).toThrow(InvalidFunctionNameError);
+      expect(() => OnFinish(name as string)({}, 'method', {})).toThrow(InvalidFunctionNameError);
+    },
+  );
 });
 
 describe('an app does not start', () => {
@@ -92,7 +95,7 @@ describe('an app does not start', () => {
     );
   });
 
-  it('with a handler that takes the running job first, and does not say so by decorators', () => {
+  it('with a handler that takes the running job first without decorators', () => {
     const define = () => {
       class Thumbnails {
         @Worker('resize')
@@ -113,7 +116,7 @@ describe('an app does not start', () => {
     expect(Accepted.name).toBe('Accepted');
   });
 
-  it('with a handler or an observer whose instance is not there', async () => {
+  it('with a handler or an observer whose instance does not exist', async () => {
     @Injectable()
     class Handlers {
       @Worker('old', { instance: 'legacy' })
@@ -217,7 +220,7 @@ describe('an app does not start', () => {
     ['waitReplicas', 2],
     ['lease', 5000],
     ['maxStalls', 3],
-  ])('with `%s` where there is no Redis', async (option, value) => {
+  ])('with `%s` but without Redis', async (option, value) => {
     const given = `has \`${option}: ${typeof value === 'string' ? `'${value}'` : value}\``;
     for (const [options, why] of [
       [{ connection: 'memory:' }, "the connection is 'memory:'"],
@@ -232,7 +235,7 @@ describe('an app does not start', () => {
     }
   });
 
-  it('with an option of Redis that says nothing in words, where there is no Redis', async () => {
+  it('with a Redis option that cannot be converted to text, but without Redis', async () => {
     const refuse = (): never => {
       throw new Error('not to be asked');
     };
@@ -298,7 +301,7 @@ describe('an app does not start', () => {
     await expect(starting({ imports: [memory(), feature] })).rejects.toThrow('takes a list of definitions');
   });
 
-  it('with a client that the app makes itself', () => {
+  it('with a client made with new', () => {
     expect(
       () => new GearMonkeyClient(...([] as unknown as ConstructorParameters<typeof GearMonkeyClient>)),
     ).toThrow("A GearMonkeyClient can't be made with `new`");

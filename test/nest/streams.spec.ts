@@ -51,7 +51,7 @@ describe.each([
     return stream;
   }
 
-  it('ends their streams and closes, though nobody hangs up', async () => {
+  it('ends their streams and closes although clients stay connected', async () => {
     const fn = used.fn();
     const app = await serve(fn);
     const jobs = app.get(GearMonkeyClient);
@@ -67,7 +67,7 @@ describe.each([
     expect(watch.text).not.toContain('error');
   });
 
-  it('completes also what is subscribed to while it closes', async () => {
+  it('also completes streams that are subscribed to while it closes', async () => {
     const app = await serve(used.fn());
     const jobs = app.get(GearMonkeyClient);
     await app.close();

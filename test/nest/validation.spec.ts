@@ -107,7 +107,7 @@ describe.each([
     client.call(fn, input, { timeout: '30s' });
 
   it.each(['undecorated', 'decorated', 'parameter', 'generator'])(
-    'gives an instance, and says what is wrong with an input: %s',
+    'gives the handler an instance, and reports what is wrong with an input: %s',
     async (fn) => {
       const client = await start([OnMethods]);
       await expect(call(client, fn, GOOD)).resolves.toEqual(AS_MAIL);
@@ -117,13 +117,13 @@ describe.each([
     },
   );
 
-  it('holds for a class', async () => {
+  it('applies to all handlers of a class', async () => {
     const client = await start([OnClass]);
     await expect(call(client, 'class', GOOD)).resolves.toEqual(AS_MAIL);
     await expect(call(client, 'class', BAD)).rejects.toThrow(REFUSED);
   });
 
-  it('holds for the app where the module takes global enhancers, and only there', async () => {
+  it('applies globally only with globalEnhancers', async () => {
     const providers = [Plain, { provide: APP_PIPE, useValue: new ValidationPipe(custom) }];
     const global = await start(providers, true);
     await expect(call(global, 'plain', GOOD)).resolves.toEqual(AS_MAIL);
@@ -138,7 +138,7 @@ describe('a pipe before a handler', () => {
     return (await apps.start({ imports, providers })).get(GearMonkeyClient);
   };
 
-  it('sees an input as a body, of its type and property', async () => {
+  it('gets an input as a body, with its type and property', async () => {
     const metadata: unknown[] = [];
     class Spy implements PipeTransform {
       transform(value: unknown, { type, data, metatype }: Parameters<PipeTransform['transform']>[1]) {
@@ -164,7 +164,7 @@ describe('a pipe before a handler', () => {
     ]);
   });
 
-  it('sees the running job only where its own decorator names it', async () => {
+  it('gets the running job only if its own decorator names the pipe', async () => {
     const values: unknown[] = [];
     class Spy implements PipeTransform {
       transform(value: unknown) {
@@ -192,7 +192,7 @@ describe('a pipe before a handler', () => {
     expect(values).toEqual(['input', 'job']);
   });
 
-  it('names what is wrong in groups, too', async () => {
+  it('reports errors of validation groups too', async () => {
     @Injectable()
     class Handlers {
       @Worker('grouped')

@@ -28,7 +28,7 @@ describe('GearMonkeyModule', () => {
     return (await client.run(fn, 'x', { blocking: true, timeout: '20s', retry })).get();
   };
 
-  it('stores stacks of what handlers throw, without the credentials of URLs', async () => {
+  it('stores stacks of errors of handlers, without credentials of URLs', async () => {
     const { error } = await failed(await clientOf({}), 'fails');
     expect(error).toMatchObject({
       message: 'no disk',
@@ -38,13 +38,13 @@ describe('GearMonkeyModule', () => {
     expect(JSON.stringify(error)).not.toContain('hunter2');
   });
 
-  it("stores no stack where `errorDetail` is 'message'", async () => {
+  it("stores no stack if `errorDetail` is 'message'", async () => {
     const { error } = await failed(await clientOf({ errorDetail: 'message' }), 'fails');
     const cause = { name: 'Error', message: 'redis://***@cache is down' };
     expect(error).toEqual({ name: 'Error', message: 'no disk', cause });
   });
 
-  it('lets a job ask for no more attempts than `jobLimits` of the module, or of the handler, say', async () => {
+  it('limits the attempts that a job may ask for by `jobLimits` of module or handler', async () => {
     const client = await clientOf({ jobLimits: { attempts: 2 } });
     await expect(failed(client, 'fails', 5)).resolves.toMatchObject({ attempts: 2 });
     await expect(failed(client, 'fails', 1)).resolves.toMatchObject({ attempts: 1 });

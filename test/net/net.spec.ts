@@ -3,14 +3,14 @@ import { secretDigest, secretEquals } from '../../lib/net/secret-equals.js';
 import { urlHost } from '../../lib/net/url-host.js';
 
 describe('secretEquals', () => {
-  it('compares digests, of whatever the secrets are', () => {
+  it('compares digests of secrets of any length', () => {
     const expected = secretDigest('a secret');
     expect(secretEquals(secretDigest('a secret'), expected)).toBe(true);
     for (const wrong of ['', 'a secre', 'a secret ', 'A secret'])
       expect(secretEquals(secretDigest(wrong), expected)).toBe(false);
   });
 
-  it('finds bytes of another length unequal', () => {
+  it('treats bytes of different length as unequal', () => {
     expect(secretEquals(Buffer.from('abc'), Buffer.from('ab'))).toBe(false);
   });
 });

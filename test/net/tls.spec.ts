@@ -9,7 +9,7 @@ import { useTls } from '../support/tls.js';
 describe('TLS options', () => {
   const used = useTls();
 
-  it('ask for certificates where an authority of clients is given', () => {
+  it('ask for client certificates if a client CA is given', () => {
     const { cert, key, ca } = used;
     expect(serverTlsOptions({ cert, key })).toEqual({ cert, key });
     expect(serverTlsOptions({ cert, key, clientCa: ca })).toEqual({
@@ -19,13 +19,13 @@ describe('TLS options', () => {
     });
   });
 
-  it('take one authority or several', () => {
+  it('accept one CA or several', () => {
     expect(clientTlsOptions({ ca: 'a' })).toEqual({ ca: ['a'] });
     expect(clientTlsOptions({ ca: ['a', 'b'] })).toEqual({ ca: ['a', 'b'] });
     expect(clientTlsOptions({})).toEqual({});
   });
 
-  it('are refused at once where they can not work', () => {
+  it('are refused at startup if they are invalid', () => {
     const { cert, key } = used;
     expect(() => checkClientTls('callbacks', { cert })).toThrow(
       '`callbacks` has only one of `cert` and `key`',
@@ -38,7 +38,7 @@ describe('TLS options', () => {
     expect(() => checkServerTls('tls', { cert, key })).not.toThrow();
   });
 
-  it('mean the same to jobd: only clients with a certificate are served', async () => {
+  it('make jobd serve only clients with a certificate', async () => {
     const { cert, key, ca } = used;
     const handlers = new Map([['ping', async () => 'pong']]);
     const options = { host: '127.0.0.1', port: 0, log: SILENT, handlers };

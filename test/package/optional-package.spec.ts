@@ -5,27 +5,27 @@ const NAME = 'a-package-that-is-not-there';
 const load = () => import(NAME) as Promise<unknown>;
 
 describe('optionalPackage', () => {
-  it('says how to install what is wanted and missing', async () => {
+  it('says how to install a required package that is missing', async () => {
     await expect(optionalPackage(NAME, load, true)).rejects.toThrow(`npm install ${NAME}`);
   });
 
-  it('does without what is missing and not asked for', async () => {
+  it('returns undefined for a missing package that is not required', async () => {
     await expect(optionalPackage(NAME, load, undefined)).resolves.toBeUndefined();
   });
 
-  it('loads nothing that is not wanted', async () => {
+  it('does not load a package that is not wanted', async () => {
     const never = () => Promise.reject(new Error('loaded'));
     await expect(optionalPackage(NAME, never, false)).resolves.toBeUndefined();
   });
 
-  it('does not hide what else is wrong', async () => {
+  it('does not hide other errors', async () => {
     const broken = () => Promise.reject(new Error('broken'));
     await expect(optionalPackage(NAME, broken, undefined)).rejects.toThrow('broken');
   });
 });
 
 describe('withPackages', () => {
-  it('says what needs the packages, why there is none of it, and how to install them', async () => {
+  it('says what needs the packages, why they could not be loaded, and how to install them', async () => {
     const loading = withPackages('A master', `${NAME} another`, load);
     await expect(loading).rejects.toThrow(MissingPackageError);
     await expect(loading).rejects.toThrow(
@@ -33,7 +33,7 @@ describe('withPackages', () => {
     );
   });
 
-  it('lets pass what else is wrong', async () => {
+  it('rethrows other errors', async () => {
     const broken = new TypeError('broken');
     await expect(withPackages('A master', NAME, () => Promise.reject(broken))).rejects.toBe(broken);
   });

@@ -34,7 +34,7 @@ describe('ChannelHub', () => {
   };
   const cut = () => server.redis.client('KILL', 'TYPE', 'PUBSUB');
 
-  it('hears what the ACL allows after a reconnect, whatever else it denies', async () => {
+  it('receives allowed channels after a reconnect even if the ACL denies others', async () => {
     await listen('good');
     await expect(listen('bad')).rejects.toThrow('NOPERM');
     await listen('good2');
@@ -43,7 +43,7 @@ describe('ChannelHub', () => {
     await hears('good2');
   });
 
-  it('says so when a channel is denied that was allowed before; the others go on', async () => {
+  it('logs a channel that is denied now and was allowed before, and keeps the others', async () => {
     await listen('late');
     await listen('good');
     await server.redis.call('ACL', 'SETUSER', 'app', 'resetchannels', '&good*');
@@ -53,7 +53,7 @@ describe('ChannelHub', () => {
     expect(warnings).toEqual([expect.stringContaining('Redis denies the channel "late"')]);
   });
 
-  it('asks anew for a channel that was denied', async () => {
+  it('subscribes again to a channel that was denied', async () => {
     await expect(listen('bad')).rejects.toThrow('NOPERM');
     await server.redis.call('ACL', 'SETUSER', 'app', '&bad');
     await cut();
@@ -61,7 +61,7 @@ describe('ChannelHub', () => {
     await hears('bad');
   });
 
-  it('subscribes when a server that was busy is done', async () => {
+  it('subscribes after a server was busy', async () => {
     await listen('good');
     await server.redis.config('SET', 'busy-reply-threshold', '1');
     const script = server.redis.duplicate();
@@ -83,7 +83,7 @@ describe('ChannelHub', () => {
     );
   }
 
-  it('shows nothing of its connection', async () => {
+  it('does not show its connection', async () => {
     await listen('good');
     expect(JSON.stringify(hub)).not.toContain('s3cret');
   });

@@ -124,7 +124,7 @@ describe('an app whose connection has the option', () => {
     await exercise({ host, port: used.server.port, username: 'app', password: 's3cret' });
   });
 
-  it('commandTimeout, stringNumbers, enableAutoPipelining … works, since those are ours', async () => {
+  it('commandTimeout, stringNumbers, enableAutoPipelining … works, since this package overrides it', async () => {
     const { port } = used.server;
     await exercise({
       host,
@@ -143,7 +143,7 @@ describe('an app whose connection has the option', () => {
     });
   });
 
-  it('is that of a client of another ioredis', async () => {
+  it('works in a client of another copy of ioredis', async () => {
     const client = new Redis({ host, port: used.server.port, db: 2, lazyConnect: true });
     await exercise({ options: client.options, duplicate: () => undefined });
     await expect(used.redis.exists('uid:fn-1')).resolves.toBe(0);
@@ -162,7 +162,7 @@ describe('TLS', () => {
     return { secure: on(used.server.tlsPort), plain: on(used.server.port) };
   }
 
-  it('works for client, worker, subscriber and keeper, a handler that blocks included', async () => {
+  it('works for client, worker, subscriber and keeper, also while a handler blocks', async () => {
     await exercise(secure());
     await eventually(async () => expect((await roles()).secure).toContain('keeper'));
     await expect(roles()).resolves.toEqual({
@@ -174,7 +174,7 @@ describe('TLS', () => {
     expect(begun).toHaveLength(1);
   });
 
-  it('works with a function in its options: the main thread keeps the leases, and says so', async () => {
+  it('works with a function in its options: the main thread renews leases and logs it', async () => {
     const checked: string[] = [];
     const options = secure();
     options.tls = {
@@ -191,12 +191,12 @@ describe('TLS', () => {
     expect(health.check()[0]).toMatchObject({ leasesKeptBy: 'main thread' });
   });
 
-  it('is checked by all connections: an authority nobody knows is an error that says so, at once', async () => {
+  it('is checked by all connections: an unknown CA fails the start at once with that reason', async () => {
     const start = appOf({ ...secure(), tls: {} });
     await expect(start).rejects.toThrow(/Redis at 127.0.0.1:\d+ is not reachable: (self|unable)/);
   });
 
-  it('is asked for by a URL', async () => {
+  it('is enabled by a rediss URL', async () => {
     const insecure = new URL(used.server.tlsUrl);
     await expect(appOf(insecure.href)).rejects.toThrow(/is not reachable: (self|unable)/);
   });

@@ -119,7 +119,7 @@ const WEIRD = {
 } as const;
 
 describe('the options of a connection', () => {
-  it('that must be as we need them are ours, whatever the app gave', () => {
+  it('on which this package depends override those of the app', () => {
     expect(Object.keys({ ...OWN_SETTINGS, connectionName: '' }).toSorted()).toEqual(ours(REDIS));
     expect(Object.keys(OWN_CLUSTER_SETTINGS).toSorted()).toEqual(ours(CLUSTER));
   });
@@ -135,7 +135,7 @@ describe('the options of a connection', () => {
     ['nodes of a cluster', () => ({ nodes: [{ host: 'h' }], redisOptions: WEIRD })],
     ['a cluster', () => new Cluster([{ host: 'h' }], { redisOptions: lazily, lazyConnect: true })],
   ];
-  it.each(given)('are ours in %s', (_name, spec) => {
+  it.each(given)('are overridden in %s', (_name, spec) => {
     const client = connect(spec(), 'commands');
     const options = client instanceof Cluster ? client.options.redisOptions : client.options;
     expect(options).toMatchObject({ ...OWN_SETTINGS, connectionName: 'nestjs-gearmonkey:commands' });
@@ -150,7 +150,7 @@ describe('the options of a connection', () => {
     ['db', { db: -1 }, /`connection.db` must be a whole number/],
     ['tls', { tls: { ca: 'secret', cert: 'secret', key: 'secret' } }, /`connection.tls` can't be used/],
   ];
-  it.each(refused)('refuse %s, and name the remedy', (_name, options, message) => {
+  it.each(refused)('refuse %s and say what to do', (_name, options, message) => {
     const checking = () => checkSpec(options);
     expect(checking).toThrow(ConfigurationError);
     expect(checking).toThrow(message);
@@ -166,14 +166,14 @@ describe('the options of a connection', () => {
     ['TLS by a query', 'redis://:secret@h?tls=false', /`connection.tls` must be an object/],
     ['a URL that is badly escaped', 'redis://:secret%zz@h', /`connection` is not a URL/],
   ];
-  it.each(nowhere)('refuse %s: it would lead elsewhere, or nowhere', (_name, spec, message) => {
+  it.each(nowhere)('refuse %s, which would connect to a wrong server or to none', (_name, spec, message) => {
     const checking = () => checkSpec(spec as ConnectionSpec);
     expect(checking).toThrow(ConfigurationError);
     expect(checking).toThrow(message);
     expect(checking).not.toThrow('secret');
   });
 
-  it('may come from a class of the app, or be none', () => {
+  it('may be an object of a class, or absent', () => {
     class Settings {
       host = 'h';
     }
@@ -181,7 +181,7 @@ describe('the options of a connection', () => {
       expect(() => checkSpec(spec)).not.toThrow();
   });
 
-  it('refuse them in a URL, a client and a cluster too', () => {
+  it('are also refused in a URL, a client and a cluster', () => {
     const lazyConnect = true;
     expect(() => checkSpec('redis://h?keyPrefix=app')).toThrow('`connection.keyPrefix`');
     expect(() => checkSpec(new Redis({ keyPrefix: 'app', lazyConnect }))).toThrow('`connection.keyPrefix`');
@@ -194,7 +194,7 @@ describe('the options of a connection', () => {
   });
 });
 
-describe('a client of another ioredis', () => {
+describe('a client of another copy of ioredis', () => {
   /** As an instance of a class that we don't know. */
   function foreign(client: Redis | Cluster): ConnectionSpec {
     const { options, isCluster } = client;
@@ -202,7 +202,7 @@ describe('a client of another ioredis', () => {
     return { options, isCluster, duplicate: () => client, startupNodes: nodes } as ConnectionSpec;
   }
 
-  it('is known by its shape, and its settings are used', () => {
+  it('is recognized by its shape, and its settings are used', () => {
     const client = new Redis({ host: 'elsewhere', port: 7394, db: 2, lazyConnect: true });
     expect(connect(foreign(client), 'commands').options).toMatchObject({
       host: 'elsewhere',
@@ -226,7 +226,7 @@ describe('a client of another ioredis', () => {
   });
 });
 
-describe('what the keeper connects with', () => {
+describe('the connection of the lease keeper', () => {
   const check = () => undefined;
   const obstacles: [string, ConnectionSpec][] = [
     ['tls', { host: 'h', tls: { ca: [], checkServerIdentity: check } }],
@@ -237,11 +237,11 @@ describe('what the keeper connects with', () => {
     ['natMap', { nodes: [{ host: 'h' }], natMap: () => null }],
     ['resolveSrv', { nodes: [{ host: 'h' }], useSRVRecords: true, resolveSrv: (_, done) => done(null, []) }],
   ];
-  it.each(obstacles)('is nothing where %s holds a function', (obstacle, spec) => {
+  it.each(obstacles)('is undefined if %s holds a function', (obstacle, spec) => {
     expect(toPlainConnection(spec, 'keeper')).toEqual({ keeper: undefined, obstacle });
   });
 
-  it('is all that the app said where it can be handed over', () => {
+  it('has all options of the app if they can be passed to a thread', () => {
     const tls = { ca: Buffer.from('pem'), servername: 'redis.example', rejectUnauthorized: true };
     const { keeper, obstacle } = toPlainConnection({ host: 'h', password: 'p', tls, db: 3 }, 'keeper');
     expect(obstacle).toBeUndefined();

@@ -45,7 +45,7 @@ describe('LeaseKeeper', () => {
   /** Where nobody listens. */
   const deadEnd = async () => toPlainConnection(`redis://127.0.0.1:${await freePort()}`, 'keeper');
 
-  it('renews from its thread, and tells of leases that are lost', async () => {
+  it('renews from its thread and reports lost leases', async () => {
     const lost: string[] = [];
     const kept = open(toPlainConnection(server.url, 'keeper'), { lost, patience: 60_000 });
     const { sha, text } = scriptOf<[], string[]>('return {ARGV[1]}', () => []);
@@ -57,7 +57,7 @@ describe('LeaseKeeper', () => {
     expect(renewed).toEqual([]);
   });
 
-  it('closes at once, though its thread is only starting', async () => {
+  it('closes at once although its thread is still starting', async () => {
     await commands.ready(5000);
     const connections = async () =>
       /total_connections_received:(\d+)/.exec(await (await commands.ready(5000)).info('stats'))?.[1];
@@ -67,7 +67,7 @@ describe('LeaseKeeper', () => {
     expect(await connections()).toBe(before);
   });
 
-  it('leaves leases to the main thread while its own reaches nobody, and says so once', async () => {
+  it('leaves leases to the main thread while its own cannot connect, and logs it once', async () => {
     const kept = open(await deadEnd());
     await until(() => renewed.length > 2);
     expect(kept.keptBy).toBe('main thread');
@@ -75,7 +75,7 @@ describe('LeaseKeeper', () => {
     expect(problems).toEqual([expect.stringMatching(/has not reached Redis for \d+ ms/)]);
   });
 
-  it('leaves them to the main thread for good when its own fails', async () => {
+  it('leaves leases to the main thread after its own has failed', async () => {
     const kept = open(toPlainConnection(server.url, 'keeper'));
     kept['thread']?.['thread'].emit('error', new Error('out of memory'));
     await until(() => renewed.length > 2);
@@ -86,7 +86,7 @@ describe('LeaseKeeper', () => {
     ]);
   });
 
-  it('has no thread where it gets no connection: then leases are the business of whoever claims', async () => {
+  it('has no thread without a connection; the caller then renews leases', async () => {
     open({ obstacle: 'tls.checkServerIdentity' });
     await until(() => renewed.length > 2);
     expect(renewed).not.toContain(true);
@@ -95,7 +95,7 @@ describe('LeaseKeeper', () => {
     ]);
   });
 
-  it('does nothing in an outage', async () => {
+  it('does nothing during an outage', async () => {
     commands.close();
     open(await deadEnd());
     await until(() => (keeper?.['thread']?.age ?? 0) > 10 * INTERVAL_MS);

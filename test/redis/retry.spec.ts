@@ -54,7 +54,7 @@ describe('retryWhileUnreachable', () => {
     expect(asked).toBe(3);
   });
 
-  it('gives up at its deadline with the last error as the cause, and says how much is left', async () => {
+  it('gives up at its deadline with the last error as the cause, and passes the time that is left', async () => {
     const left: number[] = [];
     const answer = retryWhileUnreachable(
       (ms) => {
@@ -81,7 +81,7 @@ describe('retryWhileUnreachable', () => {
     await expect(answer).rejects.toThrow(ConnectionError);
   });
 
-  it('takes the word of its caller for what may pass', async () => {
+  it('lets its caller decide which errors are retried', async () => {
     let asked = 0;
     const full = named('ReplyError', 'OOM x');
     const question = () => (++asked < 2 ? Promise.reject(full) : Promise.resolve('answer'));
@@ -108,13 +108,13 @@ describe('RedisConnection.insist', () => {
     expect([answer, asked]).toEqual(['PONG', 2]);
   });
 
-  it('does not take an argument that cannot be sent for a broken connection', async () => {
+  it('throws at once if an argument cannot be sent', async () => {
     const script = scriptOf<[never], number>('return 1', Number);
     const call = connection.insist((client) => script.run(client, [], null as never));
     await expect(call).rejects.toThrow(TypeError);
   });
 
-  it('does not take a reply that cannot be read for a broken connection', async () => {
+  it('throws at once if a reply cannot be decoded', async () => {
     const script = scriptOf<[], unknown>("return '{'", (reply) => JSON.parse(String(reply)));
     await expect(connection.insist((client) => script.run(client, []))).rejects.toThrow(SyntaxError);
   });

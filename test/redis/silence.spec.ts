@@ -3,10 +3,10 @@ import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { SILENCE_MS } from '../../lib/redis/own-settings.js';
 import { useRedis } from '../support/use-redis.js';
 
-describe('a connection that owes a reply', () => {
+describe('a connection that waits for a reply', () => {
   const server = useRedis();
 
-  it('is not taken for dead while the server keeps the reply back on purpose, as a BLPOP has it', async () => {
+  it('stays open while the server delays the reply on purpose, as for BLPOP', async () => {
     const connection = new RedisConnection(server.url, 'blocking');
     const redis = await connection.ready();
     let closed = 0;

@@ -36,7 +36,7 @@ describe('SourceFrame', () => {
     expect(frame.health()).toEqual({ connected: true, server: host, lastReplyAt: expect.any(Date) });
   });
 
-  it('does not start at a server that refuses it, and says so at once', async () => {
+  it('fails at once if the server refuses it', async () => {
     const url = new URL('/99999', server.url);
     let started = false;
     const opening = frameOn(`${url}`).open(async () => void (started = true));
@@ -52,7 +52,7 @@ describe('SourceFrame', () => {
     expect(frame.health()).toEqual({ connected: false, server, problem });
   });
 
-  it('signs off once, after its opening, and not at all when nothing was opened', async () => {
+  it('signs off once, after opening, and not at all if it was not opened', async () => {
     const frame = frameOn(server.url);
     const order: string[] = [];
     const signOff = async (opened: Promise<void>) => {
@@ -71,7 +71,7 @@ describe('SourceFrame', () => {
     expect(order).toEqual(['opened', 'signed off']);
   });
 
-  it('has nothing to sign off where it never reached its server', async () => {
+  it('does not sign off if it never reached its server', async () => {
     const frame = frameOn(`${new URL('/99999', server.url)}`);
     await expect(frame.open(async () => undefined)).rejects.toThrow(ConnectionError);
     let isAsked = false;

@@ -61,7 +61,7 @@ function listenToLog(): string[] {
 }
 afterEach(() => Logger.overrideLogger(false));
 
-describe('an enqueue that is given up', () => {
+describe('an enqueue that times out', () => {
   const reasons: [string, () => ConnectionSpec | Promise<ConnectionSpec>, RegExp][] = [
     ['a wrong password', () => server.url.replace('//', `//:${SECRET}@`), /WRONGPASS/],
     ['no password', () => server.url, /NOAUTH/],
@@ -78,7 +78,7 @@ describe('an enqueue that is given up', () => {
       /DB index is out of range/,
     ],
   ];
-  it.each(reasons)('says why: %s', async (_, connection, reason) => {
+  it.each(reasons)('has the reason in its error: %s', async (_, connection, reason) => {
     const app = await start(await connection());
     const said = listenToLog();
     const error: unknown = await app
@@ -93,7 +93,7 @@ describe('an enqueue that is given up', () => {
     expect(said[0]).not.toContain(SECRET);
   });
 
-  it('has written nothing to database 0 where there is no such database', async () => {
+  it('writes nothing to database 0 if its database does not exist', async () => {
     const app = await start(`${server.url.replace('//', '//:right@')}/99`);
     await expect(app.get(GearMonkeyClient).run('elsewhere', 'x')).rejects.toThrow('DB index is out of range');
     await expect(server.redis.keys('*elsewhere*')).resolves.toEqual([]);
@@ -105,7 +105,7 @@ describe('a worker that starts', () => {
     ['a wrong password', () => server.url.replace('//', `//:${SECRET}@`), /WRONGPASS/],
     ['a database that is not there', () => `${server.url.replace('//', '//:right@')}/99`, /DB index/],
   ];
-  it.each(hopeless)('fails at once for %s, and names the address', async (_, url, reason) => {
+  it.each(hopeless)('fails at once for %s and names the address', async (_, url, reason) => {
     const since = performance.now();
     const failed = start(url(), { works: true });
     await expect(failed).rejects.toThrow(ConnectionError);
@@ -115,7 +115,7 @@ describe('a worker that starts', () => {
     expect(inspect(await failed.catch((error: unknown) => error), everything)).not.toContain(SECRET);
   });
 
-  it('waits for a server that comes up, and says so meanwhile', async () => {
+  it('waits for a server that comes up, and logs that it is not reachable', async () => {
     const late = await RedisServer.start();
     await late.kill();
     const app = await apps.create(metadata(late.url, true));
@@ -135,14 +135,14 @@ describe('a worker that starts', () => {
 });
 
 describe('GearMonkeyHealth.ping', () => {
-  it('finds an app healthy that has enqueued nothing yet', async () => {
+  it('reports an app as healthy that has enqueued nothing yet', async () => {
     const app = await start(server.url.replace('//', '//:right@'));
     await expect(app.get(GearMonkeyHealth).ping('10s')).resolves.toEqual([
       { name: 'default', connected: true, server: new URL(server.url).host },
     ]);
   });
 
-  it('says why an app is not', async () => {
+  it('reports why an app is not healthy', async () => {
     const app = await start(server.url.replace('//', `//:${SECRET}@`));
     await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([
       {
@@ -154,7 +154,7 @@ describe('GearMonkeyHealth.ping', () => {
     ]);
   });
 
-  it('finds an app in its own process healthy', async () => {
+  it('reports an app on memory: as healthy', async () => {
     const app = await start('memory:');
     await expect(app.get(GearMonkeyHealth).ping()).resolves.toEqual([
       { name: 'default', connected: true, server: 'memory:' },
@@ -162,8 +162,8 @@ describe('GearMonkeyHealth.ping', () => {
   });
 });
 
-describe('what holds a connection', () => {
-  it('shows no password, used or unused', async () => {
+describe('objects that hold a connection', () => {
+  it('show no password, before and after use', async () => {
     const url = server.url.replace('//', `//:${SECRET}@`);
     const { commands, hub, blocking, keeper } = openConnections(url);
     for (const unused of [commands, hub, blocking, keeper]) {
@@ -174,7 +174,7 @@ describe('what holds a connection', () => {
     for (const connection of [commands, hub, blocking as RedisConnection]) connection.close();
   });
 
-  it('shows none in qless or JQ either', () => {
+  it('show no password in qless and JQ either', () => {
     const connection = server.url.replace('//', `//:${SECRET}@`);
     const client = new QlessClient({ connection });
     const source = qless({ connection, queues: ['q'] });
@@ -183,7 +183,7 @@ describe('what holds a connection', () => {
       expect(`${JSON.stringify(holder)} ${inspect(holder, { depth: 12 })}`).not.toContain(SECRET);
   });
 
-  it('gives a cause without the credentials of URLs, in its stack either', () => {
+  it('throw errors whose cause and stack have no credentials of URLs', () => {
     const driver = new Error(`no answer from redis://app:${SECRET}@db:6379`);
     const errors = [driver, driver.message].map(
       (cause) => new ConnectionError('Redis did not answer', cause),
@@ -192,7 +192,7 @@ describe('what holds a connection', () => {
     expect(errors[0]).toMatchObject({ cause: { stack: expect.stringContaining('trouble.spec') } });
   });
 
-  it('gives a cause that holds no command, and no input of a job', async () => {
+  it('throw errors whose cause has no command and no input of a job', async () => {
     await server.redis.call(
       'ACL',
       'SETUSER',
@@ -217,7 +217,7 @@ describe('what holds a connection', () => {
 });
 
 describe('OutageLog', () => {
-  it('says each outage once, and not more often than every ten seconds', () => {
+  it('logs each outage once, and at most every ten seconds', () => {
     let now = 0;
     const said: string[] = [];
     const log = new OutageLog(

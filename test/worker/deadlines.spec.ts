@@ -18,7 +18,7 @@ describe('Deadlines', () => {
     return due;
   };
 
-  it('call back for each entry in its time, and once', () => {
+  it('call back once for each entry when it is due', () => {
     inMs('late', 30);
     inMs('soon', 10);
     inMs('later', 20);
@@ -28,12 +28,12 @@ describe('Deadlines', () => {
     expect(after(1000)).toEqual(['soon', 'later', 'late']);
   });
 
-  it('call back for one whose time had come before', () => {
+  it('call back for an entry whose time has passed already', () => {
     inMs('past', -5);
     expect(after(1)).toEqual(['past']);
   });
 
-  it('wait for a time that is further away than a timer reaches', () => {
+  it('wait longer than the longest timer of Node', () => {
     const month = 31 * 24 * 3_600_000;
     const timers = jest.spyOn(globalThis, 'setTimeout');
     inMs('next month', month);
@@ -43,7 +43,7 @@ describe('Deadlines', () => {
     timers.mockRestore();
   });
 
-  it('forget what is deleted, and keep the others', () => {
+  it('forget a deleted entry and keep the others', () => {
     inMs('gone', 10);
     inMs('kept', 20);
     deadlines.delete('gone');
@@ -51,14 +51,14 @@ describe('Deadlines', () => {
     expect(after(1000)).toEqual(['kept']);
   });
 
-  it('take an entry anew', () => {
+  it('accept an entry again', () => {
     inMs('moved', 10);
     inMs('moved', 50);
     expect(after(49)).toEqual([]);
     expect(after(1)).toEqual(['moved']);
   });
 
-  it('may be set and deleted from within the callback', () => {
+  it('can be set and deleted in the callback', () => {
     const seen: string[] = [];
     const own: Deadlines<string> = new Deadlines((entry) => {
       seen.push(entry);

@@ -32,26 +32,26 @@ describe('FunctionSlots', () => {
   let slots: FunctionSlots;
   beforeEach(() => void (slots = slotsOf(2)));
 
-  it('offer one slot a run, as long as nothing is known of runs', () => {
+  it('claim no job ahead before the length of a run is known', () => {
     expect(slots.free).toBe(2);
     expect([slots.take(claim(1), 0), slots.take(claim(2), 0)]).toEqual([true, true]);
     expect(slots.free).toBe(0);
   });
 
-  it('offer more once runs are known to be short, for a millisecond of work and 50 at most', () => {
+  it('claim up to a millisecond of work ahead, at most 50 jobs, once runs are known to be short', () => {
     run(slots, 0.25);
     expect(slots.free).toBe(2 + 8);
     run(slots, ...Array<number>(200).fill(0.001));
     expect(slots.free).toBe(2 + 50);
   });
 
-  it('offer no more where the source takes none ahead', () => {
+  it('claim none ahead if the source does not support it', () => {
     slots = slotsOf(2, false);
     run(slots, 0.01, 0.01);
     expect(slots.free).toBe(2);
   });
 
-  it('offer no more as soon as one run was long, until many were short', () => {
+  it('claim none ahead after one long run, until many were short', () => {
     run(slots, 0.1);
     run(slots, 40);
     expect(slots.free).toBe(2);
@@ -61,7 +61,7 @@ describe('FunctionSlots', () => {
     expect(slots.free).toBeGreaterThan(2);
   });
 
-  it('let claims wait beyond the concurrency, and begin in order', () => {
+  it('make claims beyond the concurrency wait, and begin them in order', () => {
     run(slots, 0.1);
     const begun = [1, 2, 3, 4].map((id) => slots.take(claim(id), 0));
     expect(begun).toEqual([true, true, false, false]);
@@ -74,7 +74,7 @@ describe('FunctionSlots', () => {
     expect(slots.isWaiting).toBe(false);
   });
 
-  it('are stuck when no claim that waits has begun for a while', () => {
+  it('are stuck if no waiting claim has begun for a while', () => {
     run(slots, 0.1);
     expect(slots.isStuck(1000, 20)).toBe(false);
     for (const id of [1, 2, 3, 4]) slots.take(claim(id), 100);
@@ -85,7 +85,7 @@ describe('FunctionSlots', () => {
     expect(slots.isStuck(139, 20)).toBe(false);
   });
 
-  it('give up what waits newest first, and take none ahead before the next run has ended', () => {
+  it('give up waiting claims newest first, and claim none ahead before the next run has ended', () => {
     run(slots, 0.1);
     for (const id of [1, 2, 3, 4]) slots.take(claim(id), 0);
     expect(slots.giveUp().map(({ id }) => id)).toEqual(['4', '3']);
@@ -94,7 +94,7 @@ describe('FunctionSlots', () => {
     expect(slots.free).toBeGreaterThan(1);
   });
 
-  it('forget a claim that is gone', () => {
+  it('forget a dropped claim', () => {
     run(slots, 0.1);
     const [running, waiting] = [claim(1), claim(3)];
     slots.take(running, 0);

@@ -24,11 +24,11 @@ describe('settleResult', () => {
     ['a Map', new Map([[1, 2]])],
     ['an iterator of a Map', new Map([[1, 2]]).values()],
     ['an object with a next', { next: () => 1 }],
-  ])('takes %s for the output', (_, value) => {
+  ])('returns %s as the output', (_, value) => {
     expect(settleResult(value, running().job)).toBe(value);
   });
 
-  it('drives generators that are not async too', async () => {
+  it('runs synchronous generators too', async () => {
     const { job, reported } = running();
     const generator = function* () {
       yield progress(1, 2);
@@ -39,7 +39,7 @@ describe('settleResult', () => {
     expect(reported).toEqual(['1/2', '2/2']);
   });
 
-  it('closes a generator whose job may not go on, so that its finally runs', async () => {
+  it('closes a generator whose job is aborted, so that its finally block runs', async () => {
     const { job } = running();
     let closed = false;
     const generator = function* () {
@@ -57,13 +57,13 @@ describe('settleResult', () => {
     ['has no return', {}],
     ['throws from its return', { return: refuse }],
     ['rejects from its return', { return: () => Promise.reject(new Error('second')) }],
-  ])('tells the first error of an async iterator that %s', async (_, more) => {
+  ])('throws the first error of an async iterator that %s', async (_, more) => {
     const next = () => Promise.reject(new Error('first'));
     const iterator = { [Symbol.asyncIterator]: refuse, next, ...more };
     await expect(settleResult(iterator, running().job)).rejects.toThrow('first');
   });
 
-  it('ends with an Observable whose teardown throws, and with its last value that is no progress', async () => {
+  it('returns the last value that is no progress of an Observable, even if its teardown throws', async () => {
     const out = new Observable((observer) => {
       observer.next('out');
       observer.complete();

@@ -22,7 +22,7 @@ describe('JobWorker.stop', () => {
   const aborted = ({ signal }: RunningJob) =>
     new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
 
-  it('ends an idle worker, and takes it out of the count', async () => {
+  it('ends an idle worker and removes it from the count', async () => {
     const { worker } = await runWorker(rig.source(), 'fn', () => 'out');
     await worker.stop(LONG_MS);
     await expect(rig.workers('fn')).resolves.toBe(0);
@@ -30,7 +30,7 @@ describe('JobWorker.stop', () => {
     await expect(job.get()).resolves.toMatchObject({ status: 'idle' });
   });
 
-  it('lets what runs finish, and begins nothing more', async () => {
+  it('lets running jobs finish and begins no more', async () => {
     const [started, end] = [gate(), gate()];
     const { worker } = await runWorker(rig.source(), 'fn', async () => {
       started.open();
@@ -46,7 +46,7 @@ describe('JobWorker.stop', () => {
     await expect(second?.get()).resolves.toMatchObject({ status: 'idle' });
   });
 
-  it('gives back what still runs at the deadline, after its signal was aborted', async () => {
+  it('aborts and releases jobs that still run at the deadline', async () => {
     const [reason, started] = [gate<unknown>(), gate()];
     const { worker } = await runWorker(rig.source(), 'fn', async (_, job) => {
       void aborted(job).then(reason.open);
@@ -61,7 +61,7 @@ describe('JobWorker.stop', () => {
     await expect(claimOne(rig.source(), 'fn')).resolves.toMatchObject({ id: job.id, attempts: 1 });
   });
 
-  it('gives back many jobs in the order they came', async () => {
+  it('releases many jobs in their order', async () => {
     const started = new Set<unknown>();
     const handle = (input: unknown) => {
       started.add(input);
@@ -74,7 +74,7 @@ describe('JobWorker.stop', () => {
     await expect(claimInOrder(rig.source(), 'fn', 4)).resolves.toEqual(['"a"', '"b"', '"c"', '"d"']);
   });
 
-  it('aborts a signal that is asked for later', async () => {
+  it('aborts a signal that is first read after the deadline', async () => {
     const [started, end, seen] = [gate(), gate(), gate<boolean>()];
     const { worker } = await runWorker(rig.source(), 'fn', async (_, job) => {
       started.open();
@@ -124,7 +124,7 @@ describe('JobWorker.stop', () => {
     await expect(ended.passed).resolves.toBeUndefined();
   });
 
-  it('does not begin a job whose input is still checked at the deadline', async () => {
+  it('does not run a job whose input is still being validated at the deadline', async () => {
     const [checking, checked] = [gate(), gate<boolean>()];
     const input = z.string().refine(() => {
       checking.open();
@@ -145,7 +145,7 @@ describe('JobWorker.stop', () => {
 describe('JobWorker with a lease', () => {
   stopWorkersAfterEach();
 
-  it('keeps it while the handler runs', async () => {
+  it('renews it while the handler runs', async () => {
     const rig = await memoryRig();
     const end = gate();
     await runWorker(rig.source({ lease: SHORT_LEASE_MS }), 'fn', () => end.passed);
@@ -160,7 +160,7 @@ describe('JobWorker with a lease', () => {
     await expect(job.result({ timeout: '5s' })).resolves.toBeNull();
   });
 
-  it("aborts the job when it is lost, and its outcome is nobody's", async () => {
+  it('aborts a job that lost it, and settles no outcome', async () => {
     const rig = await memoryRig();
     const [started, reason, end] = [gate<RunningJob>(), gate<unknown>(), gate()];
     const { said } = await runWorker(rig.source(), 'fn', async (_, job) => {

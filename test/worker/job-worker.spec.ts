@@ -66,7 +66,7 @@ describe('JobWorker', () => {
       [undefined, 'undefined'],
       [null, 'null'],
       [{ a: 1 }, 'an object'],
-    ])('and throws no Error (%p) fails its job', async (thrown, message) => {
+    ])('and throws a value that is no Error (%p) fails its job', async (thrown, message) => {
       const running = outcome(() => {
         throw thrown;
       });
@@ -151,7 +151,7 @@ describe('JobWorker', () => {
       ).resolves.toEqual(['out', [1, 2]]);
     });
 
-    it('emits progress among values, the last of which is the output', async () => {
+    it('emits progress, and its last other value is the output', async () => {
       await expect(
         updates(() => of(progress(1, 3), 'a', progress(2, 3), 'out', progress(3, 3))),
       ).resolves.toEqual(['out', [1, 2, 3]]);
@@ -214,7 +214,7 @@ describe('JobWorker', () => {
       });
     });
 
-    it('hand over what they make of input and output', async () => {
+    it('transform input and output', async () => {
       await expect(rig.client.call(job, { n: '5' }, { timeout: '5s' })).resolves.toEqual({ twice: 10 });
     });
   });

@@ -26,7 +26,7 @@ describe('bindHandler', () => {
     expect(() => bindHandler(defineJob('fn'), options, () => 1)).toThrow(`Expected \`${option}\``);
   });
 
-  it('lets a handler go before its definition, option by option', () => {
+  it('lets options of the handler override those of the definition one by one', () => {
     const definition = defineJob('fn', { timeout: '1s', retry: { attempts: 2 } });
     const limits = (options: RunLimits) => bindHandler(definition, options, () => 1).limits;
     expect(limits({})).toEqual({ concurrency: 1, timeout: 1000, retry: { attempts: 2 } });
@@ -64,7 +64,7 @@ describe('JobWorker, when a handler fails', () => {
     });
   });
 
-  it('tries as often as the options say, in all', async () => {
+  it('makes as many attempts as the options say', async () => {
     await expect(attemptsOf(failing, { retry: { ...FAST, attempts: 3 } })).resolves.toEqual({
       status: 'error',
       attempts: 3,
@@ -84,7 +84,7 @@ describe('JobWorker, when a handler fails', () => {
     });
   });
 
-  it("lets the job's own options go before the handler's, these before the definition's", async () => {
+  it('lets options of the job override those of the handler, and these those of the definition', async () => {
     const job = defineJob('defined', { retry: { ...FAST, attempts: 2 } });
     await runWorker(rig.source(), job, failing);
     const handled = defineJob('handled', { retry: { ...FAST, attempts: 2 } });
@@ -98,7 +98,7 @@ describe('JobWorker, when a handler fails', () => {
     await expect(attempts('defined', { retry: { attempts: 1 } })).resolves.toBe(1);
   });
 
-  it('waits as long as a backoff function says, told the attempt and the error', async () => {
+  it('passes attempt and error to a backoff function and waits as long as it returns', async () => {
     const asked: [number, string][] = [];
     const backoff = (attempt: number, error: unknown) => {
       asked.push([attempt, (error as Error).message]);
@@ -164,7 +164,7 @@ describe('JobWorker, when a handler fails', () => {
   it.each([
     ['input', '{"n":"x"}'],
     ['output', '{"n":1}'],
-  ])('does not try again what a schema refuses as %s', async (_, input) => {
+  ])('does not retry a value that a schema refuses as %s', async (_, input) => {
     const job = defineJob('fn', {
       input: z.object({ n: z.number() }),
       output: z.string(),
@@ -181,7 +181,7 @@ describe('JobWorker, when a handler fails', () => {
   it.each([
     ['larger than the limit', 'x'.repeat(2000), 'PAYLOAD_TOO_LARGE'],
     ['not serializable', 1n, 'NOT_SERIALIZABLE'],
-  ])('does not do again what made an output that is %s', async (_, output, code) => {
+  ])('does not retry a job whose output is %s', async (_, output, code) => {
     let runs = 0;
     const handle = () => (runs++, output);
     await runWorker(rig.source(), 'fn', handle, { maxPayloadBytes: 1000, retry: { ...FAST, attempts: 5 } });
@@ -190,7 +190,7 @@ describe('JobWorker, when a handler fails', () => {
     expect(runs).toBe(1);
   });
 
-  it('stores no message beyond the limit of an output', async () => {
+  it('stores no message longer than the limit of an output', async () => {
     const handle = () => {
       throw { name: 'Long', message: 'ä'.repeat(5000) };
     };
@@ -201,7 +201,7 @@ describe('JobWorker, when a handler fails', () => {
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(1000);
   });
 
-  it("cuts a job's own timeout down to what the handler allows", async () => {
+  it('reduces the timeout of a job to the limit of the handler', async () => {
     const jobLimits = { timeout: 30 };
     await runWorker(rig.source(), 'fn', () => new Promise(() => undefined), { jobLimits });
     await expect(rig.client.call('fn', 'x', { jobTimeout: '20 days', timeout: '20s' })).rejects.toMatchObject(
@@ -211,14 +211,14 @@ describe('JobWorker, when a handler fails', () => {
     );
   });
 
-  it('does not try again what the codec cannot read', async () => {
+  it('does not retry an input that the codec cannot read', async () => {
     await runWorker(rig.source(), 'fn', (input) => input, { retry: { ...FAST, attempts: 5 } });
     const id = await rig.submit('fn', Buffer.from([0xff, 0xfe]));
     await eventually(async () => expect((await rig.stored('fn', id)).status).toBe('error'));
     await expect(rig.stored('fn', id)).resolves.toMatchObject({ code: 'UNREADABLE_PAYLOAD' });
   });
 
-  it("does not count attempts that ended with their worker's death", async () => {
+  it('does not count attempts whose worker was lost', async () => {
     const dead = rig.source({ lease: 1 });
     await rig.client.run('fn', 'x');
     await claimOne(dead, 'fn');
@@ -231,7 +231,7 @@ describe('JobWorker, when a handler fails', () => {
     });
   });
 
-  it('frees the slot while a job waits to be tried again', async () => {
+  it('frees the slot while a job waits for its next attempt', async () => {
     await runWorker(rig.source(), 'fn', (input) => {
       if (input === 'later') throw new RetryLaterError('1m');
       return input;

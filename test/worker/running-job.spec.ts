@@ -18,14 +18,14 @@ describe('RunningJob.update', () => {
   it.each([
     ['the lease is lost', () => Promise.resolve(false), LeaseLostError],
     ['the source is closed', () => Promise.reject(new Error('closed')), Error],
-  ])('rejects when %s, which nobody has to await', async (_, answer, error) => {
+  ])('rejects when %s, without an unhandled rejection if it is not awaited', async (_, answer, error) => {
     const job = jobOf(answer);
     void job.update(1, 2);
     await ticks();
     await expect(job.update(1, 2)).rejects.toThrow(error);
   });
 
-  it('of a job that was cancelled, or with numbers that are none, need not be awaited either', async () => {
+  it('need not be awaited for a cancelled job or with invalid numbers', async () => {
     const job = jobOf(() => Promise.resolve(true));
     void job.update(Number.NaN, 2);
     await expect(job.update(1, 0)).rejects.toThrow(InvalidOptionError);

@@ -35,7 +35,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     await expect(reason.passed).resolves.toBeInstanceOf(JobTimeoutError);
   });
 
-  it('leaves a job that is fast enough alone', async () => {
+  it('does not affect a job that is fast enough', async () => {
     let signal: AbortSignal | undefined;
     const handle = async (input: unknown, job: RunningJob) => {
       signal = job.signal;
@@ -52,7 +52,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     ['the definition', { timeout: TIMEOUT_MS }, {}, {}],
     ['the handler', { timeout: '1h' }, { timeout: TIMEOUT_MS }, {}],
     ['the job', { timeout: '1h' }, { timeout: '1h' }, { jobTimeout: TIMEOUT_MS }],
-  ])('takes the timeout of %s', async (_, defined, handled, own) => {
+  ])('applies the timeout of %s', async (_, defined, handled, own) => {
     await runWorker(rig.source(), defineJob('fn', defined), never, handled);
     await timedOut(rig.client.call('fn', 'x', { ...own, timeout: '5s' }));
   });
@@ -83,14 +83,14 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     expect((await rig.client.get('fn', 1))?.progress).toBeUndefined();
   });
 
-  it('frees its slot, though the handler goes on', async () => {
+  it('frees its slot although the handler goes on', async () => {
     const handle = (input: unknown) => (input === 'long' ? never() : input);
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
     await rig.client.run('fn', 'long');
     await expect(rig.client.call('fn', 'short', { timeout: '5s' })).resolves.toBe('short');
   });
 
-  it('lets a handler that ignored its signal complete nothing later', async () => {
+  it('ignores the late result of a handler that ignored its signal', async () => {
     const [end, updated] = [gate(), gate<unknown>()];
     const { said } = await runWorker(
       rig.source(),
@@ -124,7 +124,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     });
   });
 
-  it('has each of many jobs fail in its own time', async () => {
+  it('fails each of many jobs at its own deadline', async () => {
     await runWorker(rig.source(), 'fn', never, { concurrency: 30 });
     const began = performance.now();
     const calls = Array.from({ length: 30 }, async (_, index) => {

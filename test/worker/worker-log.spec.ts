@@ -14,7 +14,7 @@ import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 
 describe('printable', () => {
-  it('escapes what begins a line or steers a terminal, and leaves the rest', () => {
+  it('escapes line breaks and terminal control characters only', () => {
     expect(printable('a\nb\r\tc\u0000\u001b[31m\u007f\u009b\u2028é日')).toBe(
       'a\\nb\\r\\tc\\u0000\\u001b[31m\\u007f\\u009b\\u2028é日',
     );
@@ -76,7 +76,7 @@ describe('A worker', () => {
     ]);
   });
 
-  it('says so of each attempt', async () => {
+  it('logs each failed attempt', async () => {
     const retry = { attempts: 2, backoff: 'fixed', delay: 1, jitter: 0 } as const;
     await expect(saidOf(throwing(new RangeError('boom')), { retry })).resolves.toEqual([
       'fn 1 failed (attempt 1 of 2, next in 1 ms): RangeError: boom',
@@ -84,7 +84,7 @@ describe('A worker', () => {
     ]);
   });
 
-  it('says so of a timeout, an output that is not serializable, and an input that its schema refuses', async () => {
+  it('logs a timeout, an output that is not serializable, and an input that its schema refuses', async () => {
     const hang = () => new Promise(() => undefined);
     await expect(saidOf(hang, { timeout: 10 })).resolves.toEqual([
       expect.stringContaining('fn 1 failed for good (attempt 1 of 1): JobTimeoutError: '),
