@@ -29,14 +29,14 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       await source.close();
     };
 
-    it('of a job that is missing says so, and writes nothing', async () => {
+    it('of a missing job rejects and writes nothing', async () => {
       const fn = rigOf().fn();
       await expect(clientOf().cancel(fn, 7)).rejects.toThrow(JobNotFoundError);
       await expect(clientOf().get(fn, 7)).resolves.toBeNull();
     });
 
     it.each(['high', 'normal', 'low'] as const)(
-      'ends a job that waits in %s, and only that',
+      'ends only the one job that waits in %s',
       async (priority) => {
         const fn = rigOf().fn();
         const [first, second] = await clientOf().runMany(fn, ['a', 'b'], { priority });
@@ -58,7 +58,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       await nextIs(fn, 'next');
     });
 
-    it('ends a job that waits to be tried again; what failed before can still be read', async () => {
+    it('ends a job that waits for its next attempt, and keeps its earlier errors', async () => {
       const fn = rigOf().fn();
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
@@ -70,7 +70,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       await source.close();
     });
 
-    it('ends a job that was given back', async () => {
+    it('ends a job that was released', async () => {
       const fn = rigOf().fn();
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
@@ -103,7 +103,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       await cancelled(fn, job.id);
     });
 
-    it('refuses the result of whoever was not told', async () => {
+    it('refuses the result of a worker that missed the message', async () => {
       const fn = rigOf().fn();
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
@@ -117,7 +117,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       await source.close();
     });
 
-    it('is seen by who watches and by who waits', async () => {
+    it('reaches observers and waiting callers', async () => {
       const fn = rigOf().fn();
       const job = await clientOf().run(fn, 'x');
       const waiting = rigOf().client().result(fn, job.id, { timeout: '10s' });
@@ -131,7 +131,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       expect((await watching).at(-1)).toMatchObject({ status: 'error', error: { code: 'JOB_CANCELLED' } });
     });
 
-    it('is false for a job that had finished, and changes nothing', async () => {
+    it('returns false for a job that had finished, and changes nothing', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, (input) => {
         if (input === 'bad') throw new Error('no');
@@ -147,7 +147,7 @@ export function cancelContract(rigOf: () => ClientRig, clientOf: () => GearMonke
       await expect(bad.get()).resolves.toMatchObject({ status: 'error', error: { message: 'no' } });
     });
 
-    it('is true for a job that was cancelled before, at whatever moment', async () => {
+    it('returns true for a job that was cancelled at any earlier moment', async () => {
       const fn = rigOf().fn();
       const job = await clientOf().run(fn, 'x');
       await expect(Promise.all([job.cancel(), job.cancel()])).resolves.toEqual([true, true]);

@@ -49,7 +49,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         expect(order).toEqual(['"due"', '"high"', '"default"', '"normal"', '"low"']);
       });
 
-      it('holds a job back until the time it is scheduled for', async () => {
+      it('delays a job until its scheduled time', async () => {
         const fn = rig.fn();
         const due = Date.now() + 600;
         const job = await client.run(fn, 'x', { scheduled: new Date(due) });
@@ -63,7 +63,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         ['text', '600ms'],
         ['milliseconds', 600],
         ['part of a millisecond', 599.5],
-      ])('holds a job back for its delay: %s', async (_, delay) => {
+      ])('delays a job for its delay: %s', async (_, delay) => {
         const fn = rig.fn();
         const before = Date.now();
         const job = await client.run(fn, 'x', { delay });
@@ -75,7 +75,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         expect((await job.get()).times.started?.getTime()).toBeGreaterThanOrEqual(before + 600);
       });
 
-      it('delays longer than any timer holds', async () => {
+      it('accepts delays longer than the longest timer', async () => {
         const job = await client.run(rig.fn(), 'x', { delay: '99y' });
         expect((await job.get()).times.scheduled?.getUTCFullYear()).toBeGreaterThan(2100);
       });
@@ -84,21 +84,21 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         ['a Date', { scheduled: new Date(Date.now() - 60_000) }],
         ['a Date before 1970', { scheduled: new Date(-5) }],
         ['a delay of 0', { delay: 0 }],
-      ])('runs a job whose time has passed now: %s', async (_, time) => {
+      ])('runs a job at once whose time has passed: %s', async (_, time) => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
         const job = await client.run(fn, 'x', time);
         await expect(job.result({ timeout: '10s' })).resolves.toBe('x');
       });
 
-      it('returns when the job has finished if it is blocking', async () => {
+      it('with blocking returns when the job has finished', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
         const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
         await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'x' });
       });
 
-      it('returns as well when a blocking job has failed', async () => {
+      it('with blocking also returns when the job has failed', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, () => Promise.reject(new Error('no')));
         const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
@@ -111,13 +111,13 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
       });
 
-      it('refuses without workers in a roll call, and enqueues nothing', async () => {
+      it('with rollCall rejects without workers, and enqueues nothing', async () => {
         const fn = rig.fn();
         await expect(client.run(fn, 'x', { rollCall: true })).rejects.toThrow(NoWorkersError);
         await expect(client.get(fn, 1)).resolves.toBeNull();
       });
 
-      it('enqueues after a roll call that finds a worker', async () => {
+      it('with rollCall enqueues if there is a worker', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
         await expect(client.rollCall(fn)).resolves.toBe(1);
@@ -126,17 +126,17 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     });
 
     describe('runMany', () => {
-      it('of nothing is nothing', async () => {
+      it('of no inputs returns no handles', async () => {
         await expect(client.runMany(rig.fn(), [])).resolves.toEqual([]);
       });
 
-      it('enqueues none when one input is bad', async () => {
+      it('enqueues none if one input is invalid', async () => {
         const fn = rig.fn();
         await expect(client.runMany(fn, ['a', 1n])).rejects.toThrow('BigInt');
         await expect(client.get(fn, 1)).resolves.toBeNull();
       });
 
-      it('enqueues in order, more than a call takes', async () => {
+      it('enqueues more jobs than one call takes, in order', async () => {
         const fn = rig.fn();
         const jobs = await client.runMany(
           fn,
@@ -149,7 +149,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await source.close();
       });
 
-      it('takes a priority and a roll call', async () => {
+      it('accepts a priority and a roll call', async () => {
         const fn = rig.fn();
         await expect(client.runMany(fn, [1], { rollCall: true })).rejects.toThrow(NoWorkersError);
         await client.runMany(fn, ['normal']);
@@ -167,7 +167,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await expect(client.call(fn, [1, 'ä'], { timeout: '10s' })).resolves.toEqual({ was: [1, 'ä'] });
       });
 
-      it('returns the output of each of many at once', async () => {
+      it('returns the right output to each of many concurrent calls', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo, { concurrency: 20 });
         const inputs = Array.from({ length: 200 }, (_, i) => i);
@@ -203,13 +203,13 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     });
 
     describe('get and result', () => {
-      it('get is null when there is no such job; result says so', async () => {
+      it('get returns null for a missing job; result rejects', async () => {
         await expect(client.get(rig.fn(), 7)).resolves.toBeNull();
         await expect(client.result(rig.fn(), 7)).rejects.toThrow(JobNotFoundError);
       });
 
       it.each(['send:1', '1:1', ' 1', '1 ', '', '*', '1.0', '-1', 'x'])(
-        'know of no job %j, whatever keys there are',
+        'find no job %j, whatever keys exist',
         async (id) => {
           const fn = rig.fn();
           await client.run(`${fn}:send`, 'of another function');
@@ -221,7 +221,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         },
       );
 
-      it('result waits for a job that runs', async () => {
+      it('result waits for a running job', async () => {
         const fn = rig.fn();
         const done = gate<string>();
         await runWorker(rig.source(), fn, () => done.passed);
@@ -231,7 +231,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await expect(result).resolves.toBe('out');
       });
 
-      it('result of a job that had finished is there at once', async () => {
+      it('result returns at once for a finished job', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
         const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });
@@ -244,7 +244,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await expect(job.result({ timeout: 50 })).rejects.toThrow(WaitTimeoutError);
       });
 
-      it('times tell when a job was created, started and finished', async () => {
+      it('times say when a job was created, started and finished', async () => {
         const fn = rig.fn();
         await runWorker(rig.source(), fn, echo);
         const job = await client.run(fn, 'x', { blocking: true, timeout: '10s' });

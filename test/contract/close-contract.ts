@@ -21,7 +21,7 @@ export function closeContract(rigOf: () => ClientRig): void {
   const subscribed = (fn: string) => until(async () => (await rigOf().subscriptions(fn)) > 0);
 
   describe('close', () => {
-    it('completes all observables, and rejects whoever waits', async () => {
+    it('completes all observables and rejects waiting calls', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const only = client.only([defineJob(fn)]);
@@ -42,7 +42,7 @@ export function closeContract(rigOf: () => ClientRig): void {
       expect([undefined, expect.objectContaining({ status: 'idle' })]).toContainEqual(first);
     });
 
-    it('crashes nobody who subscribed without a handler of errors', async () => {
+    it('throws nothing at subscribers without an error handler', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const { id } = await client.run(fn, 'x');
@@ -53,7 +53,7 @@ export function closeContract(rigOf: () => ClientRig): void {
       await completed.passed;
     });
 
-    it('leaves a client that refuses, and whose observables are complete', async () => {
+    it('makes the client refuse calls, and its observables complete', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const { id } = await client.run(fn, 'x');
@@ -74,7 +74,7 @@ export function closeContract(rigOf: () => ClientRig): void {
   });
 
   describe('endObservers', () => {
-    it('completes all observables, and lets who waits go on', async () => {
+    it('completes all observables and lets waiting calls go on', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const { id } = await client.run(fn, 'x');

@@ -10,7 +10,7 @@ const echo = (input: unknown) => input;
 /** The part of the client's contract that is about how payloads are written. */
 export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
   describe('codecs', () => {
-    it('json hands over what is not JSON as the string it is', async () => {
+    it('json reads text that is not JSON as a string', async () => {
       const fn = rigOf().fn();
       const received: unknown[] = [];
       await runWorker(rigOf().source(), fn, (input) => void received.push(input));
@@ -26,7 +26,7 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await expect(clientOf().call(fn, undefined, { timeout: '10s' })).resolves.toBeNull();
     });
 
-    it('text passes strings as they are', async () => {
+    it('text passes strings unchanged', async () => {
       const job = defineJob<string, string>(rigOf().fn(), { codec: 'text' });
       await runWorker(rigOf().source(), job, (input) => `${input as string}!`);
       await expect(clientOf().call(job, '"{', { timeout: '10s' })).resolves.toBe('"{!');
@@ -40,7 +40,7 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await expect(clientOf().call(job, input, { timeout: '10s' })).resolves.toEqual(input);
     });
 
-    it('of a definition hold where only its name is given, once it is registered', async () => {
+    it('of a registered definition apply where only its name is given', async () => {
       const job = defineJob<string>(rigOf().fn(), { codec: 'text' });
       const knowing = rigOf().client();
       knowing.register(job);
@@ -50,7 +50,7 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await source.close();
     });
 
-    it('of the client hold where a definition has none', async () => {
+    it('of the client apply if a definition has none', async () => {
       const fn = rigOf().fn();
       await rigOf().client({ codec: 'text' }).run(fn, 'plain');
       const source = rigOf().source();

@@ -11,8 +11,8 @@ const MOST_BYTES = 200_000;
 
 /** The part of the client's contract that is about values nobody expects. */
 export function hostileClientContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
-  describe('values that nobody expects', () => {
-    it('come back as the error of the job whose handler threw them, short and without secrets', async () => {
+  describe('unexpected values', () => {
+    it('are returned as the error of the job whose handler threw them, short and without secrets', async () => {
       const fn = rigOf().fn();
       await runWorker(
         rigOf().source(),
@@ -39,7 +39,7 @@ export function hostileClientContract(rigOf: () => ClientRig, clientOf: () => Ge
       }
     });
 
-    it('are refused as inputs, or arrive; jobs that are enqueued with them are as well as ever', async () => {
+    it('are refused as inputs or arrive, and do not affect jobs enqueued with them', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, (input) => (input === 'good' ? 'done' : 'odd'), {
         concurrency: 10,
@@ -55,7 +55,7 @@ export function hostileClientContract(rigOf: () => ClientRig, clientOf: () => Ge
       }
     });
 
-    it('are refused as what a codec made of an input; the batch that it was to go with is not', async () => {
+    it('are refused as the result of a codec, without affecting the rest of the batch', async () => {
       const fn = rigOf().fn();
       const codecs = HOSTILE_VALUES.map(([, make]) => ({
         name: 'own',

@@ -37,7 +37,7 @@ export function jobSourceContract(
       return source;
     }
 
-    it('can do what the contract asks of it', () => {
+    it('has the declared capabilities', () => {
       const source = rig.source();
       opened.push(source);
       expect(source.capabilities).toEqual(capabilities);
@@ -64,7 +64,7 @@ export function jobSourceContract(
     });
 
     describe('claim', () => {
-      it('returns nothing when its signal has aborted before', async () => {
+      it('returns nothing if its signal had aborted before', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         await rig.submit(fn, 'a');
@@ -72,7 +72,7 @@ export function jobSourceContract(
         await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('a');
       });
 
-      it('hands out the input as it was sent, bytes included', async () => {
+      it('returns inputs unchanged, including bytes', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         const input = Buffer.from([0, 255, 10, 13, 34, 195, 40]);
@@ -102,7 +102,7 @@ export function jobSourceContract(
         }
       });
 
-      it('takes no more than the slots', async () => {
+      it('claims no more jobs than there are slots', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         const ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((input) => rig.submit(fn, input)));
@@ -113,7 +113,7 @@ export function jobSourceContract(
         expect(states.filter(({ status }) => status === 'busy')).toHaveLength(claims.length);
       });
 
-      it('goes first in, first out', async () => {
+      it('is first in, first out', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         for (const input of ['a', 'b', 'c']) await rig.submit(fn, input);
@@ -146,7 +146,7 @@ export function jobSourceContract(
         expect(Date.now()).toBeLessThan(due + 2000);
       });
 
-      it('waits until a job comes', async () => {
+      it('waits for a job', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         const claim = claimOne(source, fn);
@@ -154,7 +154,7 @@ export function jobSourceContract(
         await expect(claim).resolves.toMatchObject({ id });
       });
 
-      it('loses nothing when it is aborted, at whatever moment', async () => {
+      it('loses no job when it is aborted at any moment', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         const seen = new Set<string>();
@@ -195,7 +195,7 @@ export function jobSourceContract(
         expect(seen.sort()).toEqual(ids.sort());
       });
 
-      it('leaves jobs of a function without slots alone', async () => {
+      it('claims no jobs of a function without free slots', async () => {
         const [full, free] = [rig.fn(), rig.fn()];
         const source = await open([full, free]);
         const waiting = await rig.submit(full, 'a');
@@ -204,7 +204,7 @@ export function jobSourceContract(
         await expect(rig.stored(full, waiting)).resolves.toMatchObject({ status: 'idle' });
       });
 
-      it('takes jobs of several functions', async () => {
+      it('claims jobs of several functions', async () => {
         const [one, two] = [rig.fn(), rig.fn()];
         const source = await open([one, two]);
         await rig.submit(one, 'a');
@@ -219,7 +219,7 @@ export function jobSourceContract(
     });
 
     describe('slots', () => {
-      it('that come free while a claim waits are filled by it', async () => {
+      it('that become free while a claim waits are filled by it', async () => {
         const [one, two] = [rig.fn(), rig.fn()];
         const source = await open([one, two]);
         const slots = new SlotTable([[one, 1]]);
@@ -230,7 +230,7 @@ export function jobSourceContract(
         await expect(claiming).resolves.toMatchObject([{ fn: two, id }]);
       });
 
-      it('are listened to only while a claim waits', async () => {
+      it('are subscribed to only while a claim waits', async () => {
         const fn = rig.fn();
         const source = await open(fn);
         const slots = new SlotTable([[fn, 1]]);

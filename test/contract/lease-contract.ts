@@ -33,7 +33,7 @@ export function leaseContract(
   }
 
   describe('leases', () => {
-    it('give a job to another source when they expire, before what waits', async () => {
+    it('that expire give the job to another source, before waiting jobs', async () => {
       const fn = rigOf().fn();
       const loser = await open(fn, SHORT_MS);
       for (const input of ['a', 'b']) await rigOf().submit(fn, input);
@@ -51,7 +51,7 @@ export function leaseContract(
       await expect(rigOf().stored(fn, lost.id)).resolves.toMatchObject({ status: 'busy' });
     });
 
-    it('carry a token that grows', async () => {
+    it('have a token that increases', async () => {
       const { id, lost, held } = await lose(rigOf().fn());
       expect(held.id).toBe(id);
       expect(held.token).toBeGreaterThan(lost.token);
@@ -59,7 +59,7 @@ export function leaseContract(
       expect([lost.stalls, held.stalls]).toEqual([0, 1]);
     });
 
-    it('last as long as they are renewed', async () => {
+    it('last while they are renewed', async () => {
       const fn = rigOf().fn();
       const source = await open(fn, RENEWED_MS);
       const id = await rigOf().submit(fn, 'a');
@@ -77,7 +77,7 @@ export function leaseContract(
       await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'success' });
     });
 
-    it('that are lost are reported by renew, and only those', async () => {
+    it('are reported by renew if they are lost', async () => {
       const { loser, lost, holder, held } = await lose(rigOf().fn());
       await expect(loser.renew([lost])).resolves.toEqual([lost]);
       await expect(holder.renew([held])).resolves.toEqual([]);
@@ -94,7 +94,7 @@ export function leaseContract(
       await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'new' });
     });
 
-    it('that are lost settle nothing even after the holder gave the job back', async () => {
+    it('that are lost settle nothing even after the holder released the job', async () => {
       const fn = rigOf().fn();
       const { id, loser, lost, holder, held } = await lose(fn);
       await holder.settle([released(held)]);

@@ -18,7 +18,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
   const all = <T>(source: Observable<T>) => lastValueFrom(source.pipe(timeout(PATIENCE_MS), toArray()));
 
   describe('observables', () => {
-    it('are cold: nothing is subscribed before they are', async () => {
+    it('are cold: they subscribe in Redis only when they are subscribed to', async () => {
       const fn = rigOf().fn();
       clientOf().events(fn);
       clientOf().progress(fn);
@@ -27,7 +27,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await expect(rigOf().subscriptions(fn)).resolves.toBe(0);
     });
 
-    it('share one subscription per function, which goes with the last', async () => {
+    it('share one subscription per function, which ends with the last subscriber', async () => {
       const fn = rigOf().fn();
       const job = await clientOf().run(fn, 'x');
       const kinds: (() => Observable<unknown>)[] = [
@@ -51,7 +51,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await subscribed(fn, 0);
     });
 
-    it('may be left while they are still subscribing', async () => {
+    it('can be unsubscribed while they are still subscribing', async () => {
       const fn = rigOf().fn();
       for (let i = 0; i < 20; i++) clientOf().events(fn).subscribe().unsubscribe();
       const kept = clientOf().events(fn).pipe(take(1));
@@ -90,7 +90,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       );
     });
 
-    it('of a function say nothing of another', async () => {
+    it('of a function do not include those of another', async () => {
       const [fn, other] = [rigOf().fn(), rigOf().fn()];
       const first = firstValueFrom(clientOf().events(fn).pipe(timeout(PATIENCE_MS)));
       await subscribed(fn, 1);
@@ -107,7 +107,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       return 'out';
     }
 
-    it('of one job is its own, and completes when it has finished', async () => {
+    it('of one job includes only its own updates, and completes when it has finished', async () => {
       const fn = rigOf().fn();
       const other = await clientOf().run(fn, 'other');
       const job = await clientOf().run(fn, 'x');
@@ -120,7 +120,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await expect(all(other.progress$)).resolves.toEqual([]);
     });
 
-    it('of a function is that of all its jobs', async () => {
+    it('of a function includes all its jobs', async () => {
       const fn = rigOf().fn();
       const seen: JobProgress[] = [];
       const subscription = clientOf()
@@ -147,7 +147,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
   });
 
   describe('watch', () => {
-    it('shows the job now and after every change, and completes when it has finished', async () => {
+    it('emits the job now and after every change, and completes when it has finished', async () => {
       const fn = rigOf().fn();
       const [step, end] = [gate(), gate()];
       const job = await clientOf().run(fn, 'x');
@@ -177,7 +177,7 @@ export function observableContract(rigOf: () => ClientRig, clientOf: () => GearM
       await subscribed(fn, 0);
     });
 
-    it('of a job that had finished is that job once', async () => {
+    it('of a finished job emits that job once', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => 'out');
       const job = await clientOf().run(fn, 'x', { blocking: true, timeout: '10s' });

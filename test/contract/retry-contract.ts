@@ -9,7 +9,7 @@ import type { ClientRig } from './rig.js';
 
 /** The part of the client's contract that is about jobs that are tried again. */
 export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
-  describe('a job that is tried again', () => {
+  describe('a job that is retried', () => {
     const failing = (_: unknown, { attempts }: RunningJob) => {
       throw new RangeError(`attempt ${attempts}`);
     };
@@ -25,7 +25,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       ['retry.jitter', { retry: { attempts: 2, jitter: 2 } }],
       ['jobTimeout', { jobTimeout: 0 }],
       ['jobTimeout', { jobTimeout: 'never' }],
-    ] as [string, RunOptions][])('is not enqueued with a bad `%s`: %j', async (option, options) => {
+    ] as [string, RunOptions][])('is not enqueued with an invalid `%s`: %j', async (option, options) => {
       const fn = rigOf().fn();
       const running = clientOf().run(fn, 'x', options);
       await expect(running).rejects.toMatchObject({ code: 'INVALID_OPTION', option });
@@ -33,7 +33,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await expect(clientOf().get(fn, 1)).resolves.toBeNull();
     });
 
-    it('keeps the error of every attempt, and its own last', async () => {
+    it('keeps the error of every attempt, and the last as its own', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, failing);
       const retrying = { attempts: 3, delay: 10, jitter: 0 };
@@ -47,7 +47,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       ]);
     });
 
-    it('waits as an idle job that shows its errors, and may succeed', async () => {
+    it('waits as an idle job with its errors, and may succeed', async () => {
       const fn = rigOf().fn();
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
@@ -64,7 +64,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await source.close();
     });
 
-    it('shows no error for an attempt that was given back untouched', async () => {
+    it('has no error for an attempt that was released', async () => {
       const fn = rigOf().fn();
       const source = rigOf().source();
       const job = await clientOf().run(fn, 'x');
@@ -78,7 +78,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await source.close();
     });
 
-    it('starts again for whoever watches it', async () => {
+    it('is shown as started again to observers', async () => {
       const fn = rigOf().fn();
       const seen: string[] = [];
       const events = clientOf()
@@ -96,7 +96,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       expect(seen).toEqual(['create', 'start', 'start', 'finish']);
     });
 
-    it('ends at its own timeout, whatever the handler says', async () => {
+    it('ends at its own timeout, whatever that of the handler is', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => new Promise(() => undefined), { timeout: '1 minute' });
       await expect(clientOf().call(fn, 'x', { jobTimeout: 40, timeout: '10s' })).rejects.toMatchObject({

@@ -31,7 +31,7 @@ export function settleContract(
       await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'error', output: 'no disk' });
     });
 
-    it('gives a released job back to the front, and the attempt does not count', async () => {
+    it('puts a released job at the front, and the attempt does not count', async () => {
       const fn = rigOf().fn();
       const source = await open(fn);
       for (const input of ['a', 'b']) await rigOf().submit(fn, input);
@@ -43,7 +43,7 @@ export function settleContract(
       expect(again.token).toBeGreaterThan(claim.token);
     });
 
-    it('refuses whoever released the job, and leaves it to who holds it now', async () => {
+    it('refuses an outcome of a worker that released the job', async () => {
       const fn = rigOf().fn();
       const source = await open(fn);
       const id = await rigOf().submit(fn, 'a');
@@ -56,7 +56,7 @@ export function settleContract(
       await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'mine' });
     });
 
-    it('takes many outcomes of several functions in one call', async () => {
+    it('accepts many outcomes of several functions in one call', async () => {
       const functions = [rigOf().fn(), rigOf().fn()];
       const source = await open(functions);
       const claims: Claim[] = [];
@@ -111,7 +111,7 @@ export function settleContract(
       await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('next');
     });
 
-    it('takes one outcome of a claim: a second, different one changes nothing', async () => {
+    it('accepts one outcome per claim: a second, different one changes nothing', async () => {
       const fn = rigOf().fn();
       const source = await open(fn);
       const id = await rigOf().submit(fn, 'a');
@@ -125,7 +125,7 @@ export function settleContract(
   });
 
   describe('close', () => {
-    it('gives back what was claimed and not handed out', async () => {
+    it('releases jobs that were claimed and not returned', async () => {
       const fn = rigOf().fn();
       const leaving = await open(fn);
       const id = await rigOf().submit(fn, 'a');
@@ -149,7 +149,7 @@ export function settleContract(
       await expect(claiming).resolves.toEqual([]);
     });
 
-    it('may be called again', async () => {
+    it('can be called again', async () => {
       const source = await open(rigOf().fn());
       await source.close();
       await expect(source.close()).resolves.toBeUndefined();

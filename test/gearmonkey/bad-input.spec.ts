@@ -63,7 +63,7 @@ describe('GearMonkeyClient.run, before anything is written', () => {
     },
   );
 
-  it('refuses the same names in every other method', async () => {
+  it('refuses invalid names in every other method', async () => {
     await expect(client.call('', 'x')).rejects.toThrow('it is empty');
     await expect(client.runMany('', ['x'])).rejects.toThrow('it is empty');
     await expect(client.get('', 1)).rejects.toThrow('it is empty');
@@ -126,7 +126,7 @@ describe('GearMonkeyClient.run, before anything is written', () => {
     await expect(running).rejects.toMatchObject({ code: 'NOT_SERIALIZABLE', what: 'input' });
   });
 
-  it('refuses input over the limit, and says how much it is', async () => {
+  it('refuses input over the limit, and names its size', async () => {
     const running = client.run(server.fn(), 'x'.repeat(999));
     await expect(running).rejects.toThrow('has 1001 bytes, more than the limit of 1000');
     await expect(running).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE', bytes: 1001, limit: 1000 });
@@ -151,7 +151,7 @@ describe('GearMonkeyClient.run, before anything is written', () => {
 
 describe('GearMonkeyClient.run', () => {
   it.each(['a:b', ':', '{resize}', 'mail:{eu}:send', 'größe', '日本語', '🐒', 'x'.repeat(200), '__proto__'])(
-    'takes the function name %s, all the way',
+    'accepts the function name %s',
     async (name) => {
       await runWorker(actors.source(), name, (input) => input);
       await expect(client.call(name, 'x', { timeout: '10s' })).resolves.toBe('x');
@@ -159,7 +159,7 @@ describe('GearMonkeyClient.run', () => {
     },
   );
 
-  it('takes input of exactly the limit', async () => {
+  it('accepts input of exactly the limit', async () => {
     await expect(client.run(server.fn(), 'x'.repeat(998))).resolves.toMatchObject({ id: '1' });
   });
 });
@@ -175,14 +175,14 @@ describe('GearMonkeyClient.get', () => {
     await expect(client.get(fn, 1)).rejects.toThrow(reason);
   });
 
-  it('refuses a job whose key is no hash', async () => {
+  it('rejects for a key that is no hash', async () => {
     const fn = server.fn();
     await server.redis.set(`job:${fn}:1`, 'text');
     await expect(client.get(fn, 1)).rejects.toThrow('its key does not hold a hash');
     await expect(client.result(fn, 1)).rejects.toThrow(MalformedJobError);
   });
 
-  it('reads numbers that are none as absent', async () => {
+  it('ignores stored numbers that are invalid', async () => {
     const fn = server.fn();
     const hash = { status: 'busy', input: 'x', attempts: 'abc', started: '', created: 'now' };
     await server.redis.hset(`job:${fn}:1`, { ...hash, 'status:dividend': 'x', 'status:divisor': '10' });
@@ -191,7 +191,7 @@ describe('GearMonkeyClient.get', () => {
     expect(job).not.toHaveProperty('progress');
   });
 
-  it("takes the output for the message when the error's JSON is broken", async () => {
+  it('uses the output as the message if the JSON of the error is broken', async () => {
     const fn = server.fn();
     for (const [id, error] of ['{', '[]', '{"name":1}', 'null'].entries()) {
       await server.redis.hset(`job:${fn}:${id}`, { status: 'error', input: 'x', output: 'no', error });
@@ -199,7 +199,7 @@ describe('GearMonkeyClient.get', () => {
     }
   });
 
-  it('refuses input the codec cannot read', async () => {
+  it('rejects for input that the codec cannot read', async () => {
     const fn = server.fn();
     const id = await submit(server.redis, fn, Buffer.from([255]));
     await expect(client.get(fn, id)).rejects.toThrow('is not readable as json: it is not UTF-8');
@@ -207,7 +207,7 @@ describe('GearMonkeyClient.get', () => {
 });
 
 describe('GearMonkeyClient on keys of the wrong type', () => {
-  it('says so when the queue is no list, and creates no job', async () => {
+  it('rejects if the queue is no list, and creates no job', async () => {
     const fn = server.fn();
     await server.redis.set(`queue:${fn}:normal`, 'text');
     await expect(client.run(fn, 'x')).rejects.toMatchObject({ code: 'REFUSED' });
@@ -215,13 +215,13 @@ describe('GearMonkeyClient on keys of the wrong type', () => {
     await expect(server.redis.keys(`job:${fn}:*`)).resolves.toEqual([]);
   });
 
-  it('says so when the ids are no number', async () => {
+  it('rejects if the ids are no number', async () => {
     const fn = server.fn();
     await server.redis.set(`uid:${fn}`, 'text');
     await expect(client.run(fn, 'x')).rejects.toThrow('not an integer');
   });
 
-  it('says so when the count is no string', async () => {
+  it('rejects if the count is no string', async () => {
     const fn = server.fn();
     await server.redis.lpush(`count:${fn}`, 'x');
     await expect(client.rollCall(fn)).rejects.toThrow('WRONGTYPE');

@@ -39,7 +39,7 @@ describe('A message on cancel:{FN}', () => {
     end.open();
   }
 
-  it('that is forged stops nobody', async () => {
+  it('that is forged stops no handler', async () => {
     const fn = server.fn();
     const { handle, end, job } = await running(fn, 0);
     const [member] = await server.redis.zrange(`lease:${fn}`, '0', '-1');
@@ -53,7 +53,7 @@ describe('A message on cancel:{FN}', () => {
     await expect(handle.get()).resolves.toMatchObject({ attempts: 1 });
   });
 
-  it('that is meant for another database stops nobody here', async () => {
+  it('that is meant for another database stops no handler', async () => {
     const fn = server.fn();
     const here = await running(fn, 0);
     const there = await running(fn, 1);
@@ -67,7 +67,7 @@ describe('A message on cancel:{FN}', () => {
     await expect(here.handle.result({ timeout: '20s' })).resolves.toBe('of 0');
   });
 
-  it('that is true stops the handler, and says that it was cancelled', async () => {
+  it('that is true stops the handler with the reason that it was cancelled', async () => {
     const { handle, job } = await running(server.fn(), 0);
     const aborted = new Promise((resolve) => job.signal.addEventListener('abort', resolve));
     await expect(handle.cancel()).resolves.toBe(true);

@@ -6,7 +6,7 @@ import { useGearMonkey } from './use-gearmonkey.js';
 describe('GearMonkeyClient.cancel, with plain workers and clients', () => {
   const rig = useGearMonkey();
 
-  it('refuses where a plain worker runs the job, which goes on', async () => {
+  it('rejects if a plain worker runs the job, which goes on', async () => {
     const fn = rig.fn();
     const job = await rig.client.run(fn, 'x');
     await rig.redis.brpop(`queue:${fn}:normal`, 1);
@@ -20,7 +20,7 @@ describe('GearMonkeyClient.cancel, with plain workers and clients', () => {
     await expect(job.result()).resolves.toBe('out');
   });
 
-  it("ends a plain client's job, whose client is told on the lock list", async () => {
+  it('ends a job of a plain client, which is notified on the lock list', async () => {
     const fn = rig.fn();
     const id = await submit(rig.redis, fn, 'x');
     const waiting = rig.redis.duplicate();
@@ -34,14 +34,14 @@ describe('GearMonkeyClient.cancel, with plain workers and clients', () => {
     ]);
   });
 
-  it.each(['', ' ', '*', '1:1', '-1', '\u0000'])('knows nothing of job %j', async (id) => {
+  it.each(['', ' ', '*', '1:1', '-1', '\u0000'])('rejects for the missing job %j', async (id) => {
     const fn = rig.fn();
     await rig.client.run(fn, 'x');
     await expect(rig.client.cancel(fn, id)).rejects.toThrow(JobNotFoundError);
     await expect(rig.client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });
   });
 
-  it('is of a key that is no hash a refusal, and writes nothing', async () => {
+  it('rejects for a key that is no hash, and writes nothing', async () => {
     const fn = rig.fn();
     await rig.redis.set(`job:${fn}:1`, 'text');
     await expect(rig.client.cancel(fn, 1)).rejects.toThrow('WRONGTYPE');

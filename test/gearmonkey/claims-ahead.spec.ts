@@ -15,7 +15,7 @@ describe('Short jobs of a worker with one slot', () => {
     return Number(count ?? 0);
   };
 
-  it('run one after the other, in order, and several with each call', async () => {
+  it('run one after the other, in order, several per call', async () => {
     const fn = rig.fn();
     const ran: number[] = [];
     let running = 0;
@@ -34,7 +34,7 @@ describe('Short jobs of a worker with one slot', () => {
     expect(await calls()).toBeLessThan(SHORT);
   });
 
-  it('go to another worker when one of them turns out long', async () => {
+  it('go to another worker if one of them takes long', async () => {
     const fn = rig.fn();
     const [started, end] = [gate(), gate()];
     const long = async (input: unknown) => {
@@ -54,7 +54,7 @@ describe('Short jobs of a worker with one slot', () => {
     end.open();
   });
 
-  it('may be cancelled while they wait for the slot', async () => {
+  it('can be cancelled while they wait for the slot', async () => {
     const fn = rig.fn();
     const [held, go] = [gate(), gate()];
     const ran: unknown[] = [];
@@ -74,7 +74,7 @@ describe('Short jobs of a worker with one slot', () => {
     await expect(victim?.get()).resolves.toMatchObject({ error: { code: 'JOB_CANCELLED' } });
   });
 
-  it('are given back without an attempt when the worker stops', async () => {
+  it('are released without an attempt when the worker stops', async () => {
     const fn = rig.fn();
     const [held, end] = [gate(), gate()];
     await rig.client.runMany(fn, numbers(SHORT));

@@ -60,7 +60,7 @@ describe('A worker that closes', () => {
     await expect(closing.held.result({ timeout: '20s' })).resolves.toBe('held');
   });
 
-  it('waits for no more work while it drains, and takes no marker from others', async () => {
+  it('waits for no more jobs while it drains, and takes no marker from others', async () => {
     const fn = rig.fn();
     const closing = await draining(fn);
     await beside(fn);
@@ -74,7 +74,7 @@ describe('A worker that closes', () => {
   });
 
   it.each([0, 1, 2, 3, 5, 8, 13, 21])(
-    'loses and keeps nothing of what is enqueued around that moment, %i ms apart',
+    'neither loses nor keeps jobs that are enqueued around that moment, %i ms apart',
     async (apart) => {
       const fn = rig.fn();
       const closing = await draining(fn);
@@ -98,7 +98,7 @@ describe('A worker that closes', () => {
     },
   );
 
-  it('loses and keeps nothing when its connections break meanwhile', async () => {
+  it('neither loses nor keeps jobs if its connections break meanwhile', async () => {
     const fn = rig.fn();
     const closing = await draining(fn);
     await beside(fn);
@@ -112,7 +112,7 @@ describe('A worker that closes', () => {
     await expect(closing.held.result({ timeout: '20s' })).resolves.toBe('held');
   });
 
-  it('claims again when it is asked to after all', async () => {
+  it('claims again if `claim` is called again', async () => {
     const fn = rig.fn();
     const source = rig.source();
     await source.open([fn]);
@@ -128,7 +128,7 @@ describe('A worker that closes', () => {
     await source.close();
   });
 
-  it('that was still opening is counted no more', async () => {
+  it('that was still opening is no longer counted', async () => {
     const fn = rig.fn();
     const source = rig.source({ presence: 200 }, { keeper: true });
     const opened = source.open([fn]).catch((error: unknown) => error);

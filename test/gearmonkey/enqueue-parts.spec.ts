@@ -30,7 +30,7 @@ class Calls {
 }
 
 describe('A bulk of jobs', () => {
-  it('begins so many calls at a time, and the next when one was answered', async () => {
+  it('has a limited number of calls under way, and begins the next when one was answered', async () => {
     const calls = new Calls();
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
     expect(calls.parts).toHaveLength(LANES);
@@ -41,7 +41,7 @@ describe('A bulk of jobs', () => {
     expect((await enqueued).map(({ id }) => id)).toEqual(inputs);
   });
 
-  it('begins no more after a failure, waits for those under way, and names all that were created', async () => {
+  it('begins no more calls after a failure, waits for those under way, and names all created jobs', async () => {
     const calls = new Calls();
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
     const outcome = expect(enqueued).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('A bulk of jobs', () => {
     expect(calls.parts).toHaveLength(LANES + 1);
   });
 
-  it('fails with the error itself where nothing was created', async () => {
+  it('fails with the error itself if no job was created', async () => {
     const calls = new Calls();
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
     const error = new EnqueueTimeoutError('fn', 5000);
@@ -66,7 +66,7 @@ describe('A bulk of jobs', () => {
     await expect(enqueued).rejects.toBe(error);
   });
 
-  it('that is not durable, and of which some were not enqueued at all, does not say that all were', async () => {
+  it('that is not durable and only partly enqueued rejects with PartlyEnqueuedError', async () => {
     const calls = new Calls();
     const enqueued = inParts('fn', inputs, LANES, calls.enqueue);
     const notDurable = new NotDurableError('fn', (calls.parts[0] ?? []).map(String), 'no replica has them');
@@ -79,7 +79,7 @@ describe('A bulk of jobs', () => {
     });
   });
 
-  it('that is not durable names all ids that are enqueued', async () => {
+  it('that is not durable names all enqueued ids', async () => {
     const calls = new Calls();
     const some = inputs.slice(0, (LANES + 1) * MAX_BATCH);
     const enqueued = inParts('fn', some, LANES, calls.enqueue);

@@ -25,7 +25,7 @@ afterAll(() => {
 describe('Jobs that are enqueued one by one in a tick', () => {
   const numbers = Array.from({ length: JOBS }, (_, number) => number);
 
-  it('go in calls of fifty, in the order in which they were enqueued', async () => {
+  it('share calls of fifty, in the order in which they were enqueued', async () => {
     const fn = server.fn();
     const client = actors.client();
     await trace.take();
@@ -39,7 +39,7 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     expect(waiting.map(Number).reverse()).toEqual(jobs.map(({ id }) => Number(id)));
   });
 
-  it('go in larger calls where they have to wait for earlier ones, so that a burst over a late line is in time', async () => {
+  it('share larger calls if they have to wait for earlier ones, so a burst over a slow line is in time', async () => {
     const fn = server.fn();
     const client = actors.client();
     await trace.take();
@@ -49,7 +49,7 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     expect(lengths).toEqual([50, 50, 50, 50, 250, 250, 250, 250, 250, 250]);
   });
 
-  it('do not hold up those of another function', async () => {
+  it('do not delay those of another function', async () => {
     const [many, one] = [server.fn(), server.fn()];
     const client = actors.client();
     await trace.take();

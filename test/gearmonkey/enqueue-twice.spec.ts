@@ -109,7 +109,7 @@ describe('An enqueue whose reply is lost', () => {
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'CONNECTION' } });
   });
 
-  it('creates nothing any more when it arrives late, after its deadline and a later call', async () => {
+  it('creates nothing if it arrives late, after its deadline and a later call', async () => {
     const fn = server.fn();
     const client = actors.client({}, 3000);
     await client.run(fn, 'before');

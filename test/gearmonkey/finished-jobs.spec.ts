@@ -5,14 +5,14 @@ import { FinishedJobs } from '../../lib/gearmonkey/client/finished-jobs.js';
 const STRETCH = 1000;
 
 describe('FinishedJobs', () => {
-  it('remembers nothing while nobody expects anything', () => {
+  it('remembers nothing without expectations', () => {
     const finished = new FinishedJobs();
     finished.add('1');
     expect(finished.size).toBe(0);
     expect(finished.expect().of('1')).toBeUndefined();
   });
 
-  it('knows what finished, and what was replied, though the message that says no more follows', () => {
+  it('has finished jobs and their outputs, even after the plain message', () => {
     const finished = new FinishedJobs();
     const expectation = finished.expect();
     finished.add('1');
@@ -24,14 +24,14 @@ describe('FinishedJobs', () => {
     expect(expectation.of('3')).toBeUndefined();
   });
 
-  it('tells of gaps to those who expected something before', () => {
+  it('reports gaps to earlier expectations', () => {
     const finished = new FinishedJobs();
     const before = finished.expect();
     finished.addGap();
     expect([before.hasGaps, finished.expect().hasGaps]).toEqual([true, false]);
   });
 
-  it('finds a job however many finished after it', () => {
+  it('finds a job even if many finished after it', () => {
     const finished = new FinishedJobs();
     const expectation = finished.expect();
     const reply = { job: { id: '0' }, output: 'first' };
@@ -42,7 +42,7 @@ describe('FinishedJobs', () => {
     expect(expectation.of(`${3 * STRETCH}`)).toEqual({ reply: undefined });
   });
 
-  it('forgets what finished before the oldest enqueue began, and in the end everything', () => {
+  it('forgets jobs that finished before the oldest enqueue began, and in the end all', () => {
     const finished = new FinishedJobs();
     const sizes: number[] = [];
     let oldest = finished.expect();
@@ -59,7 +59,7 @@ describe('FinishedJobs', () => {
     expect(finished.size).toBe(0);
   });
 
-  it('remembers once, however many expect', () => {
+  it('remembers each job once for all expectations', () => {
     const finished = new FinishedJobs();
     const expectations = Array.from({ length: 5000 }, () => finished.expect());
     for (let id = 1; id <= 5000; id++) finished.add(`${id}`);

@@ -6,7 +6,7 @@ import { claimOne, success } from '../contract/claiming.js';
 import { submit } from './redis-rig.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
-describe('A worker, given what nobody would write', () => {
+describe('A worker with malformed data', () => {
   const rig = useGearMonkey();
 
   const echo = (input: unknown) => input;
@@ -15,7 +15,7 @@ describe('A worker, given what nobody would write', () => {
     await expect(rig.client.call(fn, 'next', { timeout: '10s' })).resolves.toBe('next');
   }
 
-  it('fails the job alone when the input is not readable, and says why', async () => {
+  it('fails only the job whose input is not readable, with the reason', async () => {
     const fn = rig.fn();
     await runWorker(rig.source(), fn, echo);
     const id = await submit(rig.redis, fn, Buffer.from([0xff, 0xfe, 0x00]));
@@ -33,7 +33,7 @@ describe('A worker, given what nobody would write', () => {
     ['is a string', async (key: string) => void (await rig.redis.set(key, 'text'))],
     ['had finished', async (key: string) => void (await rig.redis.hset(key, 'status', 'success'))],
     ['has no status', async (key: string) => void (await rig.redis.hset(key, 'input', 'x'))],
-  ])('drops a job that %s, and says so', async (_, prepare) => {
+  ])('drops a job that %s, and logs it', async (_, prepare) => {
     const fn = rig.fn();
     const problems: string[] = [];
     await prepare(`job:${fn}:77`);
@@ -96,7 +96,7 @@ describe('A worker, given what nobody would write', () => {
     await expect(rig.redis.zcard(`lease:${fn}`)).resolves.toBe(0);
   });
 
-  it('goes on after a lease ran out whose job is a string by now', async () => {
+  it('goes on after the lease of a job ended whose key is now a string', async () => {
     const fn = rig.fn();
     const source = rig.source({ lease: 100 });
     const id = await submit(rig.redis, fn, 'x');

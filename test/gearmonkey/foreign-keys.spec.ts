@@ -16,7 +16,7 @@ type Spoil = (typeof SPOILS)[number];
 const HARMLESS = ['wake', 'leader', 'plain', 'locks', 'channel', 'progress', 'cancel'] as const;
 const VITAL = ['leases', 'scheduled', 'high', 'normal', 'low'] as const;
 
-describe('A worker, and keys that a plain client has spoiled', () => {
+describe('A worker whose keys another program has overwritten', () => {
   const rig = useGearMonkey();
 
   async function spoil(key: string, how: Spoil): Promise<void> {
@@ -54,7 +54,7 @@ describe('A worker, and keys that a plain client has spoiled', () => {
       expect(lines.length).toBeLessThanOrEqual(MAX_LINES);
     });
 
-    it.each(VITAL)('in %s: loses none of those that wait, and runs them when it is mended', async (name) => {
+    it.each(VITAL)('in %s: loses no waiting job, and runs them when the key is repaired', async (name) => {
       const fn = rig.fn();
       const other = rig.fn();
       const lines = await worker([fn, other]);
@@ -79,7 +79,7 @@ describe('A worker, and keys that a plain client has spoiled', () => {
     });
   });
 
-  it('says little of very many ids that are no jobs, and runs those that are', async () => {
+  it('logs few lines about many ids without a job, and runs the real jobs', async () => {
     const fn = rig.fn();
     const lines = await worker([fn]);
     const junk = Array.from({ length: 20_000 }, (_, i) => `junk\n[Nest] ${i}`);

@@ -33,11 +33,11 @@ function reachable(start: FunctionState): Set<FunctionState> {
 }
 
 describe('the states of a function', () => {
-  it('can all be reached from each other: no worker is stuck', () => {
+  it('can all be reached from each other, so no worker gets stuck', () => {
     for (const state of STATES) expect([...reachable(state)].sort()).toEqual([...STATES].sort());
   });
 
-  it('all know what it means to drain, to claim again, and to get a reply', () => {
+  it('all have transitions for drain, resume and replies', () => {
     for (const state of STATES)
       expect(Object.keys(TRANSITIONS[state])).toEqual(
         expect.arrayContaining(['drain', 'resume', 'filled', 'short']),
@@ -53,7 +53,7 @@ describe('the states of a function', () => {
     ]);
   });
 
-  it('follow the table, whatever happens to several functions in whatever order', () => {
+  it('follow the table for random events of several functions', () => {
     const step = fc.tuple(fc.constantFrom(...FUNCTIONS), fc.constantFrom(...EVENTS));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -9,22 +9,22 @@ import { useApps } from '../support/use-apps.js';
 const NOBODY_THERE = { nodes: [{ host: '127.0.0.1', port: 1 }] };
 
 describe('names on a cluster without hashTag', () => {
-  it('are refused if they have no tag of their own, with what to do', () => {
+  it('are refused without a tag of their own, with what to do', () => {
     expect(() => ownTagKeysOf('resize')).toThrow(InvalidFunctionNameError);
     expect(() => ownTagKeysOf('resize')).toThrow('Set `hashTag: true` in GearMonkeyModule.forRoot');
   });
 
-  it('are taken as they are if they have one', () => {
+  it('are used unchanged with a tag of their own', () => {
     expect(ownTagKeysOf('{media}:resize')).toEqual(keysOf('{media}:resize'));
   });
 });
 
 describe('names with hashTag', () => {
-  it('that are a tag and nothing else are refused: braces are written for them', () => {
+  it('that are only a tag are refused, since the braces are added', () => {
     expect(() => taggedKeysOf('{resize}')).toThrow('Call it "resize"');
   });
 
-  it('become the tag', () => {
+  it('become a tag', () => {
     expect(taggedKeysOf('mail:send')).toEqual(keysOf('{mail:send}'));
   });
 
@@ -45,7 +45,7 @@ describe('names with hashTag', () => {
 describe('a module on a cluster', () => {
   const apps = useApps();
 
-  it('refuses a name in many slots before it asks the cluster', async () => {
+  it('refuses a name without a tag before it asks the cluster', async () => {
     const app = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: NOBODY_THERE })] });
     const client = app.get(GearMonkeyClient);
     await expect(client.run('resize', 1)).rejects.toThrow(InvalidFunctionNameError);
@@ -55,12 +55,12 @@ describe('a module on a cluster', () => {
     await expect(client.call('resize', 1)).rejects.toThrow(InvalidFunctionNameError);
   });
 
-  it('refuses one without nodes', async () => {
+  it('refuses a cluster without nodes', async () => {
     const starting = apps.start({ imports: [GearMonkeyModule.forRoot({ connection: { nodes: [] } })] });
     await expect(starting).rejects.toThrow('`connection.nodes` is empty');
   });
 
-  it('says that the cluster is not there by the deadline of an enqueue', async () => {
+  it('rejects an enqueue at its deadline if the cluster cannot be reached', async () => {
     const options = { connection: NOBODY_THERE, hashTag: true, enqueueTimeout: 300 };
     const app = await apps.start({ imports: [GearMonkeyModule.forRoot(options)] });
     await expect(app.get(GearMonkeyClient).run('resize', 1)).rejects.toMatchObject({

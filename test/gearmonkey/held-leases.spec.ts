@@ -55,7 +55,7 @@ async function longerThanALease(fn: string, lease = HELD_MS): Promise<void> {
   });
 }
 
-describe('A process that holds its event loop', () => {
+describe('A process that blocks its event loop', () => {
   it('keeps its job for many leases', async () => {
     const fn = rig.fn();
     const lease = HELD_MS;
@@ -69,7 +69,7 @@ describe('A process that holds its event loop', () => {
     expect(blocking.all('logged')).toEqual([]);
   });
 
-  it("loses it after the job's timeout, and its result is refused", async () => {
+  it('loses its job after the timeout of the job, and its result is refused', async () => {
     const fn = rig.fn();
     const blocking = await program(fn);
     const job = await rig.client.run(fn, { block: 9 * LEASE_MS }, { jobTimeout: LEASE_MS });
@@ -85,7 +85,7 @@ describe('A process that holds its event loop', () => {
 });
 
 describe('A process that is stopped for longer than its lease', () => {
-  it('learns that its job went to another: its signal aborts, it says so, and its result is refused', async () => {
+  it('aborts the signal of a job that went to another worker, logs it, and its result is refused', async () => {
     const fn = rig.fn();
     const stopped = await program(fn);
     const job = await rig.client.run(fn, { hold: true });
@@ -103,7 +103,7 @@ describe('A process that is stopped for longer than its lease', () => {
     await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'of another', attempts: 2 });
   });
 
-  it('is refused when it has its result at once', async () => {
+  it('is refused if it settles at once', async () => {
     const fn = rig.fn();
     const stopped = await program(fn);
     const job = await rig.client.run(fn, { hold: true });
@@ -122,7 +122,7 @@ describe('A process that is stopped for longer than its lease', () => {
 });
 
 describe('A process that is killed', () => {
-  it('leaves its jobs to others, at the front and in order', async () => {
+  it('loses its jobs to others, at the front and in order', async () => {
     const fn = rig.fn();
     const killed = await program(fn, { concurrency: 3 });
     await rig.client.runMany(fn, [{ hold: true }, { hold: true }, { hold: true }, {}, {}]);
@@ -148,7 +148,7 @@ describe('A process that is killed', () => {
     expect(ran.map(({ stalls }) => stalls)).toEqual([0, 1, 1, 1, 0]);
   });
 
-  it('is noticed by idle workers within the lease and two seconds', async () => {
+  it('is noticed by idle workers within the lease plus two seconds', async () => {
     const fn = rig.fn();
     const killed = await program(fn);
     const job = await rig.client.run(fn, { hold: true });
@@ -165,7 +165,7 @@ describe.each([
   ['kept by the thread', true],
   ['renewed by the main thread', false],
 ])('Leases %s', (_, keeper) => {
-  it('hold for as long as the handler runs', async () => {
+  it('last while the handler runs', async () => {
     const fn = rig.fn();
     const end = gate();
     await runWorker(source(keeper, HELD_MS), fn, () => end.passed);
@@ -179,7 +179,7 @@ describe.each([
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
 
-  it('of ids that are no numbers hold too', async () => {
+  it('also last for ids that are no numbers', async () => {
     const fn = rig.fn();
     const ids = ['a', '007', '1e3', 'a:1', '-1', '0.5', '99999999999999999999'];
     const end = gate();
@@ -204,7 +204,7 @@ describe.each([
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
 
-  it('hold, 2500 at once', async () => {
+  it('last for 2500 jobs at once', async () => {
     const fn = rig.fn();
     // So many are a while on their way on a busy machine.
     const lease = 2 * HELD_MS;
@@ -223,7 +223,7 @@ describe.each([
     await expect(leasesOf(fn)).resolves.toEqual([]);
   });
 
-  it('hold though somebody spoils the count, and so do those of other functions', async () => {
+  it('last for all functions although the count of one has a wrong type', async () => {
     const [fn, other] = [rig.fn(), rig.fn()];
     const end = gate();
     const shared = source(keeper, HELD_MS);
@@ -239,7 +239,7 @@ describe.each([
     await expect(rig.redis.get(`count:${other}`)).resolves.toBe('1');
   });
 
-  it('that are gone are told of', async () => {
+  it('that are lost are reported', async () => {
     const fn = rig.fn();
     const reason = gate<unknown>();
     await runWorker(source(keeper), fn, async (_input, { signal }) => {
@@ -258,7 +258,7 @@ describe('The keeper', () => {
     String(await rig.redis.client('LIST')).match(/ name=nestjs-gearmonkey:keeper /g)?.length ?? 0;
   const threadOf = (of: RedisSource) => of['held']['keeper']?.['thread']?.['thread'];
 
-  it('opens no thread and no connection before there is a worker', async () => {
+  it('opens no thread and no connection before a worker starts', async () => {
     const idle = source();
     expect(threadOf(idle)).toBeUndefined();
     await expect(keepers()).resolves.toBe(0);
@@ -280,7 +280,7 @@ describe('The keeper', () => {
     await eventually(async () => expect(await keepers()).toBe(0));
   });
 
-  it('is back after its connection was killed', async () => {
+  it('reconnects after its connection was killed', async () => {
     const fn = rig.fn();
     const end = gate();
     await runWorker(source(true, HELD_MS), fn, () => end.passed);
@@ -296,7 +296,7 @@ describe('The keeper', () => {
     expect(ran).toEqual([]);
   });
 
-  it('takes its scripts again after SCRIPT FLUSH', async () => {
+  it('sends its scripts again after SCRIPT FLUSH', async () => {
     const fn = rig.fn();
     const end = gate();
     await runWorker(source(true, HELD_MS), fn, () => end.passed);

@@ -22,14 +22,17 @@ describe('an input with a schema', () => {
     ],
     ['JSON makes null of undefined', z.undefined(), undefined, 'expected undefined'],
     ['JSON makes null of NaN', z.nan(), Number.NaN, 'expected NaN, received null'],
-  ])('is refused by the sender when only the handler would see that %s', async (_, input, value, reason) => {
-    const job = defineJob('fn', { input, codec: json });
-    const refused = encode(job, value);
-    await expect(refused).rejects.toThrow(ChangedByCodecError);
-    await expect(refused).rejects.toThrow(reason);
-  });
+  ])(
+    'is refused by the client although only the handler would see that %s',
+    async (_, input, value, reason) => {
+      const job = defineJob('fn', { input, codec: json });
+      const refused = encode(job, value);
+      await expect(refused).rejects.toThrow(ChangedByCodecError);
+      await expect(refused).rejects.toThrow(reason);
+    },
+  );
 
-  it('says which codec changed it, and what helps', async () => {
+  it('is refused with the codec that changed it and what to do', async () => {
     const job = defineJob('fn', { input: z.object({ at: z.date() }), codec: json });
     await expect(encode(job, { at })).rejects.toMatchObject({
       code: 'CHANGED_BY_CODEC',
@@ -38,7 +41,7 @@ describe('an input with a schema', () => {
     });
   });
 
-  it('is sent as it is where the codec keeps it, or the schema takes what the codec makes of it', async () => {
+  it('is sent unchanged if it still matches the schema after the codec', async () => {
     const kept = defineJob('fn', { input: z.object({ at: z.date() }), codec: 'msgpack' });
     await expect(encode(kept, { at })).resolves.toBeInstanceOf(Uint8Array);
     const coerced = defineJob('fn', { input: z.object({ at: z.coerce.date() }) });
@@ -49,7 +52,7 @@ describe('an input with a schema', () => {
     await expect(encode(parsed, { text: 'four' })).resolves.toBe('{"text":"four"}');
   });
 
-  it('is checked once, unless it is refused', async () => {
+  it('is validated once, unless it is refused', async () => {
     let checks = 0;
     const input = z.string().refine(() => (checks += 1) > 0);
     await encode(defineJob('fn', { input }), 'x');

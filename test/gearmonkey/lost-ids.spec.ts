@@ -9,7 +9,7 @@ import { submit, subscriptions } from './redis-rig.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
 /** What a replica that lags behind takes over: it never heard of a job, so it gives the id again. */
-describe('A job that was lost in a failover, whose id another has now,', () => {
+describe('A job that was lost in a failover and whose id another job has', () => {
   const rig = useGearMonkey();
 
   /** As if the server had died before its replica heard of this job. */
@@ -33,7 +33,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     return { fn, lost, another };
   }
 
-  it('is never the other to its handle', async () => {
+  it('has a handle that never returns the other', async () => {
     const { fn, lost, another } = await lostAndAnother();
     await runWorker(rig.source(), fn, (input) => input);
     await expect(another.result({ timeout: '20s' })).resolves.toBe('another');
@@ -46,7 +46,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     await expect(rig.client.get(fn, lost.id)).resolves.toMatchObject({ input: 'another' });
   });
 
-  it("is never a plain client's either", async () => {
+  it('has a handle that never returns the job of a plain client', async () => {
     const fn = rig.fn();
     const lost = await rig.client.run(fn, 'lost');
     await lose(lost);
@@ -86,7 +86,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     const gates = new Map<unknown, Gate<string>>();
     const gateOf = (input: unknown) => gates.get(input) ?? gates.set(input, gate<string>()).get(input);
 
-    it("and can't settle the other, nor report progress of it", async () => {
+    it('that can neither settle the other nor report its progress', async () => {
       const fn = rig.fn();
       const begun: unknown[] = [];
       let update: () => Promise<void> = () => Promise.resolve();
@@ -115,7 +115,7 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
     });
   });
 
-  it('has observers that end with an error, and see nothing of the other', async () => {
+  it('has observers that end with an error and never get the other', async () => {
     const fn = rig.fn();
     const lost = await rig.client.run(fn, 'lost');
     const seen: JobProgress[] = [];
@@ -135,10 +135,10 @@ describe('A job that was lost in a failover, whose id another has now,', () => {
   });
 });
 
-describe('An output that somebody else sends', () => {
+describe('A forged output', () => {
   const rig = useGearMonkey();
 
-  it("is not taken without the job's mark", async () => {
+  it('is not accepted without the mark of the job', async () => {
     const fn = rig.fn();
     const end = gate<string>();
     await runWorker(rig.source(), fn, () => end.passed);

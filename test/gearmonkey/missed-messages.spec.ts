@@ -73,7 +73,7 @@ describe('A call whose enqueue is answered after its job has finished', () => {
 describe('A client that was refused a channel', () => {
   stopWorkersAfterEach();
 
-  it('asks for it anew with its next call, though others came in between', async () => {
+  it('subscribes again with its next call, even after other calls', async () => {
     const server = new MemoryServer();
     const store = new TroubledStore(server);
     const client = new GearMonkeyClient(store);
@@ -87,7 +87,7 @@ describe('A client that was refused a channel', () => {
   });
 });
 
-describe('An outage that is longer than the time of a command', () => {
+describe('An outage that lasts longer than the timeout of a command', () => {
   const server = useRedis();
   const TIMEOUT_MS = 100;
   let line: SlowLine;
@@ -109,7 +109,7 @@ describe('An outage that is longer than the time of a command', () => {
     return { client, isDown: () => commands.commands.isDown };
   }
 
-  it('is waited through by who watches, or waits for a result', async () => {
+  it('does not end observers and waiting calls', async () => {
     const fn = server.fn();
     const { client, isDown } = await cutOff();
     const end = gate<string>();
@@ -142,7 +142,7 @@ describe('An outage that is longer than the time of a command', () => {
     await line.stop();
   });
 
-  it('is not one that a large job takes on its way: who watches it or waits for it reads it once', async () => {
+  it('is not confused with a slow transfer: a large job is read once', async () => {
     const fn = server.fn();
     const { client } = await cutOff();
     const { id } = await actors.client().run(fn, 'x'.repeat(500_000));
@@ -159,7 +159,7 @@ describe('An outage that is longer than the time of a command', () => {
     await line.stop();
   });
 
-  it('ends the reads of those who have left', async () => {
+  it('does not keep reading for observers that have unsubscribed', async () => {
     const fn = server.fn();
     const { client, isDown } = await cutOff();
     const { id } = await actors.client().run(fn, 'x');

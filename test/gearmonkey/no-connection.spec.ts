@@ -36,7 +36,7 @@ describe('GearMonkeyClient without a server', () => {
     await expect(running).rejects.not.toThrow('secret');
   });
 
-  it('rejects get and rollCall with ConnectionError, which says what the system says', async () => {
+  it('rejects get and rollCall with a ConnectionError that has the system error', async () => {
     await expect(client.get('fn', 1)).rejects.toThrow(ConnectionError);
     await expect(client.get('fn', 1)).rejects.toThrow('ECONNREFUSED');
     await expect(client.rollCall('fn')).rejects.toThrow(ConnectionError);
@@ -46,7 +46,7 @@ describe('GearMonkeyClient without a server', () => {
     await expect(client.result('fn', 1, { timeout: 200 })).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
   });
 
-  it('rejects at once when it was closed', async () => {
+  it('rejects at once after close', async () => {
     const used = client.run('fn', 'x').catch(() => undefined);
     const watched = lastValueFrom(client.watch('fn', 1).pipe(toArray()));
     await client.close();
@@ -69,7 +69,7 @@ describe('RedisConnection', () => {
     'redis://:secret@127.0.0.1:99999',
     'http://:secret@127.0.0.1',
     '',
-  ])('refuses %p as a URL when it is made, and does not repeat it', (url) => {
+  ])('refuses the URL %p without repeating it', (url) => {
     const making = () => new RedisConnection(url, 'commands');
     expect(making).toThrow(ConfigurationError);
     expect(making).toThrow("`connection` is not a URL like 'redis://127.0.0.1:6379'");
@@ -82,7 +82,7 @@ describe('RedisConnection', () => {
     connection.close();
   });
 
-  it('rejects who waits when it is closed', async () => {
+  it('rejects waiting callers when it is closed', async () => {
     const connection = new RedisConnection(`redis://127.0.0.1:${await freePort()}`, 'commands');
     const waiting = connection.ready().catch((error: unknown) => error);
     connection.close();

@@ -20,7 +20,7 @@ describe('encodeOutcome', () => {
       'BigInt',
     ],
     ['an error in a circle', { claim, status: 'retry', delay: 1, error: circle }, 'circular'],
-  ])("makes %s that job's error", (_, outcome, reason) => {
+  ])('turns %s into the error of its job', (_, outcome, reason) => {
     const [member, status, message, error] = encodeOutcome(outcome as unknown as Outcome, 'reply:fn:');
     expect([member, status, message]).toEqual(['7:3', 'error', expect.stringContaining(reason)]);
     expect(JSON.parse(String(error))).toMatchObject({ name: 'TypeError' });

@@ -32,7 +32,7 @@ describe('Outcomes', () => {
   const statuses = (fn: string, ids: readonly string[]) =>
     Promise.all(ids.map((id) => server.redis.hget(`job:${fn}:${id}`, 'status')));
 
-  it('of megabytes arrive once each over a slow line', async () => {
+  it('of megabytes each arrive once over a slow line', async () => {
     const fn = server.fn();
     const line = await SlowLine.start(server.server.port);
     ends.push(() => line.stop());
@@ -49,7 +49,7 @@ describe('Outcomes', () => {
     expect(new Set(finished).size).toBe(held.length);
   });
 
-  it('that the server takes from nobody end alone, and are named', async () => {
+  it('that the server never accepts are given up alone and logged', async () => {
     const fn = server.fn();
     const problems: string[] = [];
     const source = sourceAt(server.url, problems);
@@ -66,7 +66,7 @@ describe('Outcomes', () => {
     );
   });
 
-  it('wait for rights that are taken away for a while', async () => {
+  it('wait for rights that are revoked for a while', async () => {
     const fn = server.fn();
     await server.redis.acl('SETUSER', 'worker', 'on', '>pw', '~*', '&*', '+@all');
     const problems: string[] = [];
@@ -80,28 +80,31 @@ describe('Outcomes', () => {
     expect(problems).toHaveLength(1);
   });
 
-  it.each(['hset', 'expire', 'zadd'])('wait for a right that only their script needs: %s', async (right) => {
-    const fn = server.fn();
-    await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');
-    const problems: string[] = [];
-    const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
-    const [first, ...others] = await claims(source, fn, 3);
-    await server.redis.acl('SETUSER', 'worker', `-${right}`);
-    const settled = source.settle([
-      ...others.map((claim) => success(claim)),
-      retry(first as Claim, 3_600_000),
-    ]);
-    await eventually(() => expect(problems.length).toBeGreaterThan(0));
-    await server.redis.acl('SETUSER', 'worker', `+${right}`);
-    await expect(settled).resolves.toEqual([]);
-    await expect(statuses(fn, ['1', '2', '3'])).resolves.toEqual(['idle', 'success', 'success']);
-    await expect(server.redis.zrange(`queue:${fn}:scheduled`, '0', '-1')).resolves.toEqual(['1']);
-    await expect(server.redis.exists(`lease:${fn}`)).resolves.toBe(0);
-    expect(await server.redis.ttl(`job:${fn}:2`)).toBeGreaterThan(0);
-  });
+  it.each(['hset', 'expire', 'zadd'])(
+    'wait for a revoked right that only their script needs: %s',
+    async (right) => {
+      const fn = server.fn();
+      await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');
+      const problems: string[] = [];
+      const source = sourceAt(`redis://worker:pw@127.0.0.1:${server.server.port}`, problems);
+      const [first, ...others] = await claims(source, fn, 3);
+      await server.redis.acl('SETUSER', 'worker', `-${right}`);
+      const settled = source.settle([
+        ...others.map((claim) => success(claim)),
+        retry(first as Claim, 3_600_000),
+      ]);
+      await eventually(() => expect(problems.length).toBeGreaterThan(0));
+      await server.redis.acl('SETUSER', 'worker', `+${right}`);
+      await expect(settled).resolves.toEqual([]);
+      await expect(statuses(fn, ['1', '2', '3'])).resolves.toEqual(['idle', 'success', 'success']);
+      await expect(server.redis.zrange(`queue:${fn}:scheduled`, '0', '-1')).resolves.toEqual(['1']);
+      await expect(server.redis.exists(`lease:${fn}`)).resolves.toBe(0);
+      expect(await server.redis.ttl(`job:${fn}:2`)).toBeGreaterThan(0);
+    },
+  );
 
   it.each(['hset', 'hmget', 'zadd'])(
-    'of no job are lost while claims wait for a right: %s',
+    'are not lost while claims wait for a revoked right: %s',
     async (right) => {
       const fn = server.fn();
       await server.redis.acl('SETUSER', 'worker', 'reset', 'on', '>pw', '~*', '&*', '+@all');

@@ -36,7 +36,7 @@ describe("A plain client's job on idle workers", () => {
     });
   }
 
-  it('is heard of by one of them, whatever their number', async () => {
+  it('notifies one of them, whatever their number', async () => {
     const fn = server.fn();
     await startWorkers(fn, 5);
     for (let i = 0; i < 20; i++) await finished(fn, await submit(fn));
@@ -44,7 +44,7 @@ describe("A plain client's job on idle workers", () => {
     await expect(server.redis.pttl(`leader:${fn}`)).resolves.toBeGreaterThan(0);
   });
 
-  it('starts long before anybody would look for it', async () => {
+  it('starts long before the next periodic check', async () => {
     const fn = server.fn();
     await startWorkers(fn, 1);
     const times = [];
@@ -57,7 +57,7 @@ describe("A plain client's job on idle workers", () => {
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(onThisMachine(250));
   });
 
-  it('is heard of by another when the leader is gone', async () => {
+  it('notifies another worker after the leader has stopped', async () => {
     const fn = server.fn();
     const { worker } = await runWorker(actors.source(), fn, () => 'out');
     await finished(fn, await submit(fn));
@@ -70,7 +70,7 @@ describe("A plain client's job on idle workers", () => {
     await expect(server.redis.get(`leader:${fn}`)).resolves.not.toBe(leader);
   });
 
-  it('is not listened for where all clients are ours', async () => {
+  it('is not subscribed to if there are no plain clients', async () => {
     const fn = server.fn();
     const client = actors.client();
     await runWorker(actors.source(), fn, () => 'out');

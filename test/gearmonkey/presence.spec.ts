@@ -30,7 +30,7 @@ describe('count:{FN}', () => {
   it.each([
     ['the keeper', true],
     ['the main thread', false],
-  ])('takes off one of two workers that was killed, beats by %s', async (_, keeper) => {
+  ])('subtracts one of two workers that was killed, with heartbeats by %s', async (_, keeper) => {
     const fn = rig.fn();
     await here(fn, keeper);
     const killed = await elsewhere(fn);
@@ -40,7 +40,7 @@ describe('count:{FN}', () => {
     await expect(rig.client.rollCall(fn)).resolves.toBe(1);
   });
 
-  it('takes off the only worker when it was killed: a roll call finds none', async () => {
+  it('subtracts the only worker if it was killed: a roll call finds none', async () => {
     const fn = rig.fn();
     const killed = await elsewhere(fn);
     await expect(rig.client.rollCall(fn)).resolves.toBe(1);
@@ -58,7 +58,7 @@ describe('count:{FN}', () => {
     await expect(rig.client.rollCall(fn)).resolves.toBe(1);
   });
 
-  it('keeps a plain worker that came before or after the only one of ours was killed', async () => {
+  it('includes a plain worker that started before or after the only other worker was killed', async () => {
     const fn = rig.fn();
     const killed = await elsewhere(fn);
     await rig.redis.incr(`count:${fn}`);
@@ -72,7 +72,7 @@ describe('count:{FN}', () => {
     await expect(count(fn)).resolves.toBe(0);
   });
 
-  it('keeps a worker whose event loop is held', async () => {
+  it('includes a worker whose event loop is blocked', async () => {
     const fn = rig.fn();
     const busy = await elsewhere(fn, LONG_PRESENCE_MS);
     await rig.client.run(fn, { block: 1.5 * LONG_PRESENCE_MS });
@@ -85,7 +85,7 @@ describe('count:{FN}', () => {
     expect([...counts]).toEqual([1]);
   });
 
-  it('counts a worker again that was stopped for longer', async () => {
+  it('includes a worker again that was stopped for longer than its presence', async () => {
     const fn = rig.fn();
     const stopped = await elsewhere(fn);
     await here(fn);
@@ -95,7 +95,7 @@ describe('count:{FN}', () => {
     await expect(becomes(fn, 2)).resolves.toBeLessThan(PRESENCE_MS + SLACK_MS);
   });
 
-  it("leaves plain workers' own counting alone, whatever happens to ours", async () => {
+  it('does not affect the counting of plain workers', async () => {
     const fn = rig.fn();
     await rig.redis.incr(`count:${fn}`);
     const { worker } = await here(fn);
@@ -112,14 +112,14 @@ describe('count:{FN}', () => {
     await expect(count(fn)).resolves.toBe(0);
   });
 
-  it('is right again after FLUSHALL', async () => {
+  it('is restored after FLUSHALL', async () => {
     const fn = rig.fn();
     await Promise.all([here(fn), here(fn)]);
     await rig.redis.flushall();
     expect(await becomes(fn, 2)).toBeLessThan(PRESENCE_MS + SLACK_MS);
   });
 
-  it('is right again after the server was restarted empty', async () => {
+  it('is restored after the server was restarted empty', async () => {
     const fn = rig.fn();
     await Promise.all([here(fn), here(fn)]);
     await rig.server.kill();

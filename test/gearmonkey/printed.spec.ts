@@ -9,7 +9,7 @@ import { RedisActors } from './redis-rig.js';
 const PASSWORD = 'S3cret-of-the-connection';
 const INPUT = { card: '4111-1111' };
 
-describe('What is logged, or returned by a controller,', () => {
+describe('Logs and JSON', () => {
   const server = useRedis();
   let actors: RedisActors;
   stopWorkersAfterEach();
@@ -27,7 +27,7 @@ describe('What is logged, or returned by a controller,', () => {
     JSON.stringify({ ...(value as object) }),
   ];
 
-  it('is of a handle its function and id', async () => {
+  it('show function and id of a handle', async () => {
     const fn = server.fn();
     const job = await actors.client().run(fn, INPUT);
     expect(JSON.parse(JSON.stringify(job))).toEqual({ fn, id: '1' });
@@ -35,7 +35,7 @@ describe('What is logged, or returned by a controller,', () => {
     expect(printed(job).join()).not.toContain(PASSWORD);
   });
 
-  it('is of a client its server', async () => {
+  it('show the server of a client', async () => {
     const client = actors.client();
     await client.run(server.fn(), INPUT);
     expect(JSON.stringify(client)).toBe(JSON.stringify({ server: new URL(server.url).host }));
@@ -43,7 +43,7 @@ describe('What is logged, or returned by a controller,', () => {
     expect(printed(client.only([])).join()).not.toContain(PASSWORD);
   });
 
-  it('has no password of a qless in its client, queues and jobs', async () => {
+  it('show no password of qless clients, queues and jobs', async () => {
     const client = new QlessClient({
       connection: server.url.replace('redis://', `redis://app:${PASSWORD}@`),
     });
@@ -54,13 +54,13 @@ describe('What is logged, or returned by a controller,', () => {
     client.close();
   });
 
-  it('has no token of a JQ master in its client', async () => {
+  it('show no token of a JQ client', async () => {
     const client = new JqClient({ master: 'http://127.0.0.1:1', token: PASSWORD });
     expect(printed(client).join()).not.toContain(PASSWORD);
     await client.close();
   });
 
-  it('is of a running job its function, id and attempt, without its input', async () => {
+  it('show function, id and attempt of a running job, without its input', async () => {
     const fn = server.fn();
     await runWorker(actors.source(), fn, (_, job) => [JSON.stringify(job), inspect(job)]);
     await expect(actors.client().call(fn, INPUT, { timeout: '20s' })).resolves.toEqual([

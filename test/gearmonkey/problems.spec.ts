@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { droppedLine, Problems } from '../../lib/gearmonkey/source/problems.js';
 
 describe('Problems', () => {
-  it('says a line once in a while however often it is reported, and how often that was', () => {
+  it('logs a repeated line rarely, with the number of repetitions', () => {
     const lines: string[] = [];
     let now = 0;
     const problems = new Problems(
@@ -17,7 +17,7 @@ describe('Problems', () => {
     expect(lines).toEqual(['again 0', 'another', 'still (and 999 more like it before)']);
   });
 
-  it('begins no line that an id asks for, and names few of many', () => {
+  it('escapes ids, and names only a few of many', () => {
     const lines: string[] = [];
     const problems = new Problems((line) => lines.push(line));
     problems.report('one', droppedLine('fn', ['1\n[Nest] forged\u001b[2J\u009b\u2028']));

@@ -41,7 +41,7 @@ describe('ProgressPoller', () => {
     return { hashes, delivered, poller, round };
   }
 
-  it('reads no more of a job that is over, though its finish was missed', async () => {
+  it('stops reading a finished job whose message was missed', async () => {
     const { hashes, delivered, poller, round } = open();
     poller.watchAll({});
     for (const id of ['ends', 'gone', 'goes on']) poller.started(id);
@@ -53,7 +53,7 @@ describe('ProgressPoller', () => {
     poller.stop();
   });
 
-  it('reads those that publish again after a gap', async () => {
+  it('reads jobs whose worker publishes again after missed messages', async () => {
     const { hashes, poller, round } = open();
     poller.watchAll({});
     poller.started('1');
@@ -66,7 +66,7 @@ describe('ProgressPoller', () => {
     poller.stop();
   });
 
-  it('has room for those that start however many never end', async () => {
+  it('has room for started jobs even if many never end', async () => {
     const { hashes, delivered, poller, round } = open();
     poller.watchAll({});
     for (let i = 0; i < 10_000; i++) poller.started(`${i}`);
@@ -79,7 +79,7 @@ describe('ProgressPoller', () => {
     poller.stop();
   });
 
-  it('forgets all with the last observer, and says the same again to the next', async () => {
+  it('forgets all jobs with the last observer, and starts anew with the next', async () => {
     const { hashes, delivered, poller, round } = open();
     const observer = {};
     poller.watchAll(observer);

@@ -20,12 +20,12 @@ const SHA = '5231827cd49b540660ef44969b38cc858f157824';
 const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
 
 describe("the protocol's script", () => {
-  it('has the published SHA-1 with two spaces, and another with one', () => {
+  it('has the published SHA-1 only with two spaces', () => {
     expect(sha1(SCRIPT)).toBe(SHA);
     expect(sha1(SCRIPT.replace(',  ', ', '))).toMatch(/^14eede1c/);
   });
 
-  it('is what the worker in Python loads', () => {
+  it('is the script that the Python worker loads', () => {
     const python = readFileSync(new URL('../conformance/worker.py', import.meta.url), 'utf8');
     expect(python).toContain(SHA);
     expect(python).toContain('{ KEYS[1],  item[1] }');
@@ -33,7 +33,7 @@ describe("the protocol's script", () => {
 });
 
 describe('keysOf', () => {
-  it.each(['resize', 'mail:send', '{resize}', '🐒'])('spells the keys of %s as the protocol does', (fn) => {
+  it.each(['resize', 'mail:send', '{resize}', '🐒'])('makes the keys of the protocol for %s', (fn) => {
     expect(keysOf(fn)).toEqual({
       ids: `uid:${fn}`,
       count: `count:${fn}`,
@@ -125,12 +125,12 @@ describe('parseReply', () => {
 describe('newMark', () => {
   const marks = Array.from({ length: 1000 }, newMark);
 
-  it('leaves room for a million tokens, all of them numbers that Lua and JSON keep', () => {
+  it('leaves room for a million tokens that Lua and JSON represent exactly', () => {
     expect(marks.filter((mark) => mark === 0 || markOf(mark) !== mark)).toEqual([]);
     expect(marks.every((mark) => markOf(mark + 999_999) === mark && mark + 999_999 < 2 ** 52)).toBe(true);
   });
 
-  it('is another each time', () => {
+  it('differs each time', () => {
     expect(new Set(marks).size).toBeGreaterThan(995);
   });
 });

@@ -20,7 +20,7 @@ describe('The output of a call', () => {
     for (let i = 0; i < CALLS; i++) await call(i);
   }
 
-  it('comes with a message, so that the job need not be read', async () => {
+  it('comes with a message, so the job is not read', async () => {
     const fn = rig.fn();
     await runWorker(rig.source(), fn, (input) => ({ doubled: 2 * (input as number) }));
     await rig.client.call(fn, 0);
@@ -42,7 +42,7 @@ describe('The output of a call', () => {
     await expect(rig.client.call(fn, 'x')).resolves.toBe(output);
   });
 
-  it('is read from the job where it is no text', async () => {
+  it('is read from the job if it is no text', async () => {
     const ref = defineJob<unknown, unknown>(rig.fn(), { codec: 'msgpack' });
     const bytes = new Uint8Array([0, 255, 128]);
     await runWorker(rig.source(), ref, () => bytes);
@@ -50,7 +50,7 @@ describe('The output of a call', () => {
     await expect(rig.client.call(ref, 'x')).resolves.toEqual(bytes);
   });
 
-  it('goes to nobody whom the job names by more than a word', async () => {
+  it('is not sent to an invalid client name', async () => {
     const fn = rig.fn();
     const listener = rig.redis.duplicate();
     const heard: string[] = [];
@@ -65,7 +65,7 @@ describe('The output of a call', () => {
     expect(heard.filter((channel) => channel.startsWith('reply:'))).toEqual([]);
   });
 
-  it('reaches each of many callers', async () => {
+  it('reaches the right one of many callers', async () => {
     const fn = rig.fn();
     const others = rig.newClient();
     await runWorker(rig.source(), fn, (input) => input, { concurrency: 50 });

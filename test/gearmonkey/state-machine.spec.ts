@@ -143,7 +143,7 @@ function toArguments({ member, ending, text, wait }: Outcome): string[] {
 describe('The scripts', () => {
   const server = useRedis();
 
-  it('keep to the state machine, whatever three workers and a client do', async () => {
+  it('keep to the state machine for random actions of three workers and a client', async () => {
     const property = fc.asyncProperty(operations, (steps) =>
       compare(new ScriptEngine(server.redis, server.fn()), steps),
     );

@@ -118,7 +118,7 @@ function parse(member: string): [id: string, token: number] {
 }
 
 describe('MemoryFunction', () => {
-  it('keeps to the state machine, whatever three workers and a client do', async () => {
+  it('keeps to the state machine for random actions of three workers and a client', async () => {
     const property = fc.asyncProperty(operations, (steps) => compare(new MemoryEngine(), steps));
     await fc.assert(property, bounds(RUNS));
   }, 600_000);

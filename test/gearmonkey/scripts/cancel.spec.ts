@@ -6,13 +6,13 @@ import { cancel, CANCELLED, enqueue, LEASE_MS, NOW, renew, claim } from './scrip
 describe('cancel.lua', () => {
   const server = useRedis();
 
-  it('knows nothing of a missing job, and writes nothing', async () => {
+  it('reports a missing job and writes nothing', async () => {
     const fn = server.fn();
     await expect(cancel(server.redis, fn, '7')).resolves.toBe('missing');
     await expect(server.redis.keys(`*:${fn}*`)).resolves.toEqual([]);
   });
 
-  it('leaves a job alone whose queue has the wrong type', async () => {
+  it('does not change a job whose queue has the wrong type', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
     await server.redis.set(`queue:${fn}:high`, 'text');
@@ -37,7 +37,7 @@ describe('cancel.lua', () => {
     await expect(log.close()).resolves.toEqual(['create:1', 'create:2', 'finish:1']);
   });
 
-  it('is the same twice, with one finish', async () => {
+  it('returns the same when repeated, with one finish message', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
     for (const now of [NOW, NOW + 5])
@@ -46,7 +46,7 @@ describe('cancel.lua', () => {
     await expect(server.redis.llen(`lock:${fn}:1`)).resolves.toBe(1);
   });
 
-  it.each(['success', 'error'])('leaves a job that ended with %s', async (status) => {
+  it.each(['success', 'error'])('does not change a job that ended with %s', async (status) => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
     await claim(server.redis, fn);
@@ -56,7 +56,7 @@ describe('cancel.lua', () => {
     await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toEqual(before);
   });
 
-  it('takes the lease of a running job and names it on a channel of ours', async () => {
+  it('removes the lease of a running job and publishes it', async () => {
     const fn = server.fn();
     const log = await ChannelLog.open(server.redis, fn);
     const subscriber = server.redis.duplicate();
@@ -88,7 +88,7 @@ describe('cancel.lua', () => {
     await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(came === 'lost' ? 1 : 0);
   });
 
-  it("of a plain client's job, which has no mark, wants none", async () => {
+  it('accepts no mark for a job of a plain client, which has none', async () => {
     const fn = server.fn();
     await server.redis.hset(`job:${fn}:1`, 'status', 'idle', 'input', '1');
     await server.redis.lpush(`queue:${fn}:normal`, '1');
@@ -96,7 +96,7 @@ describe('cancel.lua', () => {
     await expect(cancel(server.redis, fn, '1', NOW, 0)).resolves.toBe('cancelled');
   });
 
-  it('can not stop a plain worker, nor one that has just popped the id', async () => {
+  it('cannot stop a plain worker, nor one that has just popped the id', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
     await server.redis.rpop(`queue:${fn}:normal`);
@@ -107,7 +107,7 @@ describe('cancel.lua', () => {
     await expect(server.redis.exists(`lock:${fn}:1`)).resolves.toBe(0);
   });
 
-  it('can not stop a plain worker that runs what a worker of ours had before', async () => {
+  it('cannot stop a plain worker that runs a job which another worker lost', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
     await claim(server.redis, fn);

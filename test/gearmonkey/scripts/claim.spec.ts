@@ -15,7 +15,7 @@ describe('claim.lua', () => {
       return id;
     };
 
-    it('refuses the late outcome of a job that it has taken since the lease ended', async () => {
+    it('refuses the late outcome of a job that the plain worker took after the lease ended', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await claim(server.redis, fn);
@@ -26,7 +26,7 @@ describe('claim.lua', () => {
       await expect(server.redis.hmget(`job:${fn}:1`, 'status', 'output')).resolves.toEqual(['busy', null]);
     });
 
-    it('does not give a job back again, when the reply was lost, that it has taken since', async () => {
+    it('does not release a job again, after a lost reply, that the plain worker has taken', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await claim(server.redis, fn);
@@ -75,7 +75,7 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1']);
     });
 
-    it('with tokens that count on from the mark, whole numbers as they are', async () => {
+    it('with tokens that count from the mark, as exact whole numbers', async () => {
       const fn = server.fn();
       const mark = (2 ** 32 - 1) * 1_000_000;
       await enqueue(server.redis, fn, ['a'], { mark, options: '{"timeout":5}' });
@@ -86,7 +86,7 @@ describe('claim.lua', () => {
       expect(second.claims).toMatchObject([{ token: mark + 2, attempts: 1 }]);
     });
 
-    it.each(['x', '-5', '1e99', 'nan', ''])('with tokens from 1 where the mark is %j', async (mark) => {
+    it.each(['x', '-5', '1e99', 'nan', ''])('with tokens from 1 if the mark is %j', async (mark) => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await server.redis.hset(`job:${fn}:1`, 'mark', mark);
@@ -113,7 +113,7 @@ describe('claim.lua', () => {
       ]);
     });
 
-    it('a scheduled job from its millisecond on, and tells how long that is', async () => {
+    it('a scheduled job from its millisecond on, and returns the time until then', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: (NOW + 250) / 1000 });
       await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], wait: 250 });
@@ -125,7 +125,7 @@ describe('claim.lua', () => {
       expect(ids(claims)).toEqual(['1']);
     });
 
-    it('past ids that have no job, which it names', async () => {
+    it('no ids without a job, which it returns as dropped', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b', 'c']);
       await server.redis.del(`job:${fn}:1`, `job:${fn}:2`);
@@ -133,7 +133,7 @@ describe('claim.lua', () => {
       expect([ids(claims), dropped]).toEqual([['3'], ['1', '2']]);
     });
 
-    it('and sets the wake marker again when it leaves jobs behind', async () => {
+    it('and sets the wake marker again if jobs are left', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await server.redis.del(`wake:${fn}`);
@@ -175,7 +175,7 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'create:2', 'start:1', 'finish:1', 'start:2']);
     });
 
-    it('an error with its message for all and the rest for us', async () => {
+    it('an error with its message as output, and the rest in its own fields', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await claim(server.redis, fn);
@@ -187,7 +187,7 @@ describe('claim.lua', () => {
       });
     });
 
-    it('the same outcome twice, with one finish', async () => {
+    it('the same outcome twice with one finish message', async () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
@@ -199,7 +199,7 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(ranOnce(1));
     });
 
-    it('a retry into scheduled for its delay, with the error of the attempt', async () => {
+    it('a retry by scheduling it after its delay, with the error of the attempt', async () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
@@ -225,7 +225,7 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'start:1']);
     });
 
-    it('nothing of a job whose hash is gone, and leaves no trace', async () => {
+    it('nothing for a job whose hash is missing', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await claim(server.redis, fn);
@@ -237,7 +237,7 @@ describe('claim.lua', () => {
       ).resolves.toBe(0);
     });
 
-    it('a release back to the front, without counting the attempt', async () => {
+    it('a release to the front, without counting the attempt', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await claim(server.redis, fn, { slots: 1 });
@@ -249,7 +249,7 @@ describe('claim.lua', () => {
   });
 
   describe('recovers', () => {
-    it('a job whose lease is over, to the front, and not before', async () => {
+    it('a job to the front when its lease has ended, and not before', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await claim(server.redis, fn, { slots: 1 });
@@ -264,7 +264,7 @@ describe('claim.lua', () => {
       });
     });
 
-    it('jobs of several leases in the order they came, before what waits', async () => {
+    it('jobs of several leases in their order, before waiting jobs', async () => {
       const fn = server.fn();
       await server.redis.set(`uid:${fn}`, 8);
       await enqueue(server.redis, fn, ['a', 'b', 'c', 'd']);
@@ -274,7 +274,7 @@ describe('claim.lua', () => {
       expect(ids(claims)).toEqual(['9', '10', '11', '12']);
     });
 
-    it('a scheduled job to where it was', async () => {
+    it('a scheduled job into scheduled', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { queue: 'scheduled', score: 1 });
       await claim(server.redis, fn);
@@ -282,7 +282,7 @@ describe('claim.lua', () => {
       await expect(server.redis.zscore(`queue:${fn}:scheduled`, '1')).resolves.toBe('0');
     });
 
-    it('no job more than maxStalls times: then it ends as JOB_STALLED', async () => {
+    it('a job at most maxStalls times: then it ends as JOB_STALLED', async () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
@@ -297,7 +297,7 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'start:1', 'start:1', 'finish:1']);
     });
 
-    it('no job that somebody else has finished or deleted', async () => {
+    it('no job that was finished or deleted meanwhile', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await claim(server.redis, fn);
@@ -308,12 +308,12 @@ describe('claim.lua', () => {
     });
   });
 
-  describe('given what nobody of ours writes', () => {
+  describe('given data of other programs', () => {
     const text = (fn: string, key: string) => server.redis.set(`${key.replace('FN', fn)}`, 'text');
     const status = (fn: string, id: string | Buffer) =>
       server.redis.hget(Buffer.concat([Buffer.from(`job:${fn}:`), Buffer.from(id)]), 'status');
 
-    it('takes an id once that stands twice in its queues', async () => {
+    it('claims an id once that is queued twice', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await server.redis.rpush(`queue:${fn}:normal`, '1');
@@ -323,7 +323,7 @@ describe('claim.lua', () => {
       await expect(server.redis.zrange(`lease:${fn}`, '0', '-1')).resolves.toEqual(['1:1']);
     });
 
-    it('leaves an id to whoever holds its claim', async () => {
+    it('does not claim an id that a worker holds', async () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await enqueue(server.redis, fn, ['a']);
@@ -338,7 +338,7 @@ describe('claim.lua', () => {
       await expect(log.close()).resolves.toEqual(ranOnce(1));
     });
 
-    it('claims what is busy and nobody holds', async () => {
+    it('claims a busy job that no worker holds', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await claim(server.redis, fn);
@@ -368,7 +368,7 @@ describe('claim.lua', () => {
     });
 
     it.each(['ü', '€', '𝄞', 'a:b', 'two\nlines', '-0', '1e3', ' 7', '\u0000'])(
-      'takes the id %j',
+      'claims the id %j',
       async (id) => {
         const fn = server.fn();
         await server.redis.hset(`job:${fn}:${id}`, 'status', 'idle', 'input', 'x');
@@ -380,7 +380,7 @@ describe('claim.lua', () => {
       },
     );
 
-    it('ends a job whose input is too large, and sends it to nobody', async () => {
+    it('ends a job whose input is too large without sending it to a worker', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['x'.repeat(101), 'y'.repeat(100)]);
       const { claims } = await claim(server.redis, fn, { largestInput: 100 });
@@ -393,7 +393,7 @@ describe('claim.lua', () => {
       expect(JSON.parse(job['error'] ?? '')).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
     });
 
-    it('claims a mebibyte of inputs and leaves the others where they are, in their order', async () => {
+    it('claims a mebibyte of inputs and leaves the other jobs in their order', async () => {
       const fn = server.fn();
       const input = 'x'.repeat(600_000);
       await enqueue(server.redis, fn, Array<string>(5).fill(input), { queue: 'scheduled', score: 1 });
@@ -415,7 +415,7 @@ describe('claim.lua', () => {
       await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
     });
 
-    it('passes over lease members that name no claim', async () => {
+    it('ignores lease members that name no claim', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       for (const member of ['', 'x', '7:', ':', 'a:b', '7:1e3'])
@@ -425,7 +425,7 @@ describe('claim.lua', () => {
       await expect(server.redis.zcard(`lease:${fn}`)).resolves.toBe(1);
     });
 
-    it('takes nothing while there is no place for leases', async () => {
+    it('claims nothing while the key of leases has another type', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b']);
       await text(fn, 'lease:FN');
@@ -434,7 +434,7 @@ describe('claim.lua', () => {
       await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
     });
 
-    it('takes outcomes though there is no place for leases', async () => {
+    it('accepts outcomes although the key of leases has another type', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a']);
       await claim(server.redis, fn);
@@ -457,7 +457,7 @@ describe('claim.lua', () => {
     });
 
     it.each([['leases'], ['jobs'], ['wake'], ['channel'], ['text']])(
-      'gives a job back whose queue is called %s',
+      'releases a job whose field queue is %s',
       async (queue) => {
         const fn = server.fn();
         await enqueue(server.redis, fn, ['a']);
@@ -472,7 +472,7 @@ describe('claim.lua', () => {
       ['recovered', []],
       ['released', ['1:1', 'released', '', '']],
       ['to be retried', ['1:1', 'retry', '0', '{}']],
-    ])('loses no job that is %s while no queue takes it', async (_, outcomes) => {
+    ])('loses no job that is %s while no queue can take it', async (_, outcomes) => {
       const fn = server.fn();
       const queues = ['high', 'normal', 'low', 'scheduled'].map((name) => `queue:${fn}:${name}`);
       await enqueue(server.redis, fn, ['a']);
@@ -488,7 +488,7 @@ describe('claim.lua', () => {
       expect(claims).toMatchObject([{ id: '1', token: 2 }]);
     });
 
-    it('gives a job back to another queue when its own is no list', async () => {
+    it('releases a job to another queue if its own is no list', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { queue: 'low' });
       await claim(server.redis, fn);
@@ -498,7 +498,7 @@ describe('claim.lua', () => {
     });
   });
 
-  it('notes claims for a lease that is no whole number of milliseconds', async () => {
+  it('stores claims even for a fractional lease', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, ['a']);
     const { claims } = await claim(server.redis, fn, { lease: 10_000 / 3, noted: `claims:${fn}:me` });

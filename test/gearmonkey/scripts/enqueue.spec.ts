@@ -9,7 +9,7 @@ describe('enqueue.lua', () => {
   it.each([
     ['the queue', 'queue:FN:normal', 'WRONGTYPE'],
     ['the ids', 'uid:FN', 'integer'],
-  ])('creates no job where %s has the wrong type', async (_, key, reason) => {
+  ])('creates no job if %s has the wrong type', async (_, key, reason) => {
     const fn = server.fn();
     await server.redis.set(key.replace('FN', fn), 'text');
     await expect(enqueue(server.redis, fn, ['a'])).rejects.toThrow(reason);
@@ -24,7 +24,7 @@ describe('enqueue.lua', () => {
     it.each([
       ['a list', {}],
       ['scheduled', { queue: 'scheduled', score: 1 } as const],
-    ])('takes back what it wrote where a key of a job is in use: %s', async (_, placement) => {
+    ])('undoes what it wrote if a key of a job is in use: %s', async (_, placement) => {
       const fn = server.fn();
       await server.redis.set(`job:${fn}:3`, 'text');
       await expect(enqueue(server.redis, fn, ['a', 'b', 'c', 'd'], placement)).rejects.toThrow('WRONGTYPE');
@@ -32,7 +32,7 @@ describe('enqueue.lua', () => {
       await expect(server.redis.get(`job:${fn}:3`)).resolves.toBe('text');
     });
 
-    it('leaves what waited before, and the memory of the call before', async () => {
+    it('keeps waiting jobs and the record of the earlier call', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a', 'b'], { call: 1 });
       await server.redis.set(`job:${fn}:4`, 'text');
@@ -41,7 +41,7 @@ describe('enqueue.lua', () => {
       await expect(server.redis.get(`sender:${fn}:test`)).resolves.toBe('1:2');
     });
 
-    it('has written nothing where the user may not publish', async () => {
+    it('writes nothing if the user may not publish', async () => {
       const fn = server.fn();
       await server.redis.call('ACL', 'SETUSER', 'mute', 'on', 'nopass', '~*', '+@all', 'resetchannels');
       const mute = server.redis.duplicate({ username: 'mute', password: 'any' });
@@ -51,7 +51,7 @@ describe('enqueue.lua', () => {
     });
   });
 
-  it('writes what the protocol writes, and when it was created', async () => {
+  it('writes the fields of the protocol and the time of creation', async () => {
     const fn = server.fn();
     const log = await ChannelLog.open(server.redis, fn);
     await expect(enqueue(server.redis, fn, ['a'])).resolves.toBe(1);
@@ -66,7 +66,7 @@ describe('enqueue.lua', () => {
     await expect(log.close()).resolves.toEqual(['create:1']);
   });
 
-  it('answers the last of many ids, which follow each other, the first at the front', async () => {
+  it('returns the last of many consecutive ids, with the first at the front', async () => {
     const fn = server.fn();
     await server.redis.set(`uid:${fn}`, 41);
     await expect(enqueue(server.redis, fn, ['a', 'b', 'c'], { queue: 'high' })).resolves.toBe(44);
@@ -74,7 +74,7 @@ describe('enqueue.lua', () => {
     await expect(server.redis.hget(`job:${fn}:43`, 'input')).resolves.toBe('b');
   });
 
-  it('takes a thousand and more', async () => {
+  it('accepts more than a thousand jobs', async () => {
     const fn = server.fn();
     const inputs = Array.from({ length: 2345 }, (_, i) => `${i}`);
     await expect(enqueue(server.redis, fn, inputs)).resolves.toBe(2345);
@@ -104,8 +104,8 @@ describe('enqueue.lua', () => {
     await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);
   });
 
-  describe('sent twice, as after a lost reply,', () => {
-    it('answers the same ids and creates nothing', async () => {
+  describe('sent twice, as after a lost reply', () => {
+    it('returns the same ids and creates nothing', async () => {
       const fn = server.fn();
       const log = await ChannelLog.open(server.redis, fn);
       await expect(enqueue(server.redis, fn, ['a', 'b'], { call: 1 })).resolves.toBe(2);
@@ -115,7 +115,7 @@ describe('enqueue.lua', () => {
       await expect(log.close()).resolves.toEqual(['create:1', 'create:2']);
     });
 
-    it('creates nothing either when the job has run meanwhile', async () => {
+    it('creates nothing even if the job has run meanwhile', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { call: 1 });
       await claim(server.redis, fn);
@@ -124,7 +124,7 @@ describe('enqueue.lua', () => {
       await expect(claim(server.redis, fn)).resolves.toMatchObject({ claims: [], dropped: [] });
     });
 
-    it('is late after a later call of its sender, and creates nothing', async () => {
+    it('creates nothing after a later call of its sender', async () => {
       const fn = server.fn();
       await enqueue(server.redis, fn, ['a'], { call: 1 });
       await enqueue(server.redis, fn, ['b'], { call: 2 });
@@ -132,13 +132,13 @@ describe('enqueue.lua', () => {
       await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(2);
     });
 
-    it("is another sender's call with the same number", async () => {
+    it('creates a job if the sender is another one', async () => {
       const fn = server.fn();
       await expect(enqueue(server.redis, fn, ['a'], { call: 1 })).resolves.toBe(1);
       await expect(enqueue(server.redis, fn, ['b'], { call: 1, sender: 'other' })).resolves.toBe(2);
     });
 
-    it('is remembered for as long as is asked, from the last time it was sent', async () => {
+    it('is remembered for the given time after it was last sent', async () => {
       const fn = server.fn();
       const ttl = () => server.redis.ttl(`sender:${fn}:short`);
       await enqueue(server.redis, fn, ['a'], { sender: 'short', call: 1, memory: 1000 });

@@ -14,7 +14,7 @@ async function claimed(inputs = ['a']): Promise<string> {
 }
 
 describe('progress.lua', () => {
-  it('refuses a worker that lost the job, and writes nothing', async () => {
+  it('refuses a worker that lost the job and writes nothing', async () => {
     const fn = await claimed();
     const log = await ChannelLog.open(server.redis, fn);
     await claim(server.redis, fn, { now: NOW + LEASE_MS });
@@ -26,7 +26,7 @@ describe('progress.lua', () => {
     expect(log.progress).toEqual([]);
   });
 
-  it('records the parts as the protocol has them, and publishes on a channel of ours', async () => {
+  it('writes the fields of the protocol and publishes the progress', async () => {
     const fn = await claimed();
     const log = await ChannelLog.open(server.redis, fn);
     await expect(progress(server.redis, fn, '1:1', 0.5, 10)).resolves.toBe(true);
@@ -40,7 +40,7 @@ describe('progress.lua', () => {
 });
 
 describe('renew.lua', () => {
-  it('names what is lost, and brings nothing back', async () => {
+  it('returns lost leases and restores none', async () => {
     const fn = await claimed(['a', 'b']);
     await claim(server.redis, fn, { slots: 0, outcomes: ['2:1', 'success', 'x', ''] });
     await expect(renew(server.redis, fn, NOW, ['1:1', '2:1', '1:2', '9:1'])).resolves.toEqual([
@@ -57,7 +57,7 @@ describe('renew.lua', () => {
     await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + 70 + LEASE_MS}`);
   });
 
-  it('extends a lease that is over while nobody has taken the job', async () => {
+  it('extends a lease that has ended but was not recovered', async () => {
     const fn = await claimed();
     await expect(renew(server.redis, fn, NOW + 2 * LEASE_MS, ['1:1'])).resolves.toEqual([]);
     await expect(claim(server.redis, fn, { now: NOW + 2 * LEASE_MS })).resolves.toMatchObject({ claims: [] });
@@ -68,7 +68,7 @@ describe('look.lua', () => {
   const woken = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;
   const alone = (wait: number) => ({ wait, leads: false, plain: false });
 
-  it('sees through keys of the wrong type', async () => {
+  it('ignores keys of the wrong type', async () => {
     const fn = server.fn();
     for (const key of ['scheduled', 'high', 'normal', 'low'])
       await server.redis.set(`queue:${fn}:${key}`, 'x');
@@ -76,13 +76,13 @@ describe('look.lua', () => {
     await expect(woken(fn)).resolves.toBe(false);
   });
 
-  it('wakes nobody where nothing is', async () => {
+  it('wakes no worker without a job', async () => {
     const fn = server.fn();
     await expect(look(server.redis, [fn])).resolves.toEqual([alone(-1)]);
     await expect(woken(fn)).resolves.toBe(false);
   });
 
-  it.each(['high', 'normal', 'low'])('wakes one worker, once, for a job in %s', async (queue) => {
+  it.each(['high', 'normal', 'low'])('wakes one worker once for a job in %s', async (queue) => {
     const fn = server.fn();
     await server.redis.lpush(`queue:${fn}:${queue}`, '1', '2');
     await look(server.redis, [fn]);
@@ -90,7 +90,7 @@ describe('look.lua', () => {
     await expect(woken(fn)).resolves.toBe(true);
   });
 
-  it('tells how long it is until the next scheduled job, and wakes when that is due', async () => {
+  it('returns the time until the next scheduled job, and wakes a worker when it is due', async () => {
     const fn = server.fn();
     await server.redis.zadd(`queue:${fn}:scheduled`, (NOW + 250) / 1000, '1');
     await expect(look(server.redis, [fn])).resolves.toEqual([alone(250)]);
@@ -99,7 +99,7 @@ describe('look.lua', () => {
     await expect(woken(fn)).resolves.toBe(true);
   });
 
-  it('wakes when a lease is over', async () => {
+  it('wakes a worker when a lease has ended', async () => {
     const fn = await claimed();
     await server.redis.del(`wake:${fn}`);
     await look(server.redis, [fn], NOW + LEASE_MS - 1);
@@ -108,7 +108,7 @@ describe('look.lua', () => {
     await expect(woken(fn)).resolves.toBe(true);
   });
 
-  it('looks at several functions, each for itself', async () => {
+  it('checks several functions independently', async () => {
     const [idle, busy] = [server.fn(), server.fn()];
     await server.redis.lpush(`queue:${busy}:low`, '1');
     await server.redis.zadd(`queue:${idle}:scheduled`, NOW / 1000 + 1, '1');
@@ -116,7 +116,7 @@ describe('look.lua', () => {
     await expect(Promise.all([woken(idle), woken(busy)])).resolves.toEqual([false, true]);
   });
 
-  it('makes one worker the leader, until its time is over', async () => {
+  it('makes one worker the leader until its time is over', async () => {
     const fn = server.fn();
     const leads = async (worker: string, hold?: number) =>
       (await look(server.redis, [fn], NOW, worker, hold))[0]?.leads;
@@ -126,7 +126,7 @@ describe('look.lua', () => {
     await until(() => leads('other'));
   });
 
-  it('lets another be it when the leader leaves', async () => {
+  it('lets another worker lead after the leader has signed off', async () => {
     const fn = server.fn();
     await look(server.redis, [fn], NOW, 'one', 60_000);
     await look(server.redis, [fn], NOW, 'other', 0);
@@ -135,7 +135,7 @@ describe('look.lua', () => {
     await expect(server.redis.exists(`leader:${fn}`)).resolves.toBe(0);
   });
 
-  it('tells the leader alone that plain clients send jobs', async () => {
+  it('tells only the leader that plain clients send jobs', async () => {
     const [plain, ours] = [server.fn(), server.fn()];
     await server.redis.set(`plain:${plain}`, '1');
     const led = (await look(server.redis, [plain, ours], NOW, 'one', 60_000)).map((each) => each.plain);
@@ -144,7 +144,7 @@ describe('look.lua', () => {
     await expect(look(server.redis, [plain])).resolves.toEqual([alone(-1)]);
   });
 
-  it('takes a leader of another type, or without an end, for none', async () => {
+  it('replaces a leader key of another type or without an expiry', async () => {
     const [list, endless] = [server.fn(), server.fn()];
     await server.redis.lpush(`leader:${list}`, 'x');
     await server.redis.set(`leader:${endless}`, 'x');
@@ -159,7 +159,7 @@ describe('look.lua', () => {
     await expect(server.redis.exists(`wake:${one}`)).resolves.toBe(0);
   });
 
-  it('wakes nobody for a worker that does not lead', async () => {
+  it('wakes no worker if the caller does not lead', async () => {
     const fn = server.fn();
     await look(server.redis, [fn], NOW, 'one', 60_000);
     await server.redis.lpush(`queue:${fn}:normal`, '1');

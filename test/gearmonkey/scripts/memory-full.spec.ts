@@ -15,17 +15,17 @@ describe('A server whose memory is full', () => {
   });
   afterEach(() => server.redis.config('SET', 'maxmemory', '0'));
 
-  it('takes no new job', async () => {
+  it('refuses new jobs', async () => {
     await expect(enqueue(server.redis, fn, ['c'])).rejects.toThrow('OOM');
     await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(1);
   });
 
-  it('lets a running job keep its lease', async () => {
+  it('renews the lease of a running job', async () => {
     await expect(renew(server.redis, fn, NOW + 50, ['1:1', '9:9'])).resolves.toEqual(['9:9']);
     await expect(server.redis.zscore(`lease:${fn}`, '1:1')).resolves.toBe(`${NOW + 50 + LEASE_MS}`);
   });
 
-  it('lets a running job tell how far it is', async () => {
+  it('stores progress of a running job', async () => {
     await expect(progress(server.redis, fn, '1:1', 3, 10)).resolves.toBe(true);
     await expect(progress(server.redis, fn, '9:9', 3, 10)).resolves.toBe(false);
     await expect(server.redis.hget(`job:${fn}:1`, 'status:dividend')).resolves.toBe('3');
@@ -37,7 +37,7 @@ describe('A server whose memory is full', () => {
     await expect(presence(server.redis, fn, 'another', NOW + 120)).resolves.toBe(2);
   });
 
-  it('wakes a worker for a lease that is over', async () => {
+  it('wakes a worker for a lease that has ended', async () => {
     await server.redis.del(`wake:${fn}`, `queue:${fn}:normal`);
     await look(server.redis, [fn], NOW + LEASE_MS);
     await expect(server.redis.llen(`wake:${fn}`)).resolves.toBe(1);

@@ -16,14 +16,14 @@ describe('presence.lua', () => {
     stop: (fn: string) => server.redis.decr(`count:${fn}`),
   };
 
-  it('refuses a count of the wrong type, which it leaves', async () => {
+  it('fails for a count of the wrong type and does not change it', async () => {
     const fn = server.fn();
     await server.redis.lpush(`count:${fn}`, 'x');
     await expect(presence(server.redis, fn, 'a')).rejects.toThrow('WRONGTYPE');
     await expect(server.redis.lrange(`count:${fn}`, 0, -1)).resolves.toEqual(['x']);
   });
 
-  it('counts each worker once, however often it beats', async () => {
+  it('counts each worker once for any number of heartbeats', async () => {
     const fn = server.fn();
     await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
     await expect(presence(server.redis, fn, 'a', STILL)).resolves.toBe(1);
@@ -39,7 +39,7 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'b', OVER + 5)).resolves.toBe(2);
   });
 
-  it('takes off who signs off, once', async () => {
+  it('subtracts a worker once that signs off', async () => {
     const fn = server.fn();
     for (const worker of ['a', 'b']) await presence(server.redis, fn, worker);
     await expect(presence(server.redis, fn, 'a', NOW, 0)).resolves.toBe(1);
@@ -50,7 +50,7 @@ describe('presence.lua', () => {
     await expect(count(fn)).resolves.toBe('0');
   });
 
-  it('takes off who died, at the next beat of another and not before', async () => {
+  it('subtracts a dead worker at the next heartbeat of another', async () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'dead');
     await presence(server.redis, fn, 'a', NOW + 50);
@@ -58,7 +58,7 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'a', OVER)).resolves.toBe(1);
   });
 
-  it('never expires, so that a plain worker is lost with none of ours, whatever dies when', async () => {
+  it('never lets the count expire, so plain workers stay counted', async () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'dies');
     await plain.start(fn);
@@ -71,7 +71,7 @@ describe('presence.lua', () => {
     await expect(count(fn)).resolves.toBe('1');
   });
 
-  it('takes off who died when nobody was left, by a roll call', async () => {
+  it('subtracts dead workers in a roll call if no worker is left', async () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'dead');
     await presence(server.redis, fn, 'dead too');
@@ -80,14 +80,14 @@ describe('presence.lua', () => {
     await expect(count(fn)).resolves.toBe('0');
   });
 
-  it('writes nothing for a roll call of a function that nobody serves', async () => {
+  it('writes nothing for a roll call of a function without workers', async () => {
     const fn = server.fn();
     await expect(rollCall(fn, NOW)).resolves.toBe(0);
     await expect(server.redis.exists(`count:${fn}`, `workers:${fn}`)).resolves.toBe(0);
   });
 
   it.each(['abc', '', '1.5', '1e3', '-0x1', 'nan', 'inf', '9223372036854775807', ' 1'])(
-    'puts a count right that says %j',
+    'corrects a count of %j',
     async (nonsense) => {
       const fn = server.fn();
       await presence(server.redis, fn, 'a');
@@ -97,7 +97,7 @@ describe('presence.lua', () => {
     },
   );
 
-  it('changes the count by differences only: plain workers count themselves', async () => {
+  it('changes the count only by differences, since plain workers count themselves', async () => {
     const fn = server.fn();
     await plain.start(fn);
     await plain.start(fn);
@@ -110,7 +110,7 @@ describe('presence.lua', () => {
     await expect(count(fn)).resolves.toBe('0');
   });
 
-  it('finds back to the truth after the count is lost', async () => {
+  it('restores a lost count', async () => {
     const fn = server.fn();
     for (const worker of ['a', 'b']) await presence(server.redis, fn, worker);
     await server.redis.del(`count:${fn}`);
@@ -124,7 +124,7 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'b')).resolves.toBe(2);
   });
 
-  it('finds back to the truth after a plain worker, counted before a FLUSHALL, takes itself off', async () => {
+  it('restores the count after a plain worker signs off that was counted before a FLUSHALL', async () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'a');
     await plain.start(fn);
@@ -134,7 +134,7 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'a')).resolves.toBe(1);
   });
 
-  it('is never less than 0', async () => {
+  it('never makes the count negative', async () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'a');
     await server.redis.set(`count:${fn}`, '0');
@@ -143,13 +143,13 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'b', NOW, 0)).resolves.toBe(0);
   });
 
-  describe('as a beat', () => {
+  describe('as a heartbeat', () => {
     /** Times of beats, such that each function has had its turn. */
     const round = Array.from({ length: 8 }, (_, beat) => NOW + (beat * PRESENCE_MS) / 4);
     const beat = (functions: string[], now: number) =>
       signed(server.redis, functions, 'a', now, 10 * PRESENCE_MS, 1);
 
-    it('keeps the worker present at all its functions', async () => {
+    it('keeps the worker present in all its functions', async () => {
       const functions = [server.fn(), server.fn(), server.fn()];
       await signed(server.redis, functions, 'a', NOW, 10 * PRESENCE_MS);
       await beat(functions, OVER);
@@ -159,7 +159,7 @@ describe('presence.lua', () => {
       }
     });
 
-    it('counts a worker anew that was taken off, and says how many there are', async () => {
+    it('counts a worker again that was subtracted, and returns the count', async () => {
       const [one, other] = [server.fn(), server.fn()];
       await signed(server.redis, [one, other], 'a');
       await presence(server.redis, other, 'b', OVER);
@@ -168,7 +168,7 @@ describe('presence.lua', () => {
       await expect(count(one)).resolves.toBe('1');
     });
 
-    it('takes off who died, and puts lost counts right, at each function in its turn', async () => {
+    it('subtracts dead workers and restores lost counts, at one part of the functions each time', async () => {
       const functions = Array.from({ length: 10 }, () => server.fn());
       await signed(server.redis, functions, 'dead');
       await signed(server.redis, functions, 'a', NOW, 10 * PRESENCE_MS);
@@ -180,7 +180,7 @@ describe('presence.lua', () => {
       for (const fn of functions) await expect(count(fn)).resolves.toBe('1');
     });
 
-    it('that fails at a function of another type keeps the worker present at the others', async () => {
+    it('keeps the worker present in other functions if it fails at one', async () => {
       const [spoilt, sound] = [server.fn(), server.fn()];
       await server.redis.set(`workers:${spoilt}`, 'x');
       await expect(signed(server.redis, [spoilt, sound], 'a')).rejects.toThrow('WRONGTYPE');
