@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from './clock.js';
 
-/** `promise`, or a rejection with `late()` when it takes more than `timeout` milliseconds. */
+/** Settles as `promise` does, or rejects with `late()` after `timeout` milliseconds. */
 export async function withDeadline<T>(
   promise: Promise<T>,
   timeout: number,

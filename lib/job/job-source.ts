@@ -42,7 +42,7 @@ export type Outcome =
 /** Called when a claim no longer holds: it is `lost` to another worker, or its job was `cancelled`. */
 export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;
 
-/** How many more jobs a worker has room for. The answers change while a claim waits: ask again before each request. */
+/** The free slots of a worker. They change while a claim waits: ask again before each request. */
 export interface FreeSlots {
   /** Free slots of this function now. */
   of(fn: string): number;
@@ -72,7 +72,7 @@ export interface JobSource {
   /** What the timeouts of its jobs go by. @default the system's clock @internal */
   readonly clock?: Clock;
 
-  /** How payloads are written where neither definition nor module says. @default json */
+  /** How payloads are encoded if neither definition nor module sets a codec. @default json */
   readonly codec?: Codec;
 
   /**
@@ -115,7 +115,7 @@ export interface JobSource {
   /** Called when the worker starts to drain: it claims no more jobs, but running ones may go on for a while. */
   takeNoMore?(): void;
 
-  /** What the source has seen of its server. */
+  /** The state of the connection, as far as the source knows without asking. */
   health?(): Health;
 
   /** Asks the server for a sign of life; connects first if needed. @throws ConnectionError after `timeout` milliseconds */

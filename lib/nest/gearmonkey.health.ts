@@ -8,7 +8,7 @@ import { ConnectionError } from '../job/server-errors.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { showAs } from '../job/show-as.js';
 
-/** How one module instance is doing. */
+/** Health of one module instance. */
 export interface InstanceHealth extends Health {
   readonly name: string;
 }

@@ -40,7 +40,7 @@ export class HandlerContext {
     return (input, job) => run(input, job);
   }
 
-  /** One context a job: its providers live as long as the job, and may inject it as REQUEST. */
+  /** Creates a context per job. Its request-scoped providers live as long as the job, and may inject it as REQUEST. */
   private requestScoped(
     binding: WorkerBinding,
     contexts: ExternalContextCreator,

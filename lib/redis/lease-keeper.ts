@@ -50,7 +50,7 @@ export class LeaseKeeper {
     return this.thread && !this.isStandingIn ? 'thread' : 'main thread';
   }
 
-  /** What is kept from now on. Groups that were there before stay where they were. */
+  /** Sets the groups to renew from now on. Existing groups keep their index. */
   setGroups(groups: readonly LeaseGroup[]): void {
     this.thread?.setGroups(groups);
   }

@@ -3,7 +3,7 @@ import type { Claim } from '../job/job-source.js';
 import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
 import type { PlainConnection, PlainSettings } from './plain-connection.js';
 
-/** A script's call as the thread sends it. */
+/** A script call that the thread sends. */
 export interface LeaseCall {
   readonly script: { readonly sha: string; readonly text: string };
   readonly keys: readonly string[];
@@ -13,9 +13,9 @@ export interface LeaseCall {
 /** Leases that are renewed together. */
 export interface LeaseGroup {
   readonly name: string;
-  /** Gets the members that are held as further arguments, and replies those that are lost. */
+  /** The call that renews. Held members are appended to its arguments, and it replies with those that are lost. */
   readonly renew: LeaseCall;
-  /** Made as often, whatever is held. */
+  /** A call that is made in each round, even if no lease is held. */
   readonly beat?: LeaseCall;
 }
 
@@ -85,7 +85,7 @@ export class LeaseThread {
     return this.lastTrouble;
   }
 
-  /** What is kept from now on. Groups that were there before stay where they were. */
+  /** Sets the groups to renew from now on. Existing groups keep their index. */
   setGroups(groups: readonly LeaseGroup[]): void {
     this.places = new Map(groups.map(({ name }, index) => [name, index]));
     this.post({ groups });

@@ -42,7 +42,7 @@ export class SourceFrame {
     this.lastReplyAt = new Date();
   }
 
-  /** What is known from the connections, which are opened if nothing has yet. */
+  /** The state of the connections, which are opened if needed. */
   health(): Health {
     const { commands, hub, blocking } = this.connections;
     // The subscriber is always in use; a worker without a free slot sends nothing on the others.

@@ -78,7 +78,7 @@ describe('the states of a function', () => {
     );
   });
 
-  it('keep when the next job is due for as long as the function waits', () => {
+  it('keep the time of the next due job while the function waits', () => {
     const states = new FunctionStates(refuse);
     states.expect('a', 1000);
     expect(states.due('a')).toBe(Infinity);

@@ -44,7 +44,7 @@ describe('SourceFrame', () => {
     expect(started).toBe(false);
   });
 
-  it('says what is wrong with a server that is away', async () => {
+  it('reports why a server cannot be reached', async () => {
     const server = `127.0.0.1:${await freePort()}`;
     const frame = frameOn(`redis://${server}`);
     await expect(frame.reach(200)).rejects.toThrow('ECONNREFUSED');

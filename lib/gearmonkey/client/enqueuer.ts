@@ -24,9 +24,9 @@ import * as scripts from '../wire/scripts.js';
  * of another continue. A call that has to wait for others takes more, so that a burst is enqueued in time.
  */
 const MAX_JOINED = 50;
-/** Calls of one function that are under way at most; what comes up meanwhile goes with the next. */
+/** Most calls of one function that are under way; further jobs go with the next call. */
 const SENDERS = 4;
-/** So much longer than an enqueue may take the server remembers it: one that is sent again creates nothing twice. */
+/** How long the server remembers a call after its timeout, so that it creates nothing if it is sent again. */
 const MEMORY_SECONDS = 60;
 /** The part of the timeout in which other jobs may join a waiting call, whose deadline is that of its first job. */
 const JOIN_PART = 0.1;
@@ -165,7 +165,7 @@ export class Enqueuer {
     return sender;
   }
 
-  /** Until the server has answered or the time is up: a broken connection or a refusal for now is no answer. */
+  /** Sends until the server has answered or the time is up, through broken connections and replies that mean "not now". */
   private async send(sender: Sender, call: Call): Promise<string[]> {
     const { fn, until } = call;
     sender.calls += 1;
@@ -212,7 +212,7 @@ export class Enqueuer {
     return new RefusedError(`A job of "${fn}"`, why);
   }
 
-  /** WAIT is about what its own connection wrote, so nothing may be redirected then. */
+  /** WAIT covers only writes of its own connection, so a redirected call would not count. */
   private clientFor({ key }: Sender, timeout: number): Promise<Redis | Cluster> {
     const { connection } = this;
     return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);

@@ -52,7 +52,7 @@ export interface JobStore {
   /** What waits for its jobs go by. @default the system's clock */
   readonly clock?: Clock;
 
-  /** What a job's option `reply` says to have its output sent to this store's listeners. */
+  /** The value of a job's option `reply` that has its output sent to this store's listeners. */
   readonly inbox?: string;
 
   /**

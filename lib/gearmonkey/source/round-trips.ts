@@ -43,7 +43,7 @@ interface Request {
   readonly keys: readonly string[];
   readonly batch: readonly Pending[];
   readonly slots: number;
-  /** Milliseconds that a blocking call before it may take. */
+  /** How long the blocking call before it may take, in milliseconds. */
   readonly blocked: number;
   readonly mayRecover: boolean;
 }
@@ -122,7 +122,7 @@ export class RoundTrips {
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, outcomes] as const;
     const { claims, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
-    // Claims that took longer than a lease to arrive, as in a process that was stopped, are others' by now.
+    // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);
     return { ...reply, claims: late ? [] : claims.map((job) => toClaim(this.fn, job)) };

@@ -38,6 +38,6 @@ export function withDefaults({
 }
 
 export interface SourceConnections extends HeldClaimsConnections {
-  /** To wait for work on; a cluster's slots want one each, made for any key in them. */
+  /** The connection that waits for work; a cluster needs one per slot, made for any key in it. */
   readonly blocking: RedisConnection | ((key: string) => RedisConnection);
 }

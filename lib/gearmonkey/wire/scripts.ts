@@ -34,7 +34,7 @@ export interface TakenJob {
 }
 
 export interface ClaimReply {
-  /** "id:token" of outcomes whose lease had gone. */
+  /** "id:token" of refused outcomes: their leases had expired. */
   readonly refused: readonly string[];
   readonly claims: readonly TakenJob[];
   /** Queued ids that can't be run: no job, a key of the wrong type, a finished job, or one that a worker has already. */
