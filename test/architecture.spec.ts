@@ -146,7 +146,7 @@ describe('lib', () => {
     expect(violations(sources, ARROWS)).toEqual([]);
   });
 
-  it('has a file in each folder the design names', () => {
+  it('has a file in each folder of the design', () => {
     expect(emptyRows(lib, ARROWS)).toEqual([]);
   });
 
@@ -161,7 +161,7 @@ describe('lib', () => {
     expect(callers).toEqual(['lib/jobd/launcher/start-process.ts']);
   });
 
-  it('has no folder that is named for a kind of file', () => {
+  it('has no folder named after a kind of file', () => {
     expect(vagueFolders(lib)).toEqual([]);
   });
 });
@@ -179,7 +179,7 @@ describe('package.json', () => {
 });
 
 describe('test', () => {
-  it('starts processes where what they wrote is shown when they fail', () => {
+  it('starts processes only where their output is shown on failure', () => {
     const starters = paths
       .filter((path) => path.startsWith('test/') && path.endsWith('.ts'))
       .filter((path) => readFileSync(join(root, path), 'utf8').includes("from 'node:child_process'"));
@@ -188,7 +188,7 @@ describe('test', () => {
 });
 
 describe('the repository', () => {
-  it('names no path of one machine', () => {
+  it('contains no path of a developer machine', () => {
     expect(machinePaths(read(paths), MACHINE_PATHS)).toEqual([]);
   });
 });
@@ -208,7 +208,7 @@ describe('the checks themselves', () => {
     ]);
   });
 
-  it('know which system may use which, and that nobody uses the tools', () => {
+  it('know which system may use which, and that no system uses the tools', () => {
     const importing = (from: string, to: string) =>
       made({ [`lib/${from}/a.ts`]: `import '../${to}/b.js';`, [`lib/${to}/b.ts`]: '' }).length;
     expect(importing('jq', 'redis')).toBe(0);
@@ -220,7 +220,7 @@ describe('the checks themselves', () => {
     expect(importing('nest', 'cli')).toBe(1);
   });
 
-  it('know the rooms of a folder, and those inside a room', () => {
+  it('know sub-folders, and folders inside these', () => {
     const importing = (file: string, specifier: string, ...others: string[]) =>
       made(Object.fromEntries([[file, `import '${specifier}';`], ...others.map((other) => [other, ''])]));
     const [source, wire] = ['lib/gearmonkey/source/a.ts', 'lib/gearmonkey/wire/deep/b.ts'];
@@ -241,7 +241,7 @@ describe('the checks themselves', () => {
     expect(emptyRows(['lib/job/a/c.ts'], arrows)).toEqual(['job/b']);
   });
 
-  it('find cycles between files, folders without a place, and imports from outside lib', () => {
+  it('find cycles between files, unknown folders, and imports from outside lib', () => {
     const one = "import './b.js';";
     const two = "import './a.js';";
     expect(made({ 'lib/job/a.ts': one, 'lib/job/b.ts': two })).toEqual([
@@ -253,7 +253,7 @@ describe('the checks themselves', () => {
     expect(made({ 'lib/job/a.ts': "import '../../test/a.js';" })).toHaveLength(1);
   });
 
-  it('find any, a non-null ! and silenced errors, and not the words in strings and comments', () => {
+  it('find any, non-null ! and silenced errors in code, but not in strings and comments', () => {
     const text = [
       'const a: any = 1;',
       'const b = a!;',

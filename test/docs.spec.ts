@@ -33,7 +33,7 @@ const documents = [
 const blocks = documents.flatMap(({ path, text }) => blocksOf(path, text));
 
 describe('the documents', () => {
-  it('have blocks of every kind that is tried here', () => {
+  it('have blocks of every tested kind', () => {
     const kinds = new Set(blocks.map(({ language }) => language));
     expect([...kinds]).toEqual(expect.arrayContaining(['ts', 'sh', 'python', 'lua']));
     expect(blocks.some(({ runs }) => runs)).toBe(true);
@@ -47,13 +47,13 @@ describe('the documents', () => {
     expect(dead).toEqual([]);
   });
 
-  it('are all in the index', () => {
+  it('are all listed in the index', () => {
     const index = documents.find(({ path }) => path === 'docs/README.md')?.text ?? '';
     const pages = documents.map(({ path }) => path).filter((path) => /^docs.(?!README)/.test(path));
     expect(pages.filter((path) => !index.includes(`](${path.slice('docs/'.length)})`))).toEqual([]);
   });
 
-  it.each(documents.map(({ path }) => path))('%s names tests that are there', (path) => {
+  it.each(documents.map(({ path }) => path))('%s names only existing tests', (path) => {
     const { text } = documents.find((document) => document.path === path) ?? { text: '' };
     const named = [...text.matchAll(/\btest\/[\w./-]+\.m?ts\b/g)].map(([file]) => file);
     expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
@@ -68,7 +68,7 @@ describe('the documents', () => {
     expect(undocumented).toEqual([]);
   });
 
-  it("print the protocol's script as its SHA-1 wants it", () => {
+  it('have the script of the protocol with its SHA-1', () => {
     const script = blocks.find(({ language }) => language === 'lua')?.code.trimEnd() ?? '';
     expect(createHash('sha1').update(script).digest('hex')).toBe('5231827cd49b540660ef44969b38cc858f157824');
   });
@@ -77,7 +77,7 @@ describe('the documents', () => {
 describe('TypeScript in the documents', () => {
   const redis = useRedis();
 
-  it('compiles as strictly as the package', () => {
+  it('compiles with the strictness of the package', () => {
     expect(typeErrors(blocks.filter(({ language }) => language === 'ts'))).toEqual([]);
   });
 
@@ -131,7 +131,7 @@ describe('other languages in the documents', () => {
     await expect(run('/usr/bin/python3', ['-'], client)).resolves.toBe('"Hello, Ada!"\n');
   });
 
-  it('has a worker in Python that answers our client and leaves what the documents say', async () => {
+  it('has a worker in Python that answers our client and writes the documented fields', async () => {
     const worker = blockWith('python', 'def work')
       .replace(DEFAULT_URL, redis.url)
       .replace(/^SCRIPTS = .*$/m, `SCRIPTS = ${JSON.stringify(join(ROOT, 'lib/gearmonkey/wire/scripts'))}`);

@@ -189,7 +189,7 @@ describe('the package', () => {
   }, PACK_TIMEOUT_MS);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('holds what was built, the documents and nothing else', async () => {
+  it('contains only built files and documents', async () => {
     const files = await packedFiles(tarball);
     expect([...new Set(files.map((path) => path.split('/')[0]))].sort()).toEqual([
       'CHANGELOG.md',

@@ -106,7 +106,7 @@ beforeAll(() => {
 }, 240_000);
 
 describe.each(Object.keys(ENTRY_POINTS) as EntryPoint[])('%s', (entry) => {
-  it('exports the names of public-names.json, and no other', () => {
+  it('exports exactly the names of public-names.json', () => {
     expect(built.names(entry)).toEqual(NAMES[entry]);
   });
 
@@ -116,20 +116,20 @@ describe.each(Object.keys(ENTRY_POINTS) as EntryPoint[])('%s', (entry) => {
 });
 
 describe('the declarations of the package', () => {
-  it('have no name for two things: each is exported by one entry point', () => {
+  it('export each name from one entry point', () => {
     const all = Object.values(NAMES).flat();
     expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
   });
 
-  it('show nothing that is internal', () => {
+  it('contain nothing internal', () => {
     expect(built.withInternals()).toEqual([]);
   });
 
-  it('mention no type of ours that users could not import', () => {
+  it('mention only types that users can import', () => {
     expect(built.unexported()).toEqual(MACHINERY);
   });
 
-  it('are whole, and enough for a strict program, without skipLibCheck', () => {
+  it('are complete for a strict program without skipLibCheck', () => {
     expect(built.errors()).toEqual([]);
   });
 });

@@ -24,13 +24,13 @@ describe("package.json's scripts", () => {
     expect(Object.keys(scripts).length).toBeLessThanOrEqual(10);
   });
 
-  it('exist wherever a text names one', () => {
+  it('exist if a text names them', () => {
     expect(missing(/\bnpm run ([\w:-]+)/g, Object.keys(scripts))).toEqual([]);
   });
 });
 
 describe('npm run check', () => {
-  it('lists what it runs, a line each, and has each check that a text names', async () => {
+  it('lists its checks, one per line, including all that a text names', async () => {
     const { stdout, code } = await check();
     expect(code).toBe(0);
     const names = [...stdout.matchAll(/^ {2}(\S+) +\S/gm)].map(([, name = '']) => name);
@@ -38,7 +38,7 @@ describe('npm run check', () => {
     expect(missing(/\bnpm run check -- ([a-z][\w-]*)/g, names)).toEqual([]);
   });
 
-  it('refuses a name that it does not know', async () => {
+  it('refuses an unknown name', async () => {
     const { stderr, code } = await check('no-such-check');
     expect(stderr).toContain('got no-such-check');
     expect(code).toBe(2);

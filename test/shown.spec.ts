@@ -125,7 +125,7 @@ const THINGS: readonly (readonly [string, () => object, object, ((thing: never) 
 ];
 
 describe.each(THINGS)('%s', (name, make, view, close) => {
-  it('is shown by its name and where it leads, without a password', async () => {
+  it('is shown with its name and server, without a password', async () => {
     const thing = make();
     expect(JSON.parse(JSON.stringify(thing))).toEqual(view);
     expect(inspect(thing, { breakLength: Infinity })).toBe(
@@ -140,7 +140,7 @@ describe.each(THINGS)('%s', (name, make, view, close) => {
 describe('what an app injects', () => {
   const apps = useApps();
 
-  it('is shown by where it leads, without a password, also by what holds it', async () => {
+  it('is shown with its server, without a password, also inside other objects', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Handlers {
       constructor(
@@ -172,7 +172,7 @@ describe('what an app injects', () => {
     expect([client, other, app.get(GearMonkeyHealth)].flatMap(shown).join()).not.toContain(SECRET);
   });
 
-  it('is of a job all that was stored, whatever a codec makes of it', async () => {
+  it('is shown completely if it is a job, with any codec', async () => {
     const codec = { name: 'big', encode: (value: unknown) => String(value), decode: () => 7n };
     const big = defineJob('big', { codec });
     @Injectable()
@@ -196,7 +196,7 @@ describe('what an app injects', () => {
 });
 
 describe('a definition', () => {
-  it('is shown by its name and options, and by the library of its schemas', () => {
+  it('is shown with its name, options and the library of its schemas', () => {
     const mail = defineJob('mail', { input: z.object({ to: z.email() }), timeout: '30s', codec: 'msgpack' });
     const view = { name: 'mail', codec: 'msgpack', timeout: 30_000, input: 'zod' };
     expect(JSON.parse(JSON.stringify(mail))).toEqual(view);
@@ -207,7 +207,7 @@ describe('a definition', () => {
 });
 
 describe('an error', () => {
-  it('is in JSON its name, code, message and fields', () => {
+  it('has name, code, message and fields in JSON', () => {
     const issues = [{ path: 'to', message: 'no address' }];
     expect(JSON.parse(JSON.stringify(new ValidationError('mail', 'input', issues)))).toEqual({
       name: 'ValidationError',
@@ -221,7 +221,7 @@ describe('an error', () => {
     expect(JSON.parse(JSON.stringify(failed))).toMatchObject({ id: '7', error: { message: 'no disk' } });
   });
 
-  it('shows of an option that was refused what the message says, and of a cause its message', () => {
+  it('shows of a refused option only the message, and of a cause its message', () => {
     const value: Record<string, unknown> = { password: SECRET, big: 1n };
     value['self'] = value;
     const error = new InvalidOptionError('tls', value, 'true or false');

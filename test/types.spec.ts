@@ -5,12 +5,12 @@ import { typeErrors } from './support/type-check.js';
 const files = readdirSync(new URL('types', import.meta.url)).map((name) => `test/types/${name}`);
 
 describe('the types of a definition', () => {
-  it('hold from the client to the handler', () => {
+  it('apply from client to handler', () => {
     expect(files).toEqual(expect.arrayContaining(['test/types/client.ts', 'test/types/handlers.ts']));
     expect(typeErrors(files)).toEqual([]);
   }, 60_000);
 
-  it('are checked for real: a needless @ts-expect-error is an error, and so is a missing one', () => {
+  it('are really checked: a needless or missing @ts-expect-error is an error', () => {
     const needless =
       "import './definitions.js';\n// @ts-expect-error nothing is wrong\nexport const one = 1;\n";
     const missing =

@@ -30,12 +30,12 @@ describe('the words of CONTRIBUTING.md', () => {
     expect(rows.length).toBeLessThanOrEqual(25);
   });
 
-  it('that are not used are found in a text', () => {
+  it('that must not be used are found in a text', () => {
     expect(unwanted.length).toBeGreaterThan(10);
     expect(unwantedIn('Whoever calls, shall wait. ql:nudge:7')).toEqual(['Whoever', 'shall']);
   });
 
-  it('that are not used are nowhere in lib, docs, samples and README', () => {
+  it('that must not be used are not in lib, docs, samples and README', () => {
     const found = files.flatMap((path) =>
       unwantedIn(readFileSync(join(ROOT, path), 'utf8')).map((word) => `${path}: ${word}`),
     );

@@ -22,7 +22,7 @@ describe('the benchmark of jobd, with a few jobs', () => {
     }
   });
 
-  it('holds the targets against the daemon, in ratios to bare processes', () => {
+  it('compares ratios to bare processes with the targets', () => {
     expect(rows().map(({ key, ratios }) => [key, ratios['bare']?.target])).toEqual([
       ['drain1', 0.9],
       ['drain8', 0.9],

@@ -9,7 +9,7 @@ describe('the benchmark of JQ, with a few jobs', () => {
     report = await benchReport(0.005, 'jq');
   }, BENCH_TIMEOUT_MS);
 
-  it('sets jobs that are enqueued, and jobs that are run, beside the requests of an empty server', () => {
+  it('compares enqueued and run jobs with requests to an empty server', () => {
     const all = report.sections.flatMap((section) => section.rows);
     expect(all.map(({ key }) => key)).toEqual(['enqueue', 'jobs', 'constrained']);
     const rows = all.filter(({ key }) => key !== 'constrained');
@@ -22,7 +22,7 @@ describe('the benchmark of JQ, with a few jobs', () => {
     expect(report.targets.of).toBe(3);
   });
 
-  it('tells what constraints on a large argument add', () => {
+  it('measures the cost of constraints on a large argument', () => {
     const row = report.sections.flatMap((section) => section.rows).find(({ key }) => key === 'constrained');
     expect(Number.isFinite(row?.values['jq']?.median)).toBe(true);
   });

@@ -14,7 +14,7 @@ describe('the options of the benchmark', () => {
     expect(read).toThrow(message);
   });
 
-  it('ask for three full rounds of the peers, and for a chart in the documents, when nothing is said', () => {
+  it('default to three full rounds of the peers and a chart in the documents', () => {
     const { svg, ...options } = readOptions([]);
     expect(options).toEqual({
       suite: 'peers',
@@ -27,12 +27,12 @@ describe('the options of the benchmark', () => {
     expect(svg).toMatch(/docs.figures.bench\.svg$/);
   });
 
-  it('give another suite a chart of its own', () => {
+  it('give another suite its own chart', () => {
     expect(readOptions(['qless']).svg).toMatch(/docs.figures.bench-qless\.svg$/);
   });
 
   it.each([[['--quick']], [['--only', 'cost']], [['--scale', '0.5']], [['--rounds', '2']]])(
-    'leave the chart of the documents alone in a run that is not full: %j',
+    'do not change the chart of the documents in a partial run: %j',
     (args) => {
       expect(readOptions(args).svg).toBeUndefined();
       expect(readOptions([...args, '--svg', 'mine.svg']).svg).toBe('mine.svg');

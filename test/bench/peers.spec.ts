@@ -13,7 +13,7 @@ describe('the command of the benchmark', () => {
     ['a suite', ['nosuch'], 'Expected a suite of jobd, jq, peers, qless'],
     ['a measurement', ['--only', 'cost,nosuch'], 'Expected --only to be of throughput, '],
   ])(
-    'says which there are when it does not know %s',
+    'lists the valid names if %s is unknown',
     async (_, args, message) => {
       const refused = bench(...args);
       await expect(refused).rejects.toThrow('It ended with 2.');
@@ -63,7 +63,7 @@ describe('the benchmark of the peers, with a few jobs', () => {
     }
   });
 
-  it('compares us with everyone who was measured', () => {
+  it('compares this package with every other contender', () => {
     for (const { key, values, ratios } of rows()) {
       expect([key, Object.keys(ratios)]).toEqual([key, OTHERS.filter((other) => values[other])]);
       for (const [other, { value }] of Object.entries(ratios)) {
@@ -76,7 +76,7 @@ describe('the benchmark of the peers, with a few jobs', () => {
     expect(alone.map(({ name }) => name)).toEqual(['plain']);
   });
 
-  it('holds what has a target against it', () => {
+  it('compares figures with their targets', () => {
     const judged = rows().filter(({ ratios, own }) =>
       [own, ...Object.values(ratios)].some((verdict) => verdict?.met !== undefined),
     );
@@ -95,7 +95,7 @@ describe('the benchmark of the peers, with a few jobs', () => {
     expect(report.facts['persistence']).toBe("none (save '', appendonly no, io-threads 1, maxmemory 0)");
   });
 
-  it('draws a chart of them', () => {
+  it('draws a chart', () => {
     expect(svg).toMatch(/^<svg /);
     for (const { title } of report.contenders) expect(svg).toContain(`>${title}</text>`);
     expect(svg).toContain('>Enqueue (jobs/s, more is better)</text>');

@@ -22,7 +22,7 @@ describe('the benchmark of qless, with a few jobs', () => {
     }
   });
 
-  it('holds rates beside the original, and what the server spends, against their targets', () => {
+  it('compares rates and server time with their targets', () => {
     const judged = rows().filter(({ own }) => own?.met !== undefined);
     expect(judged.map(({ key }) => key)).toEqual([
       ...['putPipelinedServer', 'putPipelinedOfOriginal'],
@@ -30,7 +30,7 @@ describe('the benchmark of qless, with a few jobs', () => {
     ]);
   });
 
-  it('counts what the server spends on a job', () => {
+  it('measures server time per job', () => {
     const spent = rows().filter(({ key }) => key.endsWith('Server'));
     expect(spent).toHaveLength(5);
     for (const { values } of spent)

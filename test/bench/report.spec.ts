@@ -40,12 +40,12 @@ describe('the report', () => {
     });
   });
 
-  it('divides our figure by the others', () => {
+  it('divides the figure of this package by the others', () => {
     const { row } = reportOf({}, { ours: [30], one: [10], other: [60] });
     expect(row?.ratios).toEqual({ one: { value: 3 }, other: { value: 0.5 } });
   });
 
-  it('holds the ratio against its target: at least where more is better, at most where less is', () => {
+  it('compares the ratio with its target: at least if more is better, at most if less is', () => {
     const figures = { ours: [30], one: [10], other: [60] };
     const targets = { one: 3, other: 0.6 };
     const more = reportOf({ targets }, figures);
@@ -57,13 +57,13 @@ describe('the report', () => {
     expect(reportOf({ targets: { one: 2.9 }, better: 'less' }, figures).report.targets.met).toBe(0);
   });
 
-  it('holds our own figure against a target without a ratio', () => {
+  it('compares the own figure with a target without a ratio', () => {
     const { report, row } = reportOf({ target: 50, better: 'less' }, { ours: [49] });
     expect(row?.own).toEqual({ value: 49, target: 50, met: true });
     expect(report.targets).toEqual({ met: 1, of: 1 });
   });
 
-  it('has no ratio to what could not be measured', () => {
+  it('has no ratio to a missing figure', () => {
     const { row } = reportOf({}, { ours: [30], one: [null], other: [15] });
     expect(row?.values['one']).toBeNull();
     expect(row?.ratios).toEqual({ other: { value: 2 } });
@@ -71,7 +71,7 @@ describe('the report', () => {
 });
 
 describe('the report as a text', () => {
-  it('tells the host, the conditions and how each contender was set up', () => {
+  it('names the host, the conditions and the setup of each contender', () => {
     const text = toText(reportOf({}, { ours: [30] }).report);
     expect(text).toMatch(/^host +2 x Abacus, 1 GiB, os$/m);
     expect(text).toMatch(/^load before +0\.50 0\.25 0\.00/m);
@@ -87,7 +87,7 @@ describe('the report as a text', () => {
     expect(text).toMatch(/^targets: 1 of 2 met$/m);
   });
 
-  it('leaves a cell empty where there is no figure', () => {
+  it('leaves a cell empty if there is no figure', () => {
     const text = toText(reportOf({}, { ours: [30], other: [15] }).report);
     expect(text).toMatch(/rate, jobs\/s \(\+\) +30 ±0% +15 ±0% +2x$/m);
   });

@@ -5,7 +5,7 @@ import { SHORT_RUN } from './short-run.js';
 
 const SEED = Number(process.env['CHAOS_SEED'] ?? 1);
 
-describe('thousands of jobs among faults', () => {
+describe('thousands of jobs during faults', () => {
   it('are neither lost nor completed twice', async () => {
     const result = await run({ ...SHORT_RUN, seed: SEED });
     if (result.violations.length > 0) throw new Error(toText(result));

@@ -120,20 +120,20 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
 };
 
 describe('The history checker', () => {
-  it('finds nothing wrong with a job that went well', () => {
+  it('accepts a job without faults', () => {
     expect(check(history())).toEqual([]);
   });
 
-  it.each(INVARIANT_NAMES)('notices that this does not hold: %s', (name) => {
+  it.each(INVARIANT_NAMES)('detects that this does not hold: %s', (name) => {
     expect(BROKEN[name]?.length).toBeGreaterThan(0);
     for (const given of BROKEN[name] ?? []) expect(broken(given)).toContain(name);
   });
 
-  it('lets a job that stalled too often end as an error', () => {
+  it('accepts a job that stalled too often and ended as an error', () => {
     expect(check(withFields(stalled(4)))).toEqual([]);
   });
 
-  it('lets a plain worker lose as many jobs as it lost replies, and no more', () => {
+  it('accepts that a plain worker loses as many jobs as it lost replies, and no more', () => {
     const plain = { takes: new Map([['f', 1]]), repeated: new Set<string>() };
     const lost = { ...ended, status: 'idle' };
     expect(check(history({ plain }, lost))).toEqual([]);
@@ -141,7 +141,7 @@ describe('The history checker', () => {
     expect(broken(history({ plain, readings: two }, lost))).toEqual(['every acknowledged job ends']);
   });
 
-  it('lets a plain worker write the end again whose reply it lost', () => {
+  it('accepts that a plain worker repeats an outcome after a lost reply', () => {
     const written = new Map([[KEY, { completions: 2, changes: ['success → status success'] }]]);
     const plain = { takes: new Map(), repeated: new Set([KEY]) };
     expect(check(history({ written, plain }))).toEqual([]);

@@ -11,7 +11,7 @@ describe('A connection whose socket the server has ended', () => {
   const toClose: { close(): void }[] = [];
   afterEach(() => toClose.splice(0).forEach((connection) => connection.close()));
 
-  it('is not ready, though ioredis has not heard of it: who asked again at once would never let it', async () => {
+  it('is not ready before ioredis notices, so that retries let the event loop run', async () => {
     const proxy = await SlowLine.start(used.server.port);
     const connection = new RedisConnection(proxy.url, 'test');
     toClose.push(connection);
@@ -24,7 +24,7 @@ describe('A connection whose socket the server has ended', () => {
     await proxy.stop();
   });
 
-  it('ends no process when it has a second error: ioredis hears one of each socket', async () => {
+  it('does not end the process with a second error, which ioredis does not handle', async () => {
     const connection = new RedisConnection(used.url, 'test');
     toClose.push(connection);
     const client = (await connection.ready()) as Redis;

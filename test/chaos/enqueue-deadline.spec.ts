@@ -6,8 +6,8 @@ import { freePort } from '../support/free-port.js';
 
 const TIMEOUT_MS = 600;
 
-describe('An enqueue in an outage', () => {
-  it('has its own deadline, though others of its queue have waited longer', async () => {
+describe('An enqueue during an outage', () => {
+  it('has its own deadline although others of its queue have waited longer', async () => {
     const connection = new RedisConnection(`redis://127.0.0.1:${await freePort()}`, 'test');
     const enqueuer = new Enqueuer(connection, { timeout: TIMEOUT_MS });
     const waits: Promise<number>[] = [];

@@ -6,7 +6,7 @@ import { useRedis } from '../support/use-redis.js';
 describe('A call of enqueue.lua that arrives after the next one of its sender', () => {
   const used = useRedis();
 
-  it('creates nothing: it had been sent again, on a connection that was not silent', async () => {
+  it('creates nothing, because it had been sent again on another connection', async () => {
     const fn = used.fn();
     const { ids, jobs, normal, channel, wake, senders } = keysOf(fn);
     const call = (number: number, input: string) =>

@@ -8,7 +8,7 @@ import { runWorker, stopWorkers } from '../support/run-worker.js';
 describe('A result that comes after the timeout of its run', () => {
   afterEach(stopWorkers);
 
-  it('is none, though the event loop was held and no timer could say so', async () => {
+  it('is ignored even if the event loop was blocked and no timer fired', async () => {
     const server = memoryServer('memory:');
     const client = new GearMonkeyClient(new MemoryStore(server));
     await runWorker(new MemorySource(server), 'f', () => holdEventLoop(60), { timeout: 20 });

@@ -6,10 +6,10 @@ import { useRedis } from '../support/use-redis.js';
 
 const HOLD_MS = 50;
 
-describe('Workers that are silent for longer than their presence holds', () => {
+describe('Workers that are silent for longer than their presence', () => {
   const used = useRedis();
 
-  it('are not counted again beside a plain worker, whose count has stayed', async () => {
+  it('are not counted twice beside a plain worker', async () => {
     const { count, workers } = keysOf(used.fn());
     const sign = (worker: string, hold: number) =>
       presence.run(used.redis, [count, workers], '', worker, hold, 0).then(([present]) => present);

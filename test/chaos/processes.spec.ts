@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { until } from '../support/until.js';
 import { Member } from './processes.js';
 
-it('a process that ended by itself is started by whoever asked for its end, and by nobody else', async () => {
+it('a process that ended by itself is restarted once', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-member-'));
   const member = new Member('worker', 'one', { url: 'nowhere' }, folder, () => ({}));
   member.start();

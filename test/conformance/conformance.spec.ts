@@ -26,7 +26,7 @@ describe('A client in Python, with our worker', () => {
   const python = (fn: string, args: (string | number)[], input?: Uint8Array) =>
     new PythonActor('client', [server.url, fn, ...args], input);
 
-  it('finds the job as the protocol has it, at every step', async () => {
+  it('finds the fields of the protocol at every step', async () => {
     const fn = server.fn();
     const log = await ChannelLog.open(server.redis, fn);
     const [started, end] = [gate(), gate()];
@@ -101,7 +101,7 @@ describe('A client in Python, with our worker', () => {
     await expect(log.close()).resolves.toEqual(ranOnce(1));
   });
 
-  it('finds no worker in a roll call before it starts and after it has stopped, and one between', async () => {
+  it('finds a worker in a roll call only while it runs', async () => {
     const fn = server.fn();
     await expect(python(fn, ['x', '--rollcall']).exit).resolves.toMatchObject({ code: 3 });
     const { worker } = await runWorker(actors.source(), text(fn), upper);
@@ -124,7 +124,7 @@ describe('A client in Python, with our worker', () => {
     );
   });
 
-  it('is told why, when it sends bytes that the worker cannot read', async () => {
+  it('gets the reason if it sends bytes that the worker cannot read', async () => {
     const fn = server.fn();
     await runWorker(actors.source(), fn, (input) => input);
     const actor = python(fn, ['-', '--blocking'], BINARY);

@@ -21,7 +21,7 @@ describe('Our client, with a worker in Python', () => {
     return actor;
   }
 
-  it('creates the job as the protocol has it', async () => {
+  it('creates the fields of the protocol', async () => {
     const fn = rig.fn();
     const log = await ChannelLog.open(rig.redis, fn);
     await rig.client.run(text(fn), 'hello');
@@ -102,7 +102,7 @@ describe('Our client, with a worker in Python', () => {
     expect(Buffer.from(output)).toEqual(BINARY_UPPER);
   });
 
-  it('sees the progress that it does not publish', async () => {
+  it('gets progress that is not published', async () => {
     const fn = rig.fn();
     const log = await ChannelLog.open(rig.redis, fn);
     const job = await rig.client.run(text(fn), 'x');
@@ -127,7 +127,7 @@ describe('Our client, with a worker in Python', () => {
     expect(log.progress).toEqual([]);
   });
 
-  it('has each job run once when our workers help', async () => {
+  it('has each job run once beside our workers', async () => {
     const fn = rig.fn();
     const log = await ChannelLog.open(rig.redis, fn);
     await python(fn);

@@ -9,7 +9,7 @@ describe('connections that the server kills', () => {
   const outage = useOutage();
 
   it.each(['normal', 'pubsub'] as const)(
-    'come back, and no job is lost or doubled: TYPE %s',
+    'are restored, and no job is lost or run twice: TYPE %s',
     async (type) => {
       const worker = await outage.actor();
       const killer = outage.redis.duplicate();
@@ -26,7 +26,7 @@ describe('connections that the server kills', () => {
     },
   );
 
-  it('are made again within a moment, the blocking one and the keeper too', async () => {
+  it('are made again quickly, including the blocking one and the keeper', async () => {
     const worker = await outage.actor();
     await worker.client.call(work, 'before', { timeout: '30s' });
     await until(() => areAllThere(outage.redis));
@@ -36,7 +36,7 @@ describe('connections that the server kills', () => {
     await until(() => areAllThere(outage.redis));
   });
 
-  it('carry the result of a job that ran meanwhile', async () => {
+  it('get the result of a job that ran meanwhile', async () => {
     const worker = await outage.actor();
     const job = await worker.client.run(work, HELD);
     await eventually(() => expect(worker.runs).toHaveLength(1));
@@ -52,7 +52,7 @@ describe('connections that the server kills', () => {
 describe('scripts that the server forgets', () => {
   const outage = useOutage();
 
-  it('are sent again, and no job is lost or doubled', async () => {
+  it('are sent again, and no job is lost or run twice', async () => {
     const worker = await outage.actor();
     const calls: Promise<string>[] = [];
     for (let i = 0; i < JOBS; i++) {

@@ -33,7 +33,7 @@ describe('a failover', () => {
     await replica.stop();
   });
 
-  it('whose old master answers READONLY ends connections there; the new one serves', async () => {
+  it('whose old master answers READONLY moves connections to the new master', async () => {
     const worker = await outage.actor({ connection: proxy.url });
     const held = await worker.client.run(work, HELD);
     await eventually(() => expect(worker.runs).toHaveLength(1));
@@ -63,7 +63,7 @@ describe('a failover', () => {
 describe("durability: 'wait'", () => {
   const outage = useOutage(['--repl-diskless-sync-delay', '0']);
 
-  it('acknowledges when the replica has the job', async () => {
+  it('resolves when the replica has the job', async () => {
     const replica = await replicaOf(outage.server);
     const copy = new Redis(replica.url);
     try {
@@ -79,7 +79,7 @@ describe("durability: 'wait'", () => {
     }
   });
 
-  it('says which jobs were enqueued without one, at its deadline', async () => {
+  it('rejects at its deadline with the jobs that have no replica', async () => {
     const worker = await outage.actor({ durability: 'wait', enqueueTimeout: 500 });
     const since = performance.now();
     const refused = await worker.client.runMany(work, ['a', 'b']).catch((error: unknown) => error);

@@ -13,7 +13,7 @@ describe('connections that fall silent', () => {
   });
   afterEach(() => proxy.stop());
 
-  it('are given up by the worker, and new ones serve it', async () => {
+  it('are replaced by the worker', async () => {
     const worker = await outage.actor({ connection: proxy.url });
     await worker.client.call(work, 'before', { timeout: '30s' });
     proxy.freezeOpenOnes();
@@ -38,7 +38,7 @@ describe('connections that fall silent', () => {
     expect(worker.runs).toHaveLength(4);
   });
 
-  it('do not keep the result from those who wait, though the finish passed meanwhile', async () => {
+  it('do not prevent a waiting call from getting a result whose message it missed', async () => {
     const observer = await outage.actor({ connection: proxy.url }, { works: false });
     const worker = await outage.actor();
     const job = await observer.client.run(work, HELD);
@@ -66,7 +66,7 @@ describe('connections that fall silent', () => {
   });
 });
 
-describe('a network that swallows everything', () => {
+describe('a network that drops all packets', () => {
   const outage = useOutage();
   let proxy: SlowLine;
   beforeEach(async () => {
@@ -74,7 +74,7 @@ describe('a network that swallows everything', () => {
   });
   afterEach(() => proxy.stop());
 
-  it('is told of by health, ends enqueues at their deadline, and leaves no trace once it is over', async () => {
+  it('is reported by health, ends enqueues at their deadline, and has no effect afterwards', async () => {
     const worker = await outage.actor({ connection: proxy.url, enqueueTimeout: 1000 });
     await worker.client.call(work, 'before', { timeout: '30s' });
     proxy.separate('swallowed');
@@ -88,7 +88,7 @@ describe('a network that swallows everything', () => {
     await until(() => worker.health.connected);
   });
 
-  it('costs no job and doubles none when it lasts less than a lease', async () => {
+  it('loses no job and runs none twice if it lasts less than a lease', async () => {
     const worker = await outage.actor({ connection: proxy.url });
     const other = await outage.actor();
     const held = await Promise.all(Array.from({ length: 16 }, () => other.client.run(work, HELD)));
@@ -102,7 +102,7 @@ describe('a network that swallows everything', () => {
     expect([...worker.runs, ...other.runs].toSorted()).toEqual(held.map(({ id }) => id).toSorted());
   });
 
-  it('gives the jobs of a worker it cuts off for longer than a lease to another, and refuses the first', async () => {
+  it('moves jobs of a worker that is cut off for longer than a lease to another, and refuses its results', async () => {
     const lost = await outage.actor({ connection: proxy.url, lease: '1s' });
     const job = await lost.client.run(work, HELD);
     await eventually(() => expect(lost.runs).toHaveLength(1));

@@ -14,7 +14,7 @@ async function clients(redis: Redis): Promise<string> {
 describe('a failover that leaves connections open', () => {
   const outage = useOutage(['--repl-diskless-sync-delay', '0']);
 
-  it('moves the keeper and the subscriber, and a long job runs once', async () => {
+  it('moves keeper and subscriber to the new master, and a long job runs once', async () => {
     const args = ['--replicaof', '127.0.0.1', `${outage.server.port}`, '--repl-diskless-sync-delay', '0'];
     const replica = await RedisServer.start(args);
     const promoted = new Redis(replica.url);
@@ -62,7 +62,7 @@ describe('a failover that leaves connections open', () => {
 describe('a keeper that gets no connection', () => {
   const outage = useOutage([]);
 
-  it('is stood in for by the main thread, which health tells, until it is back', async () => {
+  it('is replaced by the main thread until it is back, which health reports', async () => {
     const worker = await outage.actor({ lease: LEASE_MS });
     const other = await outage.actor({ lease: LEASE_MS });
     const job = await worker.client.run(work, HELD);

@@ -14,10 +14,10 @@ interface Report {
 
 const PAUSE_MS = 1000;
 
-describe('a process that works and enqueues through one outage after the other', () => {
+describe('a process that works and enqueues during many outages', () => {
   const outage = useOutage();
 
-  it('loses nothing, runs nothing twice, leaves no rejection unhandled, and ends by itself', async () => {
+  it('loses no job, runs none twice, leaves no rejection unhandled, and ends by itself', async () => {
     const proxy = await SlowLine.start(outage.server.port);
     const survivor = await SoakProcess.start('the survivor', '../outage/survivor.ts', proxy.url);
     const { redis, server } = outage;

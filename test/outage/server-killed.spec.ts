@@ -7,7 +7,7 @@ import { onThisMachine } from '../support/machine.js';
 describe('a server that is killed and comes back with its data', () => {
   const outage = useOutage();
 
-  it.each([1, 2, 3])('has its worker back by itself within seconds (time %i)', async () => {
+  it.each([1, 2, 3])('has its worker reconnected within seconds (time %i)', async () => {
     const worker = await outage.actor();
     await worker.client.call(work, 'before', { timeout: '30s' });
     const { lastReplyAt } = worker.health;
@@ -22,7 +22,7 @@ describe('a server that is killed and comes back with its data', () => {
     expect(worker.health.lastReplyAt?.getTime()).toBeGreaterThan(lastReplyAt?.getTime() ?? Infinity);
   });
 
-  it('loses no job and runs none twice when it was away for less than a lease', async () => {
+  it('loses no job and runs none twice if it was down for less than a lease', async () => {
     const worker = await outage.actor();
     const held = await worker.client.runMany(work, Array<string>(5).fill(HELD));
     const results = Promise.all(held.map((job) => job.result({ timeout: '20s' })));
@@ -40,7 +40,7 @@ describe('a server that is killed and comes back with its data', () => {
     expect(worker.runs).toHaveLength(6);
   });
 
-  it('takes an enqueue that began while it was away, once', async () => {
+  it('accepts an enqueue that began while it was down, once', async () => {
     const worker = await outage.actor();
     await outage.server.kill();
     await until(() => !worker.health.connected);
@@ -52,7 +52,7 @@ describe('a server that is killed and comes back with its data', () => {
     await expect(statuses(outage.redis)).resolves.toEqual({ success: 3 });
   });
 
-  it('is not waited for longer than the deadline', async () => {
+  it('is awaited no longer than the deadline', async () => {
     const worker = await outage.actor({ enqueueTimeout: 600 });
     await outage.server.kill();
     const attempts = [
@@ -74,7 +74,7 @@ describe('a server that is killed and comes back with its data', () => {
     await expect(statuses(outage.redis)).resolves.toEqual({ success: 1 });
   });
 
-  it('is watched on: who waits gets the result, who observes hears what comes after', async () => {
+  it('keeps waiting calls and observers: they get results and later events', async () => {
     const worker = await outage.actor();
     const observer = await outage.actor({}, { works: false });
     const job = await observer.client.run(work, HELD);
@@ -114,7 +114,7 @@ describe('a server that is killed and comes back with its data', () => {
 describe('a server that comes back empty', () => {
   const outage = useOutage([]);
 
-  it('is told of its workers again, and given jobs', async () => {
+  it('gets its workers and jobs again', async () => {
     const worker = await outage.actor();
     await worker.client.call(work, 'before', { timeout: '30s' });
     await outage.server.kill();
@@ -126,7 +126,7 @@ describe('a server that comes back empty', () => {
     figure('server back empty: count is right', performance.now() - since);
   });
 
-  it('is told of them after FLUSHALL too', async () => {
+  it('gets its workers again after FLUSHALL', async () => {
     await outage.actor();
     await outage.redis.flushall();
     const since = performance.now();

@@ -8,7 +8,7 @@ import { onThisMachine } from '../support/machine.js';
 describe('a server that is out of memory', () => {
   const outage = useOutage();
 
-  it('refuses an enqueue at once, and its worker goes on when there is memory again', async () => {
+  it('refuses an enqueue at once, and its worker resumes when there is memory again', async () => {
     const worker = await outage.actor();
     const held = await worker.client.run(work, HELD);
     await eventually(() => expect(worker.runs).toHaveLength(1));
@@ -39,7 +39,7 @@ describe('a server that is loading', () => {
   const probes: Redis[] = [];
   afterEach(() => probes.splice(0).forEach((probe) => probe.disconnect()));
 
-  it('is waited for: workers resume, and an enqueue within its deadline succeeds', async () => {
+  it('is awaited: workers resume, and an enqueue within its deadline succeeds', async () => {
     const worker = await outage.actor({ enqueueTimeout: '20s' });
     await worker.client.call(work, 'before', { timeout: '30s' });
     const ballast = Array.from({ length: KEYS }, (_, key) => [`ballast:${key}`, 'x'.repeat(100)]);

@@ -8,7 +8,7 @@ const PAUSE_MS = 3000;
 describe('a server that is paused for 3 s', () => {
   const outage = useOutage();
 
-  it.each(['CLIENT PAUSE', 'SIGSTOP'])('takes every enqueue within its deadline, once: %s', async (how) => {
+  it.each(['CLIENT PAUSE', 'SIGSTOP'])('accepts every enqueue within its deadline, once: %s', async (how) => {
     const worker = await outage.actor();
     await worker.client.call(work, 'before', { timeout: '30s' });
     const held = await worker.client.call(work, HELD, { timeout: 10 }).catch(() => undefined);
@@ -35,7 +35,7 @@ describe('a server that is paused for 3 s', () => {
     await until(() => worker.health.connected);
   });
 
-  it('says that it is not connected meanwhile', async () => {
+  it('is reported as not connected', async () => {
     const worker = await outage.actor();
     await worker.client.call(work, 'before', { timeout: '30s' });
     await outage.server.kill('SIGSTOP');
@@ -47,7 +47,7 @@ describe('a server that is paused for 3 s', () => {
     await until(() => worker.health.connected);
   });
 
-  it('does not make a job of an enqueue that was given up before it reached the server', async () => {
+  it('creates no job for an enqueue that timed out before it reached the server', async () => {
     const worker = await outage.actor({ enqueueTimeout: 500 });
     await outage.server.kill();
     await until(() => !worker.health.connected);

@@ -24,7 +24,7 @@ describe('a line of 10 Mbit/s and 30 ms', () => {
   const connections = async () =>
     Number(/total_connections_received:(\d+)/.exec(await server.redis.info('stats'))?.[1]);
 
-  it('carries what takes longer than a silent socket is given, on one connection', async () => {
+  it('transfers a command that takes longer than the timeout of a socket, on one connection', async () => {
     const redis = await connection.ready();
     const before = await connections();
     const since = performance.now();
@@ -35,7 +35,7 @@ describe('a line of 10 Mbit/s and 30 ms', () => {
     await expect(connections()).resolves.toBe(before);
   });
 
-  it('carries small commands behind a large one', async () => {
+  it('transfers small commands behind a large one', async () => {
     const redis = await connection.ready();
     const before = await connections();
     const small = redis.ping();
@@ -44,7 +44,7 @@ describe('a line of 10 Mbit/s and 30 ms', () => {
     await expect(connections()).resolves.toBe(before);
   });
 
-  it('is still found dead in seconds when it falls silent', async () => {
+  it('is still detected as dead within seconds', async () => {
     const redis = await connection.ready();
     await redis.ping();
     line.freezeOpenOnes();

@@ -7,7 +7,7 @@ import { onThisMachine } from '../support/machine.js';
 describe('a worker process that is killed, at defaults', () => {
   const outage = useOutage([]);
 
-  it('leaves the count right within 15 s, and its job before what waits', async () => {
+  it('is subtracted from the count within 15 s, and its job runs before waiting jobs', async () => {
     const dying = await SoakProcess.start('the holder', '../outage/holder.ts', outage.server.url);
     try {
       const { client } = await outage.actor({}, { works: false });

@@ -28,7 +28,7 @@ describe('npm run demo', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
   afterEach(stopSamples);
 
-  it('digests every file of a folder without a server, and says so in plain lines', async () => {
+  it('digests every file of a folder without a server, and prints plain lines', async () => {
     const demo = new SampleProcess(['demo', folder]);
     await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toContain('embedded: no server, one process');
@@ -37,7 +37,7 @@ describe('npm run demo', () => {
     expect(demo.output).not.toContain('\u001B');
   });
 
-  it('digests them in several processes over Redis, which sign off in the end', async () => {
+  it('digests them in several processes over Redis, which sign off at the end', async () => {
     const demo = new SampleProcess(['demo', folder], { REDIS_URL: redis.url });
     await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toMatch(/[2-4] worker processes on Redis/);
@@ -47,14 +47,14 @@ describe('npm run demo', () => {
     await expect(redis.redis.client('LIST')).resolves.not.toContain('nestjs-gearmonkey');
   });
 
-  it('takes so many files as it is told', async () => {
+  it('takes the given number of files', async () => {
     const demo = new SampleProcess(['demo', '--files', '7', folder]);
     await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toContain('7 of 42 files');
     expect(demo.output).toContain('7 of 7 files agree');
   });
 
-  it('ends with 2 where there is nothing to do', async () => {
+  it('exits with 2 if there is nothing to do', async () => {
     const empty = await mkdtemp(join(folder, 'empty-'));
     const demos = [
       [[join(folder, 'missing')], /Expected a folder, but .*missing can't be opened: ENOENT/],
@@ -74,7 +74,7 @@ describe('npm run demo', () => {
     );
   });
 
-  it('ends with 1 when Redis is not there', async () => {
+  it('exits with 1 if Redis cannot be reached', async () => {
     const demo = new SampleProcess(['demo', folder], { REDIS_URL: 'redis://127.0.0.1:1' });
     await expect(demo.result()).resolves.toMatchObject({
       code: 1,
@@ -94,12 +94,12 @@ describe('the check of the demo', () => {
     return [...(await checkAll([{ id: '1', path, outcome }], since)).values()][0];
   }
 
-  it('finds a wrong digest, and a job that failed for no reason', async () => {
+  it('detects a wrong digest, and a job that failed without a reason', async () => {
     await expect(verdict(here, wrong)).resolves.toBe('differs');
     await expect(verdict(here, gone)).resolves.toBe('differs');
   });
 
-  it('excuses a file that vanished or was written since', async () => {
+  it('accepts a file that was removed or changed since', async () => {
     await expect(verdict('/nowhere', gone)).resolves.toBe('unreadable');
     await expect(verdict('/nowhere', wrong)).resolves.toBe('changed');
     await expect(verdict(here, wrong, new Date(0))).resolves.toBe('changed');

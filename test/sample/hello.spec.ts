@@ -11,7 +11,7 @@ Job 4 ended with status error: Nobody to greet
 afterEach(stopSamples);
 
 describe('npm run sample', () => {
-  it('names the samples there are', async () => {
+  it('lists the samples', async () => {
     const sample = new SampleProcess(['missing']);
     await expect(sample.result()).resolves.toMatchObject({
       code: 2,

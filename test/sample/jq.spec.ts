@@ -22,7 +22,7 @@ describe('sample/04-jq', () => {
     await expect(redis.redis.zcard('{jq}:workers')).resolves.toBe(0);
   });
 
-  it('does so in a process each, whichever comes first; each ends when it is told', async () => {
+  it('pushes and works in two processes started in any order; each ends when told', async () => {
     const port = await freePort();
     const pusher = start(['pusher'], port);
     const worker = start(['worker'], port);

@@ -38,7 +38,7 @@ describe('sample/02-progress-stream', () => {
     expect(parts.slice(0, 4)).toEqual(['1/5', '2/5', '3/5', '4/5']);
   });
 
-  it('answers for a job that has finished with that one event', async () => {
+  it('answers for a finished job with one event', async () => {
     const { id, events } = await start(1);
     await eventually(async () => expect(await statusOf(id)).toBe('success'));
     const seen = await readAll(await fetch(url + events));
@@ -58,7 +58,7 @@ describe('sample/02-progress-stream', () => {
     await eventually(async () => expect(await statusOf(id)).toBe('success'));
   });
 
-  it('has no stream of a job that is not there', async () => {
+  it('has no stream for a missing job', async () => {
     const response = await fetch(`${url}/renders/99/events`);
     expect(response.status).toBe(404);
     await expect(response.json()).resolves.toMatchObject({ message: 'There is no render 99.' });

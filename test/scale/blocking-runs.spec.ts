@@ -25,7 +25,7 @@ describe(`${RUNS} runs that wait for their jobs`, () => {
 
   afterAll(() => trace.stop());
 
-  it('all return, on four connections and with few commands each', async () => {
+  it('all return, with four connections and few commands each', async () => {
     const app = await apps.start({
       imports: [GearMonkeyModule.forRoot({ connection: server.url })],
       providers: [Echo],

@@ -20,21 +20,21 @@ const inputs = (count: number) => Array<typeof INPUT>(count).fill(INPUT);
 describe('judge', () => {
   const budget = { roundTrips: 1, scriptCalls: 10, bytes: 100 };
 
-  it('wants a budget', () => {
+  it('needs a budget', () => {
     expect(judge('new', budget, undefined)).toEqual([expect.stringContaining('no budget')]);
   });
 
-  it('takes what keeps its budget', () => {
+  it('accepts costs within the budget', () => {
     expect(judge('one', budget, budget)).toEqual([]);
   });
 
-  it('refuses what became heavier, figure by figure', () => {
+  it('fails for higher costs, figure by figure', () => {
     expect(judge('one', { ...budget, scriptCalls: 11 }, budget)).toEqual([
       expect.stringMatching(/11 scriptCalls a job, and its budget is 10\. .*heavier/),
     ]);
   });
 
-  it('has what became much lighter recorded', () => {
+  it('asks to record much lower costs', () => {
     expect(judge('one', { ...budget, roundTrips: 0.5 }, budget)).toEqual([
       expect.stringMatching(/0\.5 roundTrips .*lighter/),
     ]);

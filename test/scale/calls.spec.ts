@@ -11,7 +11,7 @@ const TEST_MS = 180_000;
 /** A machine that others keep busy may take long. */
 const PATIENCE_MS = 120_000;
 
-describe('Very many calls at once, of a worker in another process', () => {
+describe('Thousands of concurrent calls to a worker in another process', () => {
   const server = useRedis();
   let actors: RedisActors;
   stopProgramsAfterEach();
@@ -42,7 +42,7 @@ describe('Very many calls at once, of a worker in another process', () => {
   );
 
   it(
-    'all return where the connections break every 0.3 s and replies come 30 ms late',
+    'all return although connections break every 0.3 s and replies come 30 ms late',
     async () => {
       const [CUTS, AT_ONCE, CUT_MS] = [25, 100, 300];
       const fn = server.fn();

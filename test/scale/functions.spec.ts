@@ -51,12 +51,12 @@ describe(`an app with ${FUNCTIONS} functions`, () => {
     expect((await connectionsOf(server.redis)).length).toBeLessThanOrEqual(4);
   });
 
-  it('does not wait for all of them anew, whenever one has a job', async () => {
+  it('does not block on all of them again whenever one has a job', async () => {
     const waits = countCalls(await trace.take()).blpop ?? 0;
     expect(waits).toBeLessThan(FUNCTIONS / 2);
   });
 
-  it('looks, when all are idle, at not too many at once', async () => {
+  it('checks only some of them at a time when all are idle', async () => {
     const looks = await until(async () => {
       const found = (await trace.take()).filter(({ name }) => name === 'look');
       return found.length > 0 && found;

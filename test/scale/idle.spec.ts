@@ -32,7 +32,7 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     (await connectionsOf(server.redis)).filter(({ cmd, blocked }) => blocked && cmd === 'blpop').length ===
     workers.length;
 
-  it.each([1, 3])('asks at most 3 commands a second, and its scripts 10, as one of %d', async (count) => {
+  it.each([1, 3])('sends at most 3 commands a second, and its scripts 10, as one of %d', async (count) => {
     workers = await Promise.all(Array.from({ length: count }, start));
     await until(isIdle);
     const trace = await CommandTrace.start(server.redis);

@@ -12,7 +12,7 @@ const MAX_BYTES_LEFT = 50;
 
 const program = fileURLToPath(new URL('observers-program.ts', import.meta.url));
 
-describe('very many observers', () => {
+describe('thousands of observers', () => {
   const server = useRedis();
   const measured = new Map<unknown, ObserverFigures>();
   stopProgramsAfterEach();
@@ -24,18 +24,21 @@ describe('very many observers', () => {
   }, 120_000);
 
   it.each(['watch', 'progress', 'events'] as const)(
-    'of the kind %s take little memory, and give it back',
+    'of the kind %s take little memory, and free it',
     (kind) => {
       expect(measured.get(kind)?.bytesEach).toBeLessThan(MAX_BYTES[kind]);
       expect(measured.get(kind)?.bytesLeft).toBeLessThan(MAX_BYTES_LEFT);
     },
   );
 
-  it.each(['watch', 'progress'] as const)('of jobs, of the kind %s, get what is about their own', (kind) => {
-    expect(measured.get(kind)?.delivered).toBe(1);
-  });
+  it.each(['watch', 'progress'] as const)(
+    'of jobs, of the kind %s, get only messages of their own job',
+    (kind) => {
+      expect(measured.get(kind)?.delivered).toBe(1);
+    },
+  );
 
-  it('of a function get what is about any job', () => {
+  it('of a function get messages of all jobs', () => {
     expect(measured.get('events')?.delivered).toBe(observers.events);
   });
 });

@@ -48,7 +48,7 @@ describe(`${WORKERS} idle workers`, () => {
     return effortOf(commands, await connectionsOf(server.redis), Math.ceil(seconds) * WORKERS);
   }
 
-  it('are not woken but one, for one job', async () => {
+  it('wake only one for one job', async () => {
     const { wakeUps, claims } = await effort(1, () => client.run(fn, 'x'));
     expect(wakeUps).toBe(1);
     expect(claims).toBeLessThanOrEqual(CLAIMS_A_JOB);
@@ -69,7 +69,7 @@ describe(`${WORKERS} idle workers`, () => {
     }
   });
 
-  it('are hardly woken but one, for a job that a plain client enqueued', async () => {
+  it('wake hardly more than one for a job of a plain client', async () => {
     const { wakeUps, claims } = await effort(1, () => submit(server.redis, fn, '"x"'));
     expect(wakeUps).toBeLessThanOrEqual(2);
     expect(claims).toBeLessThanOrEqual(2 * CLAIMS_A_JOB);
@@ -83,7 +83,7 @@ describe(`${WORKERS} idle workers`, () => {
     expect(claims).toBeLessThanOrEqual(13 * CLAIMS_A_JOB);
   });
 
-  it('begin a job of a plain client within 50 ms, half of the times at least', async () => {
+  it('begin a job of a plain client within 50 ms in at least half of the cases', async () => {
     const waits: number[] = [];
     for (let job = 0; job < 15; job++) {
       await until(() => allIdle(server.redis));
@@ -96,7 +96,7 @@ describe(`${WORKERS} idle workers`, () => {
     expect(waits.toSorted((one, other) => one - other)[7]).toBeLessThan(onThisMachine(50));
   });
 
-  it('are hardly woken but one, for jobs that fall due one after the other', async () => {
+  it('wake hardly more than one for each of several scheduled jobs', async () => {
     const soon = Date.now() + 1500;
     const { wakeUps, claims } = await effort(3, async () => {
       for (const ms of [0, 300, 600]) await client.run(fn, 'x', { scheduled: new Date(soon + ms) });

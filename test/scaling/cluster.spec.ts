@@ -52,7 +52,7 @@ describe('on a cluster', () => {
     await expect(client.call(fn, 'shout', { timeout: '10s' })).resolves.toBe('SHOUT');
   });
 
-  it('our worker runs what a plain client enqueues, and ends its wait', async () => {
+  it('our worker runs what a plain client enqueues, which gets the result', async () => {
     const fn = newName();
     await runWorker(actors.source(), fn, (input) => `${String(input)}, done`);
     const client = new PythonActor('client', [
@@ -68,7 +68,7 @@ describe('on a cluster', () => {
     expect(job).toMatchObject({ status: 'success', output: '"plain, done"' });
   });
 
-  it('a worker opens a connection to wait for each slot, and at most one a node for the rest', async () => {
+  it('a worker opens one blocking connection per slot, and at most one per node for the rest', async () => {
     const before = await connections();
     const source = actors.source();
     const functions = [...Array.from({ length: 12 }, newName), '{media}:cut', '{media}:scale'];
@@ -88,7 +88,7 @@ describe('on a cluster', () => {
     await eventually(async () => expect((await opened()).blocking).toBe(0));
   });
 
-  it("the settings of a Cluster are given to the keeper's thread, but for functions that say where nodes are", () => {
+  it('the settings of a Cluster are passed to the thread of the keeper, except functions', () => {
     const given = (options: object) => {
       const client = new Cluster(cluster.nodes, { lazyConnect: true, ...options });
       const { keeper } = toPlainConnection(client, 'keeper');
@@ -121,7 +121,7 @@ describe('on a cluster', () => {
     await expect(client.get(fn, 1)).resolves.toMatchObject({ output: 'before' });
   });
 
-  it('who waits learns of the end though the node that it listens on has died', async () => {
+  it('a waiting call gets its result although the node of its subscription has died', async () => {
     const fn = newName();
     const [begun, end] = [gate(), gate()];
     await runWorker(actors.source(), fn, async () => {
@@ -145,7 +145,7 @@ describe('on a cluster', () => {
     await until(isBack, { timeout: FAILOVER_MS, message: 'The cluster did not become whole again' });
   });
 
-  it('leases are kept by the thread, waiters and watchers go on, when a master has failed', async () => {
+  it('leases are renewed by the thread, and waiting calls and observers go on, after a master has failed', async () => {
     const fn = newName();
     const { leases } = taggedKeysOf(fn);
     const source = actors.source({ lease: LEASE_MS, presence: LEASE_MS }, { keeper: true });

@@ -77,7 +77,7 @@ describe.each([
   ['a master under Sentinel', () => sentinelSetting()],
 ])('%s that dies under load with its replica behind', (name, start) => {
   it(
-    'takes with it what the replica had not yet received, and nothing else',
+    'loses only what the replica had not received',
     async () => {
       const setting = await start();
       const result = await failover(setting, RUN);
@@ -105,8 +105,8 @@ describe.each([
   );
 });
 
-describe('the functions of the runs', () => {
-  it('lie on several masters of the cluster', async () => {
+describe('the functions of these runs', () => {
+  it('are on several masters of the cluster', async () => {
     const setting = await clusterSetting(FAST);
     setting.ear.disconnect();
     await setting.stop();

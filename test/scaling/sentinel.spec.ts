@@ -9,7 +9,7 @@ const LEASE_MS = 1500;
 const FAILOVER_MS = 20_000;
 
 describe('under Sentinel', () => {
-  it('leases are kept by the thread, and who waits learns of the end, when the master has failed', async () => {
+  it('leases are renewed by the thread, and waiting calls get their results, after the master has failed', async () => {
     const sentinels = await RedisSentinels.start();
     const redis = sentinels.client();
     const actors = new RedisActors(sentinels.options);

@@ -26,7 +26,7 @@ describe('two databases of one server', () => {
     return actors.client();
   }
 
-  it('tell each other of the same jobs, and give each its own results', async () => {
+  it('share messages of their jobs, and keep their results separate', async () => {
     const fn = used.fn();
     const clients = [await app(1, fn), await app(2, fn)];
     const finished: string[] = [];
@@ -44,7 +44,7 @@ describe('two databases of one server', () => {
     watching?.unsubscribe();
   });
 
-  it('end no job of each other, though it has the same number', async () => {
+  it('do not end jobs of each other with the same id', async () => {
     const fn = used.fn();
     const held = gate();
     const [one, two] = [await app(1, fn, held.passed), await app(2, fn, held.passed)];

@@ -37,7 +37,7 @@ describe('rights beyond the lists of docs/operate/security.md', () => {
     return made;
   };
 
-  it('let a plain client do what it has to', async () => {
+  it('are sufficient for a plain client', async () => {
     await grant(used.redis, 'plain', documented.get('plain') ?? []);
     await runWorker(actors(used.url).source(), 'mail', handle);
     const calls = [
@@ -58,7 +58,7 @@ describe('rights beyond the lists of docs/operate/security.md', () => {
     expect(await superfluous(used.redis, documented.get('plain') ?? [], traced)).toEqual([]);
   });
 
-  it('are wanted by a worker of very many functions: LPOP', async () => {
+  it('include LPOP for a worker of very many functions', async () => {
     const functions = Array.from({ length: MANY }, (_, index) => `f${index}`);
     await grant(used.redis, 'many', [...rightsFor('worker', functions), '+lpop']);
     const source = actors(url('many')).source();
@@ -82,7 +82,7 @@ describe('rights on a cluster', () => {
   const used = useRedis(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']);
   stopWorkersAfterEach();
 
-  it('are those of the lists with the braces, and what finds its nodes', async () => {
+  it('are those of the lists with braces, and those that find its nodes', async () => {
     await used.redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
     await eventually(async () =>
       expect(String(await used.redis.cluster('INFO'))).toContain('cluster_state:ok'),

@@ -5,7 +5,7 @@ import { documentedRights, grant, nameOf, needed, PASSWORD } from './rights.js';
 
 const rights = documentedRights().get('jq') ?? [];
 
-describe('a master of JQ', () => {
+describe('a JQ master', () => {
   const used = useRedis();
   beforeEach(() => used.redis.script('FLUSH'));
 
@@ -20,7 +20,7 @@ describe('a master of JQ', () => {
     await expect(start(rights)).resolves.toBeUndefined();
   });
 
-  it.each(needed(rights))('does not hand out jobs without %s, and names it', async (right) => {
+  it.each(needed(rights))('hands out no jobs without %s, and names it', async (right) => {
     await expect(start(rights.filter((other) => other !== right))).rejects.toThrow(nameOf(right));
   });
 });

@@ -49,16 +49,19 @@ describe('a Redis user that lacks a right', () => {
       providers,
     });
 
-  it('is another than those of docs/operate/security.md', async () => {
+  it('has exactly one right less than in docs/operate/security.md', async () => {
     await expect(start(rightsOf('worker'), [Mailer])).resolves.toBeDefined();
   });
 
-  it.each(needed(rightsOf('worker')))('keeps a worker from starting, which names it: %s', async (right) => {
-    await expect(start(without('worker', right), [Mailer])).rejects.toThrow(nameOf(right));
-    expect(await used.redis.keys('*')).toEqual([]);
-  });
+  it.each(needed(rightsOf('worker')))(
+    'prevents the start of a worker, with an error that names it: %s',
+    async (right) => {
+      await expect(start(without('worker', right), [Mailer])).rejects.toThrow(nameOf(right));
+      expect(await used.redis.keys('*')).toEqual([]);
+    },
+  );
 
-  it('is told of with what is to be done, and whose it is', async () => {
+  it('is reported with its owner and what to do', async () => {
     await expect(start(without('worker', '&channel:mail'), [Mailer])).rejects.toMatchObject({
       code: 'CONFIGURATION',
       message:
@@ -67,7 +70,7 @@ describe('a Redis user that lacks a right', () => {
     });
   });
 
-  it('is told of with the key that it is for', async () => {
+  it('is reported with its key', async () => {
     await expect(start(without('worker', '+zadd'), [Mailer])).rejects.toThrow(
       'needs: ZADD queue:mail:scheduled',
     );
@@ -78,7 +81,7 @@ describe('a Redis user that lacks a right', () => {
   });
 
   it.each(['+eval', '+evalsha'])(
-    'is told of though it be the right to ask, or not needed yet: %s',
+    'is reported even if it is the right to check, or not needed yet: %s',
     async (right) => {
       const knowing = await start(rightsOf('worker'), [Mailer]);
       await knowing.close();
@@ -89,7 +92,7 @@ describe('a Redis user that lacks a right', () => {
     },
   );
 
-  it.each(ALWAYS)('is named by a client that is refused: %s', async (right) => {
+  it.each(ALWAYS)('is named in the error of a refused client: %s', async (right) => {
     const app = await start(without('client', right));
     const client = app.get(GearMonkeyClient);
     const outcomes = await Promise.allSettled([
@@ -103,7 +106,7 @@ describe('a Redis user that lacks a right', () => {
     expect(messages).toContainEqual(expect.stringMatching(nameOf(right)));
   });
 
-  it('is told of by a client, which has written nothing', async () => {
+  it('is reported by a client that has written nothing', async () => {
     const app = await start(without('client', '&channel:mail'));
     const client = app.get(GearMonkeyClient);
     await expect(client.runMany('mail', [1, 2])).rejects.toMatchObject({
@@ -114,7 +117,7 @@ describe('a Redis user that lacks a right', () => {
   });
 
   it.each(['+subscribe', '&progress:mail', '&reply:mail:*'])(
-    'is named by a client that can not listen: %s',
+    'is named in the error of a client that cannot subscribe: %s',
     async (right) => {
       const app = await start(without('client', right));
       await expect(app.get(GearMonkeyClient).call('mail', 'ok')).rejects.toMatchObject({
@@ -124,7 +127,7 @@ describe('a Redis user that lacks a right', () => {
     },
   );
 
-  it('leaves no subscription behind of a client that may hear one channel and not the others', async () => {
+  it('leaves no subscription of a client that may subscribe to only one of its channels', async () => {
     const app = await start(without('client', '&reply:mail:*'));
     const client = app.get(GearMonkeyClient);
     await expect(client.call('mail', 'ok')).rejects.toMatchObject({ code: 'REFUSED' });

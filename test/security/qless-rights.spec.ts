@@ -28,7 +28,7 @@ describe('the rights of qless in docs/operate/security.md', () => {
   const apps = useApps();
   beforeAll(() => grant(used.redis, 'qless', rights));
 
-  it('suffice for an app that puts jobs and runs them', async () => {
+  it('are sufficient for an app that puts and runs jobs', async () => {
     const connection = `redis://qless:${PASSWORD}@127.0.0.1:${used.server.port}`;
     const app = await apps.start({
       imports: [
@@ -47,7 +47,7 @@ describe('the rights of qless in docs/operate/security.md', () => {
     expect(await takeRefusals(used.redis)).toEqual([]);
   });
 
-  it('are the commands of its scripts, and what its connections need', () => {
+  it('are the commands of its scripts, and those of its connections', () => {
     const files = readdirSync(SCRIPTS, { recursive: true, encoding: 'utf8' });
     const texts = files
       .filter((file) => file.endsWith('.lua'))

@@ -84,12 +84,12 @@ describe('the rights of docs/operate/security.md', () => {
       workers.close();
     });
 
-    it('suffice for all that they do', async () => {
+    it('are sufficient for everything that they do', async () => {
       expect(refused).toEqual([]);
       expect(problems).toEqual([]);
     });
 
-    it('are for this function alone', async () => {
+    it('apply to this function only', async () => {
       const client = clients.client();
       for (const refused of [
         client.run('other', 'ok'),
@@ -105,7 +105,7 @@ describe('the rights of docs/operate/security.md', () => {
       await takeRefusals(used.redis);
     });
 
-    it.each(['client', 'worker'])('hold nothing that a %s could do without', async (user) => {
+    it.each(['client', 'worker'])('contain only rights that a %s needs', async (user) => {
       expect(await superfluous(used.redis, rightsOf(user), calls.get(user) ?? [])).toEqual([]);
     });
   });
@@ -130,11 +130,11 @@ describe('the rights of docs/operate/security.md', () => {
       refused = await takeRefusals(used.redis);
     }, 60_000);
 
-    it('suffice for all that it does', async () => {
+    it('are sufficient for everything that it does', async () => {
       expect(refused).toEqual([]);
     });
 
-    it('hold nothing that it could do without', async () => {
+    it('contain only rights that it needs', async () => {
       expect(await superfluous(used.redis, rightsOf('jq'), calls)).toEqual([]);
     });
   });

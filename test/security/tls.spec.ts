@@ -28,7 +28,7 @@ describe('a Redis that asks clients for certificates', () => {
       providers: [Echo],
     });
 
-  it('is shown them by all connections of an app, the lease keeper’s included', async () => {
+  it('gets them from all connections of an app, including that of the lease keeper', async () => {
     const { cert, key } = await tls.authority.issue('DNS:some-app');
     const app = await start({ ca: tls.ca, cert, key });
     await expect(app.get(GearMonkeyClient).call('echo', 'hello')).resolves.toBe('hello');
@@ -39,7 +39,7 @@ describe('a Redis that asks clients for certificates', () => {
     });
   });
 
-  it('lets nobody in who shows none, and says so at once', async () => {
+  it('refuses clients without a certificate at once', async () => {
     await expect(start({ ca: tls.ca })).rejects.toThrow(/is not reachable: .*certificate required/);
   });
 });
@@ -64,11 +64,11 @@ describe('a Redis whose certificate is for another name', () => {
       providers: [Echo],
     });
 
-  it('is not spoken to, which is said at once', async () => {
+  it('is refused at once', async () => {
     await expect(start({})).rejects.toThrow(/does not match certificate's altnames/);
   });
 
-  it('is, where that name is expected', async () => {
+  it('is accepted if that name is expected', async () => {
     const app = await start({ servername: 'redis.other.example' });
     await expect(app.get(GearMonkeyClient).call('echo', 'hello')).resolves.toBe('hello');
   });

@@ -8,24 +8,24 @@ describe('judge', () => {
   const bound = { part: 0.1, amount: 2 };
   const judged = (values: number[]) => judge({ name: 'keys', unit: '', values }, bound);
 
-  it('takes what stays level, or was higher at first', () => {
+  it('accepts figures that are constant or fall', () => {
     expect(judged(Array<number>(20).fill(100)).holds).toBe(true);
     expect(judged(Array.from({ length: 20 }, (_, at) => 200 - at)).holds).toBe(true);
   });
 
-  it('does not look at what fills up at first, nor at single peaks', () => {
+  it('ignores growth at the beginning and single peaks', () => {
     const values = Array.from({ length: 40 }, (_, at) => (at < 10 ? at * 10 : 100));
     values[35] = 1000;
     expect(judged(values)).toMatchObject({ beginning: 100, end: 100, highest: 1000, holds: true });
   });
 
-  it('notices growth beyond the bound', () => {
+  it('detects growth beyond the limit', () => {
     const verdict = judged(Array.from({ length: 20 }, (_, at) => 100 + at * 5));
     expect(verdict.holds).toBe(false);
     expect(table([verdict])).toMatch(/^keys +\d+ +\d+ +\d+ +\d+ +GROWS$/m);
   });
 
-  it('takes no figures for no proof', () => {
+  it('fails without figures', () => {
     expect(judged([]).holds).toBe(false);
   });
 });
@@ -50,7 +50,7 @@ function growth(before: Census, after: Census): string[] {
 }
 
 describe('the soak in its short form', () => {
-  it('finds nothing more after more of the same work: no connection, timer, object, entry or key', async () => {
+  it('finds no more connections, timers, objects, entries or keys after more of the same work', async () => {
     const rounds = await Rounds.open();
     try {
       await rounds.work(WARM_UP);
@@ -69,7 +69,7 @@ describe('the soak in its short form', () => {
     }
   }, 300_000);
 
-  it('would find what grows', () => {
+  it('detects growth', () => {
     const before = { 'objects of client': 9, 'Timeout of client': 1, connected_clients: 2 };
     const after = { 'objects of client': 60, 'Timeout of client': 2, connected_clients: 2, 'key a': 1 };
     expect(growth(before, after)).toEqual([

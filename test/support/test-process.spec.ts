@@ -7,7 +7,7 @@ const LASTS = 'setInterval(() => {}, 1000);';
 describe('a program that a test runs', () => {
   afterEach(killProcesses);
 
-  it('shows its exit code and all that it wrote when it fails', async () => {
+  it('shows its exit code and its output when it fails', async () => {
     const failing = node('console.log("so far"); console.error("no more"); process.exitCode = 3;');
     await expect(failing).rejects.toThrow(/ failed\nIt ended with 3\.\nstdout: so far\n\nstderr: no more\n$/);
   });
@@ -18,7 +18,7 @@ describe('a program that a test runs', () => {
     );
   });
 
-  it('shows the same when it lasts too long, and is ended', async () => {
+  it('shows the same when it takes too long and is ended', async () => {
     await expect(node(`console.log("on"); ${LASTS}`, 1)).rejects.toThrow(
       /did not end within 1 ms\nIt is running/,
     );
@@ -28,13 +28,13 @@ describe('a program that a test runs', () => {
     await expect(runProgram('/no/such/program', [])).rejects.toThrow(/could not be started/);
   });
 
-  it('shows it to whoever waits for something it no longer says', async () => {
+  it('shows it to a test that waits for output that can no longer come', async () => {
     const mute = new TestProcess(process.execPath, ['-e', 'console.log("other"); process.exit(2);']);
     const said = mute.shows(() => mute.stdout.includes('ready'), '"ready"');
     await expect(said).rejects.toThrow(/ended without "ready"\nIt ended with 2\.\nstdout: other/);
   });
 
-  it('shows it to whoever has waited long enough', async () => {
+  it('shows it to a test whose wait timed out', async () => {
     const mute = new TestProcess(process.execPath, ['-e', LASTS]);
     const said = mute.shows(() => false, '"ready"', { timeout: 1 });
     await expect(said).rejects.toThrow(/did not show "ready" \(waited 1 ms\)\n.*It is running/s);

@@ -40,9 +40,9 @@ export interface HeldClaimsOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** What a worker holds on a server, its presence and its claims, and how it learns that a claim is gone. */
+/** A worker's presence and claims on a server. It also notices when a claim is lost or cancelled. */
 export class HeldClaims {
-  /** Claimed and not settled, by function and member. */
+  /** Claims that are not settled, by function and member. */
   private readonly claims = new Map<string, Claim>();
   /** Claims with an announced cancellation, while their leases are checked. */
   private readonly asked = new Set<Claim>();

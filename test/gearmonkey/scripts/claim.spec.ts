@@ -40,7 +40,7 @@ describe('claim.lua', () => {
   });
 
   describe('claims', () => {
-    it('nothing where nothing is', async () => {
+    it('nothing without a job', async () => {
       await expect(claim(server.redis, server.fn())).resolves.toEqual({
         refused: [],
         claims: [],

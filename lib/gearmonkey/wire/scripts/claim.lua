@@ -1,5 +1,5 @@
 --[[
-  Settles outcomes, gives expired jobs back, and claims for the free slots: all of a worker's round trip.
+  A worker's round trip: writes outcomes, recovers expired jobs, and claims jobs for the free slots.
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
