@@ -1,8 +1,8 @@
 /**
- * Whether a backlog makes jobs more expensive: runs jobs at the front of queues of very different length.
+ * Measures whether a backlog makes jobs more expensive: runs jobs at the front of queues of very different length.
  *
  *   npm run check -- backlog                  up to 1,500,000 waiting jobs, about two minutes; draws docs/figures/backlog.svg
- *   npm run check -- backlog --max 100000     up to so many; draws nothing
+ *   npm run check -- backlog --max 100000     up to this many; draws nothing
  *   npm run check -- backlog --json           the figures as JSON
  */
 import { writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ try {
   for (const stage of stages) await tearDown(stage);
 }
 
-/** A server of its own for each backlog, so that rounds alternate and a slow minute hits all of them. */
+/** A server for each backlog, so that rounds can alternate and a slow minute affects all of them. */
 async function setUp(backlog) {
   console.error(`backlog: a server with ${backlog.toLocaleString('en-US')} jobs`);
   const server = await RedisServer.start();
@@ -66,7 +66,7 @@ async function measure() {
   return [...measured].map(([{ backlog, bytes }, rounds]) => ({ backlog, bytes, ...summarize(rounds) }));
 }
 
-/** What enqueuing and running JOBS takes, of the server too; as many wait afterwards as before. */
+/** Measures enqueueing and running JOBS, with the server's time. Afterwards as many jobs wait as before. */
 async function round({ redis, queue }) {
   await redis.config('RESETSTAT');
   for (let left = JOBS; left > 0; left -= BULK) await queue.enqueueBulk(Array(BULK).fill(INPUT));
@@ -95,7 +95,7 @@ async function usedMemory({ redis }) {
   return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
 }
 
-/** Server time is that of the least disturbed round: what else the machine does only adds to it. */
+/** Takes the server time of the fastest round: other load can only increase it. */
 function summarize(rounds) {
   const sorted = (key) => rounds.map((one) => one[key]).toSorted((one, other) => one - other);
   return {

@@ -1,4 +1,4 @@
-/** What bench/package.json installs at the first run; nothing of it is checked. */
+/** Packages that are installed at the first run; their types are not checked. */
 declare module 'bee-queue';
 declare module 'bullmq';
 declare module 'echarts';

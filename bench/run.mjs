@@ -1,14 +1,14 @@
 /**
- * Runs a suite of the benchmark: contenders side by side, in alternating rounds, on private servers.
+ * Runs a suite of the benchmark: contenders in alternating rounds, on private servers.
  *
- *   npm run bench                       this package beside BullMQ and bee-queue; a quarter of an hour
+ *   npm run bench                       this package compared with BullMQ and bee-queue; a quarter of an hour
  *   npm run bench -- --quick            fewer jobs and the main measurements only, in a minute or so
  *   npm run bench -- --only latency     some measurements, by their names, separated by commas
  *   npm run bench -- --json             the report as JSON
  *   npm run bench -- --svg FILE         where the chart goes; without it only a full run draws one, into docs/figures/
- *   npm run bench -- --rounds 5         medians of so many rounds
- *   npm run bench -- --scale 0.5        that part of the jobs
- *   npm run bench -- NAME …             the suite of bench/suites/NAME
+ *   npm run bench -- --rounds 5         medians of this many rounds
+ *   npm run bench -- --scale 0.5        this part of the jobs
+ *   npm run bench -- NAME …             the suite in bench/suites/NAME
  *
  * The report goes to stdout, progress to stderr.
  */
@@ -59,7 +59,7 @@ function methodOf({ rounds, scale }) {
   return `medians of ${rounds} alternating round(s), each in a process of its own${sizes}; ±: half the spread`;
 }
 
-/** The processes of a round end when this one does; the servers would stay. */
+/** Stops the servers on a signal. The processes of a round end with this one by themselves. */
 function stopOnSignals(stage) {
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => void stage.stop().finally(() => process.exit(1)));

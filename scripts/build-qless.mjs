@@ -1,4 +1,4 @@
-/** Writes what other languages load into dist/qless: `nest build` has compiled the assembler and copied the parts. */
+/** Writes the scripts that other languages load into dist/qless. Run it after `nest build`, which compiles the assembler and copies the parts. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,10 +1,10 @@
 /**
- * Adds to package-lock.json the optional packages of other systems that the registry did not offer when
- * the lock was made. `npm ci` refuses a lock without them, though it would install none of them here.
+ * Adds optional packages for other platforms to package-lock.json, which were missing in the registry when the lock was
+ * made. `npm ci` refuses a lock without them, although it would not install them on this platform.
  *
  *   node scripts/complete-lock.mjs     after a change of dependencies, where the registry is incomplete
  *
- * The versions are those that the packages themselves ask for; the system is read from the name.
+ * The versions come from the packages that depend on them, and the platform from the name.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

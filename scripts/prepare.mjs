@@ -1,13 +1,13 @@
 /**
- * Gets a bare clone ready; does only what is still to do, and says so, a line each.
+ * Prepares a fresh clone. Does only what is still missing, and prints a line for each step.
  *
  *   node scripts/prepare.mjs [packages] [servers] [build]
  *
  *   packages   the npm packages of package-lock.json
- *   servers    what the tests run beside Node: private Redis, MariaDB and PostgreSQL servers, Python actors
+ *   servers    programs that the tests use: Redis, MariaDB and PostgreSQL servers, Python
  *   build      dist/, from lib/
  *
- * Nothing but Node itself may be imported here: this runs before anything is installed.
+ * Imports only Node's own modules: this runs before anything is installed.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -16,10 +16,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Debian keeps mariadbd in a folder that is only on root's PATH. */
+/** Debian installs mariadbd in a folder that is only on root's PATH. */
 const searchPath = [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delimiter);
 
-/** What the tests start, as in test/support/redis-server.ts. */
+/** The server that the tests start, as in test/support/redis-server.ts. */
 const REDIS = process.env.REDIS_SERVER ?? 'redis-server';
 
 const SERVER_NEEDS = [
@@ -27,7 +27,7 @@ const SERVER_NEEDS = [
   { name: 'mariadbd', check: ['mariadbd', '--version'], packages: ['mariadb-server'] },
   {
     name: 'postgres',
-    // Debian has each version's programs in a folder of its own.
+    // Debian has a folder for each version's programs.
     check: ['sh', '-c', 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'],
     packages: ['postgresql'],
   },
@@ -44,7 +44,7 @@ const SERVER_NEEDS = [
   },
 ];
 
-/** The tests start servers of their own, so Debian's packages are kept from starting a system service. */
+/** Prevents Debian's packages from starting system services: the tests start their own servers. */
 const INSTALL_WITHOUT_STARTING = `
   policy=/usr/sbin/policy-rc.d
   if [ ! -e "$policy" ]; then
@@ -63,7 +63,7 @@ function installPackages() {
   if (installed > 0 && installed >= modifiedAt('package-lock.json')) return;
   console.log('prepare: installing the npm packages');
   if (npm('ci')) return;
-  // A lock file made where the registry lacks other systems' binaries is incomplete for `npm ci`, and only for it.
+  // A lock file from a registry without binaries of other platforms is incomplete for `npm ci`, but not for `npm install`.
   console.log(
     'prepare: `npm ci` failed; trying `npm install --no-save`, which keeps to the locked versions too',
   );
@@ -72,7 +72,7 @@ function installPackages() {
 }
 
 function npm(...command) {
-  // --include=dev: a NODE_ENV=production in the environment would leave out what the tests need.
+  // --include=dev: otherwise NODE_ENV=production in the environment would leave out packages that the tests need.
   return run('npm', [...command, '--no-audit', '--no-fund', '--include=dev']);
 }
 
@@ -82,7 +82,7 @@ function installServers() {
   if (!succeeds('apt-get', ['--version'])) failByHand(missing, 'apt-get is not available here');
   const packages = [...new Set(missing.flatMap((need) => need.packages))];
   console.log(`prepare: installing ${packages.join(', ')} with apt-get`);
-  // A failed update is not yet a failure: the lists at hand may do.
+  // If the update fails, the existing package lists may be sufficient.
   runAsRoot(['apt-get', '-q', 'update']);
   if (!runAsRoot(['sh', '-c', INSTALL_WITHOUT_STARTING, 'sh', ...packages])) {
     failByHand(missingNeeds(), 'apt-get failed, see its output above');
@@ -100,7 +100,7 @@ function build() {
     'scripts/build-qless.mjs',
     ...below('lib'),
   ];
-  // The last thing that the build writes.
+  // The last file that the build writes.
   if (modifiedAt('dist/qless/legacy/workers.lua') > Math.max(...sources.map(modifiedAt))) return;
   console.log('prepare: building dist');
   if (!run('npm', ['run', 'build'])) fail('`npm run build` failed; see its output above.');
@@ -110,12 +110,12 @@ function missingNeeds() {
   return SERVER_NEEDS.filter(({ check: [command, ...args] }) => !succeeds(command, args));
 }
 
-/** Folders are listed too: their time tells that a file was removed. */
+/** Includes folders: their time changes when a file is removed. */
 function below(folder) {
   return readdirSync(join(root, folder), { recursive: true }).map((path) => join(folder, path));
 }
 
-/** In milliseconds; 0 for what is not there. */
+/** Modification time in milliseconds; 0 if the file does not exist. */
 function modifiedAt(path) {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
@@ -126,7 +126,7 @@ function succeeds(command, args) {
   );
 }
 
-/** The command's own output goes to stderr, so that stdout holds only our lines. */
+/** The command's output goes to stderr: stdout has only lines of this script. */
 function run(command, args) {
   const { error, status } = spawnSync(command, args, { cwd: root, stdio: ['inherit', 2, 2] });
   if (error) console.error(`prepare: ${command}: ${error.message}`);

@@ -1,10 +1,10 @@
 /**
- * Runs what package.json's scripts and `npm run check` name: prepares what it needs, then starts it.
+ * Runs the programs of package.json's scripts and of `npm run check`, after preparing what they need.
  *
  *   node scripts/run.mjs NAME [args]
  *   node scripts/run.mjs check [NAME] [args]    without a name, lists the checks
  *
- * Nothing but Node itself may be imported here: this runs before anything is installed.
+ * Imports only Node's own modules: this runs before anything is installed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
@@ -33,7 +33,7 @@ const SCRIPTS = {
 /** @type {Record<string, Program>} */
 const CHECKS = {
   chaos: {
-    says: 'faults among real processes on Redis, and a checker of the history; --minutes 30 --seed 7',
+    says: 'faults in real processes on Redis, with a check of the whole history; --minutes 30 --seed 7',
     needs: ['packages', 'servers', 'build'],
     node: [...TYPESCRIPT, 'test/chaos/main.ts'],
   },
@@ -44,7 +44,7 @@ const CHECKS = {
     env: { JOBD_KILLS: '100' },
   },
   soak: {
-    says: 'hours of the same work, to see whether anything grows; --minutes 10',
+    says: 'the same work for a long time, to detect leaks; --minutes 10',
     needs: ['packages', 'servers'],
     node: [...TYPESCRIPT, 'test/soak/soak.ts'],
   },
@@ -59,13 +59,13 @@ const CHECKS = {
     node: [...TYPESCRIPT, 'test/scaling/figures.ts'],
   },
   'jq-kills': {
-    says: 'kills, lost replies of every route and full or failing Redis under JQ; JQ_WAVES=200 JQ_STORM=20 JQ_SEED=1',
+    says: 'JQ with kills, lost replies of every route, and a full or failing Redis; JQ_WAVES=200 JQ_STORM=20 JQ_SEED=1',
     needs: ['packages', 'servers', 'build'],
     node: [...JEST, 'test/jq/kills', '--testTimeout', '3600000'],
     env: { JQ_WAVES: '200', JQ_STORM: '20' },
   },
   'jq-load': {
-    says: '100,000 JQ jobs, with every limit checked while they run',
+    says: '100,000 JQ jobs, with all limits checked while they run',
     needs: ['packages', 'servers'],
     node: [...TYPESCRIPT, 'test/jq/load/main.ts'],
   },
@@ -105,7 +105,7 @@ function run(programs, asked, rest) {
     stdio: 'inherit',
     env: { ...program.env, ...process.env },
   });
-  // A terminal sends SIGINT to the child as well; the other signals reach this process alone.
+  // A terminal sends SIGINT to the child too; other signals only reach this process.
   process.on('SIGINT', () => {});
   for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal));

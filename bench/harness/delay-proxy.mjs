@@ -1,8 +1,8 @@
 /**
- * A network that takes its time: `delay-proxy.mjs TARGET_PORT MS`; answers with its own port over IPC.
+ * A slow network: `delay-proxy.mjs TARGET_PORT MS`. Sends its own port over IPC.
  *
- * What goes to the server waits for the whole of the delay and what comes back for nothing: to a client it is
- * the same round trip, and Node's timers know no half milliseconds.
+ * Requests get the whole delay, and replies none: the round trip is the same for a client, and Node's timers have no
+ * half milliseconds.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -14,7 +14,7 @@ process.once('disconnect', () => process.exit());
 const server = createServer((near) => {
   const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true });
   near.setNoDelay(true);
-  // Timers of one length fire in the order they were set.
+  // Timers of the same length fire in the order they were set.
   const later = (action) => setTimeout(action, delayMs);
   near.on('data', (bytes) => later(() => far.write(bytes)));
   near.on('close', () => later(() => far.destroy()));

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 
-/** The machine, and how busy it is before we make it so. */
+/** The machine and its load before the benchmark. */
 export function describeHost() {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown CPU',

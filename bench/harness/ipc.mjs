@@ -1,4 +1,4 @@
-/** What a child process of the benchmark was started with: JSON in its first argument. */
+/** The task of a child process: JSON in its first argument. */
 export function readTask() {
   return JSON.parse(process.argv[2] ?? 'null');
 }

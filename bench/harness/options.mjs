@@ -5,12 +5,12 @@ const DEFAULT_SUITE = 'peers';
 const ROUNDS = 3;
 const QUICK_SCALE = 0.15;
 
-/** The command line asks for what there is not. */
+/** An invalid command line. */
 export class UsageError extends Error {
   code = 'USAGE';
 }
 
-/** What the command line asks for, with the defaults filled in. @throws UsageError */
+/** Parses the command line and adds defaults. @throws UsageError */
 export function readOptions(args) {
   const { values, positionals } = parse(args);
   if (positionals.length > 1) throw new UsageError(`Expected one suite, got ${positionals.join(', ')}.`);
@@ -43,7 +43,7 @@ function numberOf(option, value, isValid) {
   throw new UsageError(`Expected --${option} to be a number above 0, got ${value}.`);
 }
 
-/** A part of the figures must not replace the chart that the documents show. */
+/** A partial run must not replace the chart in the documents. */
 function chartOf({ suite, only, scale, rounds }) {
   if (only || scale < 1 || rounds < ROUNDS) return undefined;
   const name = suite === DEFAULT_SUITE ? 'bench' : `bench-${suite}`;

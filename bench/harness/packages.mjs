@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const folder = new URL('../', import.meta.url);
 
-/** Installs what bench/package.json names and is not there in that version: only the benchmark depends on it. */
+/** Installs missing packages of bench/package.json, which only the benchmark needs. */
 export function installPackages(note) {
   const { dependencies } = read('package.json');
   const missing = Object.entries(dependencies).filter(([name, version]) => installed(name) !== version);

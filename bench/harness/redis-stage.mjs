@@ -10,7 +10,7 @@ const SETTINGS = ['save', 'appendonly', 'io-threads', 'maxmemory'];
 const PINGS = 200;
 
 /**
- * A private Redis at a free port, and the same one behind a proxy that adds a delay to each round trip.
+ * Starts a private Redis on a free port, and a proxy to it that delays each round trip.
  *
  * @param {{ args?: string[], delayMs?: number }} options `args` as on redis-server's command line
  * @returns {Promise<import('./suite.mjs').Stage>} with the addresses `redis` and, given a delay, `delayedRedis`
@@ -29,7 +29,7 @@ export async function startRedis({ args = [], delayMs } = {}) {
   };
 }
 
-/** In a process of its own, so that its work counts for no contender. */
+/** Starts the proxy in a separate process, so its CPU time counts for no contender. */
 async function startProxy(port, delayMs) {
   const child = fork(PROXY, [String(port), String(delayMs)], { execArgv: [] });
   const [own] = await once(child, 'message');

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** What a Redis server has used so far, for differences between two points of time. */
+/** The resources that a Redis server has used so far; subtract two readings. */
 export class RedisUsage {
   #redis;
 
@@ -8,7 +8,7 @@ export class RedisUsage {
     this.#redis = new Redis(url);
   }
 
-  /** Everything is gone when it resolves: freeing it must not cost the next measurement. */
+  /** Resolves when all memory is freed, so that this does not affect the next measurement. */
   flush() {
     return this.#redis.flushall('SYNC');
   }
@@ -17,7 +17,7 @@ export class RedisUsage {
     return field(await this.#redis.info('memory'), 'used_memory');
   }
 
-  /** User and system time in microseconds; `mainThread` is null where the system doesn't tell it. */
+  /** User and system time in microseconds; `mainThread` is null if the system doesn't report it. */
   async cpu() {
     const info = await this.#redis.info('cpu');
     const sum = (suffix) =>
@@ -26,7 +26,7 @@ export class RedisUsage {
     return { all: sum(''), mainThread: Number.isNaN(mainThread) ? null : mainThread };
   }
 
-  /** Calls of each command since the server's start, whether a client sent it or a script called it. */
+  /** Calls of each command since the server's start, by clients and scripts together. */
   async calls() {
     const info = await this.#redis.info('commandstats');
     const calls = new Map();

@@ -1,6 +1,6 @@
 import { median } from './statistics.mjs';
 
-/** Medians, ratios and targets of what was measured; the report that `--json` prints. */
+/** Makes the report that `--json` prints: medians, ratios and targets. */
 export function summarize({ suite, measurements, results, host, facts, options }) {
   const sections = measurements.map((measurement) => ({
     name: measurement.name,
@@ -41,7 +41,7 @@ function spreadOf(rounds) {
   return { median: median(rounds), min: Math.min(...rounds), max: Math.max(...rounds), rounds };
 }
 
-/** A ratio, or our own figure, beside its target if it has one. */
+/** A ratio or figure, with its target if it has one. */
 function judge(value, better, target) {
   if (target === undefined) return { value };
   return { value, target, met: better === 'more' ? value >= target : value <= target };

@@ -1,10 +1,10 @@
-/** One round of one contender: `round.mjs TASK`, as rounds.mjs makes it; answers with its figures over IPC. */
+/** One round of one contender: `round.mjs TASK`, started by rounds.mjs. Sends its figures over IPC. */
 import { readTask, report } from './ipc.mjs';
 
 const MIN_JOBS = 20;
 
 const { suite, measurement, contender, addresses, scale } = readTask();
-// Without its parent nobody would read the figures.
+// Ends when its parent is gone.
 process.once('disconnect', () => process.exit(1));
 
 const { default: definition } = await import(`../suites/${suite}/suite.mjs`);

@@ -6,8 +6,8 @@ const PROGRAM = fileURLToPath(new URL('./round.mjs', import.meta.url));
 const ROUND_TIMEOUT_MS = 180_000;
 
 /**
- * The contenders alternate within each measurement, so that a slow minute of the host hits all of them, and
- * another one begins each round, so that none always runs after the same.
+ * The contenders alternate within each measurement, so a slow minute of the host affects all of them. Each round begins
+ * with another one, so none always runs after the same.
  *
  * @returns figures of each round by measurement and contender
  */
@@ -34,7 +34,7 @@ function rotated(list, by) {
 }
 
 async function runRound(task) {
-  // Without our own loader: what is measured runs on plain Node.
+  // Without the TypeScript loader: measurements run on plain Node.
   /** @type {import('node:child_process').ForkOptions} */
   const options = { execArgv: [], timeout: ROUND_TIMEOUT_MS, killSignal: 'SIGKILL' };
   const child = fork(PROGRAM, [JSON.stringify(task)], options);

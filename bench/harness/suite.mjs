@@ -1,14 +1,14 @@
 /**
- * What a suite says of itself: the default export of `bench/suites/NAME/suite.mjs`. Everything of a suite is in
- * its folder; rounds, medians, ratios, table, JSON and chart are the harness's.
+ * The description of a suite: the default export of `bench/suites/NAME/suite.mjs`. The folder has everything that belongs
+ * to the suite; the harness makes rounds, medians, ratios, table, JSON and chart.
  *
- * Its modules are loaded in the processes that are measured as well, on plain Node: import a contender's packages
- * only where a measurement opens it, and what is written in TypeScript only in `start`.
+ * Measured processes load these modules too, with plain Node: import a contender's packages only when a measurement
+ * opens it, and TypeScript only in `start`.
  *
  * @typedef {object} Suite
  * @property {string} title
  * @property {Contender[]} contenders ours first: ratios are ours divided by the other's
- * @property {() => Promise<Stage>} start what all rounds share, such as servers; see `startRedis` in redis-stage.mjs
+ * @property {() => Promise<Stage>} start starts what all rounds share, such as servers; see `startRedis` in redis-stage.mjs
  * @property {Measurement[]} measurements in the order they are run and printed
  * @property {Panel[]} panels of the chart
  *
@@ -16,7 +16,7 @@
  * @property {string} key
  * @property {string} title
  * @property {string} version
- * @property {string} options how it was set up, for the reader to judge
+ * @property {string} options its setup, for the reader of the report
  *
  * @typedef {object} Stage
  * @property {Record<string, string>} addresses given to every round
@@ -27,23 +27,23 @@
  * @property {string} name for `--only`
  * @property {string} title
  * @property {boolean} [quick] part of `--quick`
- * @property {string[]} [contenders] keys of those that can do it; all by default
+ * @property {string[]} [contenders] keys of the contenders that support it; all by default
  * @property {Row[]} rows
  * @property {(round: Round) => Promise<Record<string, number | null>>} run one round of one contender, in a process
- *   of its own: a figure for the key of each row, null where it can't be had on this system
+ *   of its own: a figure for the key of each row, null if it can't be measured on this system
  *
  * @typedef {object} Row
  * @property {string} key unique in the suite
  * @property {string} title
  * @property {string} unit
  * @property {'more' | 'less'} better
- * @property {Record<string, number>} [targets] by the other's key: the least ratio, or the greatest if less is better
- * @property {number} [target] the same for our own figure
+ * @property {Record<string, number>} [targets] by contender: the lowest allowed ratio, or the highest if less is better
+ * @property {number} [target] the same for the figure of this package
  *
  * @typedef {object} Round
  * @property {string} contender
  * @property {Record<string, string>} addresses
- * @property {(full: number, least?: number) => number} jobs how many this run takes where a full one takes `full`
+ * @property {(full: number, least?: number) => number} jobs the number of jobs of this run if a full run has `full`
  *
  * @typedef {object} Panel
  * @property {string} title
@@ -62,7 +62,7 @@ export async function loadSuite(name) {
   return { ...suite, name };
 }
 
-/** The measurements that are asked for. @throws UsageError */
+/** The selected measurements. @throws UsageError */
 export function select({ measurements }, { only, quick }) {
   const names = measurements.map(({ name }) => name);
   const unknown = only?.filter((name) => !names.includes(name)) ?? [];

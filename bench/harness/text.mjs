@@ -1,6 +1,6 @@
 const SIGNS = { more: '>=', less: '<=' };
 
-/** The report for a reader: every figure beside the others', ratios beside their targets. */
+/** Formats the report as a table, with the figures of all contenders, ratios and targets. */
 export function toText(report) {
   const { met, of } = report.targets;
   return [
@@ -63,7 +63,7 @@ function number(value) {
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : Number(value.toPrecision(3)).toString();
 }
 
-/** The first column to the left, the others to the right; a column that nobody filled is left out. */
+/** Aligns the first column left and the others right; empty columns are left out. */
 function align(lines) {
   const body = lines.slice(1);
   const filled = lines[0].map((_, column) => body.some((line) => (line[column] ?? '') !== ''));

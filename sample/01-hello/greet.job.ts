@@ -4,5 +4,5 @@ export interface Person {
   name: string;
 }
 
-/** What the job is, shared by the app that enqueues it and the app that runs it. */
+/** The job's definition, shared by the app that enqueues it and the app that runs it. */
 export const greet = defineJob<Person, string>('greet');

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Worker } from 'nestjs-gearmonkey';
 import { greet, type Person } from './greet.job.js';
 
-/** The handler's side. */
+/** The handler. */
 @Injectable()
 export class Greeter {
   @Worker(greet, { concurrency: 2 })

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, JobFailedError } from 'nestjs-gearmonkey';
 import { greet } from './greet.job.js';
 
-/** The client's side: it may as well be in another process. */
+/** The client, which could also be in another process. */
 @Injectable()
 export class Host {
   constructor(private readonly jobs: GearMonkeyClient) {}

@@ -30,7 +30,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A page to try it with. */
+/** A page to try the sample in a browser. */
 @Controller()
 export class PageController {
   @Get()

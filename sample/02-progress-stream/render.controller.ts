@@ -23,7 +23,7 @@ export class RenderController {
 
   constructor(private readonly jobs: GearMonkeyClient) {}
 
-  /** `POST /renders?frames=60` starts a job and says where to watch it. */
+  /** `POST /renders?frames=60` starts a job and returns the URL of its events. */
   @Post()
   async start(
     @Query('frames', new DefaultValuePipe(60), ParseIntPipe) frames: number,
@@ -45,7 +45,7 @@ export class RenderController {
    */
   @Sse(':id/events')
   async events(@Param('id') id: string): Promise<Observable<MessageEvent>> {
-    // A missing job has to be a 404 before the stream is open; afterwards it is too late.
+    // A missing job must be a 404 before the stream is open; then it is too late.
     await this.get(id);
     this.log.log(`Someone watches render ${id}`);
     return this.jobs.watch(render, id).pipe(
@@ -59,7 +59,7 @@ function isOver({ status }: RenderJob): boolean {
   return status === 'success' || status === 'error';
 }
 
-/** What the page wants to know. */
+/** The data that the page shows. */
 function viewOf({ id, status, progress, output, error }: RenderJob): object {
   return { id, status, ...progress, output, error: error?.message };
 }

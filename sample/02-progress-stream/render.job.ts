@@ -9,5 +9,5 @@ export interface RenderOutput {
   seconds: number;
 }
 
-/** A job that takes long enough to be watched. */
+/** A job that takes long enough to show progress. */
 export const render = defineJob<RenderInput, RenderOutput>('render');

@@ -5,7 +5,7 @@ import { render, type RenderInput, type RenderOutput } from './render.job.js';
 
 const FRAME_MS = 50;
 
-/** Pretends to render a film: an async generator yields its progress and returns its output. */
+/** Simulates rendering a film: an async generator that yields progress and returns the output. */
 @Injectable()
 export class Renderer {
   @Worker(render, { concurrency: 10 })

@@ -8,7 +8,7 @@ const connection = process.env['REDIS_URL'] || 'redis://127.0.0.1:6379';
 
 @Module({
   imports: [
-    // Jobs are taken from bulk only when urgent is empty. With 'round-robin' it would be one of each in turn.
+    // Jobs of bulk are only taken when urgent is empty. With 'round-robin' they would alternate.
     GearMonkeyModule.forRoot({
       name: 'reports',
       source: qless({ connection, queues: ['urgent', 'bulk'], popping: 'ordered' }),

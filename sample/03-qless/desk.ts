@@ -4,14 +4,14 @@ import { exhaustMap, first, firstValueFrom, timer } from 'rxjs';
 
 const LOOK_MS = 50;
 
-/** The client's side. Programs in other languages may put and take jobs of the same queues. */
+/** The client. Programs in other languages can use the same queues. */
 @Injectable()
 export class Desk implements OnModuleInit {
   private readonly jids: string[] = [];
 
   constructor(private readonly qless: QlessClient) {}
 
-  /** Before any worker has started. */
+  /** Called before any worker has started. */
   async onModuleInit(): Promise<void> {
     const [bulk, urgent] = [this.qless.queue('bulk'), this.qless.queue('urgent')];
     const reports = ['sales', 'stock', ''].map((title) => ({ klass: 'Report', data: { title } }));
@@ -19,7 +19,7 @@ export class Desk implements OnModuleInit {
     this.jids.push(await urgent.put('Report', { title: 'alarms' }, { tags: ['night'] }));
   }
 
-  /** The jobs of this run, when all of them have ended. */
+  /** Resolves with the jobs of this run when all of them have ended. */
   results(): Promise<QlessJob[]> {
     const jobs = timer(0, LOOK_MS).pipe(exhaustMap(() => this.qless.jobs.getMany(this.jids)));
     const ended = ({ state }: QlessJob) => state === 'complete' || state === 'failed';

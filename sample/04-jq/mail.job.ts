@@ -5,5 +5,5 @@ export interface Mail {
   tenant: string;
 }
 
-/** What the job is, shared by pusher and worker. Arguments of JQ are maps. */
+/** The job's definition, shared by pusher and worker. Arguments of JQ jobs are maps. */
 export const mail = defineJob<Mail, string>('mail', { timeout: '10s', retry: { attempts: 3 } });

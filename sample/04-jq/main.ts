@@ -21,6 +21,6 @@ await start('pusher', PusherModule);
 
 if (roles.includes('pusher')) {
   await apps.at(-1)?.get(Pusher).push();
-  // Master and worker of this process are there for the pusher alone; what others use closes last.
+  // Only the pusher uses master and worker in this process; the pusher closes first.
   for (const app of apps.reverse()) await app.close();
 }

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { JqMasterModule } from 'nestjs-gearmonkey/jq';
 import { port, redis } from './addresses.js';
 
-/** The same as the program: jq-master --redis URL --port 8080 */
+/** Does the same as the program: jq-master --redis URL --port 8080 */
 @Module({ imports: [JqMasterModule.forRoot({ connection: redis, port })] })
 export class MasterModule {}

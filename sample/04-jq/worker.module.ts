@@ -8,13 +8,13 @@ import { mail, type Mail } from './mail.job.js';
 class Mailer {
   @Worker(mail, { concurrency: 5 })
   send({ to }: Mail, job: RunningJob): string {
-    if (!to.includes('@')) throw new UnrecoverableError(`${to} is no address`); // never tried again
-    if (job.attempts === 1 && to.startsWith('flaky')) throw new Error('try later'); // the master tries again
+    if (!to.includes('@')) throw new UnrecoverableError(`${to} is no address`); // not retried
+    if (job.attempts === 1 && to.startsWith('flaky')) throw new Error('try later'); // the master retries it
     return `sent to ${to}, attempt ${job.attempts}`;
   }
 }
 
-/** The master pushes jobs to a free port here. Without `listen` they would be pulled. */
+/** The master pushes jobs to a free port of this process. Without `listen` the worker would pull them. */
 @Module({
   imports: [GearMonkeyModule.forRoot({ source: jq({ master, listen: { port: 0 } }) })],
   providers: [Mailer],

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Worker } from 'nestjs-gearmonkey';
 import type { JobRow } from 'nestjs-gearmonkey/jobd';
 
-/** Runs rows of the target `greet`; what it returns becomes the row's stdout. */
+/** Runs rows of the target `greet`; the returned text becomes the row's stdout. */
 @Injectable()
 export class Greeter {
   @Worker('greet', { concurrency: 2 })

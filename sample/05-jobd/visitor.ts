@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { filter, firstValueFrom } from 'rxjs';
 import { JobdClient } from 'nestjs-gearmonkey/jobd';
 
-/** Adds rows, and sees what becomes of them. */
+/** Adds rows and reads their results. */
 @Injectable()
 export class Visitor {
   constructor(private readonly jobs: JobdClient) {}
 
-  /** By a handler or a process, whichever serves the target. */
+  /** Adds rows; a handler or a process runs them, depending on the target. */
   async visit(target: string): Promise<void> {
     const id = await this.jobs.add(target);
     await this.jobs.poke(target);

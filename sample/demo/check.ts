@@ -5,12 +5,12 @@ import type { Digest } from './digest.job.js';
 import { countLines } from './lines.js';
 import type { Finished } from './run-jobs.js';
 
-/** What a direct computation says of a job's result. `changed`: the file is not the one that the job read. */
+/** How a job's result compares with a direct computation. `changed`: the file was changed after the job read it. */
 export type Verdict = 'agrees' | 'differs' | 'unreadable' | 'changed';
 
 const IN_PARALLEL = 8;
 
-/** Computes every digest again, without any job, and compares. `onChecked` is told of each. */
+/** Computes every digest again without jobs, and compares. Calls `onChecked` for each. */
 export async function checkAll(
   finished: readonly Finished[],
   since: Date,
@@ -51,7 +51,7 @@ async function compute(path: string): Promise<Pick<Digest, 'sha256' | 'bytes' | 
   return { sha256: hash.digest('hex'), bytes, lines };
 }
 
-/** Whether the file is there and was not written since: then nothing excuses a difference. */
+/** Whether the file exists and was not changed since: then a difference is an error. */
 async function isUntouched(path: string, since: Date): Promise<boolean> {
   const info = await stat(path).catch(() => undefined);
   return info !== undefined && info.mtime < since && info.ctime < since;

@@ -8,13 +8,13 @@ const gearMonkey = GearMonkeyModule.forRoot(
   url ? { connection: url, enqueueTimeout: '10s' } : { connection: 'memory:' },
 );
 
-/** Whether the jobs go through a server to processes of their own. */
+/** Whether jobs go through Redis to worker processes. */
 export const usesRedis = Boolean(url);
 
-/** Enqueues and waits; runs no job. */
+/** Enqueues jobs and waits, but runs none. */
 @Module({ imports: [gearMonkey] })
 export class ClientModule {}
 
-/** Runs jobs: in the demo's own process, or in several of its children. */
+/** Runs jobs: in the demo's process, or in its child processes. */
 @Module({ imports: [gearMonkey], providers: [Digester] })
 export class WorkerModule {}

@@ -3,7 +3,7 @@ import { defineJob } from 'nestjs-gearmonkey';
 /** The file itself is not sent: the worker reads it. */
 export interface DigestInput {
   path: string;
-  /** Bytes, as the walk found them: what progress is measured by. */
+  /** Size in bytes, for the progress. */
   size: number;
 }
 
@@ -11,7 +11,7 @@ export interface Digest {
   sha256: string;
   bytes: number;
   lines: number;
-  /** Size before gzip by size after. */
+  /** Size before gzip divided by size after. */
   gzipRatio: number;
   /** How long the job took. */
   ms: number;

@@ -7,10 +7,10 @@ import { progress, Worker, type ProgressUpdate, type RunningJob } from 'nestjs-g
 import { digest, type Digest, type DigestInput } from './digest.job.js';
 import { countLines } from './lines.js';
 
-/** Also the size from which a file reports progress at all. */
+/** Smaller files report no progress. */
 export const PROGRESS_STEP_BYTES = 256 * 1024;
 
-/** The handler: reads a file as a stream, once, whatever its size. */
+/** The handler: reads a file once, as a stream. */
 @Injectable()
 export class Digester {
   @Worker(digest, { concurrency: 8 })

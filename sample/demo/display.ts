@@ -3,19 +3,19 @@ import cliProgress, { type MultiBar, type SingleBar } from 'cli-progress';
 import type { DigestInput } from './digest.job.js';
 import { formatBytes, formatCount, shorten } from './format.js';
 
-/** Shows how far the demo is. */
+/** Shows the progress of the demo. */
 export interface Display {
   begin(files: readonly DigestInput[]): void;
-  /** A large file is under way. */
+  /** Called with the progress of a large file. */
   update(path: string, dividend: number, divisor: number): void;
   finish(path: string, size: number): void;
-  /** A second pass over as many files begins. */
+  /** Called when the second pass over the files begins. */
   beginCheck(count: number): void;
   checked(): void;
   end(): void;
 }
 
-/** Bars on a terminal, a line now and then anywhere else. */
+/** Shows bars on a terminal, and occasional lines otherwise. */
 export function createDisplay(folder: string, out: NodeJS.WriteStream): Display {
   return out.isTTY ? new Bars(folder, out) : new Lines();
 }
@@ -112,7 +112,7 @@ class Lines implements Display {
 
   end(): void {}
 
-  /** Says something every fifth of the way. */
+  /** Prints a line at every fifth of the files. */
   private step(line: (count: string) => string): void {
     const before = Math.floor((this.done * LINES) / this.total);
     this.done += 1;

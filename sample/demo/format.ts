@@ -15,12 +15,12 @@ export function formatCount(count: number): string {
 
 const PATH_COLUMNS = 48;
 
-/** The end of a path says more than its beginning. */
+/** Shortens a path at its beginning, since the end says more. */
 export function shorten(path: string): string {
   return path.length <= PATH_COLUMNS ? path : `…${path.slice(1 - PATH_COLUMNS)}`;
 }
 
-/** Columns that line up: the first to the left, the others to the right. */
+/** Aligns columns: the first left, the others right. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));

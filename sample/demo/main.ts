@@ -12,7 +12,7 @@ import { runJobs } from './run-jobs.js';
 import { sample, UsageError, walk, type Skipped } from './walk.js';
 import { WorkerProcesses } from './worker-processes.js';
 
-/** More than so many are not looked at, however large the folder is. */
+/** The most files that are searched in a large folder. */
 const MAX_WALKED = 50_000;
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -38,7 +38,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The exit code: 0 if every digest agrees with a direct computation. */
+/** Returns the exit code: 0 if every digest agrees with a direct computation. */
 async function digestAndCheck(
   folder: string,
   files: readonly DigestInput[],

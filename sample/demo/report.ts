@@ -18,7 +18,7 @@ export interface Result {
 
 type Done = Finished & { outcome: Digest };
 
-/** What the demo says at its end. */
+/** The final report of the demo. */
 export function report({ folder, finished, verdicts, skipped, seconds }: Result): string {
   const done = finished.filter((job): job is Done => !(job.outcome instanceof Error));
   const listed = (title: string, verdict: Verdict) =>
@@ -51,7 +51,7 @@ export function report({ folder, finished, verdicts, skipped, seconds }: Result)
     .join('\n\n');
 }
 
-/** Whether nothing differs, and something could be compared. */
+/** Whether all results agree and there was at least one. */
 export function allAgree(verdicts: ReadonlyMap<Finished, Verdict>): boolean {
   const found = new Set(verdicts.values());
   return found.has('agrees') && !found.has('differs');
@@ -81,7 +81,7 @@ function throughput(done: readonly Done[], seconds: number): string {
   return `  ${formatCount(done.length)} jobs, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s: ${formatCount(jobs)} jobs/s, ${formatBytes(bytes / seconds)}/s`;
 }
 
-/** Which process did how much, where there were several. */
+/** The share of each process, if there were several. */
 function workers(done: readonly Done[]): string {
   const jobs = new Map<number, number>();
   for (const { outcome } of done) jobs.set(outcome.pid, (jobs.get(outcome.pid) ?? 0) + 1);

@@ -2,14 +2,14 @@ import { JobFailedError, type GearMonkeyClient } from 'nestjs-gearmonkey';
 import { digest, type Digest, type DigestInput } from './digest.job.js';
 import type { Display } from './display.js';
 
-/** A job that is over: its output, or why it failed. */
+/** A finished job: its output, or its error. */
 export interface Finished {
   id: string;
   path: string;
   outcome: Digest | JobFailedError;
 }
 
-/** Enqueues a job for each file, shows how they come on, and waits for all of them. */
+/** Enqueues a job for each file, shows their progress, and waits for all of them. */
 export async function runJobs(
   jobs: GearMonkeyClient,
   files: readonly DigestInput[],
@@ -37,7 +37,7 @@ export async function runJobs(
   }
 }
 
-/** A job that failed is a result; anything else that goes wrong ends the demo. */
+/** A failed job is a result; any other error ends the demo. */
 function failureOf(error: unknown): JobFailedError {
   if (error instanceof JobFailedError) return error;
   throw error;

@@ -2,7 +2,7 @@ import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DigestInput } from './digest.job.js';
 
-/** A file or folder that was passed over. */
+/** A file or folder that was skipped. */
 export interface Skipped {
   path: string;
   reason: string;
@@ -13,14 +13,14 @@ export interface Walk {
   skipped: Skipped[];
 }
 
-/** A command line that can't be followed. */
+/** An invalid command line. */
 export class UsageError extends Error {}
 
 /**
- * Up to `limit` regular files below a folder, those near its top first. Symbolic links are not followed,
- * so it ends; what can't be read is skipped and reported.
+ * Finds up to `limit` regular files below a folder, those near the top first. Symbolic links are not followed, which
+ * avoids cycles. Unreadable files are skipped and reported.
  *
- * @throws UsageError when there is no such folder, or no file in it
+ * @throws UsageError if the folder does not exist or has no files
  */
 export async function walk(folder: string, limit: number): Promise<Walk> {
   const found: Walk = { files: [], skipped: [] };
@@ -37,7 +37,7 @@ export async function walk(folder: string, limit: number): Promise<Walk> {
   return { ...found, files: found.files.slice(0, limit) };
 }
 
-/** `count` of the files, evenly from the largest to the smallest, in the order they have. */
+/** Selects `count` files, evenly from the largest to the smallest, in their original order. */
 export function sample(files: readonly DigestInput[], count: number): DigestInput[] {
   if (files.length <= count) return [...files];
   const bySize = files.toSorted((one, other) => other.size - one.size);

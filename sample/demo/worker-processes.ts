@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const COUNT = Math.min(4, Math.max(2, availableParallelism()));
 
-/** Several processes that run jobs. */
+/** Several worker processes. */
 export class WorkerProcesses {
   private constructor(private readonly children: readonly ChildProcess[]) {}
 
-  /** Resolves once all of them take jobs. @throws when one ends instead */
+  /** Resolves when all of them have started. @throws if one ends instead */
   static async start(): Promise<WorkerProcesses> {
     const script = fileURLToPath(new URL('./worker.ts', import.meta.url));
     const workers = new WorkerProcesses(
@@ -33,7 +33,7 @@ export class WorkerProcesses {
     return this.children.length;
   }
 
-  /** Rejects when `count` of them have ended: by default, when nobody is left to run a job. */
+  /** Rejects when `count` of them have ended; by default when none is left. */
   lost(count = this.count): Promise<never> {
     return new Promise((_, reject) => {
       let ended = 0;
@@ -46,7 +46,7 @@ export class WorkerProcesses {
     });
   }
 
-  /** Each finishes the job at hand, signs off and closes its connections. */
+  /** Stops them: each finishes its running jobs, signs off and closes its connections. */
   async stop(): Promise<void> {
     const running = this.children.filter(
       ({ exitCode, signalCode }) => exitCode === null && signalCode === null,

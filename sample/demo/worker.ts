@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { WorkerModule } from './demo.modules.js';
 
-/** A worker process: runs jobs until SIGTERM, or until the demo is gone. */
+/** A worker process: runs jobs until SIGTERM, or until the demo ends. */
 try {
   const app = await NestFactory.createApplicationContext(WorkerModule, {
     logger: ['warn'],

@@ -5,7 +5,7 @@ import { portOf } from '../../harness/ipc.mjs';
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Processor milliseconds of this process while a worker is sent so many bytes that never end a message. */
+/** CPU milliseconds of this process while a worker receives this many bytes without the end of a message. */
 export async function floodWorker(bytes) {
   const { JobdDaemon, JobdWorker } = await import('../../../dist/jobd/index.js');
   const daemon = new JobdDaemon({ database: 'sqlite:unused', launcher: 'true', targets: new Map() });
@@ -18,7 +18,7 @@ export async function floodWorker(bytes) {
   );
 }
 
-/** The same where the bytes are read and dropped. */
+/** The same for a server that reads and drops the bytes. */
 export function floodReader(bytes) {
   const server = createServer((socket) => socket.resume().on('end', () => socket.end('read')));
   const listen = async () => {

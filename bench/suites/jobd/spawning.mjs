@@ -3,7 +3,7 @@ import { median } from '../../harness/statistics.mjs';
 
 export const COMMAND = '/bin/true';
 
-/** A process from its start to the end of its output, with the pipes and the group that a job has, and no more. */
+/** Runs a process until its output ends, with the same pipes and process group as a job. */
 export function runBare() {
   return new Promise((resolve, reject) => {
     const child = spawn(COMMAND, ['1'], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -13,7 +13,7 @@ export function runBare() {
   });
 }
 
-/** Processes a second. */
+/** Measures processes per second. */
 export async function bareRate(count, concurrency) {
   let left = count;
   const lane = async () => {
@@ -24,7 +24,7 @@ export async function bareRate(count, concurrency) {
   return (count * 1000) / (performance.now() - started);
 }
 
-/** Milliseconds of `count` calls, one after the other. */
+/** Measures the milliseconds of `count` successive calls. */
 export async function medianOf(count, call) {
   const times = [];
   for (let i = 0; i < count; i++) {

@@ -3,10 +3,10 @@ import { COMMAND } from './spawning.mjs';
 
 const TARGET = 'low';
 
-/** The table of the original, empty, and a daemon on it that runs `/bin/true`; both are gone afterwards. */
+/** An empty table as the original makes it, and a daemon that runs `/bin/true` for its rows; both are removed afterwards. */
 export async function withDaemon({ database, concurrency }, measure) {
   const { default: mysql } = await import('mysql2/promise');
-  // As the program does: a larger process takes longer to fork.
+  // Imported as in the program: a larger process takes longer to fork.
   const { JobdDaemon } = await import('../../../dist/jobd/daemon/jobd-daemon.js');
   const queries = await mysql.createConnection(database);
   const table = `jobs_${randomUUID().slice(0, 8)}`;
@@ -39,7 +39,7 @@ class Rows {
     return values.map((_, index) => insertId + index);
   }
 
-  /** Resolves when the daemon has written the ends of so many runs. */
+  /** Resolves when the daemon has written the outcomes of this many runs. */
   runs(count) {
     return /** @type {Promise<void>} */ (
       new Promise((resolve) => {
@@ -48,7 +48,7 @@ class Rows {
     );
   }
 
-  /** How many rows say that they ended well. */
+  /** How many rows have succeeded. */
   async done() {
     const query = `SELECT COUNT(*) AS done FROM ${this.table} WHERE status = 'done' AND result = 'ok'`;
     const [[{ done }]] = await this.queries.query(query);

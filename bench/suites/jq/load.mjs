@@ -4,7 +4,7 @@ import { encode } from '@msgpack/msgpack';
 export const IN_FLIGHT = 100;
 const MESSAGE_PACK = { 'content-type': 'application/msgpack' };
 
-/** Sends the same POST so often, so many at a time. @returns seconds */
+/** Sends the same POST many times with a fixed number in flight. @returns seconds */
 export async function postMany(url, body, count) {
   const pool = new Pool(url, { connections: IN_FLIGHT });
   let left = count;
@@ -29,7 +29,7 @@ export async function post(url, path, body) {
   if (response.status !== 201) throw new Error(`Expected 201, got ${response.status}.`);
 }
 
-/** A job of just under 4 MiB, whose argument is a map of two million entries. */
+/** A job of just under 4 MiB whose argument is a map of two million entries. */
 export function largeJobBody() {
   const entries = 2_097_000;
   const head = Buffer.concat([Buffer.of(0x82), ...['name', 'large', 'argument'].map((word) => encode(word))]);

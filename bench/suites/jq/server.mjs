@@ -1,6 +1,6 @@
 /**
- * A server process: `server.mjs TASK`. It is the master, or the same Nest server with one route that answers an
- * empty MessagePack body and knows nothing else. Says its URL over IPC when it listens.
+ * A server process: `server.mjs TASK`. It is the master, or the same Nest server with a single route that answers an
+ * empty MessagePack body. Sends its URL over IPC when it listens.
  */
 import 'reflect-metadata';
 import { Controller, HttpCode, Module, Post } from '@nestjs/common';

@@ -14,7 +14,7 @@ const CONSTRAINT = Buffer.from(
 );
 
 /**
- * Jobs enqueued a second; of the empty server, requests answered.
+ * Measures jobs enqueued per second, or requests answered per second by the empty server.
  *
  * @param {import('../../harness/suite.mjs').Round} round
  */
@@ -27,7 +27,7 @@ export async function enqueue({ contender, addresses: { redis }, jobs }) {
 }
 
 /**
- * Jobs run a second by one worker that listens; of the empty server, requests answered.
+ * Measures jobs run per second by one worker that gets pushes, or requests answered per second by the empty server.
  *
  * @param {import('../../harness/suite.mjs').Round} round
  */
@@ -44,7 +44,7 @@ export async function work({ contender, addresses: { redis }, jobs }) {
 }
 
 /**
- * Milliseconds that twenty constraints on its argument add to the `POST /job` of a large job, p50.
+ * Measures the milliseconds that twenty constraints on the argument add to the `POST /job` of a large job, p50.
  *
  * @param {import('../../harness/suite.mjs').Round} round
  */
@@ -58,7 +58,7 @@ export async function constrained({ contender, addresses: { redis }, jobs }) {
   });
 }
 
-/** The first, which finds a master that has just learnt something, doesn't count. */
+/** The first request after a change of constraints is not counted. */
 async function p50(url, body, count) {
   const times = [];
   await post(url, '/job', body);
@@ -70,7 +70,7 @@ async function p50(url, body, count) {
   return times.sort((a, b) => a - b)[Math.floor(count / 2)] ?? NaN;
 }
 
-/** Enqueues first, and starts the clock with the worker. @returns seconds */
+/** Enqueues all jobs, then starts the worker and the clock. @returns seconds */
 async function drain(url, name, count) {
   const { startWorker } = await import('./worker.mjs');
   await postMany(url, jobBody(name), count);

@@ -1,6 +1,6 @@
 /**
- * A producer or worker process: `actor.mjs TASK`, as processes.mjs makes it. It says over IPC when it is
- * ready, is told to go and to stop, and as a worker tells how many jobs it has handled, and when the last.
+ * A producer or worker process: `actor.mjs TASK`, started by processes.mjs. Over IPC it reports that it is ready and gets
+ * the signals to start and stop. A worker also reports how many jobs it has handled, and the time of the last one.
  */
 import { readTask, report } from '../../harness/ipc.mjs';
 import { openQueue } from './contenders.mjs';

@@ -1,6 +1,6 @@
 import { ownVersion, versionOf } from '../../harness/packages.mjs';
 
-/** Each does with a finished job what it does by default: it keeps it. Handlers return `true`. */
+/** All contenders keep finished jobs, which is their default. Handlers return `true`. */
 export const CONTENDERS = [
   {
     key: 'gearmonkey',
@@ -25,10 +25,10 @@ export const CONTENDERS = [
 ];
 
 /**
- * A contender's queue, ready. Its packages are loaded now, so that no other's are in the process.
+ * Opens a contender's queue. Its packages are loaded only now, so the process has no other contender's packages.
  *
  * @param {{ key: string, url: string, results?: boolean, events?: boolean }} opening `results`: calls will be made;
- *   `events: false`: workers need not tell of what they did, where that can be chosen
+ *   `events: false`: workers need not send events, if the contender has that option
  */
 export async function openQueue({ key, url, results = false, events = true }) {
   const { open } = await import(`./contenders/${key}.mjs`);

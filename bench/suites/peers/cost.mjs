@@ -2,10 +2,10 @@ import { RedisUsage } from '../../harness/redis-usage.mjs';
 import { openQueue } from './contenders.mjs';
 import { drain, enqueueAll, fill, IN_FLIGHT, warmUp, warmUpJobs } from './throughput.mjs';
 
-/** Enough for every command to be seen. */
+/** Enough jobs to see every command. */
 const MONITORED_JOBS = 300;
 
-/** What a job costs from enqueue to its end, with 100 in flight: time of Redis and Node, commands, memory. */
+/** Measures the cost of a job from enqueue to end, with 100 in flight: CPU of Redis and Node, commands, memory. */
 export async function cost({ contender, addresses, jobs, input, count }) {
   const usage = new RedisUsage(addresses.redis);
   await usage.flush();
@@ -25,7 +25,7 @@ export async function cost({ contender, addresses, jobs, input, count }) {
   }
 }
 
-/** Microseconds of this process' CPU in both halves. The worker's counts from when it has started. */
+/** CPU microseconds of this process while enqueueing and while processing; the worker's counts after it has started. */
 async function life(queue, input, count) {
   const before = process.cpuUsage();
   await enqueueAll(queue, input, count);
@@ -54,7 +54,7 @@ function mainThreadOf(before, after) {
   return before.mainThread === null ? null : after.mainThread - before.mainThread;
 }
 
-/** Redis counts the calls of clients and of scripts together. */
+/** Splits the counts, since Redis counts calls of clients and of scripts together. */
 function split(before, after, shares) {
   let [commands, scripted] = [0, 0];
   for (const [name, calls] of after) {

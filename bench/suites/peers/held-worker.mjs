@@ -6,8 +6,8 @@ const RESTING_CPU_SHARE = 0.1;
 const MAX_WAIT_MS = 3000;
 
 /**
- * A worker whose handlers hold the jobs they were given until `release`: what starting costs, such as threads and
- * connections, belongs to no job. Resolves when the process has come to rest.
+ * A worker whose handlers hold their jobs until `release`. The cost of starting, such as threads and connections, is then
+ * not counted for any job. Resolves when the process is idle.
  *
  * @param onHandled called for each job, after the release
  */
@@ -30,7 +30,7 @@ export async function startHeld(queue, concurrency, onHandled) {
   };
 }
 
-/** Until the process has used next to no CPU for a while; on a machine that starves it, for long enough. */
+/** Waits until the process has used almost no CPU for a while, but not forever on a busy machine. */
 async function comeToRest() {
   const until = performance.now() + MAX_WAIT_MS;
   for (let resting = 0; resting < WINDOWS && performance.now() < until;) {

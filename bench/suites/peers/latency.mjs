@@ -4,15 +4,15 @@ import { percentile } from '../../harness/statistics.mjs';
 import { openQueue } from './contenders.mjs';
 import { warmUpJobs } from './throughput.mjs';
 
-/** Between two jobs: long enough for the worker to be waiting again. */
+/** Pause between two jobs, in which the worker becomes idle again. */
 const IDLE_MS = 5;
-/** A plain client's job is found by looking; it comes at any time of an idle worker's rounds. */
+/** Jobs of a plain client are found by periodic checks, so they come at random times between two checks. */
 const PLAIN_IDLE_MS = { least: 20, most: 520 };
 const WARM_UP_JOBS = 100;
-/** Each may take a second. */
+/** Few, since each job may take a second. */
 const PLAIN_MIN_JOBS = 3;
 
-/** One job at a time for an idle worker: milliseconds from enqueue to handler, and from call to result. */
+/** Measures one job at a time on an idle worker: milliseconds from enqueue to handler, and from call to result. */
 export async function idleLatency({ contender, url, redisUrl, jobs, prefix, input, count }) {
   return withIdleWorker({ contender, url, redisUrl, results: true }, async ({ queue, handled }) => {
     const start = () => startMs(queue, input, handled);
@@ -30,7 +30,7 @@ export async function idleLatency({ contender, url, redisUrl, jobs, prefix, inpu
   });
 }
 
-/** The same from a plain client's first command to the handler, for contenders with a `plainClient`. */
+/** Measures from a plain client's first command to the handler, for contenders with a `plainClient`. */
 export async function plainLatency({ contender, url, redisUrl, jobs, prefix, input, count }) {
   return withIdleWorker({ contender, url, redisUrl, results: false }, async ({ queue, handled }) => {
     const plain = queue.plainClient();

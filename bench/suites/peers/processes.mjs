@@ -11,12 +11,12 @@ const PRODUCERS = 2;
 const CONSUMERS = 2;
 const DRAINERS = 4;
 
-/** Jobs a second through several processes, each with 100 jobs at a time. */
+/** Measures jobs per second with several processes, each with 100 jobs at a time. */
 export async function processes({ contender, addresses, jobs, bytes, counts }) {
   const usage = new RedisUsage(addresses.redis);
   const task = { contender, url: addresses.redis, bytes };
   const each = jobs(counts.flow / PRODUCERS);
-  // What the workers hold when they have started.
+  // Jobs that the workers hold when they have started.
   const held = CONSUMERS * IN_FLIGHT;
   try {
     await usage.flush();
@@ -29,7 +29,7 @@ export async function processes({ contender, addresses, jobs, bytes, counts }) {
   }
 }
 
-/** From the moment all are told to go to the last job's end. */
+/** Measures from the start signal until the last job has ended. */
 async function run(task, { filled, producers, each, workers }) {
   const queue = await openQueue({ key: task.contender, url: task.url });
   await fill(queue, payloadOf(task.bytes), filled);
@@ -45,7 +45,7 @@ async function run(task, { filled, producers, each, workers }) {
   return (count / (last - started)) * 1000;
 }
 
-/** Processes that are ready to go. */
+/** Starts processes and waits until they are ready. */
 function startActors(count, task) {
   const start = async () => {
     const child = fork(ACTOR, [JSON.stringify(task)]);
@@ -69,7 +69,7 @@ async function stopActors(actors) {
   );
 }
 
-/** The time at which the workers have handled so many jobs together, in milliseconds since the epoch. */
+/** Resolves with the time when the workers together have handled this many jobs, in milliseconds since the epoch. */
 function allHandled(workers, count) {
   const latest = new Map();
   return new Promise((resolve, reject) => {

@@ -8,9 +8,9 @@ const WARM_UP_JOBS = 2000;
 const WARM_UP_PART = 0.2;
 
 /**
- * A round of throughput: jobs a second, under the row keys of `prefix` and what was done.
+ * A round of throughput: jobs per second, by row keys made of `prefix` and the operation.
  *
- * @param counts how many jobs a full run takes of each; what is left out is not measured
+ * @param counts how many jobs of each kind a full run has; kinds that are left out are not measured
  */
 export async function throughput({ contender, url, redisUrl, jobs, prefix, input, counts, events = true }) {
   const usage = new RedisUsage(redisUrl);
@@ -19,7 +19,7 @@ export async function throughput({ contender, url, redisUrl, jobs, prefix, input
   /** @type {Record<string, number>} */
   const figures = {};
   try {
-    // Where few are measured, as of large inputs, few are enough.
+    // If few jobs are measured, as with large inputs, few are enough to warm up.
     const warm = Math.min(WARM_UP_JOBS, Math.min(...Object.values(counts)) * WARM_UP_PART);
     await warmUp(queue, input, warmUpJobs(jobs, warm));
     await usage.flush();
@@ -49,19 +49,19 @@ function drainer(concurrency) {
   };
 }
 
-/** The compiler needs its jobs in a quick run as well; only a tiny one goes without. */
+/** Jobs to warm up the JIT compiler, also in a quick run; only a tiny run has fewer. */
 export function warmUpJobs(jobs, full) {
   return Math.min(full, jobs(full * 10));
 }
 
-/** Until everything on the way has been compiled. */
+/** Runs jobs until the code is compiled. */
 export async function warmUp(queue, input, count) {
   await fill(queue, input, count);
   await enqueueAll(queue, input, count);
   await drain(queue, 2 * count, IN_FLIGHT);
 }
 
-/** One by one, as many at a time as are to be in flight. */
+/** Enqueues jobs one by one, with a fixed number in flight. */
 export async function enqueueAll(queue, input, count) {
   let left = count;
   const lane = async () => {
@@ -76,7 +76,7 @@ export async function fill(queue, input, count) {
   }
 }
 
-/** Runs `count` jobs with a worker that has started: seconds until the last one's end, and the process' CPU in them. */
+/** Runs `count` jobs on a started worker. Returns seconds until the last one has ended, and the CPU time of the process. */
 export async function drain(queue, count, concurrency) {
   let left = count;
   let finish;

@@ -41,7 +41,7 @@ const EVALSHA = {
 
 /** @typedef {(command: string, args: unknown[]) => [sha: string, keys: number, ...args: string[]]} ArgumentsOf */
 
-/** A connection to which the form's scripts are known. */
+/** A connection whose server knows the scripts of this form. */
 export async function connect(form, url) {
   const { texts, ...made } = await EVALSHA[form]();
   /** @type {ArgumentsOf} */
@@ -51,7 +51,7 @@ export async function connect(form, url) {
   return {
     redis,
     call: (command, ...args) => redis.evalsha(...argumentsOf(command, args)),
-    /** Sends all of them before it reads the first reply. */
+    /** Sends all calls before it reads the first reply. */
     pipeline: async (calls) => {
       const pipeline = redis.pipeline();
       for (const [command, ...args] of calls) pipeline.evalsha(...argumentsOf(command, args));

@@ -8,15 +8,15 @@ const SLICES = 10;
 const DATA = '{"n":1}';
 
 /**
- * One job of the original costs as much as so many PINGs of the loop below. Measured with its own script, the
+ * How many PINGs of the loop below cost as much as one job of the original. Measured with the original's own script, the
  * command-first form before throttles (62 KB, changed only so that Redis 7 loads it), in loops like these, alternating with
- * PINGs: medians of five runs, which came to 11, 13.5, 15, 22 and 28 for put, to 22, 37, 39, 48 and 69 for pop and complete.
- * They differ that much since PINGs suffer less than scripts from a machine that others keep busy, and the ratio is as
- * uncertain; what was measured side by side is in docs/systems/qless.md.
+ * PINGs. Five runs had medians of 11, 13.5, 15, 22 and 28 for put, and 22, 37, 39, 48 and 69 for pop and complete. They
+ * differ this much because PINGs slow down less than scripts on a busy machine, so the ratio is just as uncertain.
+ * docs/notes/qless-performance.md has a direct comparison.
  */
 const ORIGINAL_IN_PINGS = { putPipelined: 15, popComplete50: 39 };
 
-/** What each kind of loop does with `count` jobs: put, or popped and completed. */
+/** The loops: each puts, or pops and completes, `count` jobs. */
 const LOOPS = {
   putSequential: async ({ call }, jobs) => {
     for (const jid of jobs) await call(...putOf(jid));
@@ -44,8 +44,8 @@ const LOOPS = {
 };
 
 /**
- * A round of these loops: jobs a second under their names, PINGs a second, and what a job costs the server in µs.
- * Each is run in slices that alternate with the PING loop: a busy moment of the machine hits both.
+ * A round of these loops: jobs per second by name, PINGs per second, and server time per job in µs. Each loop runs in
+ * slices that alternate with the PING loop, so a busy moment of the machine affects both.
  */
 export async function loops({ contender, addresses, jobs }, names, full) {
   const connection = await connect(contender, addresses.redis);
@@ -99,7 +99,7 @@ async function pingRate(redis) {
   return PINGS_A_SLICE / seconds;
 }
 
-/** What the server has spent in scripts. */
+/** The time that the server has spent in scripts. */
 async function scriptMicroseconds(redis) {
   return Number(/cmdstat_evalsha:calls=\d+,usec=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
 }

@@ -4,8 +4,8 @@ const QUEUE = 'bench';
 const STALL_CHECK_MS = 5000;
 
 /**
- * As its documentation has it for producers and workers apart: producers receive no events unless they await
- * results, workers send them. The check for stalled jobs, without which it recovers none, is the worker's to start.
+ * bee-queue as its documentation recommends for separate producers and workers: workers send events, and producers
+ * receive them only if they await results. The worker starts the check for stalled jobs, without which none are recovered.
  */
 export async function open(url, { results, events }) {
   const redis = { url };

@@ -2,7 +2,7 @@ import { Queue, QueueEvents, Worker } from 'bullmq';
 
 const QUEUE = 'bench';
 
-/** With its defaults, connections of its own making, and QueueEvents only where results are awaited. */
+/** BullMQ with its defaults and its own connections, and QueueEvents only if results are awaited. */
 export async function open(url, { results }) {
   const connection = { url };
   const queue = new Queue(QUEUE, { connection });

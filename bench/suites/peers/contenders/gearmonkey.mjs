@@ -2,12 +2,12 @@ import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
-// By its path: bench/ is a package of its own, from which the name does not resolve.
+// Imported by path: bench/ is a separate package, where the name does not resolve.
 import { GearMonkeyClient, GearMonkeyModule, Worker } from '../../../../dist/index.js';
 
 const FN = 'bench';
 
-/** As an app uses it: through the Nest module, with its defaults. */
+/** This package as an app uses it: through the Nest module, with its defaults. */
 export async function open(url) {
   const app = await createApp(url, []);
   const client = app.get(GearMonkeyClient);
@@ -24,7 +24,7 @@ export async function open(url) {
   };
 }
 
-/** A client of the protocol in any language: its four commands, one after the other, and none of our wake-up. */
+/** A plain client, as in any language: four successive commands, without a wake marker. */
 function plainClient(url) {
   const redis = new Redis(url);
   return {
@@ -44,7 +44,7 @@ function createApp(url, providers) {
   return NestFactory.createApplicationContext(App, { logger: ['warn'], abortOnError: false });
 }
 
-/** What TypeScript makes of `@Worker('bench', { concurrency }) run(input) { … }`. */
+/** The compiled form of `@Worker('bench', { concurrency }) run(input) { … }`. */
 function handlerClass(concurrency, handler) {
   class Handlers {
     run(input) {
