@@ -1,3 +1,8 @@
+import { withDeadline } from './deadline.js';
+import { toMilliseconds, type Duration } from './duration.js';
+import { messageOf } from './errors.js';
+import { ConnectionError } from './server-errors.js';
+
 /** How something is doing that needs a server: a worker, an instance, a program. Made of what an operator wants to read. */
 export interface Health {
   /** Whether the server answered when it was last asked. */
@@ -10,4 +15,24 @@ export interface Health {
   readonly problem?: string;
   /** Where a worker's leases are renewed: in the main thread, a handler that blocks the event loop loses its job. */
   readonly leasesKeptBy?: 'thread' | 'main thread';
+}
+
+/** What can be asked whether it answers. */
+export interface Pinged {
+  /** What is known of it. */
+  health(): Health;
+  /** Connects if nothing has yet, and asks. Rejects after `timeout` milliseconds. */
+  reach(timeout: number): Promise<unknown>;
+}
+
+/** Asks, and tells how that went. Rejects for a bad `timeout` only. @throws InvalidOptionError */
+export async function ping(pinged: Pinged, timeout: Duration): Promise<Health> {
+  const limit = toMilliseconds('timeout', timeout);
+  const late = () => new ConnectionError('The server did not answer', `not within ${limit} ms`);
+  try {
+    await withDeadline(pinged.reach(limit), limit, late);
+    return pinged.health();
+  } catch (error) {
+    return { ...pinged.health(), connected: false, problem: messageOf(error) };
+  }
 }

@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { withDeadline } from '../job/deadline.js';
-import { toMilliseconds, type Duration } from '../job/duration.js';
-import { messageOf } from '../job/errors.js';
-import type { Health } from '../job/health.js';
+import type { Duration } from '../job/duration.js';
+import { ping, type Health } from '../job/health.js';
 import type { JobSource } from '../job/job-source.js';
-import { ConnectionError } from '../job/server-errors.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { showAs } from '../job/show-as.js';
 
@@ -25,9 +22,7 @@ export class GearMonkeyHealth {
 
   /** The state of the open connections, without a request. A source in this process is always connected. */
   check(): InstanceHealth[] {
-    return this.registry
-      .all()
-      .map(({ name, source }) => ({ name, ...(source.health?.() ?? { connected: true }) }));
+    return this.registry.all().map(({ name, source }) => ({ name, ...healthOf(source) }));
   }
 
   /**
@@ -37,17 +32,14 @@ export class GearMonkeyHealth {
    * @param timeout @default '1s'
    */
   async ping(timeout: Duration = '1s'): Promise<InstanceHealth[]> {
-    const limit = toMilliseconds('timeout', timeout);
-    return Promise.all(this.registry.all().map(({ name, source }) => ping(name, source, limit)));
+    const instances = this.registry.all().map(async ({ name, source }) => ({
+      name,
+      ...(await ping({ health: () => healthOf(source), reach: async (ms) => source.reach?.(ms) }, timeout)),
+    }));
+    return Promise.all(instances);
   }
 }
 
-async function ping(name: string, source: JobSource, timeout: number): Promise<InstanceHealth> {
-  const late = () => new ConnectionError('The server did not answer', `not within ${timeout} ms`);
-  try {
-    await withDeadline(source.reach?.(timeout) ?? Promise.resolve(), timeout, late);
-    return { name, ...(source.health?.() ?? { connected: true }) };
-  } catch (error) {
-    return { name, ...source.health?.(), connected: false, problem: messageOf(error) };
-  }
+function healthOf(source: JobSource): Health {
+  return source.health?.() ?? { connected: true };
 }

@@ -11,6 +11,7 @@ import {
   type QlessJob,
   type QlessQueue,
 } from '../../lib/qless/index.js';
+import { freePort } from '../support/free-port.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -30,6 +31,20 @@ async function popped(): Promise<QlessJob> {
   if (!job) throw new Error('Nothing was popped');
   return job;
 }
+
+describe('a ping', () => {
+  it('finds the server, or says why it does not', async () => {
+    const address = new URL(server.url).host;
+    await expect(client.ping()).resolves.toEqual({ connected: true, server: address });
+    const away = new QlessClient({ connection: `redis://127.0.0.1:${await freePort()}` });
+    await expect(away.ping(500)).resolves.toMatchObject({
+      connected: false,
+      problem: expect.stringContaining('ECONNREFUSED'),
+    });
+    await expect(away.ping(0)).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'timeout' });
+    away.close();
+  });
+});
 
 describe('what the core refuses', () => {
   it.each([

@@ -1,5 +1,8 @@
 import type { Insertable } from 'kysely';
+import { defined } from '../../job/defined.js';
+import type { Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { ping, type Health } from '../../job/health.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import { plainRow, type TableRow } from '../source/row-input.js';
@@ -73,6 +76,20 @@ export class ClientTable {
       ),
     );
     return rows.map((row) => plainRow({ ...row, id: Number(row.id) }));
+  }
+
+  /** Never rejects. */
+  ping(timeout: Duration): Promise<Health> {
+    let database: Database | undefined;
+    const reach = async (ms: number) => {
+      database = await this.open();
+      await database.reach(ms);
+    };
+    const health = () => {
+      const { isReachable = false, problem } = database ?? {};
+      return defined({ connected: isReachable, server: databaseAddress(this.location), problem });
+    };
+    return ping({ health, reach }, timeout);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { defer, filter, from, mergeMap, repeat, retry, takeWhile, timer, type Observable } from 'rxjs';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import type { Health } from '../../job/health.js';
 import type { ManualResults } from '../vocabulary/operations.js';
 import type { TableRow } from '../source/row-input.js';
 import type { JobsTable } from '../storage/schema.js';
@@ -33,6 +34,16 @@ export class JobdClient {
     private readonly key: string,
   ) {
     hideFields(this);
+  }
+
+  /**
+   * Asks the database, and connects if nothing has yet: for readiness probes. Rejects for a bad `timeout` only.
+   *
+   * @param timeout @default '1s'
+   * @throws InvalidOptionError
+   */
+  ping(timeout: Duration = '1s'): Promise<Health> {
+    return this.table.ping(timeout);
   }
 
   /**

@@ -3,6 +3,7 @@ import { from, Observable } from 'rxjs';
 import { codecOf, write, type Codec, type CodecName } from '../../job/codec.js';
 import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import type { Health } from '../../job/health.js';
 import {
   functionName,
   type AnyJobDefinition,
@@ -53,6 +54,16 @@ export class JqClient {
     const timeout = millisecondsOr(DEFAULT_TIMEOUT, 'timeout', options.timeout);
     this.calls = new MasterCalls(new MasterHttp(options), timeout);
     this.codec = options.codec === undefined ? messagePack : codecOf(options.codec);
+  }
+
+  /**
+   * Asks the master whether it takes requests: for readiness probes. Rejects for a bad `timeout` only.
+   *
+   * @param timeout @default '1s'
+   * @throws InvalidOptionError
+   */
+  ping(timeout: Duration = '1s'): Promise<Health> {
+    return this.calls.ping(timeout);
   }
 
   /**

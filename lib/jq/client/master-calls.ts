@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
-import { MAX_TIMER_MS } from '../../job/duration.js';
+import { MAX_TIMER_MS, type Duration } from '../../job/duration.js';
 import { ConfigurationError } from '../../job/errors.js';
+import { ping, type Health } from '../../job/health.js';
 import { askMaster } from '../http/retry-until-answered.js';
 import type { MasterHttp, MasterReply } from '../http/master-http.js';
 
@@ -25,6 +26,11 @@ export class MasterCalls {
 
   get url(): string {
     return this.http.url;
+  }
+
+  /** Never rejects. */
+  ping(timeout: Duration): Promise<Health> {
+    return ping(this.http, timeout);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Pool, type Dispatcher } from 'undici';
 import { clientTlsOptions, type ClientTls } from '../../net/tls.js';
 import { defined } from '../../job/defined.js';
 import { ConfigurationError, messageOf } from '../../job/errors.js';
+import type { Health } from '../../job/health.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
 import { textOf, toRaw } from '../message-pack/unpack.js';
@@ -47,9 +48,9 @@ const MAX_ERROR_DEPTH = 8;
 export class MasterHttp {
   readonly url: string;
   /** When it last answered. */
-  lastReply?: Date;
+  private lastReply?: Date;
   /** Why the last request was not answered. */
-  problem?: string;
+  private problem?: string;
   private readonly path: string;
   private readonly pool: Pool;
   /** As many as there are requests that wait. */
@@ -70,9 +71,10 @@ export class MasterHttp {
     this.#withBody = { ...this.#common, 'content-type': MESSAGE_PACK };
   }
 
-  /** Whether it answered the last request. */
-  get isReachable(): boolean {
-    return this.lastReply !== undefined && this.problem === undefined;
+  health(): Health {
+    const { lastReply, problem, url } = this;
+    const connected = lastReply !== undefined && problem === undefined;
+    return defined({ connected, server: url, lastReplyAt: lastReply, problem });
   }
 
   /** Asks whether it is ready; one of another make has no such path and is taken for ready. @throws ConnectionError */

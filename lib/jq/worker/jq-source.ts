@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
-import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/errors.js';
 import type { Health } from '../../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
@@ -125,8 +124,7 @@ class JqSource implements JobSource {
   }
 
   health(): Health {
-    const { url, lastReply, isReachable, problem } = this.http;
-    return defined({ connected: isReachable, server: url, lastReplyAt: lastReply, problem });
+    return this.http.health();
   }
 
   /** Any answer will do. @throws ConnectionError after `timeout` milliseconds */

@@ -1,5 +1,7 @@
+import { defined } from '../../job/defined.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
-import { InvalidOptionError } from '../../job/errors.js';
+import { InvalidOptionError, messageOf } from '../../job/errors.js';
+import { ping, type Health } from '../../job/health.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { QlessCalls } from './calls.js';
@@ -96,6 +98,21 @@ export class QlessClient {
       cursor = part.cursor;
     } while (cursor !== '');
     return { checked, problems };
+  }
+
+  /**
+   * Asks Redis, and connects if nothing has yet: for readiness probes. Rejects for a bad `timeout` only.
+   *
+   * @param timeout @default '1s'
+   * @throws InvalidOptionError
+   */
+  ping(timeout: Duration = '1s'): Promise<Health> {
+    const { commands } = this.#connections;
+    const health = () => {
+      const problem = commands.trouble === undefined ? undefined : messageOf(commands.trouble);
+      return defined({ connected: commands.isReady, server: commands.address, problem });
+    };
+    return ping({ health, reach: (ms) => commands.reach(ms) }, timeout);
   }
 
   /** Calls that are under way reject. */

@@ -12,6 +12,7 @@ import {
   type JobdSourceOptions,
   type JobRow,
 } from 'nestjs-gearmonkey/jobd';
+import { databaseAddress } from '../../../lib/jobd/storage/database-location.js';
 import { seedTable, sqliteFile, type JobRows } from '../../support/job-rows.js';
 import { MariaDbServer } from '../../support/mariadb-server.js';
 import { gate } from '../../support/gate.js';
@@ -68,6 +69,21 @@ describe('JobdModule', () => {
     expect(() => jobd({ database, targets: [] })).toThrow('`targets`');
     expect(() => jobd({ database, targets: ['a'], orphans: 'forget' as 'fail' })).toThrow('`orphans`');
     expect(() => jobd({ database, targets: ['a'], lease: 1 })).toThrow('`lease`');
+  });
+
+  it('has a client that finds its database with a ping, or says why it does not', async () => {
+    const rows = await jobs.table();
+    const app = await apps.start({ imports: [module(rows)] });
+    const server = databaseAddress(rows.url);
+    await expect(app.get(JobdClient).ping()).resolves.toEqual({ connected: true, server });
+    const away = await apps.start({
+      imports: [JobdModule.forRoot({ database: 'mysql://127.0.0.1:1/jobs' })],
+    });
+    await expect(away.get(JobdClient).ping('5s')).resolves.toMatchObject({
+      connected: false,
+      server: 'mysql://127.0.0.1:1/jobs',
+      problem: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 
   it('runs rows with handlers, and writes what a daemon would', async () => {

@@ -51,6 +51,20 @@ describe('JqClient', () => {
     expect(() => new JqClient(options)).toThrow(`\`${option}\``);
   });
 
+  it('finds its master with a ping, or says why it does not', async () => {
+    await expect(open().ping()).resolves.toEqual({
+      connected: true,
+      server: master.url,
+      lastReplyAt: expect.any(Date),
+    });
+    const away = `http://127.0.0.1:${await freePort()}`;
+    await expect(open({ master: away }).ping('5s')).resolves.toEqual({
+      connected: false,
+      server: away,
+      problem: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
   describe('enqueue', () => {
     it.each([
       ['priority', { priority: 2 ** 31 }],
