@@ -13,6 +13,7 @@ const SYSTEM =
   /-(darwin|linux|win32|freebsd|android|openharmony)-(arm64|arm|x64|ia32|ppc64|s390x|riscv64|loong64)(?:-(gnu|musl|\w+))?/;
 
 function entryOf(name, version) {
+  if (name.endsWith('-wasm32-wasi')) return { version, cpu: ['wasm32'], dev: true, optional: true };
   const [, os, cpu, abi = ''] =
     SYSTEM.exec(name) ?? fail(`The system of ${name} can't be read from its name.`);
   const libc = os === 'linux' ? { libc: [abi.startsWith('musl') ? 'musl' : 'glibc'] } : {};

@@ -97,6 +97,7 @@ function build() {
     'package.json',
     'tsconfig.json',
     'nest-cli.json',
+    'scripts/embed.mjs',
     'scripts/build-qless.mjs',
     ...below('lib'),
   ];

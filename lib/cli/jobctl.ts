@@ -9,7 +9,7 @@ import { checkTargets, runCommand } from '../jobd/jobctl/run.js';
 import { LOG_LEVELS, type LogLevel } from '../jobd/vocabulary/logging.js';
 import { hashPassword } from '../jobd/protocol/authentication.js';
 import { fail } from './run-program.js';
-import { packageVersion } from '../package/package-version.js';
+import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 
 /** The request was answered, but some of the jobs it names failed. */
 const EXIT_PARTIAL = 2;
@@ -38,7 +38,7 @@ const program = new Command('jobctl')
   .option('--tls', 'connect with TLS')
   .option('--tls-ca <file>', 'CA certificate that signed the server certificate, in PEM')
   .option('--json', 'print the reply as JSON')
-  .version(packageVersion(), '--version')
+  .version(PACKAGE_VERSION, '--version')
   .helpOption('--help')
   .showHelpAfterError('(see jobctl --help)');
 

@@ -4,7 +4,7 @@ import { readMasterConfig } from '../jobd/config/master-config.js';
 import { startMaster } from '../jobd/program/master-program.js';
 import { openLog } from '../jobd/program/program.js';
 import { runProgram } from './run-program.js';
-import { packageVersion } from '../package/package-version.js';
+import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 
 const DEFAULT_CONFIG = '/etc/jobd-master.conf';
 
@@ -13,7 +13,7 @@ new Command('jobd-master')
     'Keeps track of which jobd workers serve which targets, and forwards requests of clients to them.',
   )
   .option('--config <file>', 'path to the configuration', DEFAULT_CONFIG)
-  .version(packageVersion(), '--version')
+  .version(PACKAGE_VERSION, '--version')
   .helpOption('--help')
   .allowExcessArguments(false)
   .action(({ config: path }: { config: string }) =>

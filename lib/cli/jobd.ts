@@ -4,7 +4,7 @@ import { readDaemonConfig } from '../jobd/config/daemon-config.js';
 import { openLog } from '../jobd/program/program.js';
 import { withPackages } from '../package/optional-package.js';
 import { fail, runProgram } from './run-program.js';
-import { packageVersion } from '../package/package-version.js';
+import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 
 const DEFAULT_CONFIG = '/etc/jobd.conf';
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -20,7 +20,7 @@ new Command('jobd')
   .option('--config <file>', 'path to the configuration', DEFAULT_CONFIG)
   .option('--init', 'create the table if it does not exist, and exit')
   .option('--demo', 'run a few jobs from a temporary SQLite table, and exit')
-  .version(packageVersion(), '--version')
+  .version(PACKAGE_VERSION, '--version')
   .helpOption('--help')
   .allowExcessArguments(false)
   .action(({ config: path, init, demo }: Flags) => {

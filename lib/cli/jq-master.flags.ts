@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { defined } from '../job/defined.js';
 import { ConfigurationError, messageOf } from '../job/errors.js';
 import type { EngineOptions, JqMasterOptions } from '../jq/index.js';
-import { packageVersion } from '../package/package-version.js';
+import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 
 /** Limits, with their defaults. All masters on one Redis should have the same. */
 const COUNTS = {
@@ -70,7 +70,7 @@ interface Flags extends Partial<Record<Time, string>>, Partial<Record<Count, num
 }
 
 const PROGRAM = new Command('jq-master')
-  .version(packageVersion())
+  .version(PACKAGE_VERSION)
   .description('The JQ master: accepts jobs over HTTP, keeps them in Redis, and passes them to workers.')
   .addOption(
     option('--redis <url>', 'the Redis server that keeps all state').default('redis://127.0.0.1:6379'),

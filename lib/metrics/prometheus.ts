@@ -1,5 +1,5 @@
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { optionalPackage } from '../package/optional-package.js';
+import { doWithout } from '../package/optional-package.js';
 
 type PromClient = typeof import('prom-client');
 
@@ -30,8 +30,12 @@ export class Prometheus {
    * @throws MissingPackageError if metrics are required and prom-client is not installed
    */
   static async load(wanted?: boolean): Promise<Prometheus | undefined> {
-    const client = await optionalPackage('prom-client', () => import('prom-client'), wanted);
-    return client && new Prometheus(client);
+    if (wanted === false) return undefined;
+    try {
+      return new Prometheus(await import('prom-client'));
+    } catch (error) {
+      return doWithout('prom-client', error, wanted);
+    }
   }
 
   counter<L extends string>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {

@@ -19,40 +19,36 @@ export class MissingPackageError extends GearMonkeyError {
 }
 
 /**
- * Loads code that needs optional packages.
+ * What to throw when an import failed: MissingPackageError if a package is not installed, otherwise the error itself.
+ * For the `catch` around `await import('…')`: bundlers accept a missing package only if its import is inside a `try`.
  *
- * @param what the feature that needs them, for the message
- * @param install packages to install when loading fails
- * @throws MissingPackageError
+ * @param what the feature that needs the package, for the message
+ * @param install packages to install, as `npm install` takes them
  */
+export function missingPackage(error: unknown, what: string, install: string): unknown {
+  return isMissing(error) ? new MissingPackageError(what, install, error) : error;
+}
+
+/** Loads a module of this package that needs optional packages. @throws MissingPackageError */
 export async function withPackages<T>(what: string, install: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    throw isMissing(error) ? new MissingPackageError(what, install, error) : error;
+    throw missingPackage(error, what, install);
   }
 }
 
 /**
- * Loads an optional package.
+ * For the `catch` around the import of an optional package. Returns undefined if the package is not installed and not required.
  *
- * @param wanted true if it is required, false if it must not be used; otherwise it is used if it is installed
- * @throws MissingPackageError if it is required and not installed
+ * @throws MissingPackageError if it is required and not installed, and all other errors
  */
-export async function optionalPackage<T>(
-  name: string,
-  load: () => Promise<T>,
-  wanted?: boolean,
-): Promise<T | undefined> {
-  if (wanted === false) return undefined;
-  try {
-    return await withPackages(`"${name}"`, name, load);
-  } catch (error) {
-    // An installed package whose own dependency is missing is broken: that is an error, never silently ignored.
-    const isAbsent = error instanceof MissingPackageError && error.message.includes(`'${name}'`);
-    if (wanted || !isAbsent) throw error;
-    return undefined;
-  }
+export function doWithout(name: string, error: unknown, required = false): undefined {
+  const missing = missingPackage(error, `"${name}"`, name);
+  // An installed package whose own dependency is missing is broken: that is an error, never silently ignored.
+  const isAbsent = missing instanceof MissingPackageError && missing.message.includes(`'${name}'`);
+  if (required || !isAbsent) throw missing;
+  return undefined;
 }
 
 const UNLOADABLE = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED']);

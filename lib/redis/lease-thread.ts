@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Claim } from '../job/job-source.js';
+import { KEEPER_PROGRAM } from './keeper-program.embedded.js';
 import { LeaseTable, type LeaseRow, type LeaseSegment } from './lease-table.js';
 import type { PlainConnection, PlainSettings } from './plain-connection.js';
 
@@ -62,7 +63,8 @@ export class LeaseThread {
     onFailure: (error: Error) => void,
   ) {
     const workerData: LeaseThreadData = { connection: connection.reveal(), interval, pulse: this.pulse };
-    this.thread = new Worker(new URL('./lease-keeper.thread.mjs', import.meta.url), {
+    this.thread = new Worker(KEEPER_PROGRAM, {
+      eval: typeof KEEPER_PROGRAM === 'string',
       workerData,
       execArgv: [],
     });

@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { ConfigurationError, messageOf } from '../job/errors.js';
+import { LUA } from './lua.embedded.js';
 import type { RedisConnection } from './redis-connection.js';
 import { scriptsIn } from './script.js';
 
@@ -12,7 +13,7 @@ const NO_COMMAND = /^NOPERM .*'(\w+)' command/;
 /** How many missing rights a message names; the others are counted. */
 const MAX_NAMED = 5;
 
-const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
+const defineScript = scriptsIn(LUA);
 
 const refused = defineScript<[calls: (string | number)[]], number[]>('rights', (reply) => reply as number[]);
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Cluster, Redis } from 'ioredis';
 import { withIncludes } from './includes.js';
+import type { LuaFiles } from './lua-files.js';
 
 type Argument = string | number | Uint8Array;
 export type Arguments = readonly (Argument | readonly Argument[])[];
@@ -15,8 +15,12 @@ export interface Script<Args extends Arguments, Reply> {
 }
 
 /** Makes a `defineScript` for the Lua files of a folder, with their includes. */
-export function scriptsIn(folder: URL) {
-  const read = (name: string): string => readFileSync(new URL(`${name}.lua`, folder), 'utf8');
+export function scriptsIn(files: LuaFiles) {
+  const read = (name: string): string => {
+    const text = files[name];
+    if (text === undefined) throw new Error(`There is no Lua file "${name}".`);
+    return text;
+  };
 
   return function defineScript<Args extends Arguments, Reply>(
     name: string,

@@ -1,26 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import { MissingPackageError, optionalPackage, withPackages } from '../../lib/package/optional-package.js';
+import { MissingPackageError, doWithout, withPackages } from '../../lib/package/optional-package.js';
 
 const NAME = 'a-package-that-is-not-there';
 const load = () => import(NAME) as Promise<unknown>;
+const broken = new TypeError('broken');
 
-describe('optionalPackage', () => {
+async function failure(): Promise<unknown> {
+  return load().catch((error: unknown) => error);
+}
+
+describe('doWithout', () => {
   it('says how to install a required package that is missing', async () => {
-    await expect(optionalPackage(NAME, load, true)).rejects.toThrow(`npm install ${NAME}`);
+    const error = await failure();
+    expect(() => doWithout(NAME, error, true)).toThrow(`npm install ${NAME}`);
   });
 
   it('returns undefined for a missing package that is not required', async () => {
-    await expect(optionalPackage(NAME, load, undefined)).resolves.toBeUndefined();
-  });
-
-  it('does not load a package that is not wanted', async () => {
-    const never = () => Promise.reject(new Error('loaded'));
-    await expect(optionalPackage(NAME, never, false)).resolves.toBeUndefined();
+    expect(doWithout(NAME, await failure())).toBeUndefined();
   });
 
   it('does not hide other errors', async () => {
-    const broken = () => Promise.reject(new Error('broken'));
-    await expect(optionalPackage(NAME, broken, undefined)).rejects.toThrow('broken');
+    expect(() => doWithout(NAME, broken)).toThrow(broken);
+    const error = await failure();
+    expect(() => doWithout('one-that-needs-it', error)).toThrow(MissingPackageError);
   });
 });
 
@@ -34,7 +36,6 @@ describe('withPackages', () => {
   });
 
   it('rethrows other errors', async () => {
-    const broken = new TypeError('broken');
     await expect(withPackages('A master', NAME, () => Promise.reject(broken))).rejects.toBe(broken);
   });
 });

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { afterEach } from '@jest/globals';
-import { killProcesses, TestProcess } from './test-process.js';
+import { killProcesses, TestProcess, type ProcessOptions } from './test-process.js';
 
 /** What a program says: a line of JSON each. */
 export interface Said {
@@ -8,19 +8,34 @@ export interface Said {
   readonly [detail: string]: unknown;
 }
 
+export interface ProgramOptions extends ProcessOptions {
+  /** @default the test's own */
+  readonly node?: string;
+}
+
 /** A program of the tests, in a process of its own, that says what happens in lines of JSON. */
 export class Program extends TestProcess {
   readonly said: Said[] = [];
 
-  private constructor(path: string, argument: object, nodeOptions: readonly string[]) {
+  private constructor(
+    path: string,
+    argument: object,
+    nodeOptions: readonly string[],
+    { node = process.execPath, ...options }: ProgramOptions,
+  ) {
     const loader = path.endsWith('.ts') ? ['--import', '@swc-node/register/esm-register'] : [];
-    super(process.execPath, [...nodeOptions, ...loader, path, JSON.stringify(argument)]);
+    super(node, [...nodeOptions, ...loader, path, JSON.stringify(argument)], options);
     createInterface(this.child.stdout).on('line', (line) => this.said.push(JSON.parse(line) as Said));
   }
 
   /** Resolves when it has said `ready`. */
-  static async start(path: string, argument: object, nodeOptions: readonly string[] = []): Promise<Program> {
-    const program = new Program(path, argument, nodeOptions);
+  static async start(
+    path: string,
+    argument: object,
+    nodeOptions: readonly string[] = [],
+    options: ProgramOptions = {},
+  ): Promise<Program> {
+    const program = new Program(path, argument, nodeOptions, options);
     await program.says('ready');
     return program;
   }

@@ -1,6 +1,7 @@
 import { scriptsIn } from '../../redis/script.js';
+import { LUA } from './lua.embedded.js';
 
-const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
+const defineScript = scriptsIn(LUA);
 
 type Bytes = string | Uint8Array;
 /** Milliseconds since 1970, or '' for the server's clock. */

@@ -1,4 +1,4 @@
-import { withPackages } from '../../package/optional-package.js';
+import { missingPackage } from '../../package/optional-package.js';
 import { toCause } from '../../job/cause.js';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -34,10 +34,7 @@ export async function openDialect(
   { connections = MAX_CONNECTIONS, answerTimeout = ANSWER_MS }: Partial<ConnectionOptions> = {},
 ): Promise<OpenedDialect> {
   if (location.dialect === 'sqlite') {
-    const dialect = openSqlite(
-      location,
-      await withPackages('The driver of the database', 'libsql', () => import('libsql')),
-    );
+    const dialect = openSqlite(location, await loadLibsql());
     return { dialect, cut: () => undefined };
   }
   const options = { connections, answerTimeout };
@@ -48,11 +45,7 @@ async function openMysql(
   server: ServerLocation,
   { connections, answerTimeout }: ConnectionOptions,
 ): Promise<OpenedDialect> {
-  const { default: mysql } = await withPackages(
-    'The driver of the database',
-    'mysql2',
-    () => import('mysql2'),
-  );
+  const { default: mysql } = await loadMysql();
   const tls = tlsOf(server);
   const pool = mysql.createPool({
     host: server.host,
@@ -111,7 +104,7 @@ async function openPostgres(
   server: ServerLocation,
   { connections: max, answerTimeout }: ConnectionOptions,
 ): Promise<OpenedDialect> {
-  const { default: pg } = await withPackages('The driver of the database', 'pg', () => import('pg'));
+  const { default: pg } = await loadPg();
   const sockets = new Set<Socket>();
   const pool = new pg.Pool({
     host: server.host,
@@ -168,4 +161,30 @@ function tracked(sockets: Set<Socket>): Socket {
   const socket = new Socket();
   sockets.add(socket);
   return socket.once('close', () => sockets.delete(socket));
+}
+
+const DRIVER = 'The driver of the database';
+
+async function loadLibsql() {
+  try {
+    return await import('libsql');
+  } catch (error) {
+    throw missingPackage(error, DRIVER, 'libsql');
+  }
+}
+
+async function loadMysql() {
+  try {
+    return await import('mysql2');
+  } catch (error) {
+    throw missingPackage(error, DRIVER, 'mysql2');
+  }
+}
+
+async function loadPg() {
+  try {
+    return await import('pg');
+  } catch (error) {
+    throw missingPackage(error, DRIVER, 'pg');
+  }
 }

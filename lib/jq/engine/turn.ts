@@ -1,7 +1,8 @@
 import { scriptsIn } from '../../redis/script.js';
 import { Raw } from '../message-pack/raw.js';
+import { LUA } from './lua.embedded.js';
 
-const defineScript = scriptsIn(new URL('./scripts/', import.meta.url));
+const defineScript = scriptsIn(LUA);
 
 export type Argument = string | number | Uint8Array;
 

@@ -1,7 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { withParts, type ReadLua } from './includes.js';
-
-const SCRIPTS = new URL('./scripts/', import.meta.url);
+import { LUA } from './lua.embedded.js';
 
 /** Folders in which a part is looked for; the first that has it wins. */
 type Form = readonly string[];
@@ -16,19 +14,15 @@ const LEGACY: Form = ['forms/legacy', 'parts'];
 const FREQUENT = ['pop', 'complete', 'put', 'heartbeat', 'retry', 'fail', 'get', 'peek'];
 
 function namesIn(folder: string): string[] {
-  return readdirSync(new URL(`${folder}/`, SCRIPTS), { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.lua'))
-    .map(({ name }) => name.slice(0, -'.lua'.length))
+  return Object.keys(LUA)
+    .filter((path) => path.startsWith(`${folder}/`))
+    .map((path) => path.slice(folder.length + 1))
     .sort();
 }
 
-const files = new Map<string, string>();
-
 function readFile(name: string): string {
-  const known = files.get(name);
-  if (known !== undefined) return known;
-  const text = readFileSync(new URL(`${name}.lua`, SCRIPTS), 'utf8');
-  files.set(name, text);
+  const text = LUA[name];
+  if (text === undefined) throw new Error(`There is no Lua file "${name}".`);
   return text;
 }
 

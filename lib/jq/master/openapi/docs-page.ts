@@ -1,7 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ServerResponse } from 'node:http';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { optionalPackage } from '../../../package/optional-package.js';
+import { doWithout } from '../../../package/optional-package.js';
 import { DOCS_HEADERS } from '../safe-headers.js';
 import { openApiDocument } from './document.js';
 
@@ -9,7 +9,7 @@ const PATH = 'docs';
 
 /** A page that shows the document and tries its routes. @throws ConfigurationError */
 export async function serveDocs(app: NestExpressApplication, wanted: boolean | undefined): Promise<void> {
-  const swagger = await optionalPackage('@nestjs/swagger', () => import('@nestjs/swagger'), wanted);
+  const swagger = await loadSwagger(wanted);
   // The two packages declare the same type separately.
   const document = openApiDocument() as unknown as OpenAPIObject;
   if (!swagger) return;
@@ -18,4 +18,13 @@ export async function serveDocs(app: NestExpressApplication, wanted: boolean | u
     next();
   });
   swagger.SwaggerModule.setup(PATH, app, document, { raw: false, customSiteTitle: 'JQ master' });
+}
+
+async function loadSwagger(wanted: boolean | undefined) {
+  if (wanted === false) return undefined;
+  try {
+    return await import('@nestjs/swagger');
+  } catch (error) {
+    return doWithout('@nestjs/swagger', error, wanted);
+  }
 }

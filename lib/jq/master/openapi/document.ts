@@ -1,4 +1,4 @@
-import { packageVersion } from '../../../package/package-version.js';
+import { PACKAGE_VERSION } from '../../../package/package-version.embedded.js';
 import { defined } from '../../../job/defined.js';
 import { JSON_TYPE, MESSAGE_PACK } from '../../wire/media-type.js';
 import { API_ROUTES, OPERATION_ROUTES } from './api-routes.js';
@@ -80,7 +80,7 @@ export function openApiDocument(): OpenApiDocument {
   }
   return {
     openapi: '3.0.3',
-    info: { title: 'JQ master', version: packageVersion(), description: DESCRIPTION },
+    info: { title: 'JQ master', version: PACKAGE_VERSION, description: DESCRIPTION },
     tags: TAGS,
     paths,
     components: {

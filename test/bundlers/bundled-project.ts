@@ -1,0 +1,103 @@
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { runProgram } from '../support/test-process.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DOCUMENT = join(ROOT, 'docs/operate/bundlers.md');
+const TIMEOUT_MS = 300_000;
+
+/** What an app has installed that uses none of the optional packages. */
+const INSTALLED = [
+  '@msgpack/msgpack',
+  '@nestjs/common',
+  '@nestjs/core',
+  'ioredis',
+  'ms',
+  'reflect-metadata',
+  'rxjs',
+  // What the document's configurations import.
+  '@rspack/core',
+  'webpack',
+];
+
+/** A project with the app as `nest build` leaves it, and with this package as npm installs it. */
+export class BundledProject {
+  private constructor(
+    private readonly folder: string,
+    private readonly away: string,
+  ) {}
+
+  static async make(): Promise<BundledProject> {
+    const [folder = '', away = ''] = await Promise.all([temporaryFolder('project'), temporaryFolder('away')]);
+    const modules = join(folder, 'node_modules');
+    const own = join(modules, 'nestjs-gearmonkey');
+    // A copy: a link would lead to the repository, which has the optional packages.
+    await cp(join(ROOT, 'dist'), join(own, 'dist'), { recursive: true });
+    await cp(join(ROOT, 'package.json'), join(own, 'package.json'));
+    for (const name of INSTALLED) await linked(name, modules);
+    await mkdir(join(folder, 'dist'));
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    await writeFile(join(folder, 'dist/main.js'), await compiledApp());
+    return new BundledProject(folder, away);
+  }
+
+  /** Bundles as the document says under this heading. @returns the folder with what was made, and nothing else near it */
+  async bundle(heading: string): Promise<string> {
+    const { language, code } = await documented(heading);
+    if (language === 'sh') await this.run('sh', '-eu', '-c', code.replace(/^npx /gm, ''));
+    else {
+      await writeFile(join(this.folder, `${heading}.config.mjs`), code);
+      const program = join(ROOT, 'test/bundlers/run-config.mjs');
+      await this.run(process.execPath, program, heading, `${heading}.config.mjs`);
+    }
+    const moved = await mkdtemp(join(this.away, 'app-'));
+    await cp(join(this.folder, 'bundle'), moved, { recursive: true });
+    return moved;
+  }
+
+  /** Before a bundle is run: it may have kept paths. */
+  async removeSources(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all([this.folder, this.away].map((each) => rm(each, { recursive: true, force: true })));
+  }
+
+  private async run(command: string, ...args: string[]): Promise<void> {
+    const path = [join(ROOT, 'node_modules/.bin'), process.env['PATH']].join(delimiter);
+    const env = { ...process.env, PATH: path, NODE_OPTIONS: '' };
+    await runProgram(command, args, { cwd: this.folder, env, timeout: TIMEOUT_MS });
+  }
+}
+
+function temporaryFolder(what: string): Promise<string> {
+  return mkdtemp(join(tmpdir(), `gearmonkey-${what}-`));
+}
+
+async function linked(name: string, modules: string): Promise<void> {
+  await mkdir(dirname(join(modules, name)), { recursive: true });
+  await symlink(join(ROOT, 'node_modules', name), join(modules, name));
+}
+
+async function compiledApp(): Promise<string> {
+  const source = await readFile(join(ROOT, 'test/bundlers/app.ts'), 'utf8');
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    experimentalDecorators: true,
+  };
+  return ts.transpileModule(source, { compilerOptions }).outputText;
+}
+
+/** The first block of code under a heading. */
+async function documented(heading: string): Promise<{ language: string; code: string }> {
+  const text = await readFile(DOCUMENT, 'utf8');
+  const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
+  const { 1: language = '', 2: code = '' } = /^```(\w+)\n(.*?)^```$/ms.exec(section) ?? [];
+  if (code === '') throw new Error(`${DOCUMENT} has no block of code under "${heading}".`);
+  return { language, code };
+}

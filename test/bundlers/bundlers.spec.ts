@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+import { useApps } from '../support/use-apps.js';
+import { useRedis } from '../support/use-redis.js';
+import { stopProgramsAfterEach } from '../support/worker-process.js';
+import { BundledProject } from './bundled-project.js';
+import { outlivesKills } from './outlives-kills.js';
+
+/** ncc alone takes more than ten seconds of computing. */
+const TIMEOUT_MS = 400_000;
+
+describe('an app in one file', () => {
+  const redis = useRedis();
+  const apps = useApps();
+  stopProgramsAfterEach();
+
+  it.each([
+    ['esbuild', 'app.mjs'],
+    ['esbuild as CommonJS', 'app.cjs'],
+    ['webpack', 'app.cjs'],
+    ['rspack', 'app.cjs'],
+    ['ncc', 'index.js'],
+  ])(
+    'made by %s runs jobs, keeps them while it blocks, and loses none when it is ended',
+    async (heading, main) => {
+      const project = await BundledProject.make();
+      try {
+        const folder = await project.bundle(heading);
+        const files = await readdir(folder);
+        expect(files).toContain(main);
+        // ncc makes files of what Nest imports when it needs it.
+        if (heading !== 'ncc') expect(files).toHaveLength(1);
+        await project.removeSources();
+        const client = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: redis.url })] });
+        const names = { url: redis.url, prefix: redis.fn('bundled') };
+        await outlivesKills({ file: join(folder, main), cwd: folder }, client.get(GearMonkeyClient), names);
+      } finally {
+        await project.remove();
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
