@@ -35,12 +35,14 @@ export class JobLog {
     const next = nextOf(outcome, attempts);
     const isPutOff = next !== 'fail' && error.code === 'RETRY_LATER';
     const what = isPutOff ? 'is put off' : next === 'fail' ? 'failed for good' : 'failed';
-    const tried = [attemptOf(attempt, attempts), nextWords(next, outcome)].filter(Boolean).join(', ');
+    const limit = limitOf(outcome, attempt, attempts);
+    const number = limit === undefined ? `attempt ${attempt}` : `attempt ${attempt} of ${limit}`;
+    const tried = [number, nextWords(next, outcome)].filter(Boolean).join(', ');
     const stack = isPutOff ? '' : stackLines(error);
     const level = isPutOff ? 'debug' : status === 'retry' ? 'warn' : 'error';
     const fields = (detail: object) => ({
       ...jobFields(claim),
-      ...defined({ attempt, attempts: limitOf(attempt, attempts) }),
+      ...defined({ attempt, attempts: limit }),
       error: { ...errorFields(error), ...detail },
       ...defined({ next, delay: next === 'retry' ? delayOf(outcome) : undefined }),
     });
@@ -91,14 +93,10 @@ function delayOf(outcome: Failure): number | undefined {
   return outcome.status === 'retry' ? Math.round(outcome.delay) : undefined;
 }
 
-/** Not where the server counts, and not of a job that is only put off. */
-function limitOf(attempt: number, attempts: number): number | undefined {
-  return attempts < attempt || attempts === Infinity ? undefined : attempts;
-}
-
-function attemptOf(attempt: number, attempts: number): string {
-  const limit = limitOf(attempt, attempts);
-  return limit === undefined ? `attempt ${attempt}` : `attempt ${attempt} of ${limit}`;
+/** Not where the server counts, and not where RetryLaterError puts off a job that has no retries. */
+function limitOf({ status }: Failure, attempt: number, attempts: number): number | undefined {
+  const isBeyond = status === 'retry' ? attempt >= attempts : attempt > attempts;
+  return isBeyond || attempts === Infinity ? undefined : attempts;
 }
 
 function errorFields({ name, message, code }: JobErrorInfo) {

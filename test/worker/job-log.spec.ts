@@ -92,12 +92,14 @@ describe('The line of an attempt', () => {
       code: 'RETRY_LATER',
       stack: 'E\n    at a (b:1:1)',
     };
-    expect(ended({ status: 'retry', error: later, delay: 60_000 }, 2, 1)).toEqual([
-      expect.objectContaining({
-        level: 'DEBUG',
-        text: 'mail 17 is put off (attempt 2, next in 1 min): RetryLaterError: not now',
-      }),
-    ]);
+    for (const attempt of [1, 2]) {
+      expect(ended({ status: 'retry', error: later, delay: 60_000 }, attempt, 1)).toEqual([
+        expect.objectContaining({
+          level: 'DEBUG',
+          text: `mail 17 is put off (attempt ${attempt}, next in 1 min): RetryLaterError: not now`,
+        }),
+      ]);
+    }
     expect(ended({ status: 'error', error: later })[0]?.level).toBe('ERROR');
   });
 
