@@ -104,10 +104,26 @@ export {
   OnFinish,
   OnProgress,
   OnStart,
+  type ConfiguredObserverOptions,
   type ObserverDecoratorOptions,
 } from './nest/observer.decorators.js';
 export { getGearMonkeyClientToken } from './nest/tokens.js';
-export { Worker, type WorkerDecoratorOptions } from './nest/worker.decorator.js';
+export type { Configuration, OptionsFactory, OptionsOf } from './nest/configured-options.js';
+export {
+  Worker,
+  type ConfiguredWorkerOptions,
+  type WorkerDecoratorOptions,
+} from './nest/worker.decorator.js';
+export type { WorkersOption } from './nest/worker-role.js';
+export {
+  GearMonkeyWorkers,
+  type AddWorkerOptions,
+  type AddedWorker,
+  type RunningWorker,
+  type SetWorkerOptions,
+  type StopWorkerOptions,
+  type WorkerFunction,
+} from './nest/gearmonkey.workers.js';
 export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';
 export { GearMonkeyExceptionFilter } from './nest/gearmonkey-exception.filter.js';
 export { MissingPackageError } from './package/optional-package.js';

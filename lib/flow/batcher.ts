@@ -55,6 +55,12 @@ export class Batcher<T, R> {
     while (this.calls.size > 0) await Promise.all(this.calls);
   }
 
+  /** Resolves when the batches have ended that are under way now; where nothing bounds them, all that was added. */
+  async answered(): Promise<void> {
+    this.flush();
+    await Promise.all(this.calls);
+  }
+
   private hasRoom(): boolean {
     const { maxUnderWay = 1 } = this.options;
     return this.calls.size < (typeof maxUnderWay === 'number' ? maxUnderWay : maxUnderWay());

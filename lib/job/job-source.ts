@@ -112,6 +112,12 @@ export interface JobSource {
    */
   settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]>;
 
+  /**
+   * Signs the worker off from functions whose jobs it no longer runs. Without it they stay registered until `close`.
+   * `open` may register them again.
+   */
+  withdraw?(functions: readonly string[]): Promise<void>;
+
   /** Called when the worker starts to drain: it claims no more jobs, but running ones may go on for a while. */
   takeNoMore?(): void;
 

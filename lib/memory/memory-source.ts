@@ -80,9 +80,15 @@ export class MemorySource implements JobSource {
     return outcomes.filter((outcome) => !this.accept(outcome)).map(({ claim }) => claim);
   }
 
+  async withdraw(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) {
+      this.opened.get(fn)?.();
+      this.opened.delete(fn);
+    }
+  }
+
   async close(): Promise<void> {
-    for (const withdraw of this.opened.values()) withdraw();
-    this.opened.clear();
+    await this.withdraw([...this.opened.keys()]);
   }
 
   private hasEndedLeases(slots: FreeSlots): boolean {

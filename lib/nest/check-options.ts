@@ -15,6 +15,7 @@ import {
   type RedisModuleOptions,
   type SourceModuleOptions,
 } from './gearmonkey.options.js';
+import { checkWorkers } from './worker-role.js';
 
 const USER = 'GearMonkeyModule.forRoot';
 
@@ -46,6 +47,7 @@ export function checkedOptions(
   codecOf(given.codec);
   maxPayloadBytesOf(given);
   checkChoices(given);
+  checkWorkers(given.workers);
   return given;
 }
 

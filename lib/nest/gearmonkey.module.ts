@@ -17,9 +17,13 @@ import {
   type GearMonkeyModuleOptions,
   type InstanceName,
 } from './gearmonkey.options.js';
+import { GearMonkeyWorkers } from './gearmonkey.workers.js';
+import { ConfiguredOptions } from './configured-options.js';
+import { HandlerBinder } from './handler-binder.js';
 import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { nestLog } from './nest-log.js';
+import { ObserverOrchestrator } from './observer.orchestrator.js';
 import { BACKENDS, getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
@@ -30,8 +34,18 @@ const NEARER_THAN_ROOT = 0;
 /** Providers that all instances of an app share. */
 @Module({
   imports: [DiscoveryModule],
-  providers: [InstanceRegistry, GearMonkeyHealth, WorkerExplorer, HandlerContext, WorkerOrchestrator],
-  exports: [InstanceRegistry, GearMonkeyHealth],
+  providers: [
+    InstanceRegistry,
+    GearMonkeyHealth,
+    GearMonkeyWorkers,
+    WorkerExplorer,
+    HandlerContext,
+    ConfiguredOptions,
+    HandlerBinder,
+    ObserverOrchestrator,
+    WorkerOrchestrator,
+  ],
+  exports: [InstanceRegistry, GearMonkeyHealth, GearMonkeyWorkers],
 })
 export class GearMonkeyCoreModule {
   /**

@@ -6,9 +6,16 @@ import type { JobSource } from '../job/job-source.js';
 import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import type { JobLimits } from '../worker/job-handler.js';
+import type { WorkersOption } from './worker-role.js';
 
 /** Options of `forRoot` for all kinds of instances. */
 export interface CommonModuleOptions extends ClientOptions {
+  /**
+   * Which handlers of this instance run in this process: `true` for all, `false` for none, or the functions by name.
+   * The environment variable `GEARMONKEY_WORKERS` goes before it: `true`, `false`, or names with commas. @default true
+   */
+  workers?: WorkersOption;
+
   /**
    * How much of what a handler throws is stored, and sent to the readers of the job: with `'message'` neither its
    * stack nor those of its causes. Credentials of URLs are hidden in either. The log has stacks at the level `debug`
@@ -123,6 +130,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   globalEnhancers: true,
   errorDetail: true,
   jobLimits: true,
+  workers: true,
 });
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { ContextIdFactory, ExternalContextCreator, ModuleRef, type ContextId } from '@nestjs/core';
+import { ExternalContextCreator, type ContextId } from '@nestjs/core';
 import { settleResult } from '../worker/handler-result.js';
 import type { JobHandler } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
 import { inputOf } from './input.decorator.js';
 import { JobContextCreator } from './job-context.creator.js';
 import { JOB_CONTEXT } from './job-exceptions.js';
+import { resolvedFor } from './scoped-instance.js';
 import { PARAMETERS_METADATA } from './worker.decorator.js';
 import type { WorkerBinding } from './worker.explorer.js';
 
@@ -46,11 +47,8 @@ export class HandlerContext {
     contexts: ExternalContextCreator,
     beforeRun?: BeforeRun,
   ): JobHandler {
-    const moduleRef = binding.wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef)?.instance as ModuleRef;
     return async (input, job) => {
-      const contextId = ContextIdFactory.getByRequest(job);
-      moduleRef.registerRequestByContextId(job, contextId);
-      const instance = await moduleRef.resolve<object>(binding.wrapper.token, contextId, { strict: true });
+      const { instance, contextId } = await resolvedFor(binding.wrapper, job);
       return contextOf(contexts, binding, instance, beforeRun, contextId)(input, job);
     };
   }

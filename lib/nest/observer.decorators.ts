@@ -1,24 +1,39 @@
 import 'reflect-metadata';
 import type { JobEvent, JobProgress } from '../job/job.js';
 import { functionName, type FunctionRef } from '../job/job-definition.js';
-import { checkOptions, optionNames } from '../job/known-options.js';
-import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+import { optionNames } from '../job/known-options.js';
+import {
+  readConfigured,
+  type Configuration,
+  type Configured,
+  type OptionsFactory,
+  type OptionsOf,
+} from './configured-options.js';
 import { annotate } from './metadata.js';
 
 /** Options of `@OnCreate`, `@OnStart`, `@OnProgress` and `@OnFinish`. */
 export interface ObserverDecoratorOptions {
   /** The module instance whose jobs are observed. @default the instance without a name */
   instance?: string;
+  /** `false` leaves the observer out. @default true */
+  enabled?: boolean;
 }
 
-const KNOWN = optionNames<ObserverDecoratorOptions>({ instance: true });
+/** What a function of the configuration returns for an observer. */
+export interface ConfiguredObserverOptions {
+  /** `false` leaves the observer out; text will do, as in an environment. @default true */
+  enabled?: boolean | string | undefined;
+}
+
+/** What a function that makes options may return. */
+export const OBSERVER_OPTIONS = optionNames<ConfiguredObserverOptions>({ enabled: true });
+const KNOWN = new Set([...OBSERVER_OPTIONS, 'instance']);
 
 export type Observed = JobEvent['type'] | 'progress';
 
 /** Metadata of an observer method. */
-export interface ObserverAnnotation {
+export interface ObserverAnnotation extends Configured<{ enabled?: boolean }> {
   readonly ref: FunctionRef;
-  readonly instance: string;
 }
 
 export function observerMetadata(observed: Observed): string {
@@ -32,13 +47,19 @@ type ObserverDecorator<T> = <M extends (message: T) => unknown>(
 ) => void;
 
 function observer<T>(decorator: string, observed: Observed) {
-  return (ref: FunctionRef, options: ObserverDecoratorOptions = {}): ObserverDecorator<T> =>
+  return <Config extends Configuration = Configuration>(
+      ref: FunctionRef,
+      options:
+        | ObserverDecoratorOptions
+        | OptionsOf<ConfiguredObserverOptions, Config>
+        | OptionsFactory<ConfiguredObserverOptions> = {},
+    ): ObserverDecorator<T> =>
     (target, method) => {
-      const { instance = DEFAULT_INSTANCE } = checkOptions(`@${decorator}`, options, KNOWN);
+      const configured = readConfigured<ObserverDecoratorOptions>(`@${decorator}`, options, KNOWN);
       functionName(ref);
       annotate(observerMetadata(observed), decorator, target, method, {
         ref,
-        instance,
+        ...configured,
       } satisfies ObserverAnnotation);
     };
 }

@@ -1,5 +1,5 @@
 import { excerpt } from '../job/secrets.js';
-import type { HandlerBinding } from '../worker/job-handler.js';
+import { defined } from '../job/defined.js';
 import type { WorkerLog } from '../worker/worker-log.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 
@@ -7,25 +7,33 @@ const MAX_ADDRESS = 200;
 /** Functions that one line names; its fields have them all. */
 const MAX_NAMED = 20;
 
+/** What an instance runs in this process, and what it leaves out. */
+export interface StartedWorkers {
+  readonly functions: readonly { readonly fn: string; readonly concurrency: number }[];
+  readonly leftOut: readonly string[];
+  /** Where that is said. */
+  readonly saidBy: string;
+}
+
 /** One line for an instance that has started: where its jobs are, and what runs here. */
 export function logStart(
   log: Required<WorkerLog>,
   { name, source }: GearMonkeyInstance,
-  handlers: readonly HandlerBinding[],
+  { functions, leftOut, saidBy }: StartedWorkers,
 ): void {
-  const functions = handlers.map(({ definition, limits }) => ({
-    fn: definition.name,
-    concurrency: limits.concurrency,
-  }));
   const server = excerpt(source.address ?? 'a source of its own', MAX_ADDRESS);
-  log.log(`"${name}" at ${server} ${runs(functions)}`, { instance: name, server, functions });
+  const without = leftOut.length > 0 ? `; ${saidBy} leaves out ${listed(leftOut)}` : '';
+  const fields = defined({ instance: name, server, functions, leftOut: without ? leftOut : undefined });
+  log.log(`"${name}" at ${server} ${runs(functions)}${without}`, fields);
 }
 
-function runs(functions: readonly { fn: string; concurrency: number }[]): string {
+function runs(functions: StartedWorkers['functions']): string {
   if (functions.length === 0) return 'runs no jobs here';
-  const named = functions
-    .slice(0, MAX_NAMED)
-    .map(({ fn, concurrency }) => `${fn} (${concurrency} at a time)`);
-  if (functions.length > MAX_NAMED) named.push(`${functions.length - MAX_NAMED} more`);
-  return `runs ${named.join(', ')}`;
+  return `runs ${listed(functions.map(({ fn, concurrency }) => `${fn} (${concurrency} at a time)`))}`;
+}
+
+function listed(names: readonly string[]): string {
+  const named = names.slice(0, MAX_NAMED);
+  if (names.length > MAX_NAMED) named.push(`${names.length - MAX_NAMED} more`);
+  return named.join(', ');
 }

@@ -1,11 +1,17 @@
 import 'reflect-metadata';
 import type { FunctionRef, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
 import { functionName } from '../job/job-definition.js';
-import { checkOptions, optionNames } from '../job/known-options.js';
+import { optionNames } from '../job/known-options.js';
 import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
 import { ConfigurationError } from '../job/errors.js';
 import { RunningJob } from '../worker/running-job.js';
-import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+import {
+  readConfigured,
+  type Configuration,
+  type Configured,
+  type OptionsFactory,
+  type OptionsOf,
+} from './configured-options.js';
 import { CurrentJob } from './input.decorator.js';
 import { annotate } from './metadata.js';
 
@@ -13,24 +19,34 @@ import { annotate } from './metadata.js';
 export interface WorkerDecoratorOptions extends HandlerOptions {
   /** The module instance whose jobs this method runs. @default the instance without a name */
   instance?: string;
+  /** `false` leaves the handler out. @default true */
+  enabled?: boolean;
+}
+
+/** What a function of the configuration returns for `@Worker`. Numbers and booleans may be text, as in an environment. */
+export interface ConfiguredWorkerOptions extends Omit<HandlerOptions, 'concurrency'> {
+  /** How many jobs of this function run at the same time in this process. @default 1 */
+  concurrency?: number | string | undefined;
+  /** `false` leaves the handler out. @default true */
+  enabled?: boolean | string | undefined;
 }
 
 /** Metadata of a `@Worker` method. */
-export interface WorkerAnnotation {
+export interface WorkerAnnotation extends Configured<HandlerOptions & { enabled?: boolean }> {
   readonly ref: FunctionRef;
-  readonly instance: string;
-  readonly options: HandlerOptions;
   /** Index of the parameter that gets the running job. */
   readonly jobIndex: number;
 }
 
-const KNOWN = optionNames<WorkerDecoratorOptions>({
+/** What a function that makes options may return. */
+export const HANDLER_OPTIONS = optionNames<ConfiguredWorkerOptions>({
   concurrency: true,
   retry: true,
   timeout: true,
   jobLimits: true,
-  instance: true,
+  enabled: true,
 });
+const KNOWN = new Set([...HANDLER_OPTIONS, 'instance']);
 
 export const WORKER_METADATA = 'gearmonkey:worker';
 
@@ -71,21 +87,29 @@ type Accepts<F, M extends AnyMethod> =
  * With a definition the types are checked: the method's first parameter must accept the input (or, with parameter
  * decorators, a property of it or the RunningJob), and its result must be the output.
  *
+ * Options that depend on the configuration are made when the app starts, by a function of its ConfigService, or by a
+ * factory that injects something else.
+ *
  * @see `@Input`, `@CurrentJob`
  */
-export function Worker<F extends FunctionRef>(ref: F, options: WorkerDecoratorOptions = {}) {
+export function Worker<F extends FunctionRef, Config extends Configuration = Configuration>(
+  ref: F,
+  options:
+    | WorkerDecoratorOptions
+    | OptionsOf<ConfiguredWorkerOptions, Config>
+    | OptionsFactory<ConfiguredWorkerOptions> = {},
+) {
   return function <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>>>(
     target: object,
     method: string | symbol,
     _descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,
   ): void {
-    const { instance = DEFAULT_INSTANCE, ...handler } = checkOptions('@Worker', options, KNOWN);
+    const configured = readConfigured<WorkerDecoratorOptions>('@Worker', options, KNOWN);
     functionName(ref);
     const jobIndex = offerJob(target, method);
     annotate(WORKER_METADATA, 'Worker', target, method, {
       ref,
-      instance,
-      options: handler,
+      ...configured,
       jobIndex,
     } satisfies WorkerAnnotation);
   };

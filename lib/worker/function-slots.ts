@@ -18,20 +18,30 @@ export class FunctionSlots {
   private movedAt = 0;
   /** Estimated milliseconds of one run. */
   private duration = Infinity;
+  private onIdle: () => void = () => undefined;
+  /** How many of its jobs may run at the same time; it changes while the app runs. */
+  concurrency: number;
 
   constructor(
     readonly binding: HandlerBinding,
     private readonly claimsAhead: boolean,
-  ) {}
+  ) {
+    this.concurrency = binding.limits.concurrency;
+  }
+
+  /** How many of its jobs run. */
+  get runs(): number {
+    return this.running;
+  }
 
   /** How many jobs may be claimed now. */
   get free(): number {
-    return Math.max(0, this.binding.limits.concurrency + this.ahead - this.running - this.waiting.length);
+    return Math.max(0, this.concurrency + this.ahead - this.running - this.waiting.length);
   }
 
   /** Whether the claim may begin at once; otherwise it waits for a slot. */
   take(claim: Claim, now: number): boolean {
-    if (this.running < this.binding.limits.concurrency) {
+    if (this.running < this.concurrency) {
       this.running += 1;
       return true;
     }
@@ -45,11 +55,24 @@ export class FunctionSlots {
     this.running -= 1;
     const known = this.duration !== Infinity && duration < this.duration;
     this.duration = known ? this.duration + (duration - this.duration) * FORGETTING : duration;
+    if (this.running === 0) this.onIdle();
+  }
+
+  /** Resolves when none of its jobs runs, or after `timeout` milliseconds. */
+  async idle(timeout: number): Promise<void> {
+    if (this.running === 0 || timeout <= 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, timeout);
+      this.onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   /** The claim that has waited longest, if a slot is free. */
   next(now: number): Claim | undefined {
-    if (this.running >= this.binding.limits.concurrency) return undefined;
+    if (this.running >= this.concurrency) return undefined;
     const claim = this.waiting.shift();
     if (!claim) return undefined;
     this.running += 1;
@@ -84,6 +107,6 @@ export class FunctionSlots {
 
   private get ahead(): number {
     if (!this.claimsAhead) return 0;
-    return Math.min(MAX_AHEAD, Math.floor((this.binding.limits.concurrency * AHEAD_MS) / this.duration));
+    return Math.min(MAX_AHEAD, Math.floor((this.concurrency * AHEAD_MS) / this.duration));
   }
 }

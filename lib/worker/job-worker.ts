@@ -1,14 +1,13 @@
-import { systemClock } from '../job/clock.js';
 import { messageOf } from '../job/errors.js';
-import { JobCancelledError, JobTimeoutError, LeaseLostError, ShutdownError } from '../job/abort-errors.js';
+import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
-import { Deadlines } from './deadlines.js';
-import { FunctionSlots } from './function-slots.js';
+import type { FunctionSlots } from './function-slots.js';
+import { FunctionTable, type RunningFunction } from './function-table.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
 import type { HandlerBinding } from './job-handler.js';
 import { JobLog } from './job-log.js';
+import { RunningExecutions } from './running-executions.js';
 import { Settler } from './settler.js';
-import { SlotTable } from './slot-table.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
 
@@ -22,8 +21,6 @@ export interface WorkerOptions extends ExecutionLimits {
 
 /** The pause after a `claim` that failed. During an outage sources wait and do not fail. */
 const CLAIM_RETRY_MS = 1000;
-/** How long a lease is renewed after the job's timeout. */
-const TIMEOUT_GRACE_MS = 1000;
 /** A claim that gets no slot in this time is released: the function's runs are no longer short. */
 const WAIT_MS = 20;
 /** Renewal of a waiting claim ends after this time, so a busy or stopped process loses it to another worker. */
@@ -34,28 +31,19 @@ const SETTLE_TIMEOUT_MS = 5000;
 /** Runs the handlers of one source: fills free slots with claims and settles their outcomes. */
 export class JobWorker {
   static {
-    showAs(JobWorker, ({ functions, running }) => ({
-      functions: [...functions.keys()],
-      running: running.size,
-    }));
+    showAs(JobWorker, ({ functions, running }) => ({ functions: functions.names, running: running.size }));
   }
 
-  private readonly functions: ReadonlyMap<string, FunctionSlots>;
-  private readonly running = new Map<Claim, JobExecution>();
-  private readonly deadlines = new Deadlines<JobExecution>(
-    (execution) => {
-      const { claim, timeout = 0 } = execution;
-      execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
-    },
-    () => this.source.clock ?? systemClock,
-  );
+  private readonly functions: FunctionTable;
+  private readonly running: RunningExecutions;
   private readonly settler: Settler;
   private readonly log: WorkerLog;
   private readonly jobLog: JobLog;
-  private readonly slots: SlotTable;
   private readonly claiming = new AbortController();
   private wakeUp: () => void = () => undefined;
   private stopping = false;
+  /** What announces functions, one after the other: a source that closes waits for the last. */
+  private opening: Promise<unknown> = Promise.resolve();
   private loop: Promise<void> = Promise.resolve();
   private renewal?: NodeJS.Timeout;
   private waiting?: NodeJS.Timeout;
@@ -65,11 +53,8 @@ export class JobWorker {
     bindings: readonly HandlerBinding[],
     private readonly options: WorkerOptions,
   ) {
-    const { claimsAhead = false } = source;
-    this.functions = new Map(
-      bindings.map((binding) => [binding.definition.name, new FunctionSlots(binding, claimsAhead)]),
-    );
-    this.slots = new SlotTable([...this.functions].map(([fn, { free }]) => [fn, free]));
+    this.functions = new FunctionTable(bindings, source.claimsAhead ?? false);
+    this.running = new RunningExecutions(source);
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
     this.settler = new Settler(source, this.log, this.jobLog);
@@ -77,10 +62,48 @@ export class JobWorker {
 
   /** Registers the functions and starts to claim. */
   async start(): Promise<void> {
-    await this.source.open([...this.functions.keys()], (claim, why) => this.revoke(claim, why));
+    await this.open(this.functions.names);
     const { renewInterval } = this.source;
     if (renewInterval) this.renewal = setInterval(() => void this.renew(), renewInterval).unref();
     this.loop = this.claimUntilStopped();
+  }
+
+  list(): RunningFunction[] {
+    return this.functions.list();
+  }
+
+  /** Runs the jobs of one more function. @throws what the source says of a server that doesn't take it */
+  async add(binding: HandlerBinding): Promise<void> {
+    await this.open([binding.definition.name]);
+    if (this.stopping) return;
+    this.functions.add(binding);
+    this.wakeUp();
+  }
+
+  /** Runs at most so many jobs of a function at a time; what runs goes on. False if it has no such function. */
+  setConcurrency(fn: string, concurrency: number): boolean {
+    const slots = this.functions.get(fn);
+    if (!slots || this.stopping) return false;
+    slots.concurrency = concurrency;
+    while (this.beginNext(slots, performance.now()));
+    this.functions.update(fn);
+    this.wakeUp();
+    return true;
+  }
+
+  /** Claims no more jobs of a function, lets those that run finish for `timeout` milliseconds, and gives back the rest. */
+  async remove(fn: string, timeout: number): Promise<void> {
+    const slots = this.functions.get(fn);
+    if (!slots || !this.setConcurrency(fn, 0)) return;
+    this.giveBack(slots);
+    this.jobLog.draining(this.running.of(fn), timeout);
+    await slots.idle(timeout);
+    this.jobLog.givenBack(this.running.of(fn));
+    this.running.release(fn);
+    await this.settler.answered(SETTLE_TIMEOUT_MS);
+    if (this.stopping) return;
+    this.functions.delete(fn);
+    await this.source.withdraw?.([fn]);
   }
 
   /**
@@ -93,29 +116,35 @@ export class JobWorker {
     this.claiming.abort();
     this.wakeUp();
     await this.loop;
-    for (const slots of this.functions.values()) this.giveBack(slots);
-    this.jobLog.draining([...this.running.keys()], timeout);
+    for (const slots of this.functions.all()) this.giveBack(slots);
+    this.jobLog.draining(this.running.claims, timeout);
     await this.drain(timeout);
-    this.jobLog.givenBack([...this.running.keys()]);
-    // Released in reverse, which leaves the oldest in front.
-    for (const execution of [...this.running.values()].reverse()) execution.release(new ShutdownError());
-    this.deadlines.clear();
+    this.jobLog.givenBack(this.running.claims);
+    this.running.release();
+    this.running.clearDeadlines();
     await this.settler.settled(SETTLE_TIMEOUT_MS);
     clearInterval(this.renewal);
     clearTimeout(this.waiting);
     await this.source.close();
   }
 
+  private open(functions: readonly string[]): Promise<void> {
+    const open = () => this.source.open(functions, (claim, why) => this.revoke(claim, why));
+    const opening = this.opening.then(open);
+    this.opening = opening.catch(() => undefined);
+    return opening;
+  }
+
   private async claimUntilStopped(): Promise<void> {
     while (!this.stopping) {
-      if (this.slots.isEmpty) await this.nextWakeUp();
+      if (this.functions.free.isEmpty) await this.nextWakeUp();
       else this.take(await this.claim());
     }
   }
 
   private async claim(): Promise<readonly Claim[]> {
     try {
-      return await this.source.claim(this.slots, this.claiming.signal);
+      return await this.source.claim(this.functions.free, this.claiming.signal);
     } catch (error) {
       this.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
       await this.nextWakeUp(CLAIM_RETRY_MS);
@@ -132,7 +161,7 @@ export class JobWorker {
       else if (slots.take(claim, now)) this.begin(claim, slots);
       else this.hold(claim);
     }
-    for (const fn of new Set(claims.map((claim) => claim.fn))) this.updateFreeSlots(fn);
+    for (const fn of new Set(claims.map((claim) => claim.fn))) this.functions.update(fn);
   }
 
   private hold(claim: Claim): void {
@@ -141,16 +170,12 @@ export class JobWorker {
   }
 
   private begin(claim: Claim, { binding }: FunctionSlots): void {
-    const execution = new JobExecution(claim, binding, this.options, this.source, this.onEnd);
-    this.running.set(claim, execution);
-    this.limit(execution);
-    execution.start();
+    this.running.start(new JobExecution(claim, binding, this.options, this.source, this.onEnd));
   }
 
   private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
     const { claim, began } = execution;
-    this.running.delete(claim);
-    this.deadlines.delete(execution);
+    this.running.ended(execution);
     if (outcome) {
       this.settler.settle(outcome);
       this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
@@ -159,41 +184,30 @@ export class JobWorker {
     const now = performance.now();
     slots.ended(now - began);
     this.beginNext(slots, now);
-    this.updateFreeSlots(claim.fn);
+    this.functions.update(claim.fn);
     this.wakeUp();
   };
 
-  private beginNext(slots: FunctionSlots, now: number): void {
-    if (slots.isStuck(now, WAIT_LIMIT_MS)) return this.giveBack(slots);
+  private beginNext(slots: FunctionSlots, now: number): boolean {
+    if (slots.isStuck(now, WAIT_LIMIT_MS)) this.giveBack(slots);
     const claim = slots.next(now);
-    if (!claim) return;
+    if (!claim) return false;
     this.source.setDeadline?.(claim, Infinity);
     this.begin(claim, slots);
+    return true;
   }
 
   /** Releases claims that have waited too long; repeats while any claim waits. */
   private giveBackStuck(): void {
     const now = performance.now();
-    for (const slots of this.functions.values()) if (slots.isStuck(now, WAIT_MS)) this.giveBack(slots);
-    const wait = [...this.functions.values()].some(({ isWaiting }) => isWaiting);
+    for (const slots of this.functions.all()) if (slots.isStuck(now, WAIT_MS)) this.giveBack(slots);
+    const wait = [...this.functions.all()].some(({ isWaiting }) => isWaiting);
     this.waiting = wait ? setTimeout(() => this.giveBackStuck(), WAIT_MS).unref() : undefined;
   }
 
   private giveBack(slots: FunctionSlots): void {
     for (const claim of slots.giveUp()) this.settler.settle({ claim, status: 'released' });
-    this.updateFreeSlots(slots.binding.definition.name);
-  }
-
-  /** Sets the job's timeout here, and a slightly later one for its lease in case this process is blocked. */
-  private limit(execution: JobExecution): void {
-    const { timeout, claim } = execution;
-    if (timeout === undefined) return;
-    this.deadlines.set(execution, timeout);
-    this.source.setDeadline?.(claim, timeout + TIMEOUT_GRACE_MS);
-  }
-
-  private updateFreeSlots(fn: string): void {
-    this.slots.set(fn, this.functions.get(fn)?.free ?? 0);
+    this.functions.update(slots.binding.definition.name);
   }
 
   private nextWakeUp(timeout?: number): Promise<void> {
@@ -217,8 +231,7 @@ export class JobWorker {
     const reason = why === 'lost' ? LeaseLostError : JobCancelledError;
     const execution = this.running.get(claim);
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
-    else if (this.functions.get(claim.fn)?.drop(claim)) this.updateFreeSlots(claim.fn);
-    else return;
+    else if (!this.functions.drop(claim)) return;
     if (why === 'lost') this.jobLog.lost(claim);
     else this.jobLog.cancelled(claim);
   }
@@ -226,7 +239,7 @@ export class JobWorker {
   private async renew(): Promise<void> {
     if (this.running.size === 0) return;
     try {
-      for (const claim of await this.source.renew([...this.running.keys()])) this.revoke(claim, 'lost');
+      for (const claim of await this.source.renew(this.running.claims)) this.revoke(claim, 'lost');
     } catch (error) {
       this.log.warn(`Renewing leases failed: ${messageOf(error)}`);
     }

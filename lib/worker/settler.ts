@@ -30,11 +30,18 @@ export class Settler {
   }
 
   /** Resolves when all outcomes are written, or after `timeout`; jobs without an outcome return when their leases end. */
-  async settled(timeout: number): Promise<void> {
+  settled(timeout: number): Promise<void> {
+    return this.inTime(this.outcomes.settled(), timeout);
+  }
+
+  /** The same for the outcomes up to now, in a worker that goes on. */
+  answered(timeout: number): Promise<void> {
+    return this.inTime(this.outcomes.answered(), timeout);
+  }
+
+  private async inTime(settled: Promise<void>, timeout: number): Promise<void> {
     const late = () => new Error(`${this.outcomes.underWay} calls with outcomes were not answered in time`);
-    await withDeadline(this.outcomes.settled(), timeout, late).catch((error: unknown) =>
-      this.log.error(messageOf(error)),
-    );
+    await withDeadline(settled, timeout, late).catch((error: unknown) => this.log.error(messageOf(error)));
   }
 
   private async hand(outcomes: readonly Outcome[]): Promise<undefined[]> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Injectable, Logger, type LoggerService } from '@nestjs/common';
+import { Controller, Inject, Injectable, Logger, Scope, type LoggerService } from '@nestjs/common';
+import { ContextIdFactory, REQUEST, type ContextId } from '@nestjs/core';
 import {
   GearMonkeyClient,
   GearMonkeyModule,
@@ -209,5 +210,98 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     await app.close();
     await client.call(fn, null);
     expect(seen).toEqual([]);
+  });
+});
+
+describe('observers of request-scoped and durable classes', () => {
+  const apps = useApps();
+  const gearmonkey = (fn: string) => GearMonkeyModule.forRoot({ connection: `memory:scoped-${fn}` });
+
+  it('are made for each event, with what depends on it', async () => {
+    const fn = used.fn();
+    const made: object[] = [];
+    const seen: unknown[] = [];
+    @Injectable({ scope: Scope.REQUEST })
+    class Audit {
+      constructor(@Inject(REQUEST) readonly event: JobEvent) {}
+    }
+    @Injectable()
+    class Observers {
+      constructor(readonly audit: Audit) {
+        made.push(this);
+      }
+      @OnFinish(fn)
+      finished(event: JobEvent) {
+        seen.push([event.id, this.audit.event === event]);
+      }
+    }
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Audit, Observers, workerOf(fn)] });
+    const client = app.get(GearMonkeyClient);
+    for (const input of [1, 2]) await client.call(fn, input);
+    await eventually(() =>
+      expect(seen).toEqual([
+        ['1', true],
+        ['2', true],
+      ]),
+    );
+    expect(made).toHaveLength(2);
+  });
+
+  it('are shared by the events of a tenant where they are durable', async () => {
+    const fn = used.fn();
+    const seen: string[] = [];
+    const tenants = new Map<string, ContextId>();
+    ContextIdFactory.apply({
+      attach(contextId, request: { id: string }) {
+        const tenant = Number(request.id) % 2 === 0 ? 'even' : 'odd';
+        const shared = tenants.get(tenant) ?? contextId;
+        tenants.set(tenant, shared);
+        return { resolve: ({ isTreeDurable }) => (isTreeDurable ? shared : contextId), payload: { tenant } };
+      },
+    });
+    let made = 0;
+    @Injectable({ scope: Scope.REQUEST, durable: true })
+    class Observers {
+      readonly count = ++made;
+      constructor(@Inject(REQUEST) readonly request: { tenant: string }) {}
+      @OnCreate(fn)
+      created({ id }: JobEvent) {
+        seen.push(`${id} ${this.request.tenant} ${this.count}`);
+      }
+    }
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });
+    try {
+      await app.get(GearMonkeyClient).runMany(fn, [1, 2, 3, 4]);
+      await eventually(() => expect(seen).toHaveLength(4));
+    } finally {
+      ContextIdFactory.apply(undefined as never);
+    }
+    expect(seen.toSorted()).toEqual(['1 odd 1', '2 even 2', '3 odd 1', '4 even 2']);
+  });
+
+  it('that can not be made are logged by name, and the next event is tried again', async () => {
+    const fn = used.fn();
+    let tries = 0;
+    const seen: string[] = [];
+    @Injectable({ scope: Scope.REQUEST })
+    class Observers {
+      constructor() {
+        tries += 1;
+        if (tries === 1) throw new Error('no tenant');
+      }
+      @OnCreate(fn)
+      created({ id }: JobEvent) {
+        seen.push(id);
+      }
+    }
+    const errors: unknown[] = [];
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });
+    Logger.overrideLogger({ error: (m: unknown) => errors.push(m), log() {}, warn() {} } as LoggerService);
+    const client = app.get(GearMonkeyClient);
+    await client.run(fn, 1);
+    await client.run(fn, 2);
+    await eventually(() => expect(seen).toEqual(['2']));
+    Logger.overrideLogger(false);
+    expect(errors).toEqual(['Observers.created failed: no tenant']);
   });
 });

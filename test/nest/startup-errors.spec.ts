@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Inject, Injectable, Module, Scope, type ModuleMetadata, type Type } from '@nestjs/common';
-import { REQUEST } from '@nestjs/core';
+import { Injectable, Module, Scope, type ModuleMetadata, type Type } from '@nestjs/common';
 import {
   ConfigurationError,
   CurrentJob,
@@ -133,24 +132,6 @@ describe('an app does not start', () => {
     await expect(withProviders(Observers)).rejects.toThrow(
       'Observers.finished belongs to the instance "legacy"',
     );
-  });
-
-  it('with an observer on a request-scoped class', async () => {
-    @Injectable({ scope: Scope.REQUEST })
-    class Explicit {
-      @OnFinish('fn')
-      finished() {}
-    }
-    @Injectable()
-    class Implied {
-      constructor(@Inject(REQUEST) readonly request: unknown) {}
-      @OnFinish('fn')
-      finished() {}
-    }
-    await expect(withProviders(Explicit)).rejects.toThrow(
-      'Explicit.finished observes jobs, but its class is',
-    );
-    await expect(withProviders(Implied)).rejects.toThrow('Implied.finished observes jobs, but its class is');
   });
 
   it('with a handler or an observer on a transient-scoped class', async () => {

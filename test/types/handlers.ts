@@ -1,3 +1,4 @@
+import type { ConfigService } from '@nestjs/config';
 import type { Observable } from 'rxjs';
 import {
   CurrentJob,
@@ -6,6 +7,7 @@ import {
   OnProgress,
   Worker,
   progress,
+  type GearMonkeyWorkers,
   type JobEvent,
   type JobProgress,
   type ProgressUpdate,
@@ -77,6 +79,37 @@ export class Accepted {
   }
   @Worker('anything', { instance: 'legacy' })
   empty() {}
+  @Worker(resize, (config: ConfigService) => ({ concurrency: config.get('RESIZE') }))
+  configured(_value: Size): string {
+    return output;
+  }
+  @Worker(resize, (config: ConfigService<{ RESIZE: number }, true>) => ({
+    concurrency: config.get('RESIZE', { infer: true }),
+  }))
+  typedConfiguration(_value: Size): string {
+    return output;
+  }
+  @Worker(resize, async (config: ConfigService) => ({
+    concurrency: config.get<string>('RESIZE'),
+    timeout: '30s',
+  }))
+  text(_value: Size): string {
+    return output;
+  }
+  @Worker(resize, () => ({ enabled: process.env['RESIZE'] !== 'off' }))
+  environment(_value: Size): string {
+    return output;
+  }
+  @Worker(resize, {
+    instance: 'legacy',
+    inject: ['SETTINGS', { token: 'OTHER', optional: true }],
+    useFactory: ({ width }: Size, other?: number) => ({ concurrency: width + (other ?? 0) }),
+  })
+  factory(_value: Size): string {
+    return output;
+  }
+  @OnCreate(resize, (config: ConfigService) => ({ enabled: config.get<boolean>('AUDIT') }))
+  configuredObserver(_value: JobEvent) {}
   @OnCreate(resize)
   created(_value: JobEvent) {}
   @OnProgress('resize')
@@ -132,6 +165,21 @@ export class Refused {
   @Worker('anything')
   // @ts-expect-error a property that a Size does not have
   misspelt(@Input<Size>('widht') _width: number) {}
+  // @ts-expect-error the output is a string, whatever makes the options
+  @Worker(resize, (config: ConfigService) => ({ concurrency: config.get('RESIZE') }))
+  configured(_value: Size): number {
+    return 1;
+  }
+  // @ts-expect-error no option of these has this type
+  @Worker(resize, () => ({ concurrency: true }))
+  configuredType(_value: Size): string {
+    return output;
+  }
+  // @ts-expect-error what has no get() is no configuration: it is injected with `inject`
+  @Worker(resize, (config: Size) => ({ concurrency: config.width }))
+  noConfiguration(_value: Size): string {
+    return output;
+  }
   // @ts-expect-error no such option
   @Worker(resize, { concurency: 2 })
   option(_value: Size): string {
@@ -143,4 +191,22 @@ export class Refused {
   // @ts-expect-error an event is no progress
   @OnCreate(resize)
   created(_value: JobProgress) {}
+}
+
+/** Handlers that are added at run time. */
+export async function added(workers: GearMonkeyWorkers): Promise<void> {
+  const { stop } = await workers.add(resize, ({ width }, job) => `${width} ${job.id}`, { concurrency: 2 });
+  await stop({ drain: '30s' });
+  await workers.add(measure, async ({ text }) => text);
+  await workers.add('anything', (_input, { fn }) => fn);
+  workers.set(resize, { concurrency: 0 });
+  workers.set('anything', { concurrency: 3, instance: 'legacy' });
+  // @ts-expect-error the output is a string
+  await workers.add(resize, () => 1);
+  // @ts-expect-error the input is a Size
+  await workers.add(resize, (input: string) => input);
+  // @ts-expect-error nothing else changes while the app runs
+  workers.set(resize, { timeout: '1s' });
+  // @ts-expect-error a handler is a function
+  await workers.add(resize, 'handler');
 }

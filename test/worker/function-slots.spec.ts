@@ -102,4 +102,31 @@ describe('FunctionSlots', () => {
     slots.take(waiting, 0);
     expect([slots.drop(running), slots.drop(waiting), slots.drop(waiting)]).toEqual([false, true, false]);
   });
+
+  it('change with the concurrency: what runs goes on, and no other begins until there is room', () => {
+    slots = slotsOf(2, false);
+    slots.take(claim(1), 0);
+    slots.take(claim(2), 0);
+    slots.concurrency = 1;
+    expect(slots.free).toBe(0);
+    slots.ended(50);
+    expect(slots.free).toBe(0);
+    slots.ended(50);
+    expect(slots.free).toBe(1);
+    slots.concurrency = 0;
+    expect([slots.free, slots.take(claim(3), 0)]).toEqual([0, false]);
+    slots.concurrency = 3;
+    expect([slots.next(1), slots.free]).toEqual([claim(3), 2]);
+  });
+
+  it('are idle when the last run has ended, or after the time that is given', async () => {
+    await slots.idle(60_000);
+    slots.take(claim(1), 0);
+    await slots.idle(0);
+    await slots.idle(1);
+    const idle = slots.idle(60_000);
+    slots.ended(1);
+    await idle;
+    expect(slots.runs).toBe(0);
+  });
 });

@@ -93,13 +93,19 @@ export class JobdSource implements JobSource {
 
   health(): Health {
     const { lastReplyAt, rows, address } = this;
-    const { isReachable = false, problem } = rows?.database ?? {};
+    const { isReachable = this.isUnused, problem } = rows?.database ?? {};
     return defined({ connected: isReachable, server: address, lastReplyAt, problem });
   }
 
   async reach(timeout: number): Promise<void> {
+    if (this.isUnused) return;
     if (!this.rows) throw new ConnectionError('The database was not asked', 'no worker is open');
     await this.rows.database.reach(timeout);
+  }
+
+  /** An app that runs no workers never opens it, and nothing is wrong with that. */
+  private get isUnused(): boolean {
+    return this.opening === undefined && !this.isResting;
   }
 
   /** Looks for waiting rows of these targets, or of all. */

@@ -1,0 +1,182 @@
+import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import { codecOf } from '../job/codec.js';
+import { ConfigurationError } from '../job/errors.js';
+import type { RunningFunction } from '../worker/function-table.js';
+import type { HandlerBinding } from '../worker/job-handler.js';
+import { JobWorker, type WorkerLog } from '../worker/job-worker.js';
+import type { GearMonkeyInstance } from './gearmonkey.instance.js';
+import type { StartedWorkers } from './start-line.js';
+import { runsHere, type WorkerRole } from './worker-role.js';
+
+/** What handles a function. */
+interface Handler {
+  /** As messages name it. */
+  readonly owner: string;
+  /** None where this process doesn't run it. */
+  readonly binding: HandlerBinding | undefined;
+}
+
+/** The handlers of one instance in this process: those of decorators, and those that are added at run time. */
+export class InstanceWorkers {
+  private readonly handlers = new Map<string, Handler>();
+  private readonly disabled = new Set<string>();
+  /** What was asked for before the start. */
+  private readonly concurrency = new Map<string, number>();
+  private worker: JobWorker | undefined;
+  private hasBegun = false;
+  private phase: 'waiting' | 'running' | 'closed' = 'waiting';
+  /** Handlers begin one after the other: the first makes the worker. */
+  private beginning: Promise<unknown> = Promise.resolve();
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    readonly instance: GearMonkeyInstance,
+    readonly role: WorkerRole,
+    private readonly log: Required<WorkerLog>,
+  ) {}
+
+  /** All that it has handlers for, be they left out here or disabled. */
+  get functions(): string[] {
+    return [...this.handlers.keys(), ...this.disabled];
+  }
+
+  /** What runs here now. */
+  list(): RunningFunction[] {
+    return this.worker?.list() ?? [];
+  }
+
+  /** What its line in the log says at its start. */
+  started(): StartedWorkers {
+    const leftOut = this.functions.filter((fn) => !this.runs(fn));
+    const functions = this.list().map(({ fn, concurrency }) => ({ fn, concurrency }));
+    return { functions, leftOut, saidBy: this.role.saidBy };
+  }
+
+  /** Whether this process runs handlers of a function. */
+  runs(fn: string): boolean {
+    return runsHere(this.role, fn);
+  }
+
+  /** A handler that its options leave out. */
+  disable(fn: string): void {
+    this.disabled.add(fn);
+  }
+
+  /** @throws ConfigurationError when the function has a handler */
+  keep(fn: string, handler: Handler): void {
+    const other = this.handlers.get(fn);
+    if (other) throw duplicate(fn, other.owner, handler.owner);
+    this.handlers.set(fn, handler);
+  }
+
+  /** @throws ConfigurationError, ConnectionError */
+  async start(): Promise<void> {
+    for (const fn of this.concurrency.keys()) this.check(fn);
+    this.phase = 'running';
+    const bindings = [...this.handlers.values()].flatMap(({ binding }) => binding ?? []);
+    if (bindings.length > 0) await this.begin(bindings);
+  }
+
+  /** Before the start it is begun with the others. @throws ConfigurationError, ConnectionError */
+  async add(fn: string, handler: Handler): Promise<void> {
+    if (this.phase === 'closed') throw closed(fn);
+    const other = this.handlers.get(fn);
+    if (other) throw taken(fn, other.owner);
+    this.keep(fn, handler);
+    if (this.phase === 'waiting' || !handler.binding) return;
+    try {
+      await this.begin([handler.binding]);
+    } catch (error) {
+      this.handlers.delete(fn);
+      throw error;
+    }
+  }
+
+  /** Ends a function's handler: running jobs may go on for `timeout` milliseconds. */
+  async remove(fn: string, timeout: number): Promise<void> {
+    await this.worker?.remove(fn, timeout);
+    await this.closing;
+    this.handlers.delete(fn);
+  }
+
+  /** @throws ConfigurationError for a function without a handler */
+  setConcurrency(fn: string, concurrency: number): void {
+    if (this.phase === 'closed') return;
+    if (this.phase === 'waiting') return void this.concurrency.set(fn, concurrency);
+    this.check(fn);
+    this.worker?.setConcurrency(fn, concurrency);
+  }
+
+  /** What runs may go on for `timeout` milliseconds. */
+  stop(timeout: number): Promise<void> {
+    this.phase = 'closed';
+    return (this.closing ??= this.stopNow(timeout));
+  }
+
+  private async stopNow(timeout: number): Promise<void> {
+    await this.worker?.stop(timeout);
+    this.worker = undefined;
+  }
+
+  private begin(bindings: readonly HandlerBinding[]): Promise<void> {
+    const begun = this.beginning.then(() => this.beginNow(bindings));
+    this.beginning = begun.catch(() => undefined);
+    return begun;
+  }
+
+  private async beginNow(bindings: readonly HandlerBinding[]): Promise<void> {
+    const [first] = bindings;
+    if (this.phase === 'closed') throw closed(first?.definition.name ?? '');
+    if (this.worker && this.hasBegun) {
+      for (const binding of bindings) await this.worker.add(binding);
+    } else {
+      // One that could not start stays until the next is made, for what it has opened to be closed.
+      this.worker = this.workerOf(bindings);
+      await this.worker.start();
+      this.hasBegun = true;
+    }
+  }
+
+  private workerOf(bindings: readonly HandlerBinding[]): JobWorker {
+    const { options, source } = this.instance;
+    const { codec, errorDetail } = options;
+    const worker = new JobWorker(source, bindings, {
+      codec: codecOf(codec ?? source.codec),
+      maxPayloadBytes: maxPayloadBytesOf(options),
+      errorDetail: errorDetail ?? 'stack',
+      // The default stores them and keeps the log to one line.
+      logStacks: errorDetail === 'stack',
+      log: this.log,
+    });
+    for (const [fn, concurrency] of this.concurrency) worker.setConcurrency(fn, concurrency);
+    return worker;
+  }
+
+  private check(fn: string): void {
+    const { functions } = this;
+    if (functions.includes(fn)) return;
+    const known = functions.map((name) => `"${name}"`).join(', ') || 'none';
+    throw new ConfigurationError(
+      `GearMonkeyWorkers.set names "${fn}", and the instance "${this.instance.name}" has no handler for it here (there are: ${known}). Correct the name, or name its \`instance\`.`,
+    );
+  }
+}
+
+function closed(fn: string): ConfigurationError {
+  return new ConfigurationError(
+    `The app is closing or closed, so the handler for "${fn}" does not run. Add handlers before app.close().`,
+  );
+}
+
+function taken(fn: string, owner: string): ConfigurationError {
+  return new ConfigurationError(
+    `"${fn}" has a handler here: ${owner}. Stop that one first and wait for its stop(), or add this one to another \`instance\`.`,
+  );
+}
+
+function duplicate(fn: string, one: string, other: string): ConfigurationError {
+  const who = one === other ? `${one}, whose class is provided by two modules,` : `${one} and ${other}`;
+  return new ConfigurationError(
+    `${who} both handle "${fn}". One method handles a function: remove one, or give it another instance.`,
+  );
+}

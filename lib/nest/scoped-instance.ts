@@ -1,0 +1,34 @@
+import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
+import { ConfigurationError } from '../job/errors.js';
+import type { HostWrapper, MethodBinding } from './worker.explorer.js';
+
+export interface ScopedInstance {
+  readonly instance: object;
+  readonly contextId: ContextId;
+}
+
+/** Of the module that a class belongs to. */
+export function moduleRefOf(wrapper: HostWrapper): ModuleRef | undefined {
+  return wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef)?.instance;
+}
+
+/**
+ * A request-scoped or durable class for one job or event, which its providers may inject as REQUEST. What is durable
+ * is shared by all that the app's ContextIdStrategy takes for one tenant's.
+ */
+export async function resolvedFor(wrapper: HostWrapper, request: object): Promise<ScopedInstance> {
+  const moduleRef = moduleRefOf(wrapper) as ModuleRef;
+  const contextId = ContextIdFactory.getByRequest(request);
+  const payload = wrapper.isDependencyTreeDurable() ? contextId.payload : undefined;
+  moduleRef.registerRequestByContextId(payload ?? request, contextId);
+  const instance = await moduleRef.resolve<object>(wrapper.token, contextId, { strict: true });
+  return { instance, contextId };
+}
+
+/** A transient class has one instance for each class that injects it, and none to run jobs on. @throws ConfigurationError */
+export function refuseTransient({ wrapper, label }: MethodBinding): void {
+  if (!wrapper.isTransient) return;
+  throw new ConfigurationError(
+    `${label} has no instance to run on, because its class is transient-scoped. Make it a singleton or request-scoped.`,
+  );
+}

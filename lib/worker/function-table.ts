@@ -1,0 +1,65 @@
+import type { Claim } from '../job/job-source.js';
+import { FunctionSlots } from './function-slots.js';
+import type { HandlerBinding } from './job-handler.js';
+import { SlotTable } from './slot-table.js';
+
+/** A function that a worker runs. */
+export interface RunningFunction {
+  readonly fn: string;
+  /** How many of its jobs run at the same time in this process; 0 where it is paused. */
+  readonly concurrency: number;
+  /** How many run now. */
+  readonly running: number;
+}
+
+/** The functions of a worker, and how many jobs of each may be claimed. */
+export class FunctionTable {
+  /** What a source asks. */
+  readonly free = new SlotTable();
+  private readonly functions = new Map<string, FunctionSlots>();
+
+  constructor(
+    bindings: readonly HandlerBinding[],
+    private readonly claimsAhead: boolean,
+  ) {
+    for (const binding of bindings) this.add(binding);
+  }
+
+  get names(): string[] {
+    return [...this.functions.keys()];
+  }
+
+  all(): Iterable<FunctionSlots> {
+    return this.functions.values();
+  }
+
+  get(fn: string): FunctionSlots | undefined {
+    return this.functions.get(fn);
+  }
+
+  list(): RunningFunction[] {
+    return [...this.functions].map(([fn, { concurrency, runs }]) => ({ fn, concurrency, running: runs }));
+  }
+
+  add(binding: HandlerBinding): void {
+    this.functions.set(binding.definition.name, new FunctionSlots(binding, this.claimsAhead));
+    this.update(binding.definition.name);
+  }
+
+  delete(fn: string): void {
+    this.functions.delete(fn);
+    this.update(fn);
+  }
+
+  /** Its slots have changed. */
+  update(fn: string): void {
+    this.free.set(fn, this.functions.get(fn)?.free ?? 0);
+  }
+
+  /** The claim waited for a slot, and is gone. */
+  drop(claim: Claim): boolean {
+    const dropped = this.functions.get(claim.fn)?.drop(claim) ?? false;
+    if (dropped) this.update(claim.fn);
+    return dropped;
+  }
+}

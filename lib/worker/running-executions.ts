@@ -1,0 +1,65 @@
+import { JobTimeoutError, ShutdownError } from '../job/abort-errors.js';
+import { systemClock } from '../job/clock.js';
+import type { Claim, JobSource } from '../job/job-source.js';
+import { Deadlines } from './deadlines.js';
+import type { JobExecution } from './job-execution.js';
+
+/** How long a lease is renewed after the job's timeout. */
+const TIMEOUT_GRACE_MS = 1000;
+
+/** The jobs that a worker runs, each until its end or its timeout. */
+export class RunningExecutions {
+  private readonly executions = new Map<Claim, JobExecution>();
+  private readonly deadlines = new Deadlines<JobExecution>(
+    (execution) => {
+      const { claim, timeout = 0 } = execution;
+      execution.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
+    },
+    () => this.source.clock ?? systemClock,
+  );
+
+  constructor(private readonly source: Pick<JobSource, 'setDeadline' | 'clock'>) {}
+
+  get size(): number {
+    return this.executions.size;
+  }
+
+  get claims(): Claim[] {
+    return [...this.executions.keys()];
+  }
+
+  /** Those of a function. */
+  of(fn: string): Claim[] {
+    return this.claims.filter((claim) => claim.fn === fn);
+  }
+
+  get(claim: Claim): JobExecution | undefined {
+    return this.executions.get(claim);
+  }
+
+  /** Sets the job's timeout here, and a slightly later one for its lease in case this process is blocked. */
+  start(execution: JobExecution): void {
+    const { claim, timeout } = execution;
+    this.executions.set(claim, execution);
+    if (timeout !== undefined) {
+      this.deadlines.set(execution, timeout);
+      this.source.setDeadline?.(claim, timeout + TIMEOUT_GRACE_MS);
+    }
+    execution.start();
+  }
+
+  ended(execution: JobExecution): void {
+    this.executions.delete(execution.claim);
+    this.deadlines.delete(execution);
+  }
+
+  /** Gives back those of a function, or all: in reverse, which leaves the oldest in front. */
+  release(fn?: string): void {
+    for (const execution of [...this.executions.values()].reverse())
+      if (fn === undefined || execution.claim.fn === fn) execution.release(new ShutdownError());
+  }
+
+  clearDeadlines(): void {
+    this.deadlines.clear();
+  }
+}
