@@ -7,7 +7,13 @@ export function nestLog(context: string): Required<WorkerLog> {
   const logger = new FieldLogger(context);
   const write = (level: Level) => (message: string, fields?: LogFields) =>
     logger[level](fields ? new LogLine(message, fields) : message);
-  return inLines({ log: write('log'), warn: write('warn'), error: write('error'), debug: write('debug') });
+  return inLines({
+    log: write('log'),
+    warn: write('warn'),
+    error: write('error'),
+    debug: write('debug'),
+    isDebugging: () => Logger.isLevelEnabled('debug'),
+  });
 }
 
 type Level = 'log' | 'warn' | 'error' | 'debug';

@@ -21,7 +21,7 @@ const MAX_NAMED = 10;
 export class JobLog {
   /** @param stacks whether the line of a failed attempt has the stack of its error, which otherwise goes to `debug` */
   constructor(
-    private readonly log: WorkerLog,
+    private readonly log: Required<WorkerLog>,
     private readonly stacks = false,
   ) {}
 
@@ -38,7 +38,8 @@ export class JobLog {
     const limit = limitOf(outcome, attempt, attempts);
     const number = limit === undefined ? `attempt ${attempt}` : `attempt ${attempt} of ${limit}`;
     const tried = [number, nextWords(next, outcome)].filter(Boolean).join(', ');
-    const stack = isPutOff ? '' : stackLines(error);
+    const wantsStack = !isPutOff && (this.stacks || this.log.isDebugging());
+    const stack = wantsStack ? stackLines(error) : '';
     const level = isPutOff ? 'debug' : status === 'retry' ? 'warn' : 'error';
     const fields = (detail: object) => ({
       ...jobFields(claim),
@@ -47,13 +48,13 @@ export class JobLog {
       ...defined({ next, delay: next === 'retry' ? delayOf(outcome) : undefined }),
     });
     const line = `${nameOf(claim)} ${what} (${tried}): ${errorWords(error)}`;
-    this.log[level]?.(line, fields(this.stacks && stack ? { stack } : {}));
+    this.log[level](line, fields(this.stacks && stack ? { stack } : {}));
     if (stack && !this.stacks)
-      this.log.debug?.(`${nameOf(claim)} (attempt ${attempt}): ${errorWords(error)}`, fields({ stack }));
+      this.log.debug(`${nameOf(claim)} (attempt ${attempt}): ${errorWords(error)}`, fields({ stack }));
   }
 
   cancelled(claim: Claim): void {
-    this.log.debug?.(`${nameOf(claim)} was cancelled while it ran.`, jobFields(claim));
+    this.log.debug(`${nameOf(claim)} was cancelled while it ran.`, jobFields(claim));
   }
 
   lost(claim: Claim): void {
@@ -71,12 +72,12 @@ export class JobLog {
   draining(claims: readonly Claim[], timeout: number): void {
     if (claims.length === 0 || timeout <= 0) return;
     const line = `Waits up to ${spanText(timeout)} for running jobs: ${namesOf(claims)}`;
-    this.log.log?.(line, listFields(claims));
+    this.log.log(line, listFields(claims));
   }
 
   givenBack(claims: readonly Claim[]): void {
     if (claims.length === 0) return;
-    this.log.log?.(`Gave back jobs that still ran: ${namesOf(claims)}`, listFields(claims));
+    this.log.log(`Gave back jobs that still ran: ${namesOf(claims)}`, listFields(claims));
   }
 }
 

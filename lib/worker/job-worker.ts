@@ -37,7 +37,7 @@ export class JobWorker {
   private readonly functions: FunctionTable;
   private readonly running: RunningExecutions;
   private readonly settler: Settler;
-  private readonly log: WorkerLog;
+  private readonly log: Required<WorkerLog>;
   private readonly jobLog: JobLog;
   private readonly claiming = new AbortController();
   private wakeUp: () => void = () => undefined;

@@ -13,22 +13,31 @@ export interface WorkerLog {
   readonly log?: Write;
   /** What is of use in search of a mistake. @default nowhere */
   readonly debug?: Write;
+  /** Whether `debug` is written anywhere: what it would say need not be made. @default true where there is a `debug` */
+  readonly isDebugging?: () => boolean;
 }
+
+/** Those that `inLines` made: it has nothing to do for them. */
+const made = new WeakSet<object>();
 
 /** The same log, a line each: names, ids and messages come from outside. */
 export function inLines(log: WorkerLog): Required<WorkerLog> {
-  const write = (level: keyof WorkerLog): Write => {
+  if (made.has(log)) return log as Required<WorkerLog>;
+  const write = (level: 'warn' | 'error' | 'log' | 'debug'): Write => {
     return (message, fields) => {
       const safe = fields && (printableIn(fields) as LogFields);
       log[level]?.(printable(message), ...(safe ? [safe] : []));
     };
   };
-  return {
+  const lines = {
     warn: write('warn'),
     error: write('error'),
     log: write(log.log ? 'log' : 'warn'),
     debug: write('debug'),
+    isDebugging: () => log.debug !== undefined && (log.isDebugging?.() ?? true),
   };
+  made.add(lines);
+  return lines;
 }
 
 function printableIn(value: unknown, key?: string): unknown {

@@ -154,7 +154,15 @@ describe('The stack of an attempt', () => {
     expect(more).toEqual([]);
   });
 
-  it('is in the line where somebody has asked for stacks', () => {
+  it('is not made where the log has no place for it', () => {
+    const texts: string[] = [];
+    const keep = (text: string) => void texts.push(text);
+    const log = inLines({ warn: keep, error: keep, debug: keep, isDebugging: () => false });
+    new JobLog(log).ended({ claim: CLAIM, status: 'error', error: thrown }, 1, 1);
+    expect(texts).toEqual(['mail 17 failed for good (attempt 1 of 1): RangeError: boom']);
+  });
+
+  it('is in the line where stacks were asked for', () => {
     const [line, ...more] = ended({ status: 'error', error: thrown }, 1, 5, true);
     expect(line?.text).toBe('mail 17 failed for good (attempt 1 of 5): RangeError: boom');
     expect(line?.fields).toMatchObject({ error: { stack: expect.stringContaining('job-log.spec') } });
