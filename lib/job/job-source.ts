@@ -66,7 +66,7 @@ export interface JobSource {
   /** Where its jobs come from, as a log names it: never with credentials. */
   readonly address?: string;
 
-  /** Milliseconds after which claims want to be renewed; absent where the source sees to that itself. */
+  /** Milliseconds after which the worker has to renew claims; absent if the source renews them itself. */
   readonly renewInterval?: number;
 
   /** What the timeouts of its jobs go by. @default the system's clock @internal */

@@ -70,7 +70,7 @@ describe('A worker', () => {
     ['an HttpException', new BadRequestException('no'), 'BadRequestException: no'],
     ['a text', 'text', 'Error: text'],
     ['an UnrecoverableError', new UnrecoverableError('never'), 'UnrecoverableError: never'],
-  ])('says once that a job failed by %s', async (_, thrown, reason) => {
+  ])('logs once that a job failed by %s', async (_, thrown, reason) => {
     await expect(saidOf(throwing(thrown))).resolves.toEqual([
       `fn 1 failed for good (attempt 1 of 1): ${reason}`,
     ]);

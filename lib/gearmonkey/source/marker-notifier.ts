@@ -35,7 +35,7 @@ export interface NotifierConnections {
  */
 type Phase = 'resting' | 'busy' | 'blocked' | 'interrupted';
 
-/** What becomes idle in the same tick waits together, and who was given claims in it has claimed again. */
+/** Functions that become idle in the same tick share a blocking call, and callers of `claim` have called again by then. */
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 /**
