@@ -1,14 +1,14 @@
-/** What time it is, and what happens later. A test has a clock of its own, which stands still until it is moved. */
+/** The time, and timers. Tests pass a clock that only moves when they say so. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that never go back, for spans. */
+  /** Monotonic milliseconds, for time spans. */
   elapsed(): number;
-  /** Calls back after so many milliseconds, unless what is returned is called before. `background`: no reason for the process to stay. */
+  /** Calls back after `ms`; returns a function that cancels this. A `background` timer does not keep the process alive. */
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
-/** What everything goes by outside tests. */
+/** The system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),

@@ -4,7 +4,7 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** Milliseconds as a line of a log says them: `250 ms`, `1.5 s`, `10 min`. */
+/** Formats milliseconds for a log line: `250 ms`, `1.5 s`, `10 min`. */
 export function spanText(ms: number): string {
   const [unit, size] = UNITS.find(([, length]) => ms >= length) ?? ['ms', 1];
   return `${Number((ms / size).toFixed(unit === 'ms' ? 0 : 1))} ${unit}`;

@@ -67,7 +67,7 @@ export class MemoryFunction {
     return job && new Map(job);
   }
 
-  /** Up to `slots` jobs, or `only` that one: due scheduled ones, then high, normal, low. */
+  /** Claims up to `slots` jobs (due scheduled jobs first, then high, normal and low), or the one named by `only`. */
   claim(slots: number, lease: number, now: number, only?: string): Taken[] {
     this.recover(now);
     this.forgetExpired(now);

@@ -2,7 +2,7 @@ import type { Queue } from '../gearmonkey/wire/protocol.js';
 
 type Listed = Exclude<Queue, 'scheduled'>;
 
-/** A job that waits, and when it may run: in ms since 1970, 0 at once. */
+/** A waiting job, and when it may run in ms since 1970; 0 means at once. */
 export interface WaitingId {
   readonly id: string;
   readonly due: number;
@@ -41,13 +41,13 @@ export class MemoryQueues {
     else this.fronts[queue].push(id);
   }
 
-  /** All that wait, in the order they run. */
+  /** All waiting jobs, in the order they run. */
   waiting(): WaitingId[] {
     const listed = LISTED.flatMap((queue) => [...this.fronts[queue].toReversed(), ...this.lists[queue]]);
     return [...this.scheduled, ...listed.map((id) => ({ id, due: 0 }))];
   }
 
-  /** Removes what runs next, or `only` that one. */
+  /** Removes and returns the job that runs next, or the one named by `only`. */
   next(now: number, only?: string): { id: string; queue: Queue } | undefined {
     if (only !== undefined) return this.pick(only, now);
     const first = this.scheduled[0];

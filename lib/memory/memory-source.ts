@@ -35,7 +35,7 @@ export class MemorySource implements JobSource {
     this.renewInterval = this.lease / 4;
   }
 
-  /** Of this process: always there. */
+  /** Always connected: the server is in this process. */
   health(): Health {
     return { connected: true, server: this.address };
   }

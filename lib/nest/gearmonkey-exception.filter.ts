@@ -6,10 +6,10 @@ import { excerpt } from '../job/secrets.js';
 import { httpStatusOf } from './http-status.js';
 
 const MAX_MESSAGE = 1000;
-/** Why the server is not reached names hosts and ports, which are not for callers. */
+/** The error's own message names hosts and ports, which callers must not see. */
 const UNAVAILABLE = 'Jobs are not available now. Try again later.';
 
-/** What Nest asks by `instanceof` whether the filter is for it: all else is answered as without the filter. */
+/** Nest decides by `instanceof` whether the filter applies; all other errors are handled as without it. */
 abstract class ErrorWithStatus {
   static [Symbol.hasInstance](error: unknown): boolean {
     return httpStatusOf(error) !== undefined;
@@ -17,9 +17,9 @@ abstract class ErrorWithStatus {
 }
 
 /**
- * Answers HTTP requests whose controller let an error of this package go by with the status it stands for: 400 for
- * what is wrong with the input, 404 for no such job, 409, 413, 503 and 504. docs/errors.md has them all. The rest,
- * and whatever is no HTTP request, is left to Nest.
+ * Answers HTTP requests whose controller throws an error of this package with a matching status: 400 for an invalid
+ * input, 404 for a missing job, 409, 413, 503 and 504. docs/errors.md has the list. Nest handles all other errors and
+ * contexts.
  */
 @Catch(ErrorWithStatus)
 export class GearMonkeyExceptionFilter extends BaseExceptionFilter<GearMonkeyError> {
@@ -27,7 +27,7 @@ export class GearMonkeyExceptionFilter extends BaseExceptionFilter<GearMonkeyErr
   override catch(error: GearMonkeyError, host: ArgumentsHost): void {
     const type = host.getType<string>();
     if (type === 'ws') return answerSocket(error, host);
-    // Nothing returned is nothing answered: Nest goes on as without the filter.
+    // Returning nothing makes Nest go on as without the filter.
     if (type !== 'http') return;
     const status = httpStatusOf(error) ?? 500;
     const body = bodyOf(error, status);
@@ -46,7 +46,7 @@ function bodyOf({ code, message }: GearMonkeyError, statusCode: number) {
   };
 }
 
-/** A response of Express, a reply of Fastify, or what Node has, as Fastify's middleware is given it. */
+/** A response of Express, a reply of Fastify, or Node's own response, which middleware of Fastify gets. */
 interface Reply {
   readonly headersSent?: boolean;
   readonly sent?: boolean;
@@ -54,7 +54,7 @@ interface Reply {
   writeHead(code: number, headers: object): { end(body: string): unknown };
 }
 
-/** For a filter that was made with `new`, and so has no adapter. */
+/** Replies without an adapter, which a filter made with `new` lacks. */
 function reply(response: Reply, status: number, body: object): void {
   if (response.headersSent ?? response.sent) return;
   if (response.status) response.status(status).send(body);
@@ -73,7 +73,7 @@ interface Client {
 
 const socketLog = new Logger('WsExceptionsHandler');
 
-/** Nest answers no client of a gateway that has a filter for the error, so this does what it would have done. */
+/** If a filter handles an error of a gateway, Nest does not answer the client, so this sends Nest's default answer. */
 function answerSocket(error: GearMonkeyError, host: ArgumentsHost): void {
   const client = host.switchToWs().getClient<Client>();
   const payload = { status: 'error', message: 'Internal server error' };

@@ -1,6 +1,6 @@
 import { GearMonkeyError } from '../job/errors.js';
 
-/** Errors that a caller over HTTP can make something of, by their codes. All others are mistakes in the app, or secrets of it. */
+/** Status by error code, for errors that an HTTP client may see. All others are bugs of the app, or reveal its internals. */
 const STATUSES: ReadonlyMap<string, number> = new Map(
   Object.entries({
     400: [
@@ -27,9 +27,9 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
   }).flatMap(([status, codes]) => codes.map((code) => [code, Number(status)] as const)),
 );
 
-/** The status of an error that leaves a controller, or undefined where it is none of the caller's business. */
+/** The HTTP status of an error that a controller throws, or undefined if the client must not see the error. */
 export function httpStatusOf(error: unknown): number | undefined {
   if (!(error instanceof GearMonkeyError)) return undefined;
-  // An output is the handler's, not the caller's.
+  // The handler, not the caller, is responsible for an output.
   return 'what' in error && error.what === 'output' ? undefined : STATUSES.get(error.code);
 }

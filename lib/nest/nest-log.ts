@@ -2,7 +2,7 @@ import { ConsoleLogger, Logger, type LoggerService } from '@nestjs/common';
 import { inspect } from 'node:util';
 import { inLines, type LogFields, type WorkerLog } from '../worker/worker-log.js';
 
-/** The app's log, in lines whose values are fields where it has any: Nest's JSON logger, nestjs-pino. */
+/** The app's log. Loggers with fields (Nest's JSON logger, nestjs-pino) get the values of a line as fields. */
 export function nestLog(context: string): Required<WorkerLog> {
   const logger = new FieldLogger(context);
   const write = (level: Level) => (message: string, fields?: LogFields) =>
@@ -18,7 +18,7 @@ export function nestLog(context: string): Required<WorkerLog> {
 
 type Level = 'log' | 'warn' | 'error' | 'debug';
 
-/** A line that shows as text, and whose fields are its own: what loggers do with an object that they don't know. */
+/** A line that prints as text and has its fields as properties, for loggers that print or serialize unknown objects. */
 class LogLine {
   readonly #text: string;
   readonly #fields: LogFields;
@@ -51,11 +51,11 @@ class LogLine {
   }
 }
 
-/** Which logger the app has is known when it is written to: lines may be buffered until then. */
+/** Finds the app's logger only when it writes a line: lines may be buffered until the logger is set. */
 class FieldLogger extends Logger {
   override get localInstance(): LoggerService {
     const service: LoggerService | undefined = super.localInstance;
-    // Nest has none with `logger: false`.
+    // With `logger: false` Nest has no logger.
     return service && takingLines(service);
   }
 }
@@ -70,10 +70,10 @@ function takingLines(service: LoggerService): LoggerService {
   return { log: write('log'), warn: write('warn'), error: write('error'), debug: write('debug') };
 }
 
-/** Since Nest 12 its loggers take fields behind the message. */
+/** Since Nest 12, its loggers accept fields after the message. */
 const TAKES_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
-/** A line as a logger takes fields; `rest` ends in the context. */
+/** The arguments for a logger with fields; the last of `rest` is the context. */
 function partsFor(service: LoggerService, line: LogLine, rest: readonly unknown[]): unknown[] {
   const { message, fields } = line;
   const context = rest.at(-1);
@@ -81,7 +81,7 @@ function partsFor(service: LoggerService, line: LogLine, rest: readonly unknown[
     if (!service['options'].json) return [String(line), context];
     return TAKES_FIELDS ? [message, fields, context] : [line.toJSON(), context];
   }
-  // nestjs-pino has two: one in the manner of Nest's, and one that takes fields as pino does, before the message.
+  // nestjs-pino has two loggers: one like Nest's, and one that takes fields before the message, as pino does.
   if ('structuredParams' in service) return [message, fields, context];
   if ('contextName' in service) return [fields, message, context];
   return [line, ...rest];

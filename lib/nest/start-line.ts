@@ -4,7 +4,7 @@ import type { WorkerLog } from '../worker/worker-log.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 
 const MAX_ADDRESS = 200;
-/** Functions that one line names; its fields have them all. */
+/** How many functions the line names; its fields have all of them. */
 const MAX_NAMED = 20;
 
 /** What an instance runs in this process, and what it leaves out. */

@@ -2,16 +2,16 @@ import type { InjectionToken } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { hostOf, usersOf } from './client-users.js';
 
-/** A provider that there may be none of, in the module that provides `beside` too. */
+/** A provider without a value, in the module that also provides `beside`. */
 export interface AbsentProvider {
   readonly token: InjectionToken;
   readonly beside: InjectionToken;
   readonly modules: ModulesContainer;
-  /** Throws what tells the class or factory of that name why it can't have one. */
+  /** Throws an error that tells the class or factory of that name why there is none. */
   readonly refuse: (user: string) => void;
 }
 
-/** Takes a provider out of its module: what needs it is refused now, and what asks Nest for it later finds nothing. */
+/** Removes a provider from its module: classes that need it fail now, and `get` finds none later. */
 export function withdrawProvider({ token, beside, modules, refuse }: AbsentProvider): undefined {
   const host = hostOf(beside, modules);
   if (!host) return;

@@ -5,19 +5,19 @@ import { spanText } from '../job/span-text.js';
 import { stackLines } from './stack-lines.js';
 import type { LogFields, WorkerLog } from './worker-log.js';
 
-/** What follows an attempt that failed; `server`: the job's system counts its attempts, and decides. */
+/** What follows a failed attempt. `server`: the job's system counts attempts and decides. */
 export type Next = 'retry' | 'fail' | 'server';
 
 type Failure = Extract<Outcome, { readonly error: JobErrorInfo }>;
 
-/** More of a message than this is for `job.errors`. */
+/** Longest message in a line, in characters; `job.errors` has the whole message. */
 const MAX_MESSAGE = 500;
-/** Names and ids of other systems have no limit of their own. */
+/** Longest name or id in a line: other systems have no limit. */
 const MAX_NAME = 200;
-/** Jobs that one line names. */
+/** How many jobs one line names. */
 const MAX_NAMED = 10;
 
-/** What a worker says of its jobs. Each line has its values as fields, too. */
+/** Logs events of a worker's jobs. Each line also has its values as fields. */
 export class JobLog {
   /** @param stacks whether the line of a failed attempt has the stack of its error, which otherwise goes to `debug` */
   constructor(
@@ -26,8 +26,8 @@ export class JobLog {
   ) {}
 
   /**
-   * One line for an attempt that failed: a warning where another follows, else an error. A job that RetryLaterError
-   * put off has not failed.
+   * Logs a failed attempt in one line: a warning if another attempt follows, else an error. A job that RetryLaterError
+   * postponed has not failed.
    */
   ended(outcome: Outcome, attempt: number, attempts: number): void {
     if (outcome.status !== 'error' && outcome.status !== 'retry') return;
@@ -58,11 +58,11 @@ export class JobLog {
   }
 
   lost(claim: Claim): void {
-    this.log.warn(`${nameOf(claim)} went to another worker: its lease had expired here.`, jobFields(claim));
+    this.log.warn(`${nameOf(claim)} went to another worker because its lease expired.`, jobFields(claim));
   }
 
   refused(claim: Claim): void {
-    this.log.warn(`The outcome of ${nameOf(claim)} was refused: its lease had gone.`, jobFields(claim));
+    this.log.warn(`The outcome of ${nameOf(claim)} was refused: its lease had expired.`, jobFields(claim));
   }
 
   unsettled(claims: readonly Claim[], why: string): void {

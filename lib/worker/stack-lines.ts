@@ -4,10 +4,10 @@ import { printable } from '../job/printable.js';
 const MAX_LINES = 40;
 const MAX_LINE = 300;
 
-/** An error of ours says all in its message: where it was made is not where the mistake is. */
+/** Errors of this package whose stack does not help: the message has all information. */
 const NO_STACK: ReadonlySet<string | undefined> = new Set(['JOB_TIMEOUT', 'JOB_CANCELLED', 'SHUTDOWN']);
 
-/** Where an error and its causes were thrown, each line indented. Messages come from outside: they begin no line. */
+/** Stack lines of an error and its causes, indented, so that text from outside never begins a line. */
 export function stackLines(error: JobErrorInfo): string {
   if (NO_STACK.has(error.code)) return '';
   const lines = framesOf(error);

@@ -1,6 +1,6 @@
 import { printable } from '../job/printable.js';
 
-/** What a line says, as values for programs. A text among them is as short and printable as the line; a `stack` has lines. */
+/** The values of a line, for programs. Texts are as short and printable as the line; only a `stack` has several lines. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 type Write = (message: string, fields?: LogFields) => void;
@@ -9,9 +9,9 @@ type Write = (message: string, fields?: LogFields) => void;
 export interface WorkerLog {
   readonly warn: Write;
   readonly error: Write;
-  /** Recoveries, and what is no trouble. @default `warn` */
+  /** Recoveries and other normal events. @default `warn` */
   readonly log?: Write;
-  /** What is of use in search of a mistake. @default nowhere */
+  /** Details for debugging. @default nowhere */
   readonly debug?: Write;
   /** Whether `debug` is written anywhere: what it would say need not be made. @default true where there is a `debug` */
   readonly isDebugging?: () => boolean;

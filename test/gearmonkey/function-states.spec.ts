@@ -49,7 +49,7 @@ describe('the states of a function', () => {
     const states = new FunctionStates((message) => told.push(message));
     expect(states.apply('a', 'unblock')).toBe('claiming');
     expect(told).toEqual([
-      'There is no transition for "unblock" of "a", which is claiming: please report it.',
+      'The event "unblock" is illegal in the state "claiming" of "a". This is a bug: please report it.',
     ]);
   });
 

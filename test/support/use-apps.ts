@@ -19,7 +19,7 @@ export function useApps(): UsedApps {
     log: silent,
     error: silent,
     warn: (line: unknown) => {
-      if (String(line).includes('There is no transition')) illegal.push(String(line));
+      if (String(line).includes('is illegal in the state')) illegal.push(String(line));
     },
   };
 

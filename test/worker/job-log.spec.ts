@@ -197,8 +197,8 @@ describe('The lines of other ends', () => {
     );
     expect(lines.map(({ level, text }) => `${level} ${text}`)).toEqual([
       'DEBUG mail 17 was cancelled while it ran.',
-      'WARN mail 17 went to another worker: its lease had expired here.',
-      'WARN The outcome of mail 17 was refused: its lease had gone.',
+      'WARN mail 17 went to another worker because its lease expired.',
+      'WARN The outcome of mail 17 was refused: its lease had expired.',
       'LOG Gave back jobs that still ran: mail 17',
       'LOG Waits up to 10 s for running jobs: mail 17',
       'ERROR The outcome of mail 0, mail 1, mail 2, mail 3, mail 4, mail 5, mail 6, mail 7, mail 8, mail 9, 2 more is lost: the server is gone',

@@ -1,30 +1,30 @@
-/** Jobs that one call asks for at most. */
+/** Most jobs that one call asks for. */
 const MAX_CLAIMS = 500;
-/** Calls of one function under way at the same time. */
+/** Most calls of one function under way at the same time. */
 const MAX_CALLS = 2;
-/** Fewer are not worth two calls. */
+/** Fewer outcomes or slots than this are not split between two calls. */
 const MIN_SPLIT = 8;
 
 /** What one call carries. */
 export interface Call {
-  /** How many outcomes, at most. */
+  /** The most outcomes that it takes. */
   readonly outcomes: number;
   /** How many jobs it asks for. */
   readonly slots: number;
 }
 
 /**
- * Which calls of one function are due, and what each carries: two at most are under way, and what comes up meanwhile
- * goes with the next, so that the busier a worker is the fewer calls a job costs.
+ * Decides when calls of one function are made, and what each carries. At most two are under way, and further outcomes
+ * and claims go with the next call, so under load a job costs fewer calls.
  */
 export class CallPlan {
   private wantsClaims = false;
   private underWay = 0;
-  /** Slots that calls under way have asked jobs for. */
+  /** For how many slots the calls under way have asked for jobs. */
   private asked = 0;
   private isScheduled = false;
 
-  /** Calls `begin` after all that runs in this tick, so that a settle and the claim that follows it are one call. */
+  /** Calls `begin` at the end of this tick, so that a settle and the following claim share a call. */
   schedule(begin: () => void): void {
     if (this.isScheduled || this.isFull) return;
     this.isScheduled = true;
@@ -34,7 +34,7 @@ export class CallPlan {
     });
   }
 
-  /** Jobs may wait: the next call asks for as many as there are free slots. */
+  /** Makes the next call ask for as many jobs as there are free slots. */
   wantClaims(): void {
     this.wantsClaims = true;
   }
@@ -42,8 +42,8 @@ export class CallPlan {
   /**
    * Begins the next call, if there is anything to send.
    *
-   * @param outcomes that wait to be sent
-   * @param slots that are free, whatever calls under way have asked for
+   * @param outcomes how many outcomes wait to be sent
+   * @param slots how many slots are free, including those that calls under way have asked for
    */
   next(outcomes: number, slots: number): Call | undefined {
     const free = this.wantsClaims ? this.unasked(slots) : 0;
@@ -55,21 +55,21 @@ export class CallPlan {
     return call;
   }
 
-  /** A call has ended, and what it claimed has been handed over. @param failed whether it has to be made again */
+  /** Records that a call has ended and its claims were passed on. @param failed whether it must be repeated */
   end({ slots }: Call, failed = false): void {
     this.underWay -= 1;
     this.asked -= slots;
     if (failed && slots > 0) this.wantsClaims = true;
   }
 
-  /** Asks for jobs beside these calls; returns for how many, perhaps 0. `giveSlots` follows. */
+  /** Reserves slots for a call outside this plan; returns how many, perhaps 0. Call `giveSlots` afterwards. */
   takeSlots(slots: number): number {
     const taken = Math.min(MAX_CLAIMS, this.unasked(slots));
     this.asked += taken;
     return taken;
   }
 
-  /** What was asked for so has come. */
+  /** Ends the reservation of `takeSlots`. */
   giveSlots(taken: number): void {
     this.asked -= taken;
   }

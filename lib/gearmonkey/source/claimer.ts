@@ -14,10 +14,10 @@ import { droppedLine, type Problems } from './problems.js';
 import { RoundTrips, type Reply } from './round-trips.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 
-/** What it works with. */
+/** The parts that a Claimer uses. */
 export interface ClaimerParts {
   readonly connections: SourceConnections;
-  /** This worker's name among all. */
+  /** This worker's unique name. */
   readonly worker: string;
   readonly options: Required<RedisSourceOptions>;
   readonly held: HeldClaims;
@@ -25,7 +25,7 @@ export interface ClaimerParts {
   readonly problems: Problems;
 }
 
-/** A claim that waits. An object: functions kept in a field one after the other live until the next full collection. */
+/** A waiting claim. One object instead of several fields with functions, which would live until a full garbage collection. */
 interface Waiting {
   answer(claims: readonly Claim[]): void;
 }
@@ -37,8 +37,8 @@ interface FunctionCalls {
 }
 
 /**
- * Claims and settles jobs. What it does about each function is its state in `FunctionStates`: where jobs may wait it
- * makes round trips, where they don't the notifier waits. The first reply with jobs answers the worker's claim.
+ * Claims and settles jobs. The state of each function in `FunctionStates` decides how: if there may be jobs, it makes
+ * round trips; if not, the notifier waits. The first reply with jobs resolves the worker's claim.
  */
 export class Claimer implements NotifierListener {
   static {
@@ -52,7 +52,7 @@ export class Claimer implements NotifierListener {
   private readonly plainJobs: PlainJobs;
   private waiting: Waiting | undefined;
   private slots: FreeSlots | undefined;
-  /** Jobs of a second reply in the tick of the first. */
+  /** Jobs of a second reply in the same tick as the first. */
   private spare: Claim[] = [];
 
   constructor(private readonly parts: ClaimerParts) {
@@ -62,7 +62,7 @@ export class Claimer implements NotifierListener {
     this.plainJobs = new PlainJobs(connections, options.keysOf, (fn) => this.notifier.look(fn));
   }
 
-  /** Whether a connection that waits for work broke. */
+  /** Whether a connection that waits for work is down. */
   get isDown(): boolean {
     return this.notifier.isDown;
   }
@@ -90,19 +90,19 @@ export class Claimer implements NotifierListener {
     });
   }
 
-  /** Returns the claims that were not held any more. */
+  /** Writes outcomes; returns the claims that were no longer held. */
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
     const refused = await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)));
     return refused.flat();
   }
 
-  /** Ends a claim that waits; what comes from now on goes back. */
+  /** Ends a waiting claim; jobs claimed from now on are released. */
   stop(): void {
     this.answer([]);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no call is under way. */
   async close(): Promise<void> {
     this.plainJobs.close();
     await this.notifier.close();
@@ -111,7 +111,7 @@ export class Claimer implements NotifierListener {
     await this.giveBack(this.spare.splice(0));
   }
 
-  /** Ends what still waits for the server. */
+  /** Ends everything that still waits for the server. */
   disconnect(): void {
     this.notifier.disconnect();
   }
@@ -146,14 +146,14 @@ export class Claimer implements NotifierListener {
     this.plainJobs.listen(fn, listens);
   }
 
-  /** Claims whose reply never came would wait for their leases to end. */
+  /** Releases claims whose reply never came: otherwise they would wait until their leases end. */
   async recall(fn: string): Promise<void> {
     const noted = await this.callsOf(fn).trips.lastBehind();
     const lost = noted.filter((claim) => !this.parts.held.holds(claim));
     if (lost.length > 0) await this.giveBack(lost);
   }
 
-  /** The leases are kept until their outcomes have been taken. */
+  /** Renews the leases until the server has taken the outcomes. */
   private async settleOf(fn: string, outcomes: readonly Outcome[]): Promise<Claim[]> {
     try {
       const calls = this.callsOf(fn);
@@ -176,7 +176,7 @@ export class Claimer implements NotifierListener {
     return calls;
   }
 
-  /** Jobs of `fn` that the claim which waits would take. */
+  /** How many jobs of `fn` the waiting claim can take. */
   private freeSlots(fn: string): number {
     return (this.waiting && this.slots?.of(fn)) ?? 0;
   }
@@ -198,7 +198,10 @@ export class Claimer implements NotifierListener {
     try {
       if (reply && call.slots > 0) this.take(fn, reply, call.slots);
     } catch (error) {
-      this.parts.problems.report('take', `Jobs of "${fn}" were claimed in vain: ${messageOf(error)}`);
+      this.parts.problems.report(
+        'take',
+        `Claimed jobs of "${fn}" could not be passed on: ${messageOf(error)}`,
+      );
     }
     calls.plan.end(call, !reply);
     this.begin(fn, calls);
@@ -220,7 +223,7 @@ export class Claimer implements NotifierListener {
     else this.returnUnused(claims);
   }
 
-  /** Workers that were answered in this tick claim again before it is over, or not at all. */
+  /** Keeps claims for a worker that calls `claim` again in this tick; otherwise they are released. */
   private spend(claims: readonly Claim[]): void {
     this.spare.push(...claims);
     setImmediate(() => this.returnUnused(this.spare.splice(0)));
@@ -230,12 +233,12 @@ export class Claimer implements NotifierListener {
     this.giveBack(claims).catch((error: unknown) => this.parts.problems.report('back', messageOf(error)));
   }
 
-  /** Newest first, which leaves the oldest in front. */
+  /** Releases claims, newest first, so that the oldest ends up in front. */
   private giveBack(claims: readonly Claim[]): Promise<unknown> {
     return this.settle(claims.toReversed().map((claim) => ({ claim, status: 'released' })));
   }
 
-  /** Unless it is claimed again. */
+  /** Drains, unless the worker claims again. */
   private drain(): void {
     if (this.waiting || this.states.isDraining) return;
     this.states.drain();

@@ -2,12 +2,12 @@ import type { Claim } from '../../job/job-source.js';
 import { readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
 
-/** A claim as the worker sees it. */
+/** Converts a script's claim to the worker's. */
 export function toClaim(fn: string, { id, token, attempts, stalls, options, input }: TakenJob): Claim {
   return { fn, id, token, attempts, stalls, options: readJobOptions(options), input };
 }
 
-/** As much of the claim "id:token" as is needed to give it back. */
+/** Makes the parts of the claim "id:token" that are needed to release it. */
 export function claimOf(fn: string, member: string): Claim {
   const end = member.lastIndexOf(':');
   const [id, token] = [member.slice(0, end), Number(member.slice(end + 1))];

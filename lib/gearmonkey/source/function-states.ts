@@ -23,7 +23,7 @@ export type FunctionState = 'claiming' | 'idle' | 'blocked' | 'disconnected' | '
 export type FunctionEvent =
   'filled' | 'short' | 'block' | 'unblock' | 'wake' | 'lose' | 'recover' | 'drain' | 'resume';
 
-/** All transitions there are: any other event is a mistake of this program, which is reported. */
+/** All legal transitions. Any other event is a bug, which is reported. */
 export const TRANSITIONS: Readonly<
   Record<FunctionState, Readonly<Partial<Record<FunctionEvent, FunctionState>>>>
 > = {
@@ -38,7 +38,7 @@ export const TRANSITIONS: Readonly<
     resume: 'idle',
   },
   blocked: {
-    // A claim that was sent behind the blocking call replies before that call has ended.
+    // The claim sent behind the blocking call may reply before that call's end is handled.
     filled: 'claiming',
     short: 'blocked',
     wake: 'claiming',
@@ -75,7 +75,7 @@ export class FunctionStates {
   private readonly waiting = new Map<string, Entry>();
   private draining = false;
 
-  /** @param onIllegal told of an event that the function's state doesn't allow; it changes nothing */
+  /** @param onIllegal called for an event that the state doesn't allow; the event is ignored */
   constructor(private readonly onIllegal: (message: string) => void) {}
 
   get isDraining(): boolean {
@@ -90,13 +90,13 @@ export class FunctionStates {
     return this.waiting.has(fn);
   }
 
-  /** The state after it. */
+  /** Applies an event; returns the new state. */
   apply(fn: string, event: Exclude<FunctionEvent, 'drain' | 'resume'>): FunctionState {
     const before = this.of(fn);
     const after = TRANSITIONS[before][event];
     if (after === undefined) {
       this.onIllegal(
-        `There is no transition for "${event}" of "${fn}", which is ${before}: please report it.`,
+        `The event "${event}" is illegal in the state "${before}" of "${fn}". This is a bug: please report it.`,
       );
       return before;
     }

@@ -26,12 +26,12 @@ export interface NotifierConnections {
 }
 
 /**
- * What the loop of a notifier does:
+ * The phases of a notifier's loop:
  *
- * - `resting`: no function waits, and there is no loop
- * - `busy`: it is between two blocking calls
+ * - `resting`: no function waits, and the loop does not run
+ * - `busy`: between two blocking calls
  * - `blocked`: a blocking call waits
- * - `interrupted`: that call is about to end, since what it waits for has changed
+ * - `interrupted`: that call is about to end, because the functions to wait for have changed
  */
 type Phase = 'resting' | 'busy' | 'blocked' | 'interrupted';
 
@@ -39,9 +39,9 @@ type Phase = 'resting' | 'busy' | 'blocked' | 'interrupted';
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 /**
- * Tells which idle function may have work. All idle functions wait in one blocking call on their wake
- * markers; the time it waits is bounded by the next scheduled job. For the one
- * that had work last, a claim is sent along, which saves the job a round trip.
+ * Reports which idle function may have work. All idle functions share one blocking call on their wake markers, which
+ * ends at the latest when the next scheduled job is due. For the function that had work last, a call that claims is sent
+ * along: the job then needs no further round trip.
  */
 export class MarkerNotifier implements Notifier {
   /** The functions of this notifier; on a cluster each slot has its own notifier. */
@@ -49,7 +49,7 @@ export class MarkerNotifier implements Notifier {
   private phase: Phase = 'resting';
   private loop: Promise<void> = Promise.resolve();
   private lastWoken = '';
-  /** The function whose claim went along with a blocking call that has not ended well. */
+  /** The function whose claim was sent along with a blocking call that has not succeeded yet. */
   private sentBehind: string | undefined;
   private closed = false;
   private readonly leadership: Leadership;
@@ -190,8 +190,8 @@ export class MarkerNotifier implements Notifier {
   }
 
   /**
-   * A worker that knows of a due job sets its function's marker, for any worker to take; `served` it
-   * claimed for itself. From then on the next due job is its leader's business, or else all would always know.
+   * Sets the marker of functions with a due job, for any worker to take; for `served` this worker has claimed itself.
+   * Then it forgets the time of the next due job and leaves it to the leader: otherwise all workers would know it.
    */
   private async timedOut(served: string | undefined): Promise<void> {
     const now = performance.now();

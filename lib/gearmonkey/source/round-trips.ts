@@ -26,18 +26,18 @@ export interface RoundTripOptions {
   readonly problems: Problems;
 }
 
-/** What a round trip brought. */
+/** The reply of a round trip. */
 export interface Reply {
   readonly claims: readonly Claim[];
-  /** Ids that were queued and are no jobs to run. */
+  /** Queued ids that can't be run. */
   readonly dropped: readonly string[];
-  /** Milliseconds until the next scheduled job is due, 0 when there was no more room, -1 when none is known. */
+  /** Milliseconds until the next scheduled job is due; 0 if no slot is left, -1 if there is no such job. */
   readonly wait: number;
   /** Whether plain clients sent any of the claimed jobs. */
   readonly plain: boolean;
 }
 
-/** What one call of the script is given. */
+/** The arguments of one call of the script. */
 interface Request {
   readonly redis: Redis | Cluster;
   readonly keys: readonly string[];
@@ -73,12 +73,12 @@ export class RoundTrips {
     return this.outbox.size;
   }
 
-  /** They go with the next calls. Resolves with the claims that were not held any more; waits through an outage. */
+  /** Sends outcomes with the next calls. Resolves with the claims that were no longer held; during an outage it waits. */
   settle(outcomes: readonly Outcome[]): Promise<Claim[]> {
     return this.outbox.add(outcomes);
   }
 
-  /** Undefined, after a pause, when the call failed: its outcomes wait again. Never rejects. */
+  /** Makes a call. Returns undefined, after a pause, if it failed: its outcomes wait again. Never rejects. */
   async make({ outcomes, slots }: Call): Promise<Reply | undefined> {
     const batch = this.outbox.take(outcomes);
     try {
@@ -90,22 +90,22 @@ export class RoundTrips {
   }
 
   /**
-   * Claims on the connection of a blocking call of up to `blocked` milliseconds, so that the server takes it as soon as
-   * that ends. What is claimed is noted on the server, for `lastBehind`.
+   * Sends a claim behind a blocking call of up to `blocked` milliseconds on the same connection: the server runs it as
+   * soon as that ends. The server stores these claims for `lastBehind`.
    */
   makeBehind(redis: Redis | Cluster, blocked: number, slots: number): Promise<Reply> {
     const keys = [...this.keys, this.noted];
     return this.send({ redis, keys, batch: [], slots, blocked, mayRecover: true });
   }
 
-  /** What the last call behind a blocking call claimed: its reply may never have come. */
+  /** The claims of the last call behind a blocking one, whose reply may never have come. */
   async lastBehind(): Promise<Claim[]> {
     const noted = await this.options.connection.insist((redis) => redis.get(this.noted));
     const members = noted === null ? [] : (JSON.parse(noted) as string[]);
     return members.map((member) => claimOf(this.fn, member));
   }
 
-  /** From now on an outage is an error. */
+  /** Makes an outage an error from now on. */
   stop(): void {
     this.stopped = true;
   }
@@ -132,7 +132,10 @@ export class RoundTrips {
   private async failed(batch: readonly Pending[], error: unknown): Promise<void> {
     if (this.isOver(error)) return this.outbox.reject(batch, error);
     const { problems } = this.options;
-    problems.report(`call ${this.fn}`, `A call of "${this.fn}" is tried again: ${messageOf(error)}`);
+    problems.report(
+      `call ${this.fn}`,
+      `Claiming or settling jobs of "${this.fn}" failed and is tried again: ${messageOf(error)}`,
+    );
     if (isOutage(error)) this.outbox.putBack(batch);
     else if (batch.length > 0) return this.settleAlone(batch);
     await pauseAfter(error);
