@@ -64,7 +64,7 @@ describe('the states of a function', () => {
             states[event]();
             for (const each of FUNCTIONS) model.set(each, next(model, each, event) ?? 'claiming');
           } else if (next(model, fn, event) === undefined) {
-            expect(() => states.apply(fn, event)).toThrow('no transition');
+            expect(() => states.apply(fn, event)).toThrow('is illegal');
           } else {
             expect(states.apply(fn, event)).toBe(next(model, fn, event));
             model.set(fn, states.of(fn));
