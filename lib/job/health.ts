@@ -3,7 +3,7 @@ import { toMilliseconds, type Duration } from './duration.js';
 import { messageOf } from './errors.js';
 import { ConnectionError } from './server-errors.js';
 
-/** How something is doing that needs a server: a worker, an instance, a program. Made of what an operator wants to read. */
+/** The health of a worker, an instance or a program that needs a server, for operators. */
 export interface Health {
   /** Whether the server answered the last request. */
   readonly connected: boolean;

@@ -17,9 +17,9 @@ export interface CommonModuleOptions extends ClientOptions {
   workers?: WorkersOption;
 
   /**
-   * How much of what a handler throws is stored, and sent to the readers of the job: with `'message'` neither its
-   * stack nor those of its causes. Credentials of URLs are hidden in either. The log has stacks at the level `debug`
-   * only; with a `'stack'` that is written out, behind each failed attempt. @default stored, and logged as debug
+   * How much of a handler's error is stored, and sent to readers of the job. `'message'` leaves out its stack and those
+   * of its causes. Credentials of URLs are always hidden. The log has stacks only at the level `debug`; an explicit
+   * `'stack'` logs them with each failed attempt. @default stored, and logged as debug
    */
   errorDetail?: ErrorDetail;
 

@@ -15,7 +15,7 @@ export interface StartedWorkers {
   readonly saidBy: string;
 }
 
-/** One line for an instance that has started: where its jobs are, and what runs here. */
+/** Logs one line when an instance has started: its server and its functions. */
 export function logStart(
   log: Required<WorkerLog>,
   { name, source }: GearMonkeyInstance,

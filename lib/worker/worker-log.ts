@@ -20,7 +20,7 @@ export interface WorkerLog {
 /** Those that `inLines` made: it has nothing to do for them. */
 const made = new WeakSet<object>();
 
-/** The same log, a line each: names, ids and messages come from outside. */
+/** Wraps a log so that each message stays on one line: names, ids and messages come from outside. */
 export function inLines(log: WorkerLog): Required<WorkerLog> {
   if (made.has(log)) return log as Required<WorkerLog>;
   const write = (level: 'warn' | 'error' | 'log' | 'debug'): Write => {
