@@ -198,10 +198,7 @@ export class Claimer implements NotifierListener {
     try {
       if (reply && call.slots > 0) this.take(fn, reply, call.slots);
     } catch (error) {
-      this.parts.problems.report(
-        'take',
-        `Claimed jobs of "${fn}" could not be passed on: ${messageOf(error)}`,
-      );
+      this.parts.problems.report('take', `Claimed jobs of "${fn}" were not begun: ${messageOf(error)}`);
     }
     calls.plan.end(call, !reply);
     this.begin(fn, calls);
