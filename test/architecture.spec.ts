@@ -31,6 +31,7 @@ const ARROWS: Arrows = {
   memory: ['job', 'gearmonkey'],
   nest: ['job', 'flow', 'worker', 'redis', 'gearmonkey', 'memory'],
   index: CORE,
+  testing: CORE,
   qless: SYSTEM,
   jq: [...SYSTEM, 'metrics'],
   jobd: [...TOOLS, 'metrics', 'worker', 'nest'],

@@ -19,6 +19,8 @@ interface Block {
   readonly language: string;
   /** Whether it says that it can be run as it is. */
   readonly runs: boolean;
+  /** A name that other blocks of its document import it by. */
+  readonly file?: string | undefined;
   readonly code: string;
 }
 
@@ -167,6 +169,7 @@ function blocksOf(path: string, text: string): Block[] {
       where: `${path}:${text.slice(0, index).split('\n').length}`,
       language,
       runs: marks.split(' ').includes('run'),
+      file: /\bfile=(\S+)/.exec(marks)?.[1],
       code,
     }),
   );
@@ -204,7 +207,8 @@ function compilerOptions(): ts.CompilerOptions {
 
 /** Compiles the blocks together, each as a file of its own that is never written. */
 function typeErrors(sources: readonly Block[]): string[] {
-  const files = new Map(sources.map((block, index) => [join(ROOT, `test/docs-block-${index}.ts`), block]));
+  const nameOf = ({ file }: Block, index: number) => file ?? `docs-block-${index}.ts`;
+  const files = new Map(sources.map((block, index) => [join(ROOT, 'test', nameOf(block, index)), block]));
   const options = compilerOptions();
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile } = host;

@@ -12,6 +12,7 @@ export const ENTRY_POINTS = {
   'nestjs-gearmonkey/qless': 'qless/index',
   'nestjs-gearmonkey/jq': 'jq/index',
   'nestjs-gearmonkey/jobd': 'jobd/index',
+  'nestjs-gearmonkey/testing': 'testing/index',
 } as const;
 
 export type EntryPoint = keyof typeof ENTRY_POINTS;

@@ -1,0 +1,38 @@
+import { delayOf, mismatches, show, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
+
+/** Jobs that a message names. */
+const MAX_NAMED = 10;
+
+/** Why no job is as expected: what was enqueued instead, and in what each differs. */
+export function missingReport(fn: string, expected: ExpectedJob, all: readonly EnqueuedJob[]): string {
+  const head = `No job of "${fn}" was enqueued${wanted(expected)}.`;
+  const same = all.filter((job) => job.fn === fn);
+  if (same.length > 0) {
+    const lines = listed(same, (job) => [
+      line(job),
+      ...mismatches(expected, job).map((why) => `      ${why}`),
+    ]);
+    return [head, 'These were:', ...lines].join('\n');
+  }
+  if (all.length === 0) return `${head} Nothing was enqueued at all.`;
+  return [head, 'Jobs of other functions were:', ...listed(all, (job) => [line(job)])].join('\n');
+}
+
+/** What should not have been enqueued, and was. */
+export function presentReport(fn: string, expected: ExpectedJob, found: readonly EnqueuedJob[]): string {
+  const head = `A job of "${fn}" was enqueued${wanted(expected)}, and none was expected:`;
+  return [head, ...listed(found, (job) => [line(job)])].join('\n');
+}
+
+function wanted(expected: ExpectedJob): string {
+  return Object.keys(expected).length === 0 ? '' : ` with ${show(expected)}`;
+}
+
+function line(job: EnqueuedJob): string {
+  return `  ${job.fn} ${job.id}: ${show(job.input)}, priority ${show(job.priority)}, runs ${delayOf(job)}`;
+}
+
+function listed(jobs: readonly EnqueuedJob[], linesOf: (job: EnqueuedJob) => string[]): string[] {
+  const lines = jobs.slice(0, MAX_NAMED).flatMap(linesOf);
+  return jobs.length > MAX_NAMED ? [...lines, `  and ${jobs.length - MAX_NAMED} more`] : lines;
+}

@@ -1,0 +1,102 @@
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
+import { recordsOf } from '../job/show-as.js';
+import type { Priority } from '../gearmonkey/client/run-options.js';
+import { differences } from './subset.js';
+import { timeOf } from './testing-options.js';
+
+/** A job as the app under test enqueued it. */
+export interface EnqueuedJob<Input = unknown> {
+  readonly fn: string;
+  readonly id: string;
+  /** As a handler will read it: it went through the codec. */
+  readonly input: Input;
+  readonly priority: Priority;
+  /** When it was enqueued, by the test's clock. */
+  readonly created: Date;
+  /** From when it may run; absent where that is at once. */
+  readonly scheduled?: Date;
+}
+
+/** Some properties of an input, at any depth. Matchers such as `expect.any(String)` may stand for values. */
+export type PartialInput<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]?: PartialInput<T[K]> }
+    : T;
+
+/** What is expected of a job: all that is given has to fit. */
+export interface ExpectedJob<Input = unknown> {
+  /** Some properties of the input; what is not named may be anything. */
+  input?: PartialInput<Input>;
+  /** After how long it may run, counted from when it was enqueued; a second more or less fits. 0: at once. */
+  in?: Duration;
+  /** When it may run; a second earlier or later fits. */
+  scheduled?: Date;
+  priority?: Priority;
+  id?: string;
+}
+
+/** How far a time may be off: an app may compute it by the system's clock. */
+const TOLERANCE_MS = 1000;
+
+const KNOWN = optionNames<Required<ExpectedJob>>({
+  input: true,
+  in: true,
+  scheduled: true,
+  priority: true,
+  id: true,
+});
+
+export const asEnqueuedJob = recordsOf<EnqueuedJob>('EnqueuedJob');
+
+/** `expected` itself, if it makes sense. @throws ConfigurationError, InvalidOptionError */
+export function checkExpected<Input>(user: string, expected: ExpectedJob<Input>): ExpectedJob<Input> {
+  checkOptions(user, expected, KNOWN);
+  if (expected.in !== undefined) toMilliseconds('in', expected.in, { least: 0, most: MAX_SPAN_MS });
+  if (expected.scheduled !== undefined) timeOf('scheduled', expected.scheduled);
+  return expected;
+}
+
+/** In words, in what a job is not as expected; nothing where it is. */
+export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
+  const { input, in: span, scheduled, priority, id } = expected;
+  const wrong = (name: string, is: unknown, wanted: unknown) => [
+    `${name} is ${show(is)} instead of ${show(wanted)}`,
+  ];
+  const runs = (job.scheduled ?? job.created).getTime();
+  return [
+    ...('input' in expected ? differences(input, job.input) : []).map(
+      ({ path, actual, expected: wanted }) => {
+        const name = path.startsWith('[') || path === '' ? `input${path}` : `input.${path}`;
+        return wrong(name, actual, wanted).join();
+      },
+    ),
+    ...(span !== undefined &&
+    !isNear(runs, job.created.getTime() + toMilliseconds('in', span, { least: 0, most: MAX_SPAN_MS }))
+      ? [`it runs ${delayOf(job)} instead of in ${show(span)}`]
+      : []),
+    ...(scheduled !== undefined && !isNear(runs, scheduled.getTime())
+      ? wrong('scheduled', job.scheduled, scheduled)
+      : []),
+    ...(priority !== undefined && !isDeepStrictEqual(priority, job.priority)
+      ? wrong('priority', job.priority, priority)
+      : []),
+    ...(id !== undefined && id !== job.id ? wrong('id', job.id, id) : []),
+  ];
+}
+
+/** `at once` or `in 3600 s`. */
+export function delayOf({ scheduled, created }: EnqueuedJob): string {
+  return scheduled ? `in ${(scheduled.getTime() - created.getTime()) / 1000} s` : 'at once';
+}
+
+/** On one line, and not for ever. */
+export function show(value: unknown): string {
+  return inspect(value, { depth: 5, breakLength: Infinity, maxArrayLength: 20, maxStringLength: 200 });
+}
+
+function isNear(time: number, expected: number): boolean {
+  return Math.abs(time - expected) <= TOLERANCE_MS;
+}

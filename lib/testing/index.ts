@@ -1,0 +1,11 @@
+export { GearMonkeyTestingModule, testJobsOf } from './testing.module.js';
+export { GearMonkeyTestClient } from './test-client.js';
+export { TestJobs } from './test-jobs.js';
+export type { JobToFind } from './enqueued-jobs.js';
+export type { DrainOptions, PerformOptions, UntilOptions } from './test-jobs.options.js';
+export type { EnqueuedJob, ExpectedJob, PartialInput } from './expected-job.js';
+export type { JobStep } from './job-records.js';
+export type { Drained } from './run-permits.js';
+export { gearMonkeyMatchers, type GearMonkeyMatchers } from './matchers.js';
+export { JobTestTimeoutError, JobTestingError } from './testing-errors.js';
+export type { FakeTimers, TestingModuleOptions, TestingOptions } from './testing-options.js';

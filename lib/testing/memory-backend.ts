@@ -1,0 +1,72 @@
+import { MemoryServer } from '../memory/memory-server.js';
+import { MemoryStore } from '../memory/memory-store.js';
+import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import type { JobKey } from '../gearmonkey/wire/protocol.js';
+import type { Clock } from '../job/clock.js';
+import type { Claim, Outcome } from '../job/job-source.js';
+import type { TestBackend, WaitingJob } from './test-backend.js';
+
+/** Jobs of a test in this process. */
+export class MemoryBackend implements TestBackend {
+  readonly store: MemoryStore;
+  private readonly server: MemoryServer;
+
+  constructor(
+    private readonly clock: Clock,
+    maxStalls: number,
+  ) {
+    this.server = new MemoryServer({ maxStalls });
+    this.store = new MemoryStore(this.server, clock);
+  }
+
+  async count(fn: string, change: 1 | -1): Promise<void> {
+    this.server.function(fn).workers += change;
+  }
+
+  async waiting(fn: string): Promise<readonly WaitingJob[]> {
+    return this.server.function(fn).queues.waiting();
+  }
+
+  async take(fn: string, id: string): Promise<Claim | undefined> {
+    const [taken] = this.server.function(fn).claim(1, Infinity, this.clock.now(), id);
+    return taken && { fn, ...taken, options: readJobOptions(taken.options) };
+  }
+
+  async settle({ claim: { fn, id, token }, ...outcome }: Outcome): Promise<boolean> {
+    const owner = this.server.function(fn);
+    const now = this.clock.now();
+    switch (outcome.status) {
+      case 'success':
+        return owner.finish(id, token, 'success', outcome.output, undefined, now);
+      case 'error':
+        return owner.finish(id, token, 'error', outcome.error.message, outcome.error, now);
+      case 'retry':
+        return owner.retry(id, token, outcome.error, outcome.delay, now);
+      case 'released':
+        return owner.release(id, token);
+    }
+  }
+
+  async progress({ fn, id, token }: Claim, dividend: number, divisor: number): Promise<boolean> {
+    return this.server.function(fn).progress(id, token, dividend, divisor);
+  }
+
+  async expire({ fn, id, token }: Claim): Promise<void> {
+    const owner = this.server.function(fn);
+    owner.renew(id, token, 0, 0);
+    // Without a slot it claims nothing, and looks at leases all the same.
+    owner.claim(0, Infinity, this.clock.now());
+  }
+
+  async setAttempts(fn: string, { id }: JobKey, attempts: number): Promise<void> {
+    this.server.function(fn).set(id, { attempts });
+  }
+
+  async discard(fn: string, id: string): Promise<void> {
+    this.server.function(fn).queues.remove(id);
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+  }
+}

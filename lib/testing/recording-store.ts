@@ -1,0 +1,74 @@
+import type { Payload } from '../job/codec.js';
+import type { Clock } from '../job/clock.js';
+import {
+  scoreOf,
+  type JobListener,
+  type JobStore,
+  type Placement,
+  type ReadProgress,
+} from '../gearmonkey/client/job-store.js';
+import type { JobKey } from '../gearmonkey/wire/protocol.js';
+import type { Cancellation } from '../gearmonkey/wire/scripts.js';
+import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { JobRecords } from './job-records.js';
+
+/** The store of a test's clients: whatever they enqueue is remembered, and delays go by the test's clock. */
+export class RecordingStore implements JobStore {
+  constructor(
+    private readonly store: JobStore,
+    readonly clock: Clock,
+    private readonly records: JobRecords,
+    private readonly onCancelled: (fn: string, id: string) => void,
+    private readonly onClose: () => Promise<void>,
+  ) {}
+
+  get address(): string {
+    return this.store.address;
+  }
+
+  get inbox(): string | undefined {
+    return this.store.inbox;
+  }
+
+  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    const created = this.clock.now();
+    const { delay: _, ...rest } = placement;
+    const score = scoreOf(placement, created);
+    const placed = score === undefined ? rest : { ...rest, score };
+    const keys = await this.store.enqueue(fn, inputs, placed);
+    keys.forEach(({ id }, index) => {
+      const due = score === undefined ? undefined : Math.round(score * 1000);
+      const payload = inputs[index] ?? '';
+      this.records.add({ fn, id, payload, placement, created, due, performed: false });
+    });
+    return keys;
+  }
+
+  read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
+    return this.store.read(fn, ids, wanted);
+  }
+
+  readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
+    return this.store.readProgress(fn, ids);
+  }
+
+  async cancel(fn: string, job: JobKey): Promise<Cancellation> {
+    const [before] = await this.store.read(fn, [job.id]);
+    const came = await this.store.cancel(fn, job);
+    // Of one that was cancelled before nothing is told twice.
+    if (came === 'cancelled' && !before?.has('finished')) this.onCancelled(fn, job.id);
+    return came;
+  }
+
+  count(fn: string): Promise<string | undefined> {
+    return this.store.count(fn);
+  }
+
+  listen(fn: string, listener: JobListener): Promise<() => void> {
+    return this.store.listen(fn, listener);
+  }
+
+  close(): Promise<void> {
+    return this.onClose();
+  }
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { Cluster, Redis } from 'ioredis';
+import { openConnections, type RedisConnections } from '../gearmonkey/redis-connections.js';
+import { RedisStore } from '../gearmonkey/client/redis-store.js';
+import { toClaim } from '../gearmonkey/source/claims.js';
+import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
+import { keysOf, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
+import * as scripts from '../gearmonkey/wire/scripts.js';
+import type { Clock } from '../job/clock.js';
+import { MAX_SPAN_MS } from '../job/duration.js';
+import type { Claim, Outcome } from '../job/job-source.js';
+import { memberOf } from '../redis/lease-keeper.js';
+import type { TestBackend, WaitingJob } from './test-backend.js';
+
+const ANSWER_MS = 5000;
+/** Before all that is due, and behind the one that is to be taken. */
+const SOON = '0.001';
+
+export interface RedisBackendOptions {
+  readonly clock: Clock;
+  readonly maxStalls: number;
+  readonly maxPayloadBytes: number;
+}
+
+/**
+ * Jobs of a test in a Redis: the scripts, keys and messages of production, with the test's clock as their `now`. Its functions
+ * have a prefix of their own on the wire, and their keys are deleted at the end.
+ */
+export class RedisBackend implements TestBackend {
+  readonly store: RedisStore;
+  private readonly connections: RedisConnections;
+  private readonly prefix = `test-${randomUUID()}:`;
+  private readonly keysOf: KeysOf = (fn) => keysOf(this.prefix + fn);
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    url: string,
+    private readonly options: RedisBackendOptions,
+  ) {
+    this.connections = openConnections(url);
+    const { commands, hub } = this.connections;
+    const { clock } = options;
+    this.store = new RedisStore(commands, hub, { timeout: ANSWER_MS, keysOf: this.keysOf, clock });
+  }
+
+  async count(fn: string, change: 1 | -1): Promise<void> {
+    await this.ask((redis) => redis.incrby(this.keysOf(fn).count, change));
+  }
+
+  async waiting(fn: string): Promise<readonly WaitingJob[]> {
+    const { scheduled, high, normal, low } = this.keysOf(fn);
+    return this.ask(async (redis) => {
+      const [due, ...lists] = await Promise.all([
+        redis.zrangebyscore(scheduled, 0, '+inf', 'WITHSCORES'),
+        ...[high, normal, low].map((list) => redis.lrange(list, 0, -1)),
+      ]);
+      // Workers take from the end of a list.
+      const listed = lists.flatMap((ids) => ids.toReversed().map((id) => ({ id, due: 0 })));
+      return [...scoresOf(due), ...listed];
+    });
+  }
+
+  async take(fn: string, id: string): Promise<Claim | undefined> {
+    const { scheduled, high, normal, low } = this.keysOf(fn);
+    const [claim] = await this.ask(async (redis) => {
+      const others = await redis.zrangebyscore(scheduled, 0, 0);
+      await Promise.all([high, normal, low].map((list) => redis.lrem(list, 0, id)));
+      await redis.zadd(scheduled, ...others.flatMap((other) => [SOON, other]), 0, id);
+      return (await this.claim(redis, fn, 1)).claims;
+    });
+    return claim && toClaim(fn, claim);
+  }
+
+  async settle(outcome: Outcome): Promise<boolean> {
+    const { fn } = outcome.claim;
+    const { refused } = await this.ask((redis) => this.claim(redis, fn, 0, outcome));
+    return refused.length === 0;
+  }
+
+  progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    const { jobs, leases, progress } = this.keysOf(claim.fn);
+    const keys = [jobs + claim.id, leases, progress];
+    return this.ask((redis) => scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor));
+  }
+
+  async expire(claim: Claim): Promise<void> {
+    await this.ask(async (redis) => {
+      await scripts.renew.run(redis, [this.keysOf(claim.fn).leases], 0, 0, [memberOf(claim)]);
+      await this.claim(redis, claim.fn, 0);
+    });
+  }
+
+  /** A token besides the mark is what tells a further claim from the first. */
+  async setAttempts(fn: string, { id, mark = 0 }: JobKey, attempts: number): Promise<void> {
+    await this.ask((redis) => redis.hset(this.keysOf(fn).jobs + id, { attempts, token: mark }));
+  }
+
+  async discard(fn: string, id: string): Promise<void> {
+    const { scheduled, high, normal, low } = this.keysOf(fn);
+    await this.ask((redis) =>
+      Promise.all([redis.zrem(scheduled, id), ...[high, normal, low].map((list) => redis.lrem(list, 0, id))]),
+    );
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.leave();
+    return this.closing;
+  }
+
+  /** A Redis that can't be reached keeps its keys, and the test its result. */
+  private async leave(): Promise<void> {
+    await this.ask((redis) => this.deleteKeys(redis)).catch(() => undefined);
+    await this.store.close();
+    this.connections.close();
+  }
+
+  private async deleteKeys(redis: Redis | Cluster): Promise<void> {
+    let cursor = '0';
+    do {
+      const [next, keys] = await redis.scan(cursor, 'MATCH', `*${this.prefix}*`, 'COUNT', 1000);
+      if (keys.length > 0) await redis.unlink(...keys);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
+  /** Leases last: the test ends them. */
+  private claim(redis: Redis | Cluster, fn: string, slots: number, outcome?: Outcome) {
+    const k = this.keysOf(fn);
+    const { clock, maxStalls, maxPayloadBytes } = this.options;
+    return scripts.claim.run(
+      redis,
+      [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel],
+      clock.now(),
+      MAX_SPAN_MS,
+      slots,
+      maxStalls,
+      slots === 0 ? 1 : 0,
+      maxPayloadBytes,
+      outcome ? encodeOutcome(outcome, k.replies) : [],
+    );
+  }
+
+  private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+    return this.connections.commands.insist(question, ANSWER_MS);
+  }
+}
+
+/** Ids and scores, alternating; scores are seconds. */
+function scoresOf(flat: readonly string[]): WaitingJob[] {
+  return flat.flatMap((id, index) =>
+    index % 2 === 0 ? [{ id, due: Math.round(Number(flat[index + 1]) * 1000) }] : [],
+  );
+}

@@ -1,0 +1,51 @@
+/** How the runs of a stretch of a test ended. */
+export interface Drained {
+  /** Jobs that succeeded. */
+  readonly done: number;
+  /** Jobs that failed for good, cancelled ones included. */
+  readonly failed: number;
+  /** Attempts that failed and are followed by another. */
+  readonly retried: number;
+}
+
+export type Ending = keyof Drained;
+
+/** Which jobs a test lets run now, and what came of them. */
+export class Permit {
+  private readonly counts = { done: 0, failed: 0, retried: 0 };
+
+  constructor(readonly allows: (instance: string, fn: string, id: string) => boolean) {}
+
+  count(ending: Ending): void {
+    this.counts[ending] += 1;
+  }
+
+  get drained(): Drained {
+    return { ...this.counts };
+  }
+}
+
+/** The permits that hold now: what none of them allows waits. */
+export class Permits {
+  private readonly held = new Set<Permit>();
+
+  constructor(private readonly onChange: () => void) {}
+
+  allows(instance: string, fn: string, id: string): boolean {
+    for (const permit of this.held) if (permit.allows(instance, fn, id)) return true;
+    return false;
+  }
+
+  count(instance: string, fn: string, id: string, ending: Ending): void {
+    for (const permit of this.held) if (permit.allows(instance, fn, id)) permit.count(ending);
+  }
+
+  grant(permit: Permit): void {
+    this.held.add(permit);
+    this.onChange();
+  }
+
+  withdraw(permit: Permit): void {
+    this.held.delete(permit);
+  }
+}

@@ -1,0 +1,94 @@
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { KnownFunctions, maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
+import type { Backend } from '../nest/gearmonkey.instance.js';
+import { isForSource } from '../nest/check-options.js';
+import type { GearMonkeyModuleOptions } from '../nest/gearmonkey.options.js';
+import { Interventions } from './interventions.js';
+import { JobRecords } from './job-records.js';
+import { MemoryBackend } from './memory-backend.js';
+import { RedisBackend } from './redis-backend.js';
+import { RecordingStore } from './recording-store.js';
+import type { TestBackend } from './test-backend.js';
+import { GearMonkeyTestClient } from './test-client.js';
+import { TestJobs } from './test-jobs.js';
+import { TestRun } from './test-run.js';
+import { TestSource } from './test-source.js';
+import { JobTestingError } from './testing-errors.js';
+import { checkTesting, type TestingOptions } from './testing-options.js';
+
+/** As the module has it. */
+const MAX_STALLS = 3;
+/** What still runs when a test closes its app waits for something that will not come. */
+const SHUTDOWN_MS = 250;
+
+/** The instances of an app under test: each gets a server of its own, and all one clock. */
+export class TestInstances implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly run: TestRun;
+  private readonly jobs = new Map<string, TestJobs>();
+
+  /** @throws ConfigurationError, InvalidOptionError */
+  constructor(options: TestingOptions) {
+    this.run = new TestRun(checkTesting(options));
+  }
+
+  onApplicationBootstrap(): void {
+    this.run.started();
+  }
+
+  onApplicationShutdown(): void {
+    this.run.close();
+  }
+
+  /** @throws JobTestingError */
+  get(instance: string): TestJobs {
+    const found = this.jobs.get(instance);
+    if (found) return found;
+    const known = [...this.jobs.keys()].map((name) => `"${name}"`).join(', ') || 'none';
+    throw new JobTestingError(`There is no instance "${instance}" in this test (known: ${known}).`);
+  }
+
+  /** In place of the server that the app's options name. */
+  readonly backendOf = (instance: string, options: GearMonkeyModuleOptions): Backend => {
+    const { run } = this;
+    const { clock, permits, changes } = run;
+    const records = new JobRecords(changes.tell);
+    const backend = this.serverOf(options);
+    const interventions = new Interventions();
+    const client = options.source?.client;
+    const source = new TestSource({ instance, clock, backend, records, permits, changes, client });
+    const onCancelled = (fn: string, id: string) => source.cancelled(fn, id);
+    const store = new RecordingStore(backend.store, clock, records, onCancelled, () => backend.close());
+    const functions = new KnownFunctions(options, false);
+    const test = new TestJobs({
+      instance,
+      run,
+      source,
+      backend,
+      records,
+      functions,
+      interventions,
+      client: () => made,
+    });
+    const made = new GearMonkeyTestClient(store, options, functions, test);
+    run.add(instance, source);
+    this.jobs.set(instance, test);
+    return {
+      // Where the app has none, it gets none: its own mistakes show in tests, too.
+      client: isForSource(options) ? undefined : made,
+      source,
+      beforeRun: (job) => {
+        source.begin(job);
+        interventions.beforeRun(job);
+      },
+      shutdownTimeout: SHUTDOWN_MS,
+      close: () => made.close(),
+    };
+  };
+
+  private serverOf(options: GearMonkeyModuleOptions): TestBackend {
+    const { clock, options: testing } = this.run;
+    const { maxStalls = MAX_STALLS } = options;
+    if (testing.redis === undefined) return new MemoryBackend(clock, maxStalls);
+    return new RedisBackend(testing.redis, { clock, maxStalls, maxPayloadBytes: maxPayloadBytesOf(options) });
+  }
+}

@@ -1,0 +1,66 @@
+import { checkWhole } from '../job/check-whole.js';
+import { millisecondsOr, type Duration } from '../job/duration.js';
+import { InvalidOptionError } from '../job/errors.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
+import { MAX_ATTEMPTS } from '../job/retry.js';
+import type { JobStep } from './job-records.js';
+
+/** How long a test waits, in real time: less than test runners give it. */
+const PATIENCE = '4s';
+
+/** What `perform` takes. */
+export interface PerformOptions {
+  /** Which attempt it is: what `job.attempts` says, and what the last one is told by. @default 1 */
+  attempt?: number;
+  /** How much real time it may take. @default '4s' */
+  timeout?: Duration;
+}
+
+/** What `drain` takes. */
+export interface DrainOptions {
+  /** Also jobs that are due later, retries included, until all have ended: the clock moves to each. @default false */
+  scheduled?: boolean;
+  /** Also what these jobs enqueue. @default false */
+  recursive?: boolean;
+  /** How much real time it may take. @default '4s' */
+  timeout?: Duration;
+}
+
+/** What `until` takes. */
+export interface UntilOptions {
+  /** How much real time it may take. @default '4s' */
+  timeout?: Duration;
+}
+
+const PERFORM = optionNames<Required<PerformOptions>>({ attempt: true, timeout: true });
+const DRAIN = optionNames<Required<DrainOptions>>({ scheduled: true, recursive: true, timeout: true });
+const UNTIL = optionNames<Required<UntilOptions>>({ timeout: true });
+const STEPS: ReadonlySet<unknown> = new Set<JobStep>(['enqueued', 'started', 'retried', 'done', 'failed']);
+
+/** @throws ConfigurationError, InvalidOptionError */
+export function checkPerform(options: PerformOptions): { attempt: number; timeout: number } {
+  const { attempt = 1, timeout } = checkOptions('perform', options, PERFORM);
+  return {
+    attempt: checkWhole('attempt', attempt, 1, MAX_ATTEMPTS),
+    timeout: millisecondsOr(PATIENCE, 'timeout', timeout),
+  };
+}
+
+/** @throws ConfigurationError, InvalidOptionError */
+export function checkDrain(options: DrainOptions): {
+  scheduled: boolean;
+  recursive: boolean;
+  timeout: number;
+} {
+  const { scheduled = false, recursive = false, timeout } = checkOptions('drain', options, DRAIN);
+  for (const [name, value] of Object.entries({ scheduled, recursive }))
+    if (typeof value !== 'boolean') throw new InvalidOptionError(name, value, 'true or false');
+  return { scheduled, recursive, timeout: millisecondsOr(PATIENCE, 'timeout', timeout) };
+}
+
+/** Milliseconds. @throws ConfigurationError, InvalidOptionError */
+export function checkUntil(step: JobStep, options: UntilOptions): number {
+  if (!STEPS.has(step))
+    throw new InvalidOptionError('step', step, "'enqueued', 'started', 'retried', 'done' or 'failed'");
+  return millisecondsOr(PATIENCE, 'timeout', checkOptions('until', options, UNTIL).timeout);
+}

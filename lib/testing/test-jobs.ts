@@ -1,0 +1,227 @@
+import { AssertionError } from 'node:assert';
+import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
+import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
+import { checkWhole } from '../job/check-whole.js';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
+import type { Job } from '../job/job.js';
+import { functionName, type FunctionRef, type InputOf, type OutputOf } from '../job/job-definition.js';
+import { showAs } from '../job/show-as.js';
+import { EnqueuedJobs, type JobToFind } from './enqueued-jobs.js';
+import { checkExpected, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
+import type { Interventions } from './interventions.js';
+import { keyOf, type JobRecords, type JobStep } from './job-records.js';
+import { Permit, type Drained } from './run-permits.js';
+import type { TestBackend } from './test-backend.js';
+import {
+  checkDrain,
+  checkPerform,
+  checkUntil,
+  type DrainOptions,
+  type PerformOptions,
+  type UntilOptions,
+} from './test-jobs.options.js';
+import type { TestRun } from './test-run.js';
+import type { TestSource } from './test-source.js';
+import { JobTestingError } from './testing-errors.js';
+import { timeOf } from './testing-options.js';
+import { waitForStep } from './wait-for-step.js';
+
+/** @internal */
+export interface TestJobsParts {
+  readonly instance: string;
+  readonly run: TestRun;
+  readonly source: TestSource;
+  readonly backend: TestBackend;
+  readonly records: JobRecords;
+  readonly functions: KnownFunctions;
+  readonly interventions: Interventions;
+  /** Reads and cancels; that of a `source` instance too, which the app has no client of. */
+  readonly client: () => GearMonkeyClient;
+}
+
+/** What a test does with the jobs of one instance: see what was enqueued, run it, and move the clock. */
+export class TestJobs {
+  static {
+    showAs(TestJobs, (jobs) => ({ instance: jobs.#parts.instance, now: jobs.now }));
+  }
+
+  readonly #parts: TestJobsParts;
+  readonly #jobs: EnqueuedJobs;
+
+  /** @internal */
+  constructor(parts: TestJobsParts) {
+    this.#parts = parts;
+    this.#jobs = new EnqueuedJobs(parts.records, parts.functions);
+  }
+
+  /** What the test's clock says. */
+  get now(): Date {
+    return new Date(this.#parts.run.clock.now());
+  }
+
+  /**
+   * The jobs of a function that the app has enqueued since the test began, oldest first, whatever has become of them;
+   * without a function, all. @throws ConfigurationError, InvalidOptionError
+   */
+  enqueued<F extends FunctionRef>(ref: F, expected?: ExpectedJob<InputOf<F>>): EnqueuedJob<InputOf<F>>[];
+  enqueued(): EnqueuedJob[];
+  enqueued(ref?: FunctionRef, expected: ExpectedJob = {}): EnqueuedJob[] {
+    return this.#jobs.list(ref, checkExpected('enqueued', expected));
+  }
+
+  /** That such a job was enqueued. @throws AssertionError that says what was enqueued instead */
+  assert<F extends FunctionRef>(ref: F, expected: ExpectedJob<InputOf<F>> = {}): void {
+    const message = this.#jobs.missing(ref, checkExpected('assert', expected));
+    if (message !== undefined) throw new AssertionError({ message, operator: 'assert' });
+  }
+
+  /** That no such job was enqueued. @throws AssertionError that names those that were */
+  refute<F extends FunctionRef>(ref: F, expected: ExpectedJob<InputOf<F>> = {}): void {
+    const message = this.#jobs.present(ref, checkExpected('refute', expected));
+    if (message !== undefined) throw new AssertionError({ message, operator: 'refute' });
+  }
+
+  /** @internal For matchers. */
+  get jobs(): EnqueuedJobs {
+    return this.#jobs;
+  }
+
+  /**
+   * Runs one job now, through schemas, guards, pipes, interceptors and filters, and returns it as `jobs.get` does. It has
+   * status `idle` if it failed and will be tried again; `errors` says why. It is not among `enqueued`.
+   *
+   * @throws JobTestingError where the app has no handler for it · JobTestTimeoutError · as `GearMonkeyClient.run` for the input
+   */
+  async perform<F extends FunctionRef>(
+    ref: F,
+    input: InputOf<F>,
+    options: PerformOptions = {},
+  ): Promise<Job<InputOf<F>, OutputOf<F>>> {
+    const { attempt, timeout } = checkPerform(options);
+    const { instance, run, source, backend, records, functions } = this.#parts;
+    const fn = functionName(ref);
+    this.#requireHandler(fn);
+    const payload = await functions.encode(ref, input);
+    const placement = { queue: 'normal' } as const;
+    const id = await source.prepare(async () => {
+      const [key = { id: '' }] = await backend.store.enqueue(fn, [payload], placement);
+      if (attempt > 1) await backend.setAttempts(fn, key, attempt - 1);
+      const created = run.clock.now();
+      records.add({ fn, id: key.id, payload, placement, created, performed: true });
+      return key.id;
+    });
+    const permit = new Permit((...job) => isSame(job, [instance, fn, id]));
+    await run.runPermitted(permit, 'perform', timeout);
+    return this.#parts.client().getOrThrow(ref, id);
+  }
+
+  /**
+   * Runs the jobs that are due now, once each, and says how that ended. With `scheduled` also those that are due later, the
+   * clock moved to each, and retries, until all have ended. With `recursive` also what they enqueue meanwhile.
+   *
+   * @throws JobTestingError before the app has started · JobTestTimeoutError, naming the jobs that still run
+   */
+  async drain(options: DrainOptions = {}): Promise<Drained> {
+    const { scheduled, recursive, timeout } = checkDrain(options);
+    const { instance, run, source } = this.#parts;
+    run.require('drain');
+    const those = new Set((await source.waiting()).map(({ fn, id }) => keyOf(fn, id)));
+    const permit = new Permit((of, fn, id) => of === instance && (recursive || those.has(keyOf(fn, id))));
+    return run.runPermitted(permit, 'drain', timeout, scheduled);
+  }
+
+  /**
+   * Lets time pass: runs what is due now and what falls due on the way, retries and scheduled jobs, each at its time, and
+   * ends what times out. It holds for all instances of the app. @throws JobTestingError, InvalidOptionError
+   */
+  async advance(span: Duration): Promise<Drained> {
+    const { run } = this.#parts;
+    const ms = toMilliseconds('span', span, { least: 0, most: MAX_SPAN_MS });
+    run.require('advance');
+    return run.advanceBy(ms);
+  }
+
+  /**
+   * Sets the clock: to a later time as `advance` does; to an earlier one nothing happens. @throws JobTestingError,
+   * InvalidOptionError
+   */
+  async setTime(date: Date): Promise<Drained> {
+    const { run } = this.#parts;
+    const time = timeOf('date', date);
+    run.require('setTime');
+    return run.setTime(time);
+  }
+
+  /**
+   * Waits until a job has come that far: one that matches, `'enqueued'`, `'started'`, `'retried'`, `'done'` or `'failed'`. It
+   * may have before. Nothing is run by it: in manual mode something else has to. @throws JobTestTimeoutError that says how far the jobs are
+   */
+  async until<F extends FunctionRef>(
+    ref: F,
+    expected: ExpectedJob<InputOf<F>>,
+    step: JobStep,
+    options: UntilOptions = {},
+  ): Promise<Job<InputOf<F>, OutputOf<F>>> {
+    const { run, client } = this.#parts;
+    const timeout = checkUntil(step, options);
+    checkExpected('until', expected);
+    const { id } = await waitForStep(this.#jobs, run, { ref, expected, step, timeout });
+    return client().getOrThrow(ref, id);
+  }
+
+  /** The next runs of the function's handler throw this instead, inside its guards, interceptors and filters. */
+  failNext(ref: FunctionRef, error: unknown, times = 1): void {
+    checkWhole('times', times, 1);
+    this.#parts.interventions.failNext(functionName(ref), error, times);
+  }
+
+  /**
+   * Ends the lease of a job, as if its worker had been silent for too long: its signal aborts with LeaseLostError, its
+   * outcome is refused, and it goes back to its queue. A job that doesn't run loses it when its handler has begun.
+   *
+   * @throws JobTestingError where there is no such job
+   */
+  async loseLease(job: JobToFind): Promise<void> {
+    const { source, interventions } = this.#parts;
+    const name = this.#jobs.find(job);
+    const lose = () => source.lose(name);
+    if (source.handles(name)) await lose();
+    else interventions.onNextRun(name, () => void lose());
+  }
+
+  /**
+   * Cancels a job in the middle of a run: now, if it runs, or as soon as its handler has begun. Its signal aborts with
+   * JobCancelledError. @throws JobTestingError where there is no such job
+   */
+  async cancelDuring(job: JobToFind): Promise<void> {
+    const { source, interventions, client } = this.#parts;
+    const name = this.#jobs.find(job);
+    const cancel = () => source.cancel(name, () => client().cancel(name.fn, name.id));
+    if (source.handles(name)) await cancel();
+    else interventions.onNextRun(name, () => void cancel());
+  }
+
+  /** Forgets all jobs of this instance and what was to happen to them; those that wait won't run. The clock stays. */
+  async clear(): Promise<void> {
+    const { source, backend, records, interventions } = this.#parts;
+    for (const { fn, id } of records.all()) await backend.discard(fn, id);
+    for (const { fn, id } of await source.waiting()) await backend.discard(fn, id);
+    records.clear();
+    interventions.clear();
+  }
+
+  #requireHandler(fn: string): void {
+    const { run, source } = this.#parts;
+    run.require('perform');
+    if (source.functions.includes(fn)) return;
+    const known = source.functions.map((name) => `"${name}"`).join(', ') || 'none';
+    throw new JobTestingError(
+      `No handler runs "${fn}" in this app (known: ${known}). Add the class with @Worker('${fn}') to the providers of the ` +
+        'testing module, or import the module that has it.',
+    );
+  }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((part, index) => part === other[index]);
+}

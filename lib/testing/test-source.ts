@@ -1,0 +1,238 @@
+import type { Clock } from '../job/clock.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../job/job-source.js';
+import { showAs } from '../job/show-as.js';
+import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
+import type { Changes } from './changes.js';
+import { HeldJobs, type JobName } from './held-jobs.js';
+import type { JobRecords } from './job-records.js';
+import type { Permit, Permits } from './run-permits.js';
+import type { TestBackend } from './test-backend.js';
+
+/** What a source shares with the rest of its test. */
+export interface TestSourceParts {
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly backend: TestBackend;
+  readonly records: JobRecords;
+  readonly permits: Permits;
+  readonly changes: Changes;
+  /** What enqueues its jobs, where that is no GearMonkeyClient. */
+  readonly client?: string | undefined;
+}
+
+/** Jobs of a test: a worker gets those that the test permits, when they are due by the test's clock. */
+export class TestSource implements JobSource {
+  static {
+    showAs(TestSource, ({ parts, opened }) => ({
+      server: parts.backend.store.address,
+      functions: [...opened],
+    }));
+  }
+
+  readonly capabilities = ALL_CAPABILITIES;
+  readonly clock: Clock;
+  readonly address: string;
+  readonly client?: string;
+  private readonly opened = new Set<string>();
+  private readonly held = new HeldJobs();
+  private onRevoked: OnRevoked = () => undefined;
+  /** Nothing is claimed while a job is made ready. */
+  private paused = false;
+  /** Questions to the server that it has not answered. */
+  private asked = 0;
+
+  constructor(private readonly parts: TestSourceParts) {
+    this.clock = parts.clock;
+    this.address = `${parts.backend.store.address} (a test)`;
+    if (parts.client !== undefined) this.client = parts.client;
+  }
+
+  /** The functions that have a handler here. */
+  get functions(): readonly string[] {
+    return [...this.opened];
+  }
+
+  async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
+    this.onRevoked = onRevoked;
+    for (const fn of functions.filter((name) => !this.opened.has(name))) {
+      this.opened.add(fn);
+      await this.parts.backend.count(fn, 1);
+    }
+  }
+
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
+    const { changes } = this.parts;
+    const ignoreSlots = slots.onFree(changes.tell);
+    signal.addEventListener('abort', changes.tell, { once: true });
+    try {
+      while (!signal.aborted) {
+        const seen = changes.version;
+        const claims = await this.asking(this.takeAllowed(slots));
+        if (claims.length > 0) return claims;
+        if (!signal.aborted) await changes.since(seen);
+      }
+      return [];
+    } finally {
+      signal.removeEventListener('abort', changes.tell);
+      ignoreSlots();
+    }
+  }
+
+  /** Leases don't end by themselves: the process that would renew them is this one. */
+  async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    return claims.filter((claim) => !this.held.has(claim));
+  }
+
+  progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
+    return this.parts.backend.progress(claim, dividend, divisor);
+  }
+
+  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    const refused: Claim[] = [];
+    for (const outcome of outcomes) {
+      if (await this.asking(this.parts.backend.settle(outcome))) this.note(outcome);
+      else refused.push(outcome.claim);
+      this.held.drop(outcome.claim);
+    }
+    this.parts.changes.tell();
+    return refused;
+  }
+
+  async withdraw(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) if (this.opened.delete(fn)) await this.parts.backend.count(fn, -1);
+  }
+
+  async close(): Promise<void> {
+    await this.withdraw(this.functions);
+  }
+
+  /** What waits for a worker of this source, or has one. */
+  async hasWork({ allows }: Permit): Promise<boolean> {
+    const { instance } = this.parts;
+    const now = this.clock.now();
+    for (const fn of this.functions) {
+      const waiting = await this.parts.backend.waiting(fn);
+      if (waiting.some(({ id, due }) => due <= now && allows(instance, fn, id))) return true;
+    }
+    return this.running().some(({ fn, id }) => allows(instance, fn, id));
+  }
+
+  /** All that waits for a handler here, now or later. */
+  async waiting(): Promise<{ readonly fn: string; readonly id: string; readonly due: number }[]> {
+    const all = this.functions.map(async (fn) =>
+      (await this.parts.backend.waiting(fn)).map((job) => ({ fn, ...job })),
+    );
+    return (await Promise.all(all)).flat();
+  }
+
+  running(): JobName[] {
+    return this.held.all();
+  }
+
+  /** Makes a job ready before any worker sees it. */
+  async prepare<T>(make: () => Promise<T>): Promise<T> {
+    this.paused = true;
+    try {
+      return await make();
+    } finally {
+      this.paused = false;
+    }
+  }
+
+  /** Its handler begins now. */
+  begin(job: JobName): void {
+    this.held.begin(job);
+  }
+
+  /** Whether its handler runs. */
+  handles(job: JobName): boolean {
+    return this.held.running(job) !== undefined;
+  }
+
+  /** As if its worker had been silent for too long, if its handler runs. */
+  lose({ fn, id }: JobName): Promise<void> {
+    const { backend, records, permits, instance } = this.parts;
+    return this.end({ fn, id }, 'lost', async (claim) => {
+      await backend.expire(claim);
+      const [stored] = await backend.store.read(fn, [id]);
+      if (!stored?.has('finished')) return;
+      records.note(fn, id, 'failed');
+      permits.count(instance, fn, id, 'failed');
+    });
+  }
+
+  /** Cancels a job in the middle of its run, if its handler runs. */
+  cancel(job: JobName, cancel: () => Promise<unknown>): Promise<void> {
+    return this.end(job, 'cancelled', cancel);
+  }
+
+  cancelled(fn: string, id: string): void {
+    const { records, permits, instance, changes } = this.parts;
+    const claim = this.held.claimOf({ fn, id });
+    records.note(fn, id, 'failed');
+    permits.count(instance, fn, id, 'failed');
+    if (claim) this.revoke(claim, 'cancelled');
+    changes.tell();
+  }
+
+  /** Whether the server has to answer before anything goes on. */
+  get isAsking(): boolean {
+    return this.asked > 0;
+  }
+
+  private async asking<T>(question: Promise<T>): Promise<T> {
+    this.asked += 1;
+    try {
+      return await question;
+    } finally {
+      this.asked -= 1;
+    }
+  }
+
+  /** The handler is told first: it may be fast, and a server far away. */
+  private async end(
+    job: JobName,
+    why: 'lost' | 'cancelled',
+    tellServer: (claim: Claim) => Promise<unknown>,
+  ): Promise<void> {
+    const claim = this.held.running(job);
+    if (!claim) return;
+    this.revoke(claim, why);
+    const told = this.asking(tellServer(claim));
+    await this.held.whileEnding(job, told).finally(this.parts.changes.tell);
+  }
+
+  private revoke(claim: Claim, why: 'lost' | 'cancelled'): void {
+    this.held.drop(claim);
+    this.onRevoked(claim, why);
+  }
+
+  private async takeAllowed(slots: FreeSlots): Promise<Claim[]> {
+    const claims: Claim[] = [];
+    for (const fn of slots.functions()) claims.push(...(await this.takeOf(fn, slots.of(fn))));
+    if (claims.length > 0) this.parts.changes.tell();
+    return claims;
+  }
+
+  private async takeOf(fn: string, most: number): Promise<Claim[]> {
+    const { backend, permits, instance, records } = this.parts;
+    const now = this.clock.now();
+    const claims: Claim[] = [];
+    for (const { id, due } of await backend.waiting(fn)) {
+      if (claims.length === most || this.paused) break;
+      if (due > now || !permits.allows(instance, fn, id)) continue;
+      const claim = await this.held.take(fn, id, () => backend.take(fn, id));
+      if (!claim) continue;
+      records.note(fn, id, 'started');
+      claims.push(claim);
+    }
+    return claims;
+  }
+
+  private note({ claim: { fn, id }, status }: Outcome): void {
+    if (status === 'released') return;
+    const ending = status === 'success' ? 'done' : status === 'retry' ? 'retried' : 'failed';
+    this.parts.records.note(fn, id, ending);
+    this.parts.permits.count(this.parts.instance, fn, id, ending);
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  Module,
+  type DynamicModule,
+  type INestApplicationContext,
+  type ModuleMetadata,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { GearMonkeyModule } from '../nest/gearmonkey.module.js';
+import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
+import { withdrawProvider } from '../nest/withdraw-provider.js';
+import { BACKENDS, getGearMonkeyClientToken } from '../nest/tokens.js';
+import { GearMonkeyTestClient } from './test-client.js';
+import { TestInstances } from './test-instances.js';
+import type { TestJobs } from './test-jobs.js';
+import { splitOptions, type TestingModuleOptions, type TestingOptions } from './testing-options.js';
+
+/**
+ * Jobs under test: no server, the test's clock, and nothing runs until the test says so. Its clients are
+ * GearMonkeyTestClients: `module.get(GearMonkeyTestClient).test`.
+ */
+@Module({})
+export class GearMonkeyTestingModule {
+  /** In place of `GearMonkeyModule.forRoot`, for tests that choose their providers. */
+  static forRoot(options: TestingModuleOptions = {}): DynamicModule {
+    const { testing, instances = [DEFAULT_INSTANCE], module } = splitOptions(options);
+    const roots = instances.map((name) =>
+      GearMonkeyModule.forRoot({
+        connection: 'memory:',
+        ...module,
+        ...(name === DEFAULT_INSTANCE ? {} : { name }),
+      }),
+    );
+    return testingModule(roots, testing);
+  }
+
+  /**
+   * An app as it is wired, with all its instances, wherever their jobs come from: nothing connects to a server of the app.
+   * `Test.createTestingModule({ imports: [GearMonkeyTestingModule.override(AppModule)] })`.
+   */
+  static override(
+    app: NonNullable<ModuleMetadata['imports']>[number],
+    options: TestingOptions = {},
+  ): DynamicModule {
+    return testingModule([app], options);
+  }
+}
+
+function testingModule(
+  imports: NonNullable<ModuleMetadata['imports']>,
+  options: TestingOptions,
+): DynamicModule {
+  return {
+    module: GearMonkeyTestingModule,
+    global: true,
+    imports,
+    providers: [
+      { provide: TestInstances, useFactory: () => new TestInstances(options) },
+      { provide: BACKENDS, inject: [TestInstances], useFactory: (test: TestInstances) => test.backendOf },
+      {
+        provide: GearMonkeyTestClient,
+        inject: [{ token: getGearMonkeyClientToken(), optional: true }, ModulesContainer],
+        useFactory: (client: unknown, modules: ModulesContainer) =>
+          client instanceof GearMonkeyTestClient ? client : withdraw(modules),
+      },
+    ],
+    exports: [TestInstances, BACKENDS, GearMonkeyTestClient],
+  };
+}
+
+/** Of an app whose instances all have names: a test that asks Nest for the client finds nothing. */
+function withdraw(modules: ModulesContainer): undefined {
+  return withdrawProvider({
+    token: GearMonkeyTestClient,
+    beside: TestInstances,
+    modules,
+    refuse: () => undefined,
+  });
+}
+
+/**
+ * The jobs of any instance of an app under test, by its name: also of one whose jobs come from a `source` of another system,
+ * for which the app has no GearMonkeyClient. @throws JobTestingError
+ */
+export function testJobsOf(
+  app: Pick<INestApplicationContext, 'get'>,
+  instance: string = DEFAULT_INSTANCE,
+): TestJobs {
+  return app.get<TestInstances>(TestInstances, { strict: false }).get(instance);
+}
