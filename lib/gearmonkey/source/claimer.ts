@@ -56,10 +56,12 @@ export class Claimer implements NotifierListener {
   private spare: Claim[] = [];
 
   constructor(private readonly parts: ClaimerParts) {
-    const { connections, worker, options } = parts;
-    this.states = new FunctionStates(options.onIllegal);
-    this.notifier = openNotifier(connections, worker, options.keysOf, this.states, this);
-    this.plainJobs = new PlainJobs(connections, options.keysOf, (fn) => this.notifier.look(fn));
+    const { connections, worker } = parts;
+    const { keysOf, onIllegal } = parts.options;
+    const states = (this.states = new FunctionStates(onIllegal));
+    const notified = { commands: connections.commands, worker, keysOf, states, listener: this };
+    this.notifier = openNotifier(notified, connections.blocking);
+    this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }
 
   /** Whether a connection that waits for work is down. */
@@ -93,8 +95,7 @@ export class Claimer implements NotifierListener {
   /** Writes outcomes; returns the claims that were no longer held. */
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
-    const refused = await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)));
-    return refused.flat();
+    return (await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)))).flat();
   }
 
   /** Ends a waiting claim; jobs claimed from now on are released. */

@@ -1,30 +1,17 @@
 import { slotOf } from '../../redis/cluster-slots.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
-import { ownListOf, type KeysOf } from '../wire/protocol.js';
-import type { FunctionStates } from './function-states.js';
+import { ownListOf } from '../wire/protocol.js';
 import { MarkerNotifier } from './marker-notifier.js';
-import type { Notifier, NotifierListener } from './notifier.js';
-
-export interface ClusterConnections {
-  readonly commands: RedisConnection;
-  /** A connection to the node that holds the key. */
-  readonly blocking: (key: string) => RedisConnection;
-}
+import type { Notifier, NotifierParts } from './notifier.js';
 
 /** One notifier for a single server, one per slot for a cluster. */
 export function openNotifier(
-  {
-    commands,
-    blocking,
-  }: { commands: RedisConnection; blocking: RedisConnection | ((key: string) => RedisConnection) },
-  worker: string,
-  keysOf: KeysOf,
-  states: FunctionStates,
-  listener: NotifierListener,
+  parts: NotifierParts,
+  blocking: RedisConnection | ((key: string) => RedisConnection),
 ): Notifier {
   return typeof blocking === 'function'
-    ? new ClusterNotifier({ commands, blocking }, worker, keysOf, states, listener)
-    : new MarkerNotifier({ commands, blocking }, worker, ownListOf(worker), keysOf, states, listener);
+    ? new ClusterNotifier(parts, blocking)
+    : new MarkerNotifier(parts, blocking, ownListOf(parts.worker));
 }
 
 /**
@@ -35,11 +22,9 @@ class ClusterNotifier implements Notifier {
   private readonly notifiers = new Map<number, MarkerNotifier>();
 
   constructor(
-    private readonly connections: ClusterConnections,
-    private readonly worker: string,
-    private readonly keysOf: KeysOf,
-    private readonly states: FunctionStates,
-    private readonly listener: NotifierListener,
+    private readonly parts: NotifierParts,
+    /** Makes a connection to the node that holds the key. */
+    private readonly blocking: (key: string) => RedisConnection,
   ) {}
 
   get isDown(): boolean {
@@ -67,21 +52,12 @@ class ClusterNotifier implements Notifier {
   }
 
   private of(fn: string): MarkerNotifier {
-    const { wake } = this.keysOf(fn);
+    const { keysOf, worker } = this.parts;
+    const { wake } = keysOf(fn);
     const slot = slotOf(wake);
     let notifier = this.notifiers.get(slot);
     if (!notifier) {
-      const { commands, blocking } = this.connections;
-      const connections = { commands, blocking: blocking(wake) };
-      const ownList = ownListOf(this.worker, wake);
-      notifier = new MarkerNotifier(
-        connections,
-        this.worker,
-        ownList,
-        this.keysOf,
-        this.states,
-        this.listener,
-      );
+      notifier = new MarkerNotifier(this.parts, this.blocking(wake), ownListOf(worker, wake));
       this.notifiers.set(slot, notifier);
     }
     return notifier;

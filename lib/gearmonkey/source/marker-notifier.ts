@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
-import type { KeysOf } from '../wire/protocol.js';
 import { isReply } from '../../redis/redis-errors.js';
 import type { FunctionStates } from './function-states.js';
 import { Leadership } from './leadership.js';
-import type { Notifier, NotifierListener } from './notifier.js';
+import type { Notifier, NotifierParts } from './notifier.js';
 import * as scripts from '../wire/scripts.js';
 
 /** A longer wait sends fewer commands, but a dead connection is found later. */
@@ -19,11 +18,6 @@ const PAUSE_MS_A_FUNCTION = 0.01;
 /** Most markers that one call collects. */
 const MAX_COLLECTED = 500;
 const PROBE_MS = 300;
-
-export interface NotifierConnections {
-  readonly blocking: RedisConnection;
-  readonly commands: RedisConnection;
-}
 
 /**
  * The phases of a notifier's loop:
@@ -52,18 +46,17 @@ export class MarkerNotifier implements Notifier {
   /** The function whose claim was sent along with a blocking call that has not succeeded yet. */
   private sentBehind: string | undefined;
   private closed = false;
+  private readonly states: FunctionStates;
   private readonly leadership: Leadership;
 
   constructor(
-    private readonly connections: NotifierConnections,
-    worker: string,
+    private readonly parts: NotifierParts,
+    private readonly blocking: RedisConnection,
     /** This worker's own list: a push to it ends the blocking call. */
     private readonly ownList: string,
-    private readonly keysOf: KeysOf,
-    private readonly states: FunctionStates,
-    private readonly listener: NotifierListener,
   ) {
-    const { commands } = connections;
+    const { commands, worker, keysOf, states, listener } = parts;
+    this.states = states;
     const idle = () => this.waiting();
     const onDue = (fn: string, wait: number) => states.expect(fn, wait);
     const onListen = (fn: string, listens: boolean) => listener.onListen(fn, listens);
@@ -82,7 +75,7 @@ export class MarkerNotifier implements Notifier {
   }
 
   get isDown(): boolean {
-    return this.connections.blocking.isDown;
+    return this.blocking.isDown;
   }
 
   interrupt(): void {
@@ -99,11 +92,11 @@ export class MarkerNotifier implements Notifier {
   }
 
   disconnect(): void {
-    this.connections.blocking.close();
+    this.blocking.close();
   }
 
   private async run(): Promise<void> {
-    const { blocking } = this.connections;
+    const { blocking } = this;
     while (!this.closed && !blocking.isClosed && this.waiting().length > 0) {
       await nextTick();
       if (this.withSlots().length === 0) break;
@@ -113,7 +106,7 @@ export class MarkerNotifier implements Notifier {
         if (blockedOn > FEW) await this.collect(blockedOn);
       } catch (error) {
         for (const fn of this.waiting()) this.states.apply(fn, 'lose');
-        if (isReply(error)) this.listener.onRefused(error);
+        if (isReply(error)) this.parts.listener.onRefused(error);
         await pauseAfter(error);
         if (!isReply(error)) await this.reconnected();
       }
@@ -134,27 +127,27 @@ export class MarkerNotifier implements Notifier {
 
   /** An outage usually affects both connections, so the other one is probed at once. */
   private async reconnected(): Promise<void> {
-    const { blocking, commands } = this.connections;
+    const { blocking } = this;
     await blocking.ready().catch(() => undefined);
-    await commands.probe(PROBE_MS);
+    await this.parts.commands.probe(PROBE_MS);
     const { sentBehind } = this;
     this.sentBehind = undefined;
-    if (sentBehind !== undefined) await this.listener.recall(sentBehind).catch(() => undefined);
+    if (sentBehind !== undefined) await this.parts.listener.recall(sentBehind).catch(() => undefined);
   }
 
   /** Idle functions with a free slot. The others are claimed for when they have one again. */
   private withSlots(): string[] {
-    for (const fn of this.waiting()) if (!this.listener.hasSlots(fn)) this.wake(fn);
+    for (const fn of this.waiting()) if (!this.parts.listener.hasSlots(fn)) this.wake(fn);
     return this.waiting();
   }
 
   /** Returns for how many functions it has waited. */
   private async block(): Promise<number> {
-    const redis = await this.connections.blocking.ready();
+    const redis = await this.blocking.ready();
     const functions = this.withSlots().filter((fn) => this.states.of(fn) === 'idle');
     const [first] = functions;
     if (first === undefined) return 0;
-    const markers = new Map(functions.map((fn) => [this.keysOf(fn).wake, fn]));
+    const markers = new Map(functions.map((fn) => [this.parts.keysOf(fn).wake, fn]));
     const wait = this.wait(functions);
     const hot = functions.includes(this.lastWoken) ? this.lastWoken : first;
     for (const fn of functions) this.states.apply(fn, 'block');
@@ -162,7 +155,7 @@ export class MarkerNotifier implements Notifier {
     this.sentBehind = hot;
     const [popped, claimed] = await Promise.all([
       redis.blpop(...markers.keys(), this.ownList, wait / 1000),
-      this.listener.claimBehind(hot, redis, wait),
+      this.parts.listener.claimBehind(hot, redis, wait),
     ]).finally(() => (this.phase = 'busy'));
     this.sentBehind = undefined;
     for (const fn of functions) if (this.states.of(fn) === 'blocked') this.states.apply(fn, 'unblock');
@@ -176,13 +169,13 @@ export class MarkerNotifier implements Notifier {
   /** Handles a marker. If this worker can't use it, it is set again if there is work. */
   private async woken(fn: string): Promise<void> {
     this.lastWoken = fn;
-    if (this.states.isWaiting(fn) && this.listener.hasSlots(fn)) this.wake(fn);
+    if (this.states.isWaiting(fn) && this.parts.listener.hasSlots(fn)) this.wake(fn);
     else await this.look(fn);
   }
 
   private wake(fn: string): void {
     this.states.apply(fn, 'wake');
-    this.listener.onWork(fn);
+    this.parts.listener.onWork(fn);
   }
 
   look(fn: string): Promise<void> {
@@ -210,11 +203,11 @@ export class MarkerNotifier implements Notifier {
   /** Collects the markers of all idle functions. */
   private async collect(blockedOn: number): Promise<void> {
     await delay(blockedOn * PAUSE_MS_A_FUNCTION);
-    const redis = await this.connections.commands.ready();
+    const redis = await this.parts.commands.ready();
     const idle = this.waiting();
     for (let from = 0; from < idle.length; from += MAX_COLLECTED) {
       const functions = idle.slice(from, from + MAX_COLLECTED);
-      const markers = functions.map((fn) => this.keysOf(fn).wake);
+      const markers = functions.map((fn) => this.parts.keysOf(fn).wake);
       const set = await scripts.collect.run(redis, markers);
       for (const index of set) await this.woken(functions[index] as string);
     }
@@ -222,7 +215,7 @@ export class MarkerNotifier implements Notifier {
 
   private async endWait(): Promise<void> {
     try {
-      const redis = await this.connections.commands.ready();
+      const redis = await this.parts.commands.ready();
       await redis.multi().lpush(this.ownList, '1').expire(this.ownList, 2).exec();
     } catch {
       // If this fails, the call ends by itself soon.

@@ -1,4 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import type { KeysOf } from '../wire/protocol.js';
+import type { FunctionStates } from './function-states.js';
 
 /** What a notifier reports to the source, and asks it. */
 export interface NotifierListener {
@@ -14,6 +17,16 @@ export interface NotifierListener {
   onListen(fn: string, listens: boolean): void;
   /** Gives back what such a call claimed if its reply never came. */
   recall(fn: string): Promise<void>;
+}
+
+/** What every notifier needs. */
+export interface NotifierParts {
+  readonly commands: RedisConnection;
+  /** This worker's name among all. */
+  readonly worker: string;
+  readonly keysOf: KeysOf;
+  readonly states: FunctionStates;
+  readonly listener: NotifierListener;
 }
 
 /** Reports when an idle function may have work. */
