@@ -121,7 +121,7 @@ export class MemoryFunction {
     return true;
   }
 
-  /** Cancels a job. The worker of a running job is told, and its outcome will be refused. */
+  /** Cancels a job. If it runs, its worker is notified, and its outcome will be refused. */
   cancel(id: string, error: JobErrorInfo, now: number): Cancellation {
     const job = this.jobs.get(id);
     if (!job) return 'missing';

@@ -7,7 +7,7 @@ import { greet, type Person } from './greet.job.js';
 export class Greeter {
   @Worker(greet, { concurrency: 2 })
   greet({ name }: Person): string {
-    if (name === '') throw new Error('Nobody to greet');
+    if (name === '') throw new Error('The name is empty');
     return `Hello, ${name}!`;
   }
 }

@@ -50,7 +50,7 @@ export class RenderController {
     this.log.log(`Someone watches render ${id}`);
     return this.jobs.watch(render, id).pipe(
       map((job) => ({ type: isOver(job) ? 'finished' : 'progress', data: viewOf(job) })),
-      finalize(() => this.log.log(`Nobody watches render ${id} here any more`)),
+      finalize(() => this.log.log(`No more subscribers to render ${id} here`)),
     );
   }
 }

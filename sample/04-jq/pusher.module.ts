@@ -12,7 +12,7 @@ export class Pusher {
     for (const to of ['ada@example.com', 'flaky@example.com']) {
       console.log(await this.jobs.call(mail, { to, tenant: 'acme' }));
     }
-    const job = await this.jobs.enqueue(mail, { to: 'nobody', tenant: 'acme' }, { priority: -1 });
+    const job = await this.jobs.enqueue(mail, { to: 'no-address', tenant: 'acme' }, { priority: -1 });
     await firstValueFrom(job.result()).catch((error: unknown) => {
       if (!(error instanceof JqJobFailedError)) throw error;
       console.log(`failed for good: ${error.reason}`);

@@ -5,7 +5,7 @@ import { SampleProcess, stopSamples } from './sample-process.js';
 const GREETINGS = `Hello, Ada!
 Hello, Grace!
 Hello, Barbara!
-Job 4 ended with status error: Nobody to greet
+Job 4 ended with status error: The name is empty
 `;
 
 afterEach(stopSamples);

@@ -6,7 +6,7 @@ import { SampleProcess, stopSamples } from './sample-process.js';
 
 const SAID = `sent to ada@example.com, attempt 1
 sent to flaky@example.com, attempt 2
-failed for good: nobody is no address
+failed for good: no-address is no address
 `;
 
 afterEach(stopSamples);

@@ -53,7 +53,7 @@ describe('sample/02-progress-stream', () => {
       if (data.dividend !== undefined) break;
     }
     leaving.abort();
-    await sample.says(new RegExp(`Nobody watches render ${id} here any more`));
+    await sample.says(new RegExp(`No more subscribers to render ${id} here`));
     await expect(statusOf(id)).resolves.toBe('busy');
     await eventually(async () => expect(await statusOf(id)).toBe('success'));
   });

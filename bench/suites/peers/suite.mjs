@@ -108,7 +108,7 @@ const measurements = [
   },
   {
     name: 'no-events',
-    title: "throughput with bee-queue's events off, after which nobody can know a job's result",
+    title: "throughput with bee-queue's events off, where results are lost",
     contenders: ['gearmonkey', 'bee-queue'],
     rows: [1, 10, 100].map((concurrency) => processing('no-events-', concurrency)),
     run: ({ contender, addresses: { redis }, jobs }) =>

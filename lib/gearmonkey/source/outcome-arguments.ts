@@ -7,7 +7,7 @@ import type { OutcomeArguments } from '../wire/scripts.js';
 /** Longest output that is sent on a reply channel, in characters. */
 const MAX_REPLY_LENGTH = 65_536;
 
-/** The channel of who waits for the output, unless it is long or no text: then it is read from the job. */
+/** The channel of the waiting client. Long or binary outputs are not sent: the client reads them from the job. */
 function replyTo({ claim, output }: Extract<Outcome, { status: 'success' }>, replies: string): string {
   const { reply } = claim.options;
   const fits = reply !== undefined && typeof output === 'string' && output.length <= MAX_REPLY_LENGTH;

@@ -16,7 +16,7 @@ export interface RedisSourceOptions {
   keysOf?: KeysOf;
   /** Called with messages about jobs that can't be run and calls that are tried again. */
   onProblem?: (message: string) => void;
-  /** Told of a transition that no state of a function allows: a mistake of this program. @default onProblem */
+  /** Called for an illegal transition of a function's state, which is a bug. @default onProblem */
   onIllegal?: (message: string) => void;
 }
 

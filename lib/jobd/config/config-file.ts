@@ -9,7 +9,7 @@ export function readConfigFile(path: string): IniFile {
   return parseIni(readNamedFile(path).toString('utf8'));
 }
 
-/** Whether others than its user and group may read it. False where that can't be told. */
+/** Whether others than its user and group may read it. False if unknown. */
 export function isReadableByAll(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0;
 }

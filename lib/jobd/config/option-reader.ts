@@ -94,7 +94,7 @@ export class OptionReader {
     return Object.fromEntries(names.map((name) => [name.slice(prefix.length), this.string(name) ?? '']));
   }
 
-  /** What nobody asked for: misspelt, most likely. */
+  /** Options that were not read: most likely misspelt. */
   unknown(): string[] {
     return [...this.values.keys()].filter((name) => !this.asked.has(name)).map(withoutValue);
   }
@@ -114,7 +114,7 @@ export class OptionReader {
   }
 }
 
-/** All options of sections that nobody reads. */
+/** All options of unknown sections. */
 export function unknownSections({ sections }: IniFile, known: readonly string[]): string[] {
   return [...sections]
     .filter(([section]) => !known.includes(section))

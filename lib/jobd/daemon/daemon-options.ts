@@ -22,7 +22,7 @@ export interface DaemonOptions extends LauncherOptions {
   readonly targets: ReadonlyMap<string, TargetOptions>;
   /** What others call this daemon. @default the host's name */
   readonly name?: string;
-  /** Polls all targets every so often, for tables that nobody polls for. @default never */
+  /** How often all targets are polled, for tables without a master. @default never */
   readonly pollInterval?: Duration;
   /** What becomes of jobs whose daemon died, or had to end them to shut down. @default 'fail' */
   readonly orphans?: OrphanPolicy;

@@ -77,7 +77,7 @@ export class DaemonRows {
 
   /**
    * Gives back what has not begun, and lets the rest end: by itself until `hurry`, then by force. Waits for
-   * the last results to be written, but not for ever.
+   * the last results to be written, but not forever.
    *
    * @returns whether the database has everything
    */

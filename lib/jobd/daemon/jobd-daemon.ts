@@ -169,7 +169,7 @@ export class JobdDaemon implements DaemonOperations {
     await member.leave(await rows.drain(this.hurried()));
   }
 
-  /** Resolves at the earliest of the times that `hurry` was told. */
+  /** Resolves at the earliest of the times given to `hurry`. */
   private hurried(): Promise<void> {
     return new Promise((resolve) => {
       this.hurry = (timeout) => {

@@ -32,7 +32,7 @@ export async function runCommand(
     tls: config.tls,
     log: createLog('jobctl', [sink]),
   });
-  // One that is gone without a word would be waited for for ever.
+  // Without this, a server that disappeared without closing would be awaited forever.
   new Heartbeat(connection, PING_MS);
   try {
     return await run((type, data) => connection.request(type, data), args);

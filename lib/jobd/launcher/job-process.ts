@@ -78,7 +78,7 @@ export class JobProcess {
     });
   }
 
-  /** What was told to end is waited for, children that outlive their parent too. */
+  /** Waits for all signalled processes, including children that outlive their parent. */
   private whenGroupEnded(then: () => void): void {
     const isTold = this.terminatedBecause !== undefined && !this.isKilled;
     if (!isTold || !this.signalGroup(0)) then();
@@ -95,7 +95,7 @@ export class JobProcess {
 
   private end(ended: Omit<JobResult, 'result'>): void {
     for (const timer of this.timers) clearTimeout(timer);
-    // A grandchild that still writes is let write, to nobody, and keeps nobody here alive.
+    // A grandchild may go on writing; its output is ignored, and does not keep this process alive.
     this.child.onOutput(() => undefined);
     this.child.letGo();
     this.child.removeAllListeners('close');
@@ -103,7 +103,7 @@ export class JobProcess {
     this.finish({ result: isOk ? 'ok' : 'fail', ...ended });
   }
 
-  /** False where nobody is left. */
+  /** False if no process is left. */
   private signalGroup(signal: NodeJS.Signals | number): boolean {
     const { pid } = this.child;
     if (pid === undefined) return false;

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 
 /** Where a process is, and which it is. */
 export interface ProcessIdentity {
-  /** Equal for processes that can see each other: one boot, one host name, one PID namespace. Empty where that can't be told. */
+  /** Equal for processes that can see each other: one boot, one host name, one PID namespace. Empty if unknown. */
   readonly machine: string;
   /** Its id, and when it started: ids are used again. */
   readonly process: string;

@@ -39,7 +39,7 @@ function told(child: ChildProcess): StartedProcess {
       output?.on('data', (chunk: Buffer) => listener(stream, chunk));
     }
   };
-  // A broken pipe ends the output; how the process ended is told elsewhere.
+  // A broken pipe ends the output; the exit of the process is reported separately.
   for (const output of [child.stdout, child.stderr]) output?.on('error', () => undefined);
   const letGo = () => {
     for (const output of [child.stdout, child.stderr]) (output as Socket | null)?.unref();

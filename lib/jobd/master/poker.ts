@@ -15,7 +15,7 @@ export interface PokerOptions {
 
 /**
  * Makes sure that a worker polls each poked target: where one can't, another is asked, and
- * what nobody serves is remembered until a worker registers for it.
+ * a target without a worker is remembered until one registers for it.
  */
 export class Poker {
   private readonly remembered = new Set<string>();

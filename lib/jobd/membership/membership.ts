@@ -24,7 +24,7 @@ export interface MemberOptions {
   readonly log: JobdLog;
 }
 
-/** What a member is told. */
+/** Callbacks of a member. */
 export interface MemberListeners extends Pick<PresenceOptions, 'onReleased' | 'onBeat'> {
   /** Others took it for dead: nothing that it held is its own any more, and it goes on as `instance`. */
   readonly onReborn: (instance: string) => void;
@@ -59,7 +59,7 @@ export class Membership {
     const database = await Database.open(place, log);
     const opened = [database];
     try {
-      // Nothing waits for others on it. A file has one connection, and nobody waits there.
+      // This connection never waits for locks. A file has only one connection, on which nothing waits.
       const beats = {
         connections: 1,
         answerTimeout: Math.max(MIN_ANSWER_MS, options.lease / ANSWERS_A_LEASE),

@@ -24,7 +24,7 @@ const BEATS_A_LEASE = 4;
 /**
  * Tells others that this daemon lives, and takes over from those that don't. Another's beat is judged by
  * whether it changes while we look, so that clocks need not agree; and only as long as we look without a
- * gap, since in an outage nobody can beat.
+ * gap, since no daemon can write heartbeats during an outage.
  */
 export class Presence {
   private readonly seen = new Map<string, { beat: number; since: number }>();
@@ -116,7 +116,7 @@ export class Presence {
     this.missed(present);
   }
 
-  /** Who has left had rows in mind that nobody else knows of: given back, or to be begun at a time. */
+  /** A daemon that left may have had rows that others don't know of: given back, or scheduled. */
   private missed(present: Set<string>): void {
     const hasLeft = [...this.known].some((instance) => !present.has(instance));
     this.known = present;

@@ -28,7 +28,7 @@ export interface Monitored {
   health(): ProgramHealth;
 }
 
-/** Requests by type, of types that are served: others' names are anybody's to choose. */
+/** Requests by type, only of known types: clients can send any other name. */
 export class RequestCounter {
   private readonly counts = new Map<string, number>();
 

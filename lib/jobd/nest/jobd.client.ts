@@ -47,7 +47,7 @@ export class JobdClient {
   }
 
   /**
-   * Adds a row, `waiting` unless `columns` says `manual`. Nobody looks for it before a poke or poll. Others
+   * Adds a row, `waiting` unless `columns` says `manual`. It is not run before a poke or poll. Others
    * who have locked what it needs are waited for, for 5 s at most.
    *
    * @returns its id
@@ -59,7 +59,7 @@ export class JobdClient {
 
   /**
    * Has waiting rows of the targets looked for: by the handlers and daemons of this process that share the
-   * table, and by whom the module's server or master pokes.
+   * table, and by workers that the module's server or master pokes.
    *
    * @throws RequestError, PeerLostError
    */

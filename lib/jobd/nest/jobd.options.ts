@@ -50,7 +50,7 @@ export interface JobdModuleOptions {
   readonly table?: string;
   /** Creates the table where it is missing when the app starts. @default false */
   readonly createTable?: boolean;
-  /** Whom the client asks. @default this module's master, else its worker */
+  /** The server that the client uses. @default this module's master, else its worker */
   readonly server?: ServerAddress;
   readonly worker?: WorkerModuleOptions;
   readonly master?: MasterModuleOptions;

@@ -26,7 +26,7 @@ export function remoteRoute(
 ): RequestRoute {
   const ask = async (type: string, data: object): Promise<unknown> => {
     const connection = await connect({ host, port, password, tls, log: SILENT });
-    // A server that is gone without a word would be waited for for ever.
+    // Without this, a server that disappeared without closing would be awaited forever.
     new Heartbeat(connection, pingInterval);
     try {
       return await connection.request(type, data);
@@ -62,7 +62,7 @@ export const NO_ROUTE: RequestRoute = {
   poke: async () => undefined,
   runManual: async () => {
     throw new ConfigurationError(
-      'JobdModule has nobody who runs manual jobs. Give it `server`, the address of a worker or master, or a `worker` of its own.',
+      'JobdModule has no server for manual jobs. Set `server`, the address of a worker or master, or a `worker` of its own.',
     );
   },
 };

@@ -18,7 +18,7 @@ export async function startDaemon(config: DaemonConfig, log: JobdLog): Promise<P
     const monitor = await startMonitor(config, monitored(daemon, worker, requests), log);
     let isStopping = false;
     const stop = async () => {
-      // Called again, nobody has time any more.
+      // A second call stops at once.
       if (isStopping) return daemon.stop({ timeout: 0 });
       isStopping = true;
       worker.drain();

@@ -23,7 +23,7 @@ export function openLog(
   const log = createLog(name, openSinks(config.log));
   for (const option of config.unknown) log.warn(`the option '${option}' is unknown, and ignored`);
   if (config.auth.password !== undefined && isReadableByAll(path))
-    log.warn(`${path} holds a password, and everybody may read it: chmod o= ${path}`);
+    log.warn(`${path} contains a password, and all users can read it. Run: chmod o= ${path}`);
   return log;
 }
 

@@ -26,7 +26,7 @@ export type Authenticate = (
 const LOCALHOST = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** `undefined` where nothing is asked of anybody. @throws ConfigError for an empty password, or a hash that is none */
+/** Returns undefined if no password is needed. @throws ConfigError for an empty password, or an invalid hash */
 export function authenticator({
   password,
   passwordHash,

@@ -27,7 +27,7 @@ const UNAUTHORIZED_MS = 10_000;
 const LINGER_MS = 5000;
 const KEEP_ALIVE_MS = 30_000;
 
-/** One end of a connection, be it a server's or a client's: both may send requests. */
+/** One end of a connection, of a server or a client: both may send requests. */
 export class JobdConnection implements Peer {
   readonly closed: Promise<string>;
   // Kept, since a socket forgets them when it closes.
@@ -149,7 +149,7 @@ export class JobdConnection implements Peer {
     if (this.heldBytes > MESSAGE_LIMIT.unauthorized) this.socket.pause();
   }
 
-  /** Memory is lent to nobody for long who has shown no password yet. */
+  /** Limits how long a client without a password may use memory. */
   private hurryUnauthorized(): void {
     if (!this.isAuthorized && this.frames.isMidway) {
       const late = () =>
@@ -182,7 +182,7 @@ export class JobdConnection implements Peer {
     else if (message.kind === 'ping') this.write(wire.PONG_FRAME);
     else if (message.kind === 'request') return this.take(message);
     else if (message.kind === 'response' && !this.pending.settle(message)) {
-      this.options.log.debug(`response ${message.no} from ${this.address}, which nobody waits for`);
+      this.options.log.debug(`response ${message.no} from ${this.address} has no pending request`);
     }
   }
 
@@ -206,7 +206,7 @@ export class JobdConnection implements Peer {
     });
   }
 
-  /** A daemon's reply that is too large can't be told from its others: who waits learns it by the closing. */
+  /** The request of a reply that is too large is unknown, so the connection is closed, which fails all pending requests. */
   private refuseSize(): void {
     const error = `message is too large, more than ${this.frames.limit} bytes`;
     this.complain(error);
@@ -214,7 +214,7 @@ export class JobdConnection implements Peer {
     else this.write(wire.errorFrame(wire.NO_NUMBER, error));
   }
 
-  /** Aloud once a connection: anybody may send nonsense, as much as they like. */
+  /** Logged once per connection, since a client may send any amount of invalid data. */
   private complain(what: string): void {
     this.options.log[this.hasComplained ? 'debug' : 'warn'](`${what}, from ${this.address}`);
     this.hasComplained = true;

@@ -3,7 +3,7 @@ import { ConfigError } from '../vocabulary/errors.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import type { AuthOptions } from './authentication.js';
 
-/** Where requests are taken, and from whom. */
+/** Where requests are accepted, and from which clients. */
 export interface Exposure {
   readonly host: string;
   readonly auth: AuthOptions;
@@ -11,7 +11,7 @@ export interface Exposure {
 
 const LOOPBACK_NAMES = new Set(['localhost', 'ip6-localhost', '::1']);
 
-/** @throws ConfigError where others could do everything, and nobody has said that they may */
+/** @throws ConfigError if other machines could do everything without an option that allows it */
 export function checkExposure({ host, auth }: Exposure): void {
   if (asksForPassword(auth) || auth.allowNoPassword || isLoopback(host)) return;
   throw new ConfigError(

@@ -25,7 +25,7 @@ export class FrameReader {
     return this.skipping || this.length > 0;
   }
 
-  /** What `chunk` completes. A message too large is told as soon as that is seen, not at its end. */
+  /** The messages that `chunk` completes. A message that is too large is reported at once, not at its end. */
   read(chunk: Buffer): Frame[] {
     const frames: Frame[] = [];
     let start = 0;

@@ -23,7 +23,7 @@ export class PendingRequests {
     return new Promise((resolve, reject) => this.waiting.set(no, { resolve, reject }));
   }
 
-  /** False for a reply that nobody waits for. */
+  /** False for a reply without a pending request. */
   settle({ no, data, error }: ResponseMessage): boolean {
     const request = this.waiting.get(no);
     if (!request) return false;

@@ -19,7 +19,7 @@ const MAX_CONNECTIONS = 10_000;
 /** Of those that are asked for a password and have shown none yet; then the oldest has to go. */
 const MAX_UNAUTHORIZED = 1000;
 
-/** Accepts connections and answers their requests. It never sends what nobody asked for. */
+/** Accepts connections and answers their requests. It only sends replies. */
 export class JobdServer {
   private readonly server: Server;
   private readonly open = new Set<JobdConnection>();

@@ -19,7 +19,7 @@ export class AcceptedRows {
   /** Accepting, giving back and looking for strays go one after another: a row is accepted before it is held. */
   private turn: Promise<unknown> = Promise.resolve();
 
-  /** @param onLost told of rows that are not this daemon's any more, though they were */
+  /** @param onLost called for rows that this daemon has lost */
   constructor(
     private readonly table: JobTable,
     private readonly log: JobdLog,

@@ -16,7 +16,7 @@ export interface ManualAcceptance {
   readonly rules: ManualRules;
   /** Milliseconds a client waits for a database that is away. */
   readonly patience: number;
-  /** Given what was accepted when nobody waited for it any more. */
+  /** Called with rows that were accepted when their clients no longer waited. */
   readonly onUnwanted: (accepted: Promise<readonly AcceptedJob[]>) => void;
 }
 

@@ -40,7 +40,7 @@ export class ManualRuns {
     return results;
   }
 
-  /** For a job that nobody waits for, nothing happens. */
+  /** Does nothing for a job that no client waits for. */
   end(id: number, end: ManualEnd): void {
     this.waiting.get(id)?.(end);
     this.waiting.delete(id);

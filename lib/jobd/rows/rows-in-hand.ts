@@ -29,11 +29,11 @@ export interface RowsOptions {
   readonly manualPatience: number;
   /** Milliseconds that a database which is away is waited for when rows are given back. */
   readonly lastWrites: number;
-  /** What clients are told once this one shuts down. */
+  /** The reply to clients during a shutdown. */
   readonly refusal: string;
 }
 
-/** What the client of a manual row is told that has lost its row. */
+/** The reply to the client of a manual row that another daemon took. */
 export const TAKEN_OVER = 'another daemon has taken this job over';
 
 /** The rows that a daemon or an app has in hand: polled for, accepted, asked for by clients, given back. */
@@ -146,7 +146,7 @@ export class RowsInHand {
     this.hand(accepted);
   }
 
-  /** Nobody waits for these any more. */
+  /** Their clients no longer wait. */
   private async abandon(jobs: readonly AcceptedJob[], places: ManualPlaces): Promise<void> {
     await this.giveBack(jobs);
     places.giveUp();

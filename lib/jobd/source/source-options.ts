@@ -18,9 +18,9 @@ export interface JobdSourceOptions {
   readonly targets: readonly string[];
   /** The column that a handler is given, in the instance's codec. @default the whole row, as JSON */
   readonly input?: string;
-  /** Who sends polls when rows were added. @default nobody */
+  /** The master that sends polls when rows were added. @default none */
   readonly master?: MasterAddress;
-  /** Polls every so often besides, for tables that nobody polls for. @default never */
+  /** How often it polls by itself, for tables without a master. @default never */
   readonly pollInterval?: Duration;
   /** What becomes of rows whose app or daemon died while they ran. @default 'fail' */
   readonly orphans?: OrphanPolicy;

@@ -1,4 +1,4 @@
-/** Wakes who waits for something to do. */
+/** Wakes a waiting worker. */
 export class WakeUp {
   private rung = 0;
   private resume: () => void = () => undefined;

@@ -166,7 +166,7 @@ export class Acceptance {
     );
   }
 
-  /** While rows are being accepted nobody can take this daemon for dead. */
+  /** While rows are being accepted, no daemon can declare this one dead. */
   private async lookAndAccept<T>(
     looks: (queries: JobdDatabase) => readonly FindRows<FoundRow>[],
     decide: (queries: JobdDatabase, found: readonly FoundRow[]) => Decision<T>,

@@ -63,7 +63,7 @@ export class DaemonRegistry {
     this.entered(instance);
   }
 
-  /** Finds this daemon's entry, and keeps it: until the transaction ends nobody can take it for dead. */
+  /** Finds this daemon's entry, and keeps it: until the transaction ends no daemon can declare it dead. */
   entryLook(queries: JobdDatabase): CompiledQuery {
     return queries
       .selectFrom(this.names.daemons)
@@ -75,7 +75,7 @@ export class DaemonRegistry {
 
   /**
    * Enters this daemon where the look found nothing. It was taken for dead then, and comes back as another:
-   * nothing that it still writes for its former self finds a row, and nobody takes its new processes for the old.
+   * its writes under the former identity find no row, and its new processes are not mistaken for the old ones.
    */
   entry(queries: JobdDatabase, found: readonly unknown[]): CompiledQuery[] {
     if (found.length > 0) {
@@ -170,7 +170,7 @@ export class DaemonRegistry {
   }
 
   /**
-   * Takes rows of owners that are entered nowhere: nobody else would ever see to them.
+   * Takes rows of owners that are not registered: no other daemon would recover them.
    *
    * @returns whether rows wait again
    */

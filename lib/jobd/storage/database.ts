@@ -117,7 +117,7 @@ export class Database {
 
   /**
    * Asks once. The driver's errors pass through; a connection that doesn't answer is given up. The server may have
-   * read the question all the same, and answer it for nobody.
+   * read and execute the query nevertheless, although its reply is lost.
    */
   async attempt<T>(question: (queries: JobdDatabase) => Promise<T>): Promise<T> {
     let lateness: DatabaseError | undefined;

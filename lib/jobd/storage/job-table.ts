@@ -42,7 +42,7 @@ export class JobTable {
     return hasColumn(this.database, this.parts.names, name);
   }
 
-  /** Whether there are rows that nobody will run, since no number holds their ids. */
+  /** Whether there are rows that can't be run, because their ids are too large for a number. */
   async hasUnsafeIds(): Promise<boolean> {
     const unsafe = sql<boolean>`id > ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
     const rows = await this.database.attempt((queries) =>
@@ -131,7 +131,7 @@ export class JobTable {
     });
   }
 
-  /** Those that nobody has locked. For servers that can pass over what is locked. */
+  /** Rows that are not locked, for servers that can skip locked rows. */
   async freeIds(ids: readonly number[]): Promise<Set<number>> {
     const { jobs, owners } = this.parts.names;
     return this.database.transaction(async (queries) => {
@@ -209,7 +209,7 @@ export class JobTable {
     return new Set(rows.map(({ job_id }) => Number(job_id)));
   }
 
-  /** Locked until the transaction ends, so that nobody takes them over meanwhile. */
+  /** Locked until the transaction ends, so that no other daemon takes them over meanwhile. */
   private ownedRows(queries: JobdDatabase, ids: readonly number[], owner: string) {
     return inChunks(ids, (some) =>
       queries

@@ -18,7 +18,7 @@ export interface RowChange {
 
 /**
  * Writes rows as far as they are their owner's, without asking first. For MySQL: the owners' rows are locked
- * with it, so that nobody takes one over meanwhile. Put together by hand, since every job waits for it.
+ * with it, so that no other daemon takes one over meanwhile. Written by hand, since every job waits for it.
  */
 export function updateKept(
   names: TableNames,

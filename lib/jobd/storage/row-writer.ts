@@ -88,7 +88,7 @@ export class RowWriter {
     }
   }
 
-  /** Writes each when nobody holds it any more; there is no need to try before. */
+  /** Writes each row when it is no longer locked, and does not try earlier. */
   private async waitFor(batch: readonly Write[]): Promise<void> {
     let held = batch;
     while (held.length > 0 && !this.signal.aborted) {

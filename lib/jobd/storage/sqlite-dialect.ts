@@ -35,7 +35,7 @@ export function openSqlite(
   }
 }
 
-/** A new one is not for everybody to read: it will hold what jobs print. */
+/** A new file is not readable by all users: it will contain the output of jobs. */
 function keepPrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o660));

@@ -13,7 +13,7 @@ type OnEnd = (code: number | null, signal: string | null) => void;
 
 /**
  * A process that leads a session and group of its own and has no input, with the events of child_process:
- * `exit` when it has ended, `close` when nobody holds its output any more either.
+ * `exit` when it has ended, `close` when no process holds its output any more either.
  */
 export interface StartedProcess {
   /** Undefined where none was started; then `error` follows. */

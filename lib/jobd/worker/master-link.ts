@@ -23,7 +23,7 @@ export interface MasterLinkOptions {
   readonly handlers: RequestHandlers;
   /** The targets to register; asked anew for each registration. */
   readonly targets: () => readonly string[];
-  /** Called when the master has taken a registration: it may have poked in vain before. */
+  /** Called when the master has accepted a registration: earlier pokes may have been lost. */
   readonly onRegistered: () => void;
   readonly log: JobdLog;
 }

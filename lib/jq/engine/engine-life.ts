@@ -6,7 +6,7 @@ export type EngineMode = 'starting' | 'running' | 'stopping' | 'closing' | 'clos
  * - `hand out`: give jobs to workers
  * - `hold`: let requests wait for what there isn't yet
  * - `repeat`: ask again what Redis did not answer
- * - `sweep`: see to what falls due, though nobody asks
+ * - `sweep`: handle what is due, without a request
  */
 export type EngineRight = 'answer' | 'hand out' | 'hold' | 'repeat' | 'sweep';
 

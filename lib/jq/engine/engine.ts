@@ -32,9 +32,9 @@ export interface JqEngineOptions extends EngineOptions {
   readonly now?: () => number;
   /** Given jobs to push to their workers; each is to be answered. */
   readonly onHanded?: (jobs: readonly HandedJob[]) => void;
-  /** Given workers that nothing has been heard of for long; each is to be told of with `probed`. */
+  /** Called with workers that were silent for long; report each with `probed`. */
   readonly onProbes?: (probes: readonly Probe[]) => void;
-  /** Told of each of this master's turns. */
+  /** Called for each of this master's turns. */
   readonly onTally?: (tally: Tally) => void;
   readonly onProblem?: (message: string) => void;
 }
@@ -160,7 +160,7 @@ export class JqEngine {
     return outcome === 'registered' ? worker : undefined;
   }
 
-  /** Its jobs go back. False for a worker that nobody knows. */
+  /** Removes a worker; its jobs are queued again. False for an unknown worker. */
   async unregister(worker: string): Promise<boolean> {
     return isWorkerId(worker) && this.turns.run(operations.unregister(worker));
   }

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 const SUFFIX_CHARACTERS = 8;
 const WORKER_ID_BYTES = 8;
 
-/** A job's id is its number, of one width so that ids sort by age, and this, so that nobody guesses it. */
+/** A job's id is its number, of one width so that ids sort by age, and this, so that it can't be guessed. */
 export function jobIdSuffix(): string {
   // Node draws UUIDs from a store: a call for random bytes costs as much as all else of an id.
   return randomUUID().slice(0, SUFFIX_CHARACTERS);

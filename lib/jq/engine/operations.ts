@@ -92,12 +92,12 @@ export function register(worker: string, request: RegisterRequest, client = ''):
   return { name: 'register', args: [worker, name, maxJobs, url, batch, client, ...names], decode: word };
 }
 
-/** False for a worker that nobody knows. */
+/** False for an unknown worker. */
 export function unregister(worker: string): Operation<boolean> {
   return { name: 'unregister', args: [worker], decode: isOne };
 }
 
-/** False for a worker that nobody knows. */
+/** False for an unknown worker. */
 export function ping(worker: string): Operation<boolean> {
   return { name: 'ping', args: [worker], decode: isOne };
 }

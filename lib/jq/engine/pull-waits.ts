@@ -39,7 +39,7 @@ export class PullWait {
 
 /**
  * Pulls that wait, by the names that their workers want: a job that comes up wakes a few of those who may have it, the
- * longest waiting first, and nobody else.
+ * longest waiting first, and no others.
  */
 export class PullWaits {
   private readonly byTopic = new Map<Topic, Set<PullWait>>();
@@ -60,7 +60,7 @@ export class PullWaits {
     for (const topic of topics) this.wake(topic, this.words, PULLS_AT_ONCE);
   }
 
-  /** Lets one more of those try whom these words concern, and who have not asked since. */
+  /** Lets one more of the waiting requests that these messages concern try, unless it has asked since. */
   handOn(heard: ReadonlyMap<Topic, number>): void {
     for (const [topic, word] of heard) this.wake(topic, word, 1);
   }

@@ -29,7 +29,7 @@ export interface EngineOptions {
   forgetWorker?: Duration;
   /** How long a worker's 404 for a name is remembered. @default '60s' */
   forgetMissingName?: Duration;
-  /** How long a kept result stays that nobody reads. @default '1h' */
+  /** How long an unread result is kept. @default '1h' */
   unreadResult?: Duration;
   /** How long a kept result stays after it was first read. @default '30s' */
   readResult?: Duration;

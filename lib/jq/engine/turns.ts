@@ -142,7 +142,7 @@ export class Turns {
 
   /** What may be asked twice is asked again until there is an answer. */
   private async fail(batch: readonly Pending[], error: unknown): Promise<void> {
-    // Nobody waits for what the clock asks for. Of outages the connection itself tells.
+    // No request waits for periodic work. The connection itself reports outages.
     if (batch.length === 0 && isReply(error)) this.complain(`A turn failed: ${messageOf(error)}`);
     const unavailable = new EngineUnavailableError(error);
     const again = batch.filter(({ operation }) => operation.repeatable && this.options.life.may('repeat'));

@@ -7,7 +7,7 @@ export class ForeignPageError extends GearMonkeyError {
   readonly code = 'FOREIGN_PAGE';
 
   constructor(what: string, remedy: string) {
-    super(`${what}: this may be a web page, and nobody here is asked for who they are. ${remedy}`);
+    super(`${what}: this may be a web page, and clients need no token or secret here. ${remedy}`);
   }
 }
 
@@ -44,7 +44,7 @@ export class PageGuard {
     this.known = host;
   }
 
-  /** Nobody can lead an address, or a name that no registry gives away, to somewhere else. */
+  /** DNS can't redirect an address, or a name outside public domains. */
   private isOurs(host: string): boolean {
     const url = `http://${host}`;
     const name = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$|\.$/g, '') : '';

@@ -15,7 +15,7 @@ export interface AskOptions<T> {
   readonly signal: AbortSignal;
   /** Why a reply is no answer yet; undefined for one that is. */
   readonly unanswered: (reply: T) => Error | undefined;
-  /** Told of each failure, and of why a reply was no answer. */
+  /** Called for each failure, with the reason. */
   readonly onFailure?: (error: unknown) => void;
   /** What is thrown when the signal aborts. @default its reason */
   readonly late?: (lastError: unknown) => unknown;

@@ -16,7 +16,7 @@ import { MASTER_SETTINGS, type MasterSettings, type Role } from './master-option
 
 const ROLE = 'gearmonkey:jq-role';
 
-/** Who may call these routes, once tokens are given. Without a role, everybody may. */
+/** The role that may call these routes if there are tokens. Without a role, every client may. */
 export const ForRole = (role: Role) => SetMetadata(ROLE, role);
 
 interface KnownToken {

@@ -45,7 +45,7 @@ export interface ErrorReply {
   readonly retryAfter?: number;
 }
 
-/** What nobody foresaw is logged, and 500. */
+/** An unexpected error is logged and answered with 500. */
 export function errorReply(error: unknown): ErrorReply {
   const { status, body } = describe(error);
   const isLater = status === HttpStatus.TOO_MANY_REQUESTS || status === HttpStatus.SERVICE_UNAVAILABLE;

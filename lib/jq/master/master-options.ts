@@ -36,7 +36,7 @@ export interface JqMasterOptions extends EngineOptions {
   host?: string;
   /** 0 takes a free one. @default 8080 */
   port?: number;
-  /** Bearer tokens by role. Without any, everybody may do everything; with one, each role needs its own. */
+  /** Bearer tokens by role. Without tokens every client may do everything; with one, each role needs its own. */
   tokens?: Partial<Record<Role, readonly string[]>>;
   /** Serves HTTPS instead of HTTP. */
   tls?: ServerTls;

@@ -40,7 +40,7 @@ export interface Unanswered {
 }
 
 /**
- * The connections to workers. Each worker's requests have their own, so that a slow one keeps nobody waiting;
+ * The connections to workers. Each worker's requests have their own, so a slow one does not delay others;
  * redirects are not followed.
  */
 export class PushSender {

@@ -63,7 +63,7 @@ export class WorkerPusher {
     }
   }
 
-  /** Resolves when every push has ended and was told. */
+  /** Resolves when every push has ended and was reported. */
   async idle(): Promise<void> {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }

@@ -5,7 +5,7 @@ import { textHead, textOf } from './unpack.js';
 /** Keys of maps and indices of arrays to look for, one below the other: put together, so that one walk finds all. */
 export class Paths {
   private readonly steps = new Map<string, Step>();
-  /** Of the keys in bytes: most others are told apart by that alone. */
+  /** Length of the keys in bytes: most other keys differ in it. */
   private readonly lengths = new Set<number>();
   private readonly indices = new Map<number, Step>();
 

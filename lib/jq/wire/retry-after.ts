@@ -1,5 +1,5 @@
 const DEFAULT_REST_MS = 1000;
-/** Nobody is asked again at once, whatever the header says. */
+/** The shortest wait, for any value of the header. */
 const SHORTEST_REST_MS = 100;
 const LONGEST_REST_MS = 5 * 60 * 1000;
 

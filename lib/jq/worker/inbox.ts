@@ -4,7 +4,7 @@ import type { WorkerJob } from '../wire/worker-job.js';
 import type { Registration } from './registration.js';
 import { ReplayCache } from './replay-cache.js';
 
-/** How long a job that nobody claims waits: between two claims of a worker that runs there is a moment only. */
+/** How long an unclaimed job waits: a running worker claims again almost at once. */
 const PATIENCE_MS = 100;
 /**
  * How long a push is remembered. A master sends it again when its connection breaks, within its `pushTimeout`: the

@@ -19,7 +19,7 @@ export type PushStatus = 202 | 404 | 410 | 429 | 503;
 export interface Origin {
   /** The registration's in the path, if there is one. */
   readonly key: string | undefined;
-  /** What the master was told to push to, if it was this. */
+  /** The URL that was registered at the master, if it is this one. */
   readonly url: string;
   readonly onGone: OnGone;
 }
@@ -44,7 +44,7 @@ const VERDICTS: Readonly<Record<PushStatus, Verdict>> = {
   503: {
     status: 503,
     code: 'NOT_NOW',
-    message: 'Nobody takes jobs here now.',
+    message: 'This worker takes no jobs now.',
     retry_after: RETRY_AFTER_SECONDS,
   },
 };
@@ -78,7 +78,7 @@ export class Pushes {
     this.taken = new ReplayCache(2 * settings.signatureWindow);
   }
 
-  /** What can be told before the body is read. @throws ForeignPageError, UnsignedPushError */
+  /** Checks that need no body. @throws ForeignPageError, UnsignedPushError */
   checkHead(headers: IncomingHttpHeaders): void {
     if (this.settings.secrets.length === 0) this.pages.check(headers);
     else if (headers[SIGNATURE_HEADER] === undefined) throw new UnsignedPushError();

@@ -36,7 +36,7 @@ export class Registration {
   held = 0;
   /** The header of its requests; absent while it registers. */
   workerId?: string;
-  /** Of the URL that the master was told last: what it pushes to another is of a registration that is over. */
+  /** The URL of the last registration: pushes to another one belong to an earlier registration. */
   key = '';
   /** How many reports the master takes in one request: told with each registration. */
   batch = 1;
@@ -93,7 +93,7 @@ export class Registration {
     await askMaster(leave, signal, { url: this.http.url, what: 'DELETE /worker' });
   }
 
-  /** The master may have taken it already: then it has to be told. */
+  /** Signs off if the master may have accepted the registration already. */
   private nearlyRegistered(signal: AbortSignal): Promise<string | undefined> {
     const late = new Promise<undefined>((resolve) => {
       signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -119,7 +119,7 @@ export class Registration {
       this.key = randomBytes(KEY_BYTES).toString('hex');
       const own = url === undefined ? undefined : `${url}/${this.key}`;
       const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url: own, names: [fn], batch });
-      // Not given up under way: a worker that nobody knows the id of would stay.
+      // Not aborted half-way: the master would keep a worker whose id is unknown here.
       const reply = await this.http.request('POST', '/worker', { body });
       if (reply.status === 201) id = this.registered(reply);
       return reply;

@@ -24,7 +24,7 @@ export interface PopOptions {
   signal?: AbortSignal;
 }
 
-/** Which queues, in which order, and for whom. */
+/** Which queues, in which order, and for which worker. */
 export interface PopperOptions {
   readonly queues: readonly string[];
   /** @default 'ordered' */

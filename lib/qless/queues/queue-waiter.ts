@@ -40,7 +40,7 @@ export class QueueWaiter {
     this.interruptKey = `${prefix}nudge:${this.id}`;
   }
 
-  /** A claim in vain has left tokens with all queues. */
+  /** A claim without a job has left tokens with all queues. */
   registered(): void {
     for (const queue of this.queues) this.tokens.add(queue);
   }

@@ -32,7 +32,7 @@ export function renewInterval(
 /** A group of the keeper: all locks of a worker are renewed together. */
 const GROUP = 'locks';
 
-/** The locks a worker holds: renews them from a thread of its own, and is told when one is lost. */
+/** The locks of a worker: renews them from a separate thread, and reports lost ones. */
 export class Locks {
   private readonly claims = new Map<string, Claim>();
   private keeper: LeaseKeeper | undefined;

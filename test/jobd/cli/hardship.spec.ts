@@ -49,7 +49,7 @@ describe('jobd-master, as others see it', () => {
     const options = `password = x\nlog_file = ${log}\nlog_level_file = debug\n`;
     const { port, program, path } = await cli.serve('jobd-master', options);
     await expect(readFile(`/proc/${program.pid}/cmdline`, 'utf8')).resolves.toMatch(/^jobd-master/);
-    expect(await readFile(log, 'utf8')).toContain(`${path} holds a password, and everybody may read it`);
+    expect(await readFile(log, 'utf8')).toContain(`${path} contains a password, and all users can read it`);
     await rename(log, `${log}.1`);
     program.signal('SIGHUP');
     await until(() => existsSync(log));

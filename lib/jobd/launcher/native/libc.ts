@@ -24,7 +24,7 @@ export interface CStrings {
 /** A process as `waitpid` sees it: with a status once it has ended; gone where another has asked before. */
 export type WaitedFor = { readonly status: number } | 'running' | 'gone';
 
-/** A pipe as its reader sees it: with something to read, with nobody left to write, or neither yet. */
+/** The state of a pipe for its reader: it has data, it has no writer any more, or neither yet. */
 export type PipeState = 'data' | 'end' | 'open';
 
 type Native = (...args: readonly unknown[]) => number;
@@ -95,7 +95,7 @@ export class Libc {
     return { text, addresses: BigUint64Array.from([...addresses, 0n]) };
   }
 
-  /** Both ends of a pipe that nobody inherits; undefined where there are no descriptors left. */
+  /** Both ends of a pipe that children don't inherit; undefined if no descriptors are left. */
   pipe(): readonly [read: number, write: number] | undefined {
     const pair = new Int32Array(2);
     if (this.call.pipe2(pair, O_CLOEXEC) !== 0) return undefined;

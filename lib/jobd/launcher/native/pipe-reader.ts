@@ -8,7 +8,7 @@ const MAX_READS = 4;
 
 export interface PipeListener {
   readonly onData: (chunk: Buffer) => void;
-  /** Nobody holds the other end any more. */
+  /** No process holds the other end any more. */
   readonly onEnd: () => void;
 }
 
@@ -29,7 +29,7 @@ export class PipeReader {
     if (this.hasEnded || this.socket) return;
     this.socket = new Socket({ fd: this.fd, writable: false })
       .on('data', this.listener.onData)
-      // A broken pipe ends the output; how the process ended is told elsewhere.
+      // A broken pipe ends the output; the exit of the process is reported separately.
       .on('error', () => undefined)
       .once('close', () => this.end());
   }

@@ -24,7 +24,7 @@ export class PosixProcess extends EventEmitter implements StartedProcess {
 
   /**
    * @param files the descriptors to read its output from, which are this object's from now on
-   * @param onOutputEnd called when nobody holds its output any more: mostly since it has ended
+   * @param onOutputEnd called when no process holds its output any more, usually because it has ended
    */
   constructor(
     readonly pid: number,
@@ -48,7 +48,7 @@ export class PosixProcess extends EventEmitter implements StartedProcess {
     for (const output of this.outputs) output.letGo();
   }
 
-  /** @param status as `waitpid` gives it; undefined where nobody can know any more */
+  /** @param status the result of `waitpid`; undefined if it is lost */
   ended(status: number | undefined): void {
     clearTimeout(this.following);
     const { hasOutputEnded } = this;

@@ -2,7 +2,7 @@ import { Libc, type SpawnArguments } from './libc.js';
 import { PosixProcess } from './posix-process.js';
 import type { ProcessSurroundings, StartedProcess } from '../../vocabulary/started-process.js';
 
-/** Keeps this process alive as long as those it started, and finds ends that nothing told of: threads get no signals. */
+/** Keeps this process alive while its children run, and finds ended children: threads get no signals. */
 const LOOK_MS = 100;
 /** Looks for the end of a process whose output has ended: some at once, the others with pauses. */
 const QUICK_LOOKS = 50;

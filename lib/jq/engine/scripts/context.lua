@@ -55,7 +55,7 @@ end
 local function text(number) return string.format('%.0f', number) end
 
 --[[
-  A write that takes no memory: Redis then allows all others of the turn though its memory be full. For what ends
+  A write that uses no memory: Redis then allows all others of the turn even if its memory is full. For what ends
   jobs. What makes more of them asks `refuse_if_full` from then on.
 ]]
 local function write_though_full()

@@ -144,7 +144,7 @@ local function dispatch(limit)
   return turn.handed
 end
 
---- How many are named to requests that wait; of more they are told at large.
+--- How many jobs are announced to waiting requests by name; more are announced in general.
 local MAX_NEWS = 100
 
 --- Tells requests that wait of jobs that have come up and were not handed out.

@@ -50,7 +50,7 @@ end
 
 --[[
   A job as its pusher sees it. `mode` 'read': reading a result for the first time begins the end of it; 'wait': its
-  end will also be told on the channel "ended"; 'peek': nothing changes.
+  end will also be published on the channel "ended"; 'peek': nothing changes.
   Returns status, worker, begun, message, error, result ('' for what is not there), or 'missing'.
 ]]
 function ops.read(id, mode)

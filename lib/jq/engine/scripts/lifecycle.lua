@@ -5,7 +5,7 @@
                again), done, error
     attempt    how often it was handed out; fences each off from the ones before
     begun      how often a worker took it
-    failures   how often it failed;  losses: how often its worker was lost;  bounces: pushes nobody answered
+    failures   how often it failed;  losses: how often its worker was lost;  bounces: unanswered pushes
     worker     who has it, or had it last;  handed: when it was handed out
     ran        who ran it last, where that attempt came to nothing and it waits for another
     open       'unanswered' or 'lost': back in its lane, but its last worker may be running it and may still
@@ -34,7 +34,7 @@ local function status_of(job)
   return tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
 end
 
---- Who has it or ran it last, as the outside sees it; '' while nobody has.
+--- The worker that has it or ran it last, as shown outside; '' if there is none.
 local function worker_of(job)
   if ENDED[job.state] or job.state == 'running' then return job.worker or '' end
   return status_of(job) == 'retrying' and job.ran or ''

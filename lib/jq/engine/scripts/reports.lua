@@ -23,14 +23,14 @@ function ops.register(worker, name, max_jobs, url, batch, client, ...)
   return 'registered'
 end
 
---- 1, or 0 for a worker that nobody knows.
+--- 1, or 0 for an unknown worker.
 function ops.unregister(worker)
   if not read_worker(worker) then return 0 end
   remove_worker(worker)
   return 1
 end
 
---- 1, or 0 for a worker that nobody knows.
+--- 1, or 0 for an unknown worker.
 function ops.ping(worker)
   write_though_full()
   return heard(worker, true) and 1 or 0
@@ -117,7 +117,7 @@ function answers.unknown_name(id, job, worker, worker_row)
   put_back(id, job)
 end
 
---- 410: nobody answers to its registration any more.
+--- 410: its registration no longer exists.
 function answers.gone(id, job, worker, worker_row)
   detach(id, job, true)
   put_back(id, job)
@@ -134,7 +134,7 @@ function answers.busy(id, job, worker, worker_row, rest)
   put_back(id, job)
 end
 
---- A job that nobody answers for waits longer and longer: it may be what brings workers down.
+--- A job with unanswered pushes waits longer each time: it may be the cause that workers die.
 local FREE_BOUNCES = 3
 
 local function bounce(id, job, open)

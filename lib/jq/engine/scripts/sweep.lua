@@ -133,7 +133,7 @@ local function sweep_names()
   end
 end
 
---- Keys that nobody remembers any more, by the time in which they came.
+--- Forgets expired keys, by the time in which they came.
 local function sweep_keys()
   local counts = call('HGETALL', prefix .. 'key-counts')
   for i = 1, #counts, 2 do

@@ -19,7 +19,7 @@
   class:CLASS    the names
   members:CLASS  its workers
   free:CLASS     those of them to push to, by how full they are
-  classes:NAME   classes that want the name, but for those in which nobody was free when that was looked for
+  classes:NAME   classes that want the name, except those without a free worker at the last check
   dry:CLASS      the names in whose list it is missing for that reason
 ]]
 -- Needs context: text, prefix, settings, call, turn
@@ -142,7 +142,7 @@ local function trust(worker, worker_row)
   revive(worker, worker_row, true)
 end
 
---- A request of its own. Nil for a worker that nobody knows.
+--- A worker's own request. Nil for an unknown worker.
 local function heard(worker, pinged)
   local worker_row = read_worker(worker)
   if not worker_row then return nil end

@@ -16,7 +16,7 @@ export interface Route {
   readonly path: string;
   readonly tag: 'Jobs' | 'Workers' | 'Constraints' | 'Administration' | 'Operation';
   readonly summary: string;
-  /** Who may call it once there are tokens; without it everybody. */
+  /** The role that may call it if there are tokens; without it, every client. */
   readonly role?: Role;
   readonly parameters?: readonly Parameter[];
   /** The schema of its body. */

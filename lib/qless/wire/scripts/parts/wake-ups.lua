@@ -1,4 +1,4 @@
---- Tokens of a dead waiter expire, and so do wake-ups that nobody took.
+--- Tokens of a dead waiter expire, and so do wake-ups that no waiter took.
 local TOKEN_SECONDS = 10
 
 --- Wakes up to `count` of those that wait for the queue: each has a token in the idle set, and blocks on the list.

@@ -71,7 +71,7 @@ end
 
 local function next_expired(queue)
   if queue.at > #queue.expired then return end
-  -- include expired-jobs: take_expired -- at the head +5 % of a claim in vain
+  -- include expired-jobs: take_expired -- at the head +5 % of a claim without a job
   while queue.at <= #queue.expired do
     local jid = queue.expired[queue.at]
     queue.at = queue.at + 1
