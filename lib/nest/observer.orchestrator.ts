@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
-import { messageOf } from '../job/errors.js';
+import { JobLog } from '../worker/job-log.js';
 import { ConfiguredOptions } from './configured-options.js';
 import { clientOf } from './gearmonkey.instance.js';
 import { checkEnabled } from './handler-binder.js';
@@ -18,7 +18,7 @@ interface Observer {
 /** Runs the observers of an app: every process that has them hears of all jobs, in whichever process these run. */
 @Injectable()
 export class ObserverOrchestrator {
-  private readonly log = nestLog('GearMonkey');
+  private readonly log = new JobLog(nestLog('GearMonkey'));
   private subscriptions: Subscription[] = [];
 
   constructor(
@@ -65,7 +65,7 @@ export class ObserverOrchestrator {
 
   private observe({ binding, messages }: Observer): Subscription {
     const { wrapper, method, label } = binding;
-    const failed = (error: unknown) => this.log.error(`${label} failed: ${messageOf(error)}`);
+    const failed = (error: unknown, message?: object) => this.log.observerFailed(label, error, message);
     const hostFor = wrapper.isDependencyTreeStatic()
       ? async () => wrapper.instance as object
       : async (message: object) => (await resolvedFor(wrapper, message)).instance;
@@ -73,6 +73,9 @@ export class ObserverOrchestrator {
       const host = (await hostFor(message)) as Record<string, (message: object) => unknown>;
       await host[method]?.(message);
     };
-    return messages.subscribe({ next: (message) => void tell(message).catch(failed), error: failed });
+    return messages.subscribe({
+      next: (message) => void tell(message).catch((error: unknown) => failed(error, message)),
+      error: failed,
+    });
   }
 }

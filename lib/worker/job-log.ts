@@ -1,5 +1,5 @@
 import { defined } from '../job/defined.js';
-import type { JobErrorInfo } from '../job/errors.js';
+import { toErrorInfo, type JobErrorInfo } from '../job/errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import { spanText } from '../job/span-text.js';
 import { stackLines } from './stack-lines.js';
@@ -51,6 +51,17 @@ export class JobLog {
     this.log[level](line, fields(this.stacks && stack ? { stack } : {}));
     if (stack && !this.stacks)
       this.log.debug(`${nameOf(claim)} (attempt ${attempt}): ${errorWords(error)}`, fields({ stack }));
+  }
+
+  /** @param job what it was told of, if anything */
+  observerFailed(observer: string, thrown: unknown, job: { fn?: string; id?: string } = {}): void {
+    const error = toErrorInfo(thrown);
+    const { fn, id } = job;
+    const told = fn === undefined || id === undefined ? {} : jobFields({ fn, id });
+    const fields = (detail: object) => ({ observer, ...told, error: { ...errorFields(error), ...detail } });
+    this.log.error(`${observer} failed: ${errorWords(error)}`, fields({}));
+    const stack = this.log.isDebugging() ? stackLines(error) : '';
+    if (stack) this.log.debug(`${observer}: ${errorWords(error)}`, fields({ stack }));
   }
 
   cancelled(claim: Claim): void {
@@ -108,7 +119,7 @@ function errorWords({ name, message }: JobErrorInfo): string {
   return `${name}: ${shorten(message, MAX_MESSAGE)}`;
 }
 
-function jobFields({ fn, id }: Claim): { fn: string; id: string } {
+function jobFields({ fn, id }: Pick<Claim, 'fn' | 'id'>): { fn: string; id: string } {
   return { fn: shorten(fn, MAX_NAME), id: shorten(id, MAX_NAME) };
 }
 

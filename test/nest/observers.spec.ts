@@ -145,7 +145,7 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     }
     const errors: unknown[] = [];
     const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Throwing, Steady] });
-    const logger = { error: (message: unknown) => errors.push(message), log() {}, warn() {} };
+    const logger = { error: (message: unknown) => errors.push(String(message)), log() {}, warn() {} };
     Logger.overrideLogger(logger as LoggerService);
     await listening(fn);
     await app.get(GearMonkeyClient).runMany(fn, [1, 2]);
@@ -153,7 +153,10 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     Logger.overrideLogger(false);
     expect(seen).toEqual(['1', '2']);
     expect(new Set(errors)).toEqual(
-      new Set(['Throwing.throwing failed: observer broke', 'Throwing.rejecting failed: observer rejected']),
+      new Set([
+        'Throwing.throwing failed: Error: observer broke',
+        'Throwing.rejecting failed: Error: observer rejected',
+      ]),
     );
   });
 
@@ -296,12 +299,16 @@ describe('observers of request-scoped and durable classes', () => {
     }
     const errors: unknown[] = [];
     const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Observers] });
-    Logger.overrideLogger({ error: (m: unknown) => errors.push(m), log() {}, warn() {} } as LoggerService);
+    Logger.overrideLogger({
+      error: (m: unknown) => errors.push(String(m)),
+      log() {},
+      warn() {},
+    } as LoggerService);
     const client = app.get(GearMonkeyClient);
     await client.run(fn, 1);
     await client.run(fn, 2);
     await eventually(() => expect(seen).toEqual(['2']));
     Logger.overrideLogger(false);
-    expect(errors).toEqual(['Observers.created failed: no tenant']);
+    expect(errors).toEqual(['Observers.created failed: Error: no tenant']);
   });
 });

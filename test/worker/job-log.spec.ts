@@ -207,6 +207,31 @@ describe('The lines of other ends', () => {
     expect(lines[3]?.fields).toEqual({ jobs: [{ fn: 'mail', id: '17' }], count: 1 });
   });
 
+  it('name a failed observer, what it was told of, and its stack at debug', () => {
+    const { lines, log } = keeping();
+    log.observerFailed('Mails.onFinish', new RangeError('no\nway'), { fn: 'mail', id: '17' });
+    log.observerFailed('Mails.onFinish', 'a text');
+    const fields = {
+      observer: 'Mails.onFinish',
+      fn: 'mail',
+      id: '17',
+      error: { name: 'RangeError', message: 'no\\nway' },
+    };
+    expect(lines).toEqual([
+      { level: 'ERROR', text: 'Mails.onFinish failed: RangeError: no\\nway', fields },
+      {
+        level: 'DEBUG',
+        text: 'Mails.onFinish: RangeError: no\\nway',
+        fields: { ...fields, error: { ...fields.error, stack: expect.stringContaining('job-log.spec') } },
+      },
+      {
+        level: 'ERROR',
+        text: 'Mails.onFinish failed: Error: a text',
+        fields: { observer: 'Mails.onFinish', error: { name: 'Error', message: 'a text' } },
+      },
+    ]);
+  });
+
   it('are not written where nothing runs', () => {
     const { lines, log } = keeping();
     log.givenBack([]);
