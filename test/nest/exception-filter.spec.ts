@@ -9,9 +9,15 @@ import {
   Post,
   Res,
   UseFilters,
+  UseGuards,
+  UseInterceptors,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
   type INestApplication,
   type MiddlewareConsumer,
   type ModuleMetadata,
+  type NestInterceptor,
 } from '@nestjs/common';
 import { APP_FILTER, ExternalContextCreator, NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -29,6 +35,7 @@ import {
   Worker,
   defineJob,
 } from 'nestjs-gearmonkey';
+import { mergeMap } from 'rxjs';
 import { z } from 'zod';
 import { DatabaseError, PeerLostError } from '../../lib/jobd/index.js';
 import { JqJobNotFoundError, JqUnreachableError } from '../../lib/jq/index.js';
@@ -60,6 +67,23 @@ const ERRORS: Readonly<Record<string, () => Error>> = {
   other: () => new TypeError('a bug'),
 };
 
+/** Asks for a job that isn't there. */
+@Injectable()
+class Guard implements CanActivate {
+  constructor(private readonly jobs: GearMonkeyClient) {}
+  async canActivate() {
+    return (await this.jobs.result(mail, '999')) === 'open';
+  }
+}
+
+@Injectable()
+class Interceptor implements NestInterceptor {
+  constructor(private readonly jobs: GearMonkeyClient) {}
+  intercept(_: ExecutionContext, next: CallHandler) {
+    return next.handle().pipe(mergeMap(() => this.jobs.result(mail, '999')));
+  }
+}
+
 @Controller()
 class Jobs {
   constructor(private readonly jobs: GearMonkeyClient) {}
@@ -88,6 +112,12 @@ class Jobs {
   error(@Param('name') name: string) {
     throw ERRORS[name]?.();
   }
+  @Get('guarded')
+  @UseGuards(Guard)
+  guarded() {}
+  @Get('intercepted')
+  @UseInterceptors(Interceptor)
+  intercepted() {}
   @Get('begun/:how')
   begun(@Param('how') how: string, @Res() response: Begun) {
     (response.raw ?? response).write('begun');
@@ -272,6 +302,12 @@ describe.each(ADAPTERS)('With %s', (_, adapter) => {
       async (path) => (await ask(`${url}/${path}`)).status,
     );
     await expect(Promise.all(statuses)).resolves.toEqual([409, 409, 500]);
+  });
+
+  it('errors of guards and interceptors have it too', async () => {
+    const url = await listen(adapter(), BY_MODULE);
+    for (const path of ['guarded', 'intercepted'])
+      await expect(ask(`${url}/${path}`)).resolves.toMatchObject({ status: 404 });
   });
 
   it.each(WAYS)('and %s, errors of middleware have it too', async (_way, metadata, prepare) => {

@@ -11,7 +11,6 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { Logger as PinoLogger, LoggerModule, NativeLogger } from 'nestjs-pino';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   GearMonkeyClient,
   GearMonkeyModule,
@@ -37,7 +36,7 @@ class Handlers {
   }
   @Worker('hangs', { timeout: 20 })
   hangs(_: unknown, { signal }: RunningJob) {
-    return sleep(60_000, undefined, { signal });
+    return once(signal, 'abort').then(() => Promise.reject(signal.reason));
   }
   @Worker('waits')
   async waits(_: unknown, { signal }: RunningJob) {
