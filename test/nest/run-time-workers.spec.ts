@@ -121,6 +121,7 @@ describe.each(connections)('GearMonkeyWorkers on %s', (_, connectionOf) => {
     await expect(client.call(fn, 'one', WAIT)).resolves.toBe('ONE');
     await added.stop();
     expect(workers.list()).toEqual([]);
+    await expect(client.rollCall(fn)).rejects.toThrow('No worker');
     await client.run(upper, 'later');
     await workers.add(upper, (text) => `again ${text}`);
     await expect(client.call(upper, 'two', WAIT)).resolves.toBe('again two');

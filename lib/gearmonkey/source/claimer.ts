@@ -2,28 +2,15 @@ import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../job/errors.js';
 import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
 import { showAs } from '../../job/show-as.js';
-import type { SourceFrame } from '../../redis/source-frame.js';
 import { byFunction } from './by-function.js';
 import { CallPlan, type Call } from './call-plan.js';
+import type { ClaimerParts } from './claimer-parts.js';
 import { openNotifier } from './cluster-notifier.js';
 import { FunctionStates } from './function-states.js';
-import type { HeldClaims } from './held-claims.js';
 import type { Notifier, NotifierListener } from './notifier.js';
 import { PlainJobs } from './plain-jobs.js';
-import { droppedLine, type Problems } from './problems.js';
+import { droppedLine } from './problems.js';
 import { RoundTrips, type Reply } from './round-trips.js';
-import type { RedisSourceOptions, SourceConnections } from './source-options.js';
-
-/** The parts that a Claimer uses. */
-export interface ClaimerParts {
-  readonly connections: SourceConnections;
-  /** This worker's unique name. */
-  readonly worker: string;
-  readonly options: Required<RedisSourceOptions>;
-  readonly held: HeldClaims;
-  readonly frame: SourceFrame;
-  readonly problems: Problems;
-}
 
 /** A waiting claim. One object instead of several fields with functions, which would live until a full garbage collection. */
 interface Waiting {
@@ -96,6 +83,12 @@ export class Claimer implements NotifierListener {
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
     return (await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)))).flat();
+  }
+
+  /** Stops waiting for jobs of a function that the worker no longer runs. */
+  async withdraw(fn: string): Promise<void> {
+    await this.notifier.leave(fn);
+    if (this.functions.get(fn)?.trips.outcomes === 0) this.functions.delete(fn);
   }
 
   /** Ends a waiting claim; jobs claimed from now on are released. */

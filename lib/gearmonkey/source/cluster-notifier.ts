@@ -35,6 +35,10 @@ class ClusterNotifier implements Notifier {
     this.of(fn).await(fn);
   }
 
+  leave(fn: string): Promise<void> {
+    return this.of(fn).leave(fn);
+  }
+
   interrupt(): void {
     for (const notifier of this.notifiers.values()) notifier.interrupt();
   }

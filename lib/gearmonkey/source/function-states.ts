@@ -121,6 +121,11 @@ export class FunctionStates {
     return this.waiting.get(fn)?.due ?? Infinity;
   }
 
+  /** The worker runs no more jobs of this function. */
+  forget(fn: string): void {
+    this.waiting.delete(fn);
+  }
+
   /** @param wait milliseconds, or -1 if no scheduled job is known */
   expect(fn: string, wait: number): void {
     const entry = this.waiting.get(fn);

@@ -1,20 +1,14 @@
-import type { Cluster, Redis } from 'ioredis';
-import { chunksOf } from '../../flow/chunks.js';
 import { defined } from '../../job/defined.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim, OnRevoked } from '../../job/job-source.js';
-import { slotOf } from '../../redis/cluster-slots.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { LeaseKeeper, memberOf, type LeaseGroup } from '../../redis/lease-keeper.js';
 import type { PlainConnection } from '../../redis/plain-connection.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { Opening } from '../../redis/source-frame.js';
 import { byFunction } from './by-function.js';
-import type { KeysOf } from '../wire/protocol.js';
+import { Presence, type PresenceOptions } from './presence.js';
 import * as scripts from '../wire/scripts.js';
-
-/** Most functions whose presence one call signs: it blocks the server meanwhile. */
-const MAX_SIGNED = 100;
 
 export interface HeldClaimsConnections {
   readonly commands: RedisConnection;
@@ -26,15 +20,10 @@ export interface HeldClaimsConnections {
 }
 
 /** Times in milliseconds. */
-export interface HeldClaimsOptions {
-  /** This worker's name among all. */
-  readonly worker: string;
+export interface HeldClaimsOptions extends PresenceOptions {
   readonly lease: number;
   /** How long `count:{FN}` includes a worker after its last heartbeat. */
   readonly presence: number;
-  readonly keysOf: KeysOf;
-  /** Whether a call may only name keys of one slot, as on a cluster. */
-  readonly bySlot: boolean;
   readonly onRevoked: OnRevoked;
   /** Called with a message for the operator. */
   readonly onProblem: (message: string) => void;
@@ -48,13 +37,19 @@ export class HeldClaims {
   private readonly asked = new Set<Claim>();
   private readonly functions = new Set<string>();
   private keeper?: LeaseKeeper;
-  private unlisten: (() => void)[] = [];
+  private readonly presence: Presence;
+  /** Names of lease groups: each keeps its place, which another takes once its function is withdrawn. */
+  private readonly groups: string[] = [];
+  /** How to end the subscription to each function's cancellations. */
+  private readonly unlisten = new Map<string, () => void>();
   private refused = false;
 
   constructor(
     private readonly connections: HeldClaimsConnections,
     private readonly options: HeldClaimsOptions,
-  ) {}
+  ) {
+    this.presence = new Presence(options);
+  }
 
   /**
    * Signs this worker on and subscribes to cancellations.
@@ -63,11 +58,23 @@ export class HeldClaims {
    */
   async open(functions: readonly string[], { timeout, subscribed }: Opening): Promise<void> {
     const { commands } = this.connections;
-    await commands.insist((redis) => this.sign(redis, functions, this.options.presence), timeout);
-    for (const fn of functions) this.functions.add(fn);
+    await commands.insist((redis) => this.presence.sign(redis, functions, this.options.presence), timeout);
+    for (const fn of functions) this.enter(fn);
     if (this.refused) throw new ConnectionError('The worker did not start', 'it was closed meanwhile');
     this.keep();
     await subscribed(Promise.all(functions.map((fn) => this.hearCancellations(fn))));
+  }
+
+  /** Signs this worker off from functions of which it holds no claims. If that fails, others correct the counts later. */
+  async withdraw(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) {
+      this.functions.delete(fn);
+      this.unlisten.get(fn)?.();
+      this.unlisten.delete(fn);
+    }
+    this.keep();
+    const { commands } = this.connections;
+    if (commands.isReady) await this.presence.sign(await commands.ready(), functions, 0);
   }
 
   /** Prevents opening from now on: one under way fails, and `signOff` undoes it. */
@@ -127,34 +134,21 @@ export class HeldClaims {
     await this.stop();
     const { commands } = this.connections;
     await commands.ready(Infinity, { patient: false });
-    await commands.insist((redis) => this.sign(redis, [...this.functions], 0));
+    await commands.insist((redis) => this.presence.sign(redis, [...this.functions], 0));
   }
 
   /** Stops the keeper and the subscriptions. */
   async stop(): Promise<void> {
-    for (const stop of this.unlisten.splice(0)) stop();
+    for (const stop of this.unlisten.values()) stop();
+    this.unlisten.clear();
     await this.keeper?.close();
   }
 
-  /** Signs this worker on for `hold` milliseconds; 0 signs off. */
-  private sign(
-    redis: Redis | Cluster,
-    functions: readonly string[],
-    hold: number,
-    beat: 0 | 1 = 0,
-  ): Promise<unknown> {
-    const calls = this.signedTogether(functions).map((keys) =>
-      scripts.presence.run(redis, keys, '', this.options.worker, hold, beat),
-    );
-    return Promise.all(calls);
-  }
-
-  /** The keys for each call. */
-  private signedTogether(functions: readonly string[]): string[][] {
-    const { keysOf, bySlot } = this.options;
-    const groups = byFunction(functions, (fn) => (bySlot ? String(slotOf(keysOf(fn).count)) : ''));
-    const calls = [...groups.values()].flatMap((group) => chunksOf(group, MAX_SIGNED));
-    return calls.map((some) => some.map(keysOf).flatMap(({ count, workers }) => [count, workers]));
+  private enter(fn: string): void {
+    this.functions.add(fn);
+    if (this.groups.includes(fn)) return;
+    const free = this.groups.findIndex((name) => !this.functions.has(name));
+    this.groups[free < 0 ? this.groups.length : free] = fn;
   }
 
   private keep(): void {
@@ -164,13 +158,13 @@ export class HeldClaims {
       connections: this.connections,
       interval: shortest / 4,
       patience: shortest / 2,
-      key: () => keysOf([...this.functions][0] ?? '').leases,
+      key: () => keysOf(this.groups[0] ?? '').leases,
       renewHere: (leases) => this.beat(leases),
       onLost: (fn, members) => this.revoke(fn, members, 'lost'),
       onProblem,
     });
-    const beats = new Map(this.signedTogether([...this.functions]).map((keys) => [keys[0], keys]));
-    this.keeper.setGroups([...this.functions].map((fn) => this.kept(fn, beats.get(keysOf(fn).count))));
+    const beats = new Map(this.presence.signedTogether([...this.functions]).map((keys) => [keys[0], keys]));
+    this.keeper.setGroups(this.groups.map((fn) => this.kept(fn, beats.get(keysOf(fn).count))));
   }
 
   /** @param signed keys of all functions whose presence is signed with this one's */
@@ -193,7 +187,7 @@ export class HeldClaims {
 
   /** Does the keeper thread's work once. If it fails, the next heartbeat tries again. */
   private async beat(leases: boolean): Promise<void> {
-    const signed = this.sign(
+    const signed = this.presence.sign(
       await this.connections.commands.ready(),
       [...this.functions],
       this.options.presence,
@@ -212,7 +206,7 @@ export class HeldClaims {
     const isPatient = () => this.claims.size === 0;
     const stop = await this.connections.hub.listen(this.options.keysOf(fn).cancel, { message, isPatient });
     if (this.refused) stop();
-    else this.unlisten.push(stop);
+    else this.unlisten.set(fn, stop);
   }
 
   /**

@@ -61,13 +61,24 @@ export class Leadership {
     await this.ask(functions, '');
   }
 
-  /** Gives up leadership. */
+  /** Gives up leadership of a function. */
+  async leave(fn: string): Promise<void> {
+    this.askedAt.delete(fn);
+    this.options.onListen(fn, false);
+    if (this.own.delete(fn)) await this.giveUp([fn]);
+  }
+
+  /** Gives up all leadership. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.timer);
+    await this.giveUp([...this.own]);
+  }
+
+  /** If this fails, another worker leads when the time is over. */
+  private async giveUp(functions: readonly string[]): Promise<void> {
     const { commands, worker } = this.options;
-    // If this fails, another worker leads when the time is over.
-    if (commands.isReady) await this.ask([...this.own], worker, 0).catch(() => undefined);
+    if (commands.isReady) await this.ask(functions, worker, 0).catch(() => undefined);
   }
 
   /** Checks the functions once. If that fails, the next time tries again. */

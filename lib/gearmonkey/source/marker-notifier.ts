@@ -74,6 +74,13 @@ export class MarkerNotifier implements Notifier {
     }
   }
 
+  leave(fn: string): Promise<void> {
+    this.functions.delete(fn);
+    this.states.forget(fn);
+    this.interrupt();
+    return this.leadership.leave(fn);
+  }
+
   get isDown(): boolean {
     return this.blocking.isDown;
   }

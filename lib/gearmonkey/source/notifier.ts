@@ -35,6 +35,8 @@ export interface Notifier {
   readonly isDown: boolean;
   /** Begins to wait for work of `fn`. */
   await(fn: string): void;
+  /** Waits for no more work of `fn`, and leaves it to others. */
+  leave(fn: string): Promise<void>;
   /** Ends a blocking call, because the functions to wait for have changed. */
   interrupt(): void;
   /** Sets the marker of `fn` if it has work; any worker may take it. */

@@ -104,6 +104,12 @@ export class RedisSource implements JobSource {
     return this.claimer.settle(outcomes);
   }
 
+  async withdraw(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) this.opened.delete(fn);
+    await Promise.all(functions.map((fn) => this.claimer.withdraw(fn)));
+    await this.held.withdraw(functions);
+  }
+
   async close(): Promise<void> {
     this.claimer.stop();
     await this.frame.close((opened) => this.signOff(opened));

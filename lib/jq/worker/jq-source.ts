@@ -53,7 +53,7 @@ class JqSource implements JobSource {
   private readonly reports: Reports;
   private readonly server: PushServer | undefined;
   private readonly leaving = new AbortController();
-  private readonly registrations: Registration[] = [];
+  private registrations: readonly Registration[] = [];
   private readonly pullers = new Map<string, Puller[]>();
   private readonly onProblem: (message: string) => void;
   /** What the claim that waits would take. */
@@ -132,6 +132,14 @@ class JqSource implements JobSource {
     return this.http.reach(timeout);
   }
 
+  async withdraw(functions: readonly string[]): Promise<void> {
+    const withdrawn = this.registrations.filter(({ fn }) => functions.includes(fn));
+    for (const fn of functions) this.pullers.delete(fn);
+    this.functions = new Set([...this.functions].filter((fn) => !functions.includes(fn)));
+    this.registrations = this.registrations.filter((each) => !withdrawn.includes(each));
+    await this.unregister(withdrawn);
+  }
+
   close(): Promise<void> {
     return (this.closing ??= this.leave());
   }
@@ -139,15 +147,19 @@ class JqSource implements JobSource {
   private async leave(): Promise<void> {
     clearInterval(this.pings);
     this.leaving.abort(new Error('The worker is closed.'));
+    await this.unregister(this.registrations);
+    await this.opening?.catch(() => undefined);
+    await this.server?.close();
+    await this.http.close();
+  }
+
+  private async unregister(registrations: readonly Registration[]): Promise<void> {
     const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
     const unregister = (registration: Registration) =>
       registration.unregister(deadline).catch((error: unknown) => {
         this.onProblem(`The master could not be told that the worker leaves: ${messageOf(error)}`);
       });
-    await Promise.all(this.registrations.map(unregister));
-    await this.opening?.catch(() => undefined);
-    await this.server?.close();
-    await this.http.close();
+    await Promise.all(registrations.map(unregister));
   }
 
   private ping(): void {
@@ -173,7 +185,7 @@ class JqSource implements JobSource {
       onProblem: this.onProblem,
       onForgotten: (forgotten) => this.inbox.revoke(forgotten),
     });
-    this.registrations.push(registration);
+    this.registrations = [...this.registrations, registration];
     registration.ready().catch(() => undefined);
     if (!this.server) this.pullers.set(fn, [...(this.pullers.get(fn) ?? []), this.puller(registration)]);
   }

@@ -143,6 +143,10 @@ export class QlessSource implements JobSource {
     return refused.flat();
   }
 
+  async withdraw(functions: readonly string[]): Promise<void> {
+    for (const fn of functions) this.functions.delete(fn);
+  }
+
   async close(): Promise<void> {
     if (!this.connections.commands.isClosed) await this.frame.close((opened) => this.signOff(opened));
     this.settler.close();

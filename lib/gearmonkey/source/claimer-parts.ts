@@ -1,0 +1,15 @@
+import type { SourceFrame } from '../../redis/source-frame.js';
+import type { HeldClaims } from './held-claims.js';
+import type { Problems } from './problems.js';
+import type { RedisSourceOptions, SourceConnections } from './source-options.js';
+
+/** The parts that a Claimer uses. */
+export interface ClaimerParts {
+  readonly connections: SourceConnections;
+  /** This worker's unique name. */
+  readonly worker: string;
+  readonly options: Required<RedisSourceOptions>;
+  readonly held: HeldClaims;
+  readonly frame: SourceFrame;
+  readonly problems: Problems;
+}
