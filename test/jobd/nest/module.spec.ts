@@ -209,11 +209,11 @@ describe('JobdModule', () => {
     expect(app.get(JobdInstance).daemon).toBeUndefined();
   });
 
-  it('says who is missing where nobody runs manual rows', async () => {
+  it('says what is missing if no server runs manual rows', async () => {
     const rows = await jobs.table();
     const client = (await apps.start({ imports: [module(rows)] })).get(JobdClient);
     const id = await client.add('low', { status: 'manual' });
-    await expect(client.runManual(id)).rejects.toThrow('Give it `server`');
+    await expect(client.runManual(id)).rejects.toThrow('Set `server`');
     await expect(client.poke()).rejects.toThrow('`targets`');
     await expect(client.add('')).rejects.toThrow('`target`');
     await expect(client.add('low', { nowhere: 1 })).rejects.toMatchObject({ code: 'JOBD_DATABASE' });
