@@ -9,15 +9,18 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs/operate/bundlers.md');
 const TIMEOUT_MS = 300_000;
 
-/** What an app has installed that uses none of the optional packages. */
+/** What an app has installed, and what jobd and JQ can't do without; none of the optional packages. */
 const INSTALLED = [
   '@msgpack/msgpack',
   '@nestjs/common',
   '@nestjs/core',
   'ioredis',
+  'kysely',
   'ms',
+  'negotiator',
   'reflect-metadata',
   'rxjs',
+  'undici',
   // What the document's configurations import.
   '@rspack/core',
   'webpack',
@@ -30,7 +33,8 @@ export class BundledProject {
     private readonly away: string,
   ) {}
 
-  static async make(): Promise<BundledProject> {
+  /** @param source the app, among the files beside this one */
+  static async make(source = 'app.ts'): Promise<BundledProject> {
     const [folder = '', away = ''] = await Promise.all([temporaryFolder('project'), temporaryFolder('away')]);
     const modules = join(folder, 'node_modules');
     const own = join(modules, 'nestjs-gearmonkey');
@@ -40,7 +44,7 @@ export class BundledProject {
     for (const name of INSTALLED) await linked(name, modules);
     await mkdir(join(folder, 'dist'));
     await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    await writeFile(join(folder, 'dist/main.js'), await compiledApp());
+    await writeFile(join(folder, 'dist/main.js'), await compiled(source));
     return new BundledProject(folder, away);
   }
 
@@ -83,8 +87,8 @@ async function linked(name: string, modules: string): Promise<void> {
   await symlink(join(ROOT, 'node_modules', name), join(modules, name));
 }
 
-async function compiledApp(): Promise<string> {
-  const source = await readFile(join(ROOT, 'test/bundlers/app.ts'), 'utf8');
+async function compiled(path: string): Promise<string> {
+  const source = await readFile(join(ROOT, 'test/bundlers', path), 'utf8');
   const compilerOptions: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.ESNext,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+import { runProgram } from '../support/test-process.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { stopProgramsAfterEach } from '../support/worker-process.js';
@@ -11,18 +12,20 @@ import { outlivesKills } from './outlives-kills.js';
 /** ncc alone takes more than ten seconds of computing. */
 const TIMEOUT_MS = 400_000;
 
+const FILES = {
+  esbuild: 'app.mjs',
+  'esbuild as CommonJS': 'app.cjs',
+  webpack: 'app.cjs',
+  rspack: 'app.cjs',
+  ncc: 'index.js',
+};
+
 describe('an app in one file', () => {
   const redis = useRedis();
   const apps = useApps();
   stopProgramsAfterEach();
 
-  it.each([
-    ['esbuild', 'app.mjs'],
-    ['esbuild as CommonJS', 'app.cjs'],
-    ['webpack', 'app.cjs'],
-    ['rspack', 'app.cjs'],
-    ['ncc', 'index.js'],
-  ])(
+  it.each(Object.entries(FILES))(
     'made by %s runs jobs, keeps them while it blocks, and loses none when it is ended',
     async (heading, main) => {
       const project = await BundledProject.make();
@@ -34,12 +37,28 @@ describe('an app in one file', () => {
         if (heading !== 'ncc') expect(files).toHaveLength(1);
         await project.removeSources();
         const client = await apps.start({ imports: [GearMonkeyModule.forRoot({ connection: redis.url })] });
-        const names = { url: redis.url, prefix: redis.fn('bundled') };
-        await outlivesKills({ file: join(folder, main), cwd: folder }, client.get(GearMonkeyClient), names);
+        await outlivesKills({ file: join(folder, main), cwd: folder }, client.get(GearMonkeyClient), redis);
       } finally {
         await project.remove();
       }
     },
     TIMEOUT_MS,
+  );
+
+  it.each(['esbuild', 'rspack'] as const)(
+    'made by %s has every entry point, without any optional package',
+    async (heading) => {
+      const project = await BundledProject.make('every-entry.ts');
+      try {
+        const folder = await project.bundle(heading);
+        await project.removeSources();
+        const { stdout } = await runProgram(process.execPath, [join(folder, FILES[heading])], {
+          cwd: folder,
+        });
+        expect(stdout).toBe('6 MISSING_PACKAGE\n');
+      } finally {
+        await project.remove();
+      }
+    },
   );
 });

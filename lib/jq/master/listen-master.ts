@@ -8,7 +8,7 @@ import { defined } from '../../job/defined.js';
 import { MasterModule } from './master.module.js';
 import { hasTokens, masterSettings, type JqMasterOptions } from './master-options.js';
 import { serveDocs } from './openapi/docs-page.js';
-import { MessageAdapter } from './message.adapter.js';
+import { messageAdapter } from './message.adapter.js';
 
 /** How long replies that are under way may take when the master closes. */
 const DRAIN_MS = 5000;
@@ -34,7 +34,7 @@ export async function listenMaster(
 ): Promise<JqMaster> {
   const settings = masterSettings(options);
   const { host, port, tls, docs } = settings;
-  const adapter = new MessageAdapter(settings);
+  const adapter = await messageAdapter(settings);
   const app = await NestFactory.create<NestExpressApplication>(
     MasterModule.forRoot(options),
     adapter,

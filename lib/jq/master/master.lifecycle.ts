@@ -11,7 +11,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
 import { JqEngine } from '../engine/engine.js';
 import { MASTER_SETTINGS, weakRoles, type MasterSettings } from './master-options.js';
-import { MessageAdapter } from './message.adapter.js';
 import { WorkerPusher } from './worker-pusher.js';
 
 const RETRY_MS = 1000;
@@ -60,7 +59,7 @@ export class MasterLifecycle
   async beforeApplicationShutdown(): Promise<void> {
     this.isDraining = true;
     const { httpAdapter } = this.host;
-    if (httpAdapter instanceof MessageAdapter) httpAdapter.isDraining = true;
+    if ('isDraining' in httpAdapter) httpAdapter.isDraining = true;
     this.engine.stop();
     await this.pusher.idle();
   }

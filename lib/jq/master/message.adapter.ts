@@ -1,9 +1,10 @@
 import type { NestApplicationOptions } from '@nestjs/common';
-import { ExpressAdapter } from '@nestjs/platform-express';
+import type { ExpressAdapter } from '@nestjs/platform-express';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { toJson } from '../message-pack/json.js';
 import { pack, type Packable } from '../message-pack/pack.js';
+import { missingPackage } from '../../package/optional-package.js';
 import type { ConnectionLimits } from './master-options.js';
 import { formatOfReply } from './reply-format.js';
 import { NOT_SNIFFED, SAFE_HEADERS } from './safe-headers.js';
@@ -13,48 +14,68 @@ import { JSON_TYPE, MESSAGE_PACK } from '../wire/media-type.js';
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 1000;
 
-/** Express, answering in MessagePack or JSON as the client would have it: all that handlers and filters return. */
-export class MessageAdapter extends ExpressAdapter {
+/** Express, which answers in MessagePack or JSON as the client prefers: all that handlers and filters return. */
+export type MessageAdapter = ExpressAdapter & {
   /** Set when the master shuts down: clients are to come back to another one. */
-  isDraining = false;
+  isDraining: boolean;
+};
 
-  constructor(private readonly limits?: ConnectionLimits) {
-    super();
+/** Loads Express only here: workers and clients of JQ do without it. @throws MissingPackageError */
+export async function messageAdapter(limits?: ConnectionLimits): Promise<MessageAdapter> {
+  const { ExpressAdapter } = await loadExpress();
+  return new (messageAdapterOn(ExpressAdapter))(limits);
+}
+
+async function loadExpress() {
+  try {
+    return await import('@nestjs/platform-express');
+  } catch (error) {
+    throw missingPackage(error, 'A master', '@nestjs/platform-express');
   }
+}
 
-  override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
-    const { maxConnections = Infinity, requestTimeout } = this.limits ?? {};
-    const options = {
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      ...(requestTimeout ? { requestTimeout, headersTimeout: requestTimeout } : {}),
-      connectionsCheckingInterval: CHECK_MS,
-    };
-    const app = this.getInstance<RequestListener>();
-    this.httpServer = httpsOptions
-      ? createSecureServer({ ...httpsOptions, ...options }, app)
-      : createServer(options, app);
-    if (maxConnections < Infinity) this.httpServer.maxConnections = maxConnections;
-  }
+function messageAdapterOn(Base: typeof ExpressAdapter) {
+  return class extends Base {
+    isDraining = false;
 
-  override reply(
-    response: ServerResponse & { req: IncomingMessage },
-    body: Packable | undefined,
-    statusCode?: number,
-  ): void {
-    if (this.isDraining) response.setHeader('connection', 'close');
-    const status = statusCode ?? response.statusCode;
-    if (body === undefined || body === null) {
-      response.writeHead(status, NOT_SNIFFED).end();
-      return;
+    constructor(private readonly limits?: ConnectionLimits) {
+      super();
     }
-    const isJson = formatOfReply(response.req) === 'json';
-    const bytes = isJson ? Buffer.from(toJson(body)) : pack(body);
-    response
-      .writeHead(status, {
-        'content-type': isJson ? JSON_TYPE : MESSAGE_PACK,
-        'content-length': bytes.length,
-        ...(isJson ? SAFE_HEADERS : NOT_SNIFFED),
-      })
-      .end(bytes);
-  }
+
+    override initHttpServer({ httpsOptions }: NestApplicationOptions): void {
+      const { maxConnections = Infinity, requestTimeout } = this.limits ?? {};
+      const options = {
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        ...(requestTimeout ? { requestTimeout, headersTimeout: requestTimeout } : {}),
+        connectionsCheckingInterval: CHECK_MS,
+      };
+      const app = this.getInstance<RequestListener>();
+      this.httpServer = httpsOptions
+        ? createSecureServer({ ...httpsOptions, ...options }, app)
+        : createServer(options, app);
+      if (maxConnections < Infinity) this.httpServer.maxConnections = maxConnections;
+    }
+
+    override reply(
+      response: ServerResponse & { req: IncomingMessage },
+      body: Packable | undefined,
+      statusCode?: number,
+    ): void {
+      if (this.isDraining) response.setHeader('connection', 'close');
+      const status = statusCode ?? response.statusCode;
+      if (body === undefined || body === null) {
+        response.writeHead(status, NOT_SNIFFED).end();
+        return;
+      }
+      const isJson = formatOfReply(response.req) === 'json';
+      const bytes = isJson ? Buffer.from(toJson(body)) : pack(body);
+      response
+        .writeHead(status, {
+          'content-type': isJson ? JSON_TYPE : MESSAGE_PACK,
+          'content-length': bytes.length,
+          ...(isJson ? SAFE_HEADERS : NOT_SNIFFED),
+        })
+        .end(bytes);
+    }
+  };
 }

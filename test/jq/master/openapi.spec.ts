@@ -5,7 +5,7 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { freePort } from '../../support/free-port.js';
 import { MasterModule } from '../../../lib/jq/master/master.module.js';
-import { MessageAdapter } from '../../../lib/jq/master/message.adapter.js';
+import { messageAdapter } from '../../../lib/jq/master/message.adapter.js';
 import { CONTRACT_ROUTES } from '../../../lib/jq/master/openapi/contract-routes.js';
 import { API_ROUTES, OPERATION_ROUTES } from '../../../lib/jq/master/openapi/api-routes.js';
 import type { Route } from '../../../lib/jq/master/openapi/route.js';
@@ -37,7 +37,7 @@ describe('the OpenAPI document', () => {
   it('has the routes that the master has, and no others', async () => {
     const app = await NestFactory.create(
       MasterModule.forRoot({ connection: master.redis.url }),
-      new MessageAdapter(),
+      await messageAdapter(),
       { logger: false },
     );
     const { paths } = SwaggerModule.createDocument(app, new DocumentBuilder().build());
