@@ -92,7 +92,7 @@ export function delayOf({ scheduled, created }: EnqueuedJob): string {
   return scheduled ? `in ${(scheduled.getTime() - created.getTime()) / 1000} s` : 'at once';
 }
 
-/** On one line, and not for ever. */
+/** On one line, and of limited length. */
 export function show(value: unknown): string {
   return inspect(value, { depth: 5, breakLength: Infinity, maxArrayLength: 20, maxStringLength: 200 });
 }
