@@ -17,11 +17,11 @@ export interface DaemonConfig extends ServerConfig {
   readonly name: string;
   readonly master?: MasterAddress;
   readonly daemon: DaemonOptions;
-  /** Options it doesn't know. */
+  /** Unknown options. */
   readonly unknown: readonly string[];
 }
 
-/** Idle where there is a `database` in their place. */
+/** Ignored when `database` is set. */
 const MYSQL_OPTIONS = [
   ...['host', 'port', 'user', 'password', 'database'],
   ...['tls', 'tls_ca', 'table', 'fetch_limit'],
@@ -29,10 +29,10 @@ const MYSQL_OPTIONS = [
 
 const SECTIONS = ['targets', 'timeouts'];
 
-/** The longest time that is taken, in seconds: a timer of Node holds no more. */
+/** The longest time in seconds: Node's timers take no more. */
 const MAX_SECONDS = 2_000_000;
 
-/** Of jobd. @throws ConfigError */
+/** Reads jobd's configuration. @throws ConfigError */
 export function readDaemonConfig(path: string): DaemonConfig {
   const file = readConfigFile(path);
   const options = new OptionReader(file.top);
@@ -46,7 +46,7 @@ export function readDaemonConfig(path: string): DaemonConfig {
   };
 }
 
-/** Those of targets that are not served from the start. */
+/** Timeouts of targets that are not served from the start. */
 function unknownTimeouts({ sections }: IniFile): string[] {
   const served = sections.get('targets');
   return [...(sections.get('timeouts')?.keys() ?? [])]
@@ -76,7 +76,7 @@ function fetchLimit(options: OptionReader, name: string): number | undefined {
   return options.integer(name, [0, MAX_FETCH_LIMIT]);
 }
 
-/** Without host or port there is none. */
+/** Undefined without a host and a port. */
 function readMaster(options: OptionReader): MasterAddress | undefined {
   const [host, port] = [options.string('master_host'), options.port('master_port')];
   const more = {

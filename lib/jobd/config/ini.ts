@@ -10,11 +10,11 @@ export interface IniFile {
 }
 
 /**
- * Reads what existing configuration files rely on: `;` and `#` begin a comment even inside a value, unless
+ * Reads the dialect of existing configuration files: `;` and `#` begin a comment even inside a value, unless
  * escaped by `\` or in a value that is quoted as a whole.
  *
- * Our own because the `ini` package makes a password "null" in quotes no password, splits sections at dots,
- * drops keys named like `__proto__`, and its maintained versions don't run on Node 20.
+ * Not the `ini` package: it reads the quoted password "null" as no password, splits sections at dots,
+ * drops keys such as `__proto__`, and its maintained versions don't run on Node 20.
  */
 export function parseIni(text: string): IniFile {
   const top = new Map<string, IniValue>();

@@ -5,7 +5,7 @@ import { parseIni } from './ini.js';
 import { readConfigFile, readNamedFile } from './config-file.js';
 import { OptionReader } from './option-reader.js';
 
-/** What jobctl's file says; its command line goes before it. */
+/** What jobctl's file says; the command line overrides it. */
 export interface JobctlConfig {
   readonly master: boolean;
   readonly host?: string;
@@ -16,7 +16,7 @@ export interface JobctlConfig {
   readonly logLevel: LogLevel;
 }
 
-/** `isOptional`: there may be no such file. @throws ConfigError */
+/** @param isOptional whether the file may be missing @throws ConfigError */
 export function readJobctlConfig(path: string, isOptional: boolean): JobctlConfig {
   const file = isOptional && !existsSync(path) ? parseIni('') : readConfigFile(path);
   const options = new OptionReader(file.top);

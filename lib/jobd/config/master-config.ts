@@ -9,11 +9,11 @@ export interface MasterConfig extends ServerConfig {
   readonly pokeThrottleInterval?: number;
   /** Pokes go to every worker that serves a target. @default false */
   readonly pollAllWorkers: boolean;
-  /** Options it doesn't know. */
+  /** Unknown options. */
   readonly unknown: readonly string[];
 }
 
-/** Of jobd-master. @throws ConfigError */
+/** Reads jobd-master's configuration. @throws ConfigError */
 export function readMasterConfig(path: string): MasterConfig {
   const file = readConfigFile(path);
   const options = new OptionReader(file.top);

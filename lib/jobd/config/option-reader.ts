@@ -9,7 +9,7 @@ export class OptionReader {
 
   constructor(private readonly values: IniSection) {}
 
-  /** These are known, though another option may make them idle. */
+  /** Marks options as known that another option may override. */
   accept(...names: readonly string[]): void {
     for (const name of names) this.asked.add(name);
   }
@@ -24,7 +24,7 @@ export class OptionReader {
     return this.string(name) || this.missing(name);
   }
 
-  /** A password: one that is there and empty would be none. @throws ConfigError */
+  /** A password. An empty one is refused, since it would mean no password. @throws ConfigError */
   secret(name: string): string | undefined {
     this.accept(name);
     const value = this.values.get(name);
@@ -44,7 +44,7 @@ export class OptionReader {
     return this.inRange(name, Number(text), range);
   }
 
-  /** 0 stands for any free one. */
+  /** A port; 0 for any free one. */
   port(name: string): number | undefined {
     return this.integer(name, [0, 65_535]);
   }
@@ -53,7 +53,7 @@ export class OptionReader {
     return this.port(name) ?? this.missing(name);
   }
 
-  /** Also with a fraction; `range` as for `integer`. */
+  /** A number, also with a fraction; `range` as for `integer`. */
   number(
     name: string,
     range: readonly [least: number, most: number] = [0, MAX_TIMER_MS],
@@ -123,7 +123,7 @@ export function unknownSections({ sections }: IniFile, known: readonly string[])
     );
 }
 
-/** What is written otherwise than `name = value` may hold a secret. */
+/** A line that is not `name = value` may hold a secret. */
 function withoutValue(name: string): string {
   return name.replace(/[\s:=].*$/s, '');
 }

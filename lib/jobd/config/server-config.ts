@@ -47,7 +47,7 @@ function readAuth(options: OptionReader): AuthOptions {
     allowLocalhost: options.boolean('always_allow_localhost'),
     allowNoPassword: options.boolean('allow_no_password'),
   };
-  // Refuses a hash that is none now, not at the first request.
+  // Refuses a malformed hash now, not at the first request.
   authenticator(auth);
   return auth;
 }

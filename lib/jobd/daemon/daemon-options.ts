@@ -24,9 +24,9 @@ export interface DaemonOptions extends LauncherOptions {
   readonly name?: string;
   /** How often all targets are polled, for tables without a master. @default never */
   readonly pollInterval?: Duration;
-  /** What becomes of jobs whose daemon died, or had to end them to shut down. @default 'fail' */
+  /** What happens to jobs whose daemon died, or ended them to shut down. @default 'fail' */
   readonly orphans?: OrphanPolicy;
-  /** How long a daemon that gives no sign of life keeps its rows. @default '15s' */
+  /** How long a silent daemon keeps its rows. @default '15s' */
   readonly lease?: Duration;
   /** How long running jobs may go on when the daemon stops. @default '30s' */
   readonly drainTimeout?: Duration;
@@ -52,7 +52,7 @@ export interface CheckedOptions extends DaemonOptions {
   readonly log: JobdLog;
 }
 
-/** No more often is a database asked, and no sooner a daemon taken for dead. */
+/** The shortest interval between polls, and the shortest lease. */
 const LEAST_MS = 100;
 
 /** @throws InvalidOptionError */

@@ -50,7 +50,7 @@ export class DaemonRows {
     this.rows.poll(targets);
   }
 
-  /** To be called when a target may have got room, or isn't paused any more. */
+  /** Call this when a target may have room again, or is no longer paused. */
   wake(): void {
     for (const job of this.targets.takeRunnable()) this.start(job);
     this.fetcher.wake();
@@ -60,12 +60,12 @@ export class DaemonRows {
     return this.runner.signal(id, signal);
   }
 
-  /** @throws RequestError, DatabaseError; then none of the ids is waited for any more */
+  /** @throws RequestError, DatabaseError; none of the ids is waited for then */
   runManual(ids: readonly number[]): Promise<ManualResults> {
     return this.rows.runManual(ids);
   }
 
-  /** Compares with the database what is this daemon's. @throws the database's errors */
+  /** Compares this daemon's rows with the database. @throws the database's errors */
   reconcile(): Promise<void> {
     return this.rows.reconcile();
   }
@@ -79,7 +79,7 @@ export class DaemonRows {
    * Gives back what has not begun, and lets the rest end: by itself until `hurry`, then by force. Waits for
    * the last results to be written, but not forever.
    *
-   * @returns whether the database has everything
+   * @returns whether everything was written
    */
   async drain(hurry: Promise<void>): Promise<boolean> {
     this.rows.close();
@@ -93,7 +93,7 @@ export class DaemonRows {
     return this.rows.hasNone();
   }
 
-  /** False where its target has been removed meanwhile. */
+  /** False if its target has been removed. */
   private take(job: AcceptedJob): boolean {
     const earlier = this.runner.ending(job.id);
     if (earlier) this.rows.track(earlier.then(() => this.rows.hand([job])));
@@ -121,7 +121,7 @@ export class DaemonRows {
     if (end.kind === 'returned') return rows.giveBack([job]);
     if (end.kind !== 'unwritten') rows.accepted.forget(job);
     if (end.kind === 'retry') rows.polled.addAt(end.due, [job.target]);
-    // What a run comes to that has lost its row is not what the row says.
+    // The result of a run that lost its row is not the row's.
     const isTheRows = end.kind === 'unwritten' || (end.kind === 'done' && !end.isLost);
     rows.endManual(job.id, isTheRows ? end.result : TAKEN_OVER);
   }

@@ -13,16 +13,16 @@ import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
 import type { CheckedTarget } from '../rows/targets.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
-/** How a job's time with this daemon ended. */
+/** How a job left this daemon. */
 export type RunEnd =
   | { readonly kind: 'done'; readonly result: JobResult; readonly isLost?: boolean }
   /** It failed and may be tried again at `due`, in seconds since 1970. */
   | { readonly kind: 'retry'; readonly due: number }
-  /** Not run, or not to an end: the row is to go back. */
+  /** Not run, or not to its end: the row is released. */
   | { readonly kind: 'returned'; readonly isRefused?: boolean }
-  /** The row was another daemon's by then. */
+  /** Another daemon has taken the row. */
   | { readonly kind: 'lost' }
-  /** It ran, and the table doesn't know how it ended. The row stays with this daemon: it must not run again. */
+  /** It ran, but its end could not be written. This daemon keeps the row, so that it doesn't run again. */
   | { readonly kind: 'unwritten'; readonly result: JobResult };
 
 /** What a runner works with. */
@@ -49,16 +49,16 @@ interface Stay {
   readonly duration: number;
 }
 
-/** Between the attempts to start a process that something is lacking for. */
+/** Between attempts to start a process for which resources are missing. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 1000;
 const SHUTDOWN = 'the daemon shut down';
 
-/** Takes a job through its statuses: running, its process, done. */
+/** Takes a job through its life: marks it as running, runs its process, writes its end. */
 export class JobRunner {
   private readonly launched = new Map<number, LaunchedJob>();
   private readonly occupied = new Map<number, Promise<unknown>>();
-  /** Ended for the daemon's sake. */
+  /** Ended because the daemon shuts down. */
   private readonly cutShort = new Set<number>();
   private isStopping = false;
 
@@ -88,12 +88,12 @@ export class JobRunner {
     return this.launched.get(id)?.signal(signal) ?? false;
   }
 
-  /** Resolves when a run of the id, and its place, have come to an end; undefined where there is none. */
+  /** Resolves when the run of this id has ended and its slot is free; undefined if there is none. */
   ending(id: number): Promise<unknown> | undefined {
     return this.occupied.get(id);
   }
 
-  /** Begins nothing any more. */
+  /** Begins no more jobs. */
   stop(): void {
     this.isStopping = true;
   }
@@ -103,7 +103,7 @@ export class JobRunner {
     for (const [id, job] of this.launched) if (job.terminate(SHUTDOWN)) this.cutShort.add(id);
   }
 
-  /** Resolves when no process of ours is left. */
+  /** Resolves when all processes have ended. */
   async allExited(): Promise<void> {
     await Promise.all([...this.launched.values()].map(({ result }) => result));
   }
@@ -113,12 +113,12 @@ export class JobRunner {
     this.launched.get(id)?.terminate('another daemon has taken this job over');
   }
 
-  /** While a job has its place: its beginning and its process. */
+  /** The time in which a job holds its slot: its beginning and its process. */
   private async occupy(job: AcceptedJob, target: CheckedTarget): Promise<Stay | RunEnd> {
     const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
     const started = performance.now();
     const stay = notBegun ?? { result: await this.launch(job, target) };
-    // In this order: what waits for the end finds the place free.
+    // In this order, so that whatever waits for the end finds the slot free.
     this.occupied.delete(job.id);
     this.options.onFree(job);
     return 'kind' in stay ? stay : { ...stay, duration: performance.now() - started };
@@ -147,7 +147,7 @@ export class JobRunner {
       if (!result.isShort || this.isStopping || !this.options.holds(job)) return result;
       this.options.log.warn(`Job ${job.id} waits: ${result.stderr}`);
       await delay(pause);
-      // It may have become another's meanwhile.
+      // Another daemon may have taken it meanwhile.
       if (this.isStopping || !this.options.holds(job)) return result;
     }
   }

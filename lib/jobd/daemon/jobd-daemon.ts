@@ -68,8 +68,8 @@ export class JobdDaemon implements DaemonOperations {
   }
 
   /**
-   * Gives back what has not begun, lets running jobs end until `timeout`, then ends them by force. Called
-   * again, it shortens the time that is left.
+   * Releases what has not begun, lets running jobs finish until `timeout`, then ends them by force. A second call
+   * can shorten the time that is left.
    *
    * @param timeout @default `drainTimeout`
    * @throws InvalidOptionError
@@ -139,7 +139,7 @@ export class JobdDaemon implements DaemonOperations {
     this.listeners.push(listener);
   }
 
-  /** Calls `listener` whenever a run of a job has ended and been written. */
+  /** Calls `listener` whenever a job's run has ended and its end is written. */
   onRun(listener: (run: JobRun) => void): void {
     this.runListeners.push(listener);
   }

@@ -4,7 +4,7 @@ import type { Targets } from '../rows/targets.js';
 
 type Place = Pick<AcceptedJob, 'id' | 'target'>;
 
-/** Places in the daemon's targets, so that its manual rows begin at once. */
+/** Slots reserved in the daemon's targets, so that manual rows begin at once. */
 export class ReservedPlaces implements ManualPlaces {
   private readonly held = new Map<string, Place>();
 

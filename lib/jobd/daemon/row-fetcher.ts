@@ -12,7 +12,7 @@ export interface RowFetcherOptions {
   readonly log: JobdLog;
 }
 
-/** Fetches waiting rows for targets that were polled for, as soon as they have room; through outages. */
+/** Fetches waiting rows of polled targets as soon as they have room, also after outages. */
 export class RowFetcher {
   private isFetching = false;
 
@@ -22,7 +22,7 @@ export class RowFetcher {
     private readonly options: RowFetcherOptions,
   ) {}
 
-  /** To be called when a target was polled, or may have got room. */
+  /** Call this when a target was polled, or may have room again. */
   wake(): void {
     if (this.isFetching || !this.canFetch) return;
     this.isFetching = true;
@@ -35,7 +35,7 @@ export class RowFetcher {
 
   private async fetchAll(): Promise<void> {
     while (this.canFetch) {
-      // However often there is something to fetch, others get their turn.
+      // Lets other work run between fetches.
       await setImmediate();
       try {
         await this.fetch([...this.rows.polled.take().keys()]);
@@ -43,7 +43,7 @@ export class RowFetcher {
         if (!this.rows.signal.aborted) this.options.log.error(`A poll failed: ${messageOf(error)}`);
       }
     }
-    // With the look that found nothing, so that no wake-up gets lost between them.
+    // In the same step as the check above, so that no wake-up is lost in between.
     this.isFetching = false;
   }
 
@@ -52,7 +52,7 @@ export class RowFetcher {
     const { fetchLimit, log } = this.options;
     const { polled, accepted: held, signal } = this.rows;
     const { acceptance, database } = this.table;
-    // One time for both questions: what falls due between them would be missed by both.
+    // One time for both queries: a row that fell due between two times would be missed by both.
     const now = nowInSeconds();
     const fetch = (limit: number, only?: number) =>
       held.accept(() => acceptance.waiting(targets, limit, now, only), signal);

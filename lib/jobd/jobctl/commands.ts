@@ -18,13 +18,13 @@ export interface Command {
   readonly summary: string;
   /** Whether `--all` may stand in place of targets. */
   readonly takesAll?: boolean;
-  /** What it does where a worker answers … */
+  /** What it asks a worker … */
   readonly worker?: Run;
-  /** … and where a master does. */
+  /** … and a master. */
   readonly master?: Run;
 }
 
-/** Longer than a master of ours waits for its workers. */
+/** Longer than our master waits for its workers. */
 const MASTER_MS = 10_000;
 
 const memoryUsage = report('status', reports.memoryReport);
@@ -77,13 +77,13 @@ export const COMMANDS: readonly Command[] = [
   },
 ];
 
-/** For what may never be answered. @throws PeerLostError when it wasn't in time */
+/** For requests that may never be answered. @throws PeerLostError after the timeout */
 function within(ms: number, remedy: string, run: Run): Run {
   const late = () => new PeerLostError(`no reply within ${ms / 1000} s. ${remedy}`);
   return (ask, args) => withDeadline(run(ask, args), ms, late);
 }
 
-/** What a reply of `ok` is enough for. */
+/** For commands that only need the reply `ok`. */
 function act(type: string, dataOf: (args: Arguments) => object | undefined): Run {
   return async (ask, args) => {
     const data = await ask(type, dataOf(args));
@@ -110,7 +110,7 @@ function signal(dataOf: (number: number, args: Arguments) => object): Run {
   };
 }
 
-/** None stand for all: jobctl has asked for `--all` then. */
+/** No targets mean all: jobctl has insisted on `--all` then. */
 function targets(names: Arguments): object | undefined {
   return names.length > 0 ? { targets: names } : undefined;
 }

@@ -9,7 +9,7 @@ export function toId(text: string): number {
   return id;
 }
 
-/** `12:low`, for a master, which has to know who serves the job. @throws UsageError */
+/** `12:low`, for a master, which must know the job's target. @throws UsageError */
 export function toAddress(text: string): JobAddress {
   const [id = '', ...target] = text.split(':');
   if (target.length === 0) throw new UsageError(`'${text}' must be a job's id and target, such as 12:low`);

@@ -11,9 +11,9 @@ export async function promptPassword(
   terminal: NodeJS.WriteStream = process.stderr,
 ): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Given somewhere to echo to, readline keeps the terminal from doing it.
+  // With an output of its own to echo to, readline keeps the terminal from echoing.
   const lines = createInterface({ input, output: nowhere, terminal: input.isTTY === true });
-  // Only when the echo is off: what is typed at once must not be shown.
+  // Only once the echo is off, so that nothing typed early is shown.
   terminal.write(PROMPT);
   try {
     const ended = once(lines, 'close').then(() => undefined);

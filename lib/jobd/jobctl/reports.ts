@@ -9,7 +9,7 @@ export interface Report {
   /** The reply's data, for `--json`. */
   readonly data: unknown;
   readonly text: string;
-  /** The request was served, but not everything it was for succeeded. */
+  /** The request was served, but not all of it succeeded. */
   readonly isPartial?: boolean;
 }
 

@@ -15,7 +15,7 @@ export function renderTable(columns: readonly string[], rows: readonly (readonly
   return [header, rule, ...lines].map(render).join('\n');
 }
 
-/** A row as lines of cells. What the cells hold comes from others and goes to a terminal. */
+/** A row as lines of cells. Cells come from other programs and go to a terminal, so control characters are removed. */
 function linesOf(row: readonly string[]): string[][] {
   const cells = row.map((cell) => cell.split('\n').map(printable));
   const height = Math.max(...cells.map((lines) => lines.length));

@@ -10,7 +10,7 @@ export interface JobProcessOptions {
   readonly outputGrace: number;
   readonly killGrace: number;
   readonly timeout: number | undefined;
-  /** What stderr is to say where the process couldn't be started. */
+  /** What stderr says if the process couldn't be started. */
   readonly describeFailure: (error: Error) => string;
 }
 
@@ -72,7 +72,7 @@ export class JobProcess {
     child.once('exit', (code, signal) => {
       this.hasExited = true;
       const done = () => this.whenGroupEnded(() => this.ended(code, signal));
-      // The output may still be on its way, or held open by a child that goes on without its parent.
+      // Output may still be arriving, or be held open by a child that outlives its parent.
       child.once('close', done);
       this.later(options.outputGrace, done);
     });

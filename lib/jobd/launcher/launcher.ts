@@ -19,9 +19,9 @@ export interface LauncherOptions {
   readonly cwd?: string;
   /** Added to the daemon's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** How many bytes of stdout are kept, and as many of stderr. @default 1_048_576 */
+  /** How many bytes of stdout are kept, and of stderr each. @default 1_048_576 */
   readonly maxOutputBuffer?: number;
-  /** How long a process that has ended may have its output held open by children of its own. @default '1s' */
+  /** How long children may hold the output open after the process has ended. @default '1s' */
   readonly outputGrace?: Duration;
   /** How long a process may take to end after SIGTERM, before SIGKILL. @default '5s' */
   readonly killGrace?: Duration;
@@ -38,9 +38,9 @@ const DEFAULT_OUTPUT_BYTES = 1_048_576;
 export interface LaunchedJob {
   /** Never rejects. */
   readonly result: Promise<JobResult>;
-  /** To the process and its children. False when it has ended, or the signal is none. */
+  /** Sends it to the process and its children. False if it has ended, or there is no such signal. */
   signal(signal: string | number): boolean;
-  /** SIGTERM, then SIGKILL after the grace; `why` is added to stderr. False when it is ending already. */
+  /** SIGTERM, then SIGKILL after the grace; `why` is added to stderr. False if it is ending already. */
   terminate(why: string): boolean;
 }
 
@@ -49,7 +49,7 @@ export class Launcher {
   private start: StartProcess;
   private readonly graces: Pick<JobProcessOptions, 'outputGrace' | 'killGrace'>;
 
-  /** @param instance marks the processes, so that they are found when the daemon has died */
+  /** @param instance marks the processes, so that they can be found after the daemon has died */
   constructor(
     private readonly options: LauncherOptions,
     instance: string,
@@ -62,7 +62,7 @@ export class Launcher {
     this.start = this.starting(instance);
   }
 
-  /** Marks processes otherwise from here on. */
+  /** Changes the mark for processes started from now on. */
   mark(instance: string): void {
     this.start = this.starting(instance);
   }
@@ -90,7 +90,7 @@ export class Launcher {
     return processStarter({ cwd, env: { ...process.env, ...own, [ORPHAN_MARK]: instance } }, posixSpawn);
   }
 
-  /** Node blames the command when it is the directory that is missing. */
+  /** Node's error names the command even if the directory is missing. */
   private failure(command: string, error: unknown): string {
     const { cwd } = this.options;
     const why = cwd === undefined ? undefined : whyNoDirectory(cwd);
@@ -100,7 +100,7 @@ export class Launcher {
   }
 }
 
-/** A job of which no process was started. */
+/** A job for which no process was started. */
 export function neverStarted(stderr: string, isShort = false): LaunchedJob {
   const result: JobResult = defined({
     ...{ result: 'fail', code: null, signal: null, stdout: '', stderr },
@@ -109,7 +109,7 @@ export function neverStarted(stderr: string, isShort = false): LaunchedJob {
   return { result: Promise.resolve(result), signal: () => false, terminate: () => false };
 }
 
-/** Undefined where a process can be started in it. Looking may fail as well: for want of rights, for instance. */
+/** Why no process can start in it; undefined if one can. The check itself may fail, for instance without the rights. */
 function whyNoDirectory(path: string): string | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false });

@@ -25,7 +25,7 @@ function processIds(): number[] {
   }
 }
 
-/** Empty for processes of others, and for those that ended meanwhile. */
+/** Empty for processes of other users, and for those that have ended. */
 function environmentOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');

@@ -5,7 +5,7 @@ import { headOf, withMarker } from '../vocabulary/output-limit.js';
  * U+FFFD; characters that arrive in pieces stay whole.
  */
 export class OutputBuffer {
-  /** Made when there is something to read: most jobs print nothing, or to one stream only. */
+  /** Created when there is something to read: most jobs print nothing, or use one stream only. */
   private decoder: InstanceType<typeof TextDecoder> | undefined;
   private readonly parts: string[] = [];
   private bytes = 0;
@@ -22,7 +22,7 @@ export class OutputBuffer {
     }
   }
 
-  /** Nothing may be added afterwards. */
+  /** Call it once, last. */
   end(): string {
     const rest = this.decoder?.decode() ?? '';
     if (this.leftOut === 0) this.addText(rest);
@@ -32,7 +32,7 @@ export class OutputBuffer {
     return withMarker(text, this.bytes + this.leftOut, this.limit);
   }
 
-  /** Counted as it comes, but for a character that was begun before the cut. */
+  /** Counted as it arrives, except for a character that began before the cut. */
   private leaveOut(chunk: Buffer): void {
     let begun = 0;
     if (this.decoder) while (begun < chunk.length && ((chunk[begun] ?? 0) & 0xc0) === 0x80) begun++;

@@ -6,11 +6,11 @@ import { hostname } from 'node:os';
 export interface ProcessIdentity {
   /** Equal for processes that can see each other: one boot, one host name, one PID namespace. Empty if unknown. */
   readonly machine: string;
-  /** Its id, and when it started: ids are used again. */
+  /** Its id and start time, since ids are reused. */
   readonly process: string;
 }
 
-/** This process, as others may look for it. */
+/** How others can find this process. */
 export function ownIdentity(): ProcessIdentity {
   return { machine: machine(), process: processName(process.pid) ?? '' };
 }
@@ -20,7 +20,7 @@ export function isLocal({ machine: place }: ProcessIdentity): boolean {
   return place !== '' && place === machine();
 }
 
-/** Whether a process is known to be gone. False as well where nothing can be known. */
+/** Whether a process is known to be gone. False if that can't be known. */
 export function isGone(identity: ProcessIdentity): boolean {
   const { process: name } = identity;
   if (!isLocal(identity)) return false;
@@ -38,7 +38,7 @@ function machine(): string {
   }
 }
 
-/** Undefined for a process that is gone, or a zombie. */
+/** Undefined for a process that is gone or a zombie. */
 function processName(pid: number): string | undefined {
   try {
     // After the command, which may hold anything in its parentheses: the state, and 19 fields on the start.

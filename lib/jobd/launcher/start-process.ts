@@ -8,7 +8,7 @@ import type {
   StartProcess,
 } from '../vocabulary/started-process.js';
 
-/** Whether processes are started with `posix_spawn` where that can be had: on Linux, with the package koffi. */
+/** Whether to start processes with `posix_spawn` where it is available: on Linux, with the package koffi. */
 export type UsePosixSpawn = 'auto' | false;
 
 /** What `processStarter` uses here. */
@@ -16,7 +16,7 @@ export function processWay(posixSpawn: UsePosixSpawn = 'auto'): 'posix_spawn' | 
   return posixSpawn && PosixSpawn.open() ? 'posix_spawn' : 'child_process';
 }
 
-/** The way that costs least here, and child_process for whatever that can't do. */
+/** The cheapest way here, and child_process for what that can't do. */
 export function processStarter(
   surroundings: ProcessSurroundings,
   posixSpawn: UsePosixSpawn = 'auto',

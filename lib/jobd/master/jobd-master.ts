@@ -23,7 +23,7 @@ export interface JobdMasterOptions {
   readonly tls?: ServerTls;
   /** A worker that is silent from one ping to the next is dropped. @default '30s' */
   readonly pingInterval?: Duration;
-  /** How long pokes are put together. @default '0.5s' */
+  /** How long pokes are collected. @default '0.5s' */
   readonly pokeThrottleInterval?: Duration;
   /** Pokes go to every worker that serves a target, not to a random one. @default false */
   readonly pollAllWorkers?: boolean;
@@ -31,7 +31,7 @@ export interface JobdMasterOptions {
   readonly onRequest?: (type: string) => void;
 }
 
-/** Knows which workers serve which targets, and passes on what clients ask of them. */
+/** Knows which workers serve which targets, and passes clients' requests on to them. */
 export class JobdMaster {
   static {
     showAs(JobdMaster, ({ options: { host, port }, workers }) => ({ host, port, workers }));

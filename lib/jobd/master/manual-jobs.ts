@@ -33,7 +33,7 @@ export function notServed(target: string): string {
   return `worker serving target '${target}' not found`;
 }
 
-/** Runs each job on a random worker that serves its target; one request a worker, and one reply of them all. */
+/** Runs each job on a random worker that serves its target: one request per worker, one reply for all. */
 export async function runManual(registry: WorkerRegistry, jobs: readonly JobAddress[]): Promise<ManualReply> {
   const done = new Map<number, JobResult>();
   const errors = new Map<number, string>();
@@ -57,7 +57,7 @@ export async function runManual(registry: WorkerRegistry, jobs: readonly JobAddr
   return toManualReply(done, errors);
 }
 
-/** A worker that fails as a whole fails its own jobs, and no others. */
+/** If a worker's request fails, only its own jobs fail. */
 async function runOn(
   worker: RegisteredWorker,
   ids: readonly number[],

@@ -1,4 +1,4 @@
-/** Lets a first poke through at once, and the union of those that come within the interval at its end. */
+/** Passes a first poke on at once; pokes within the interval are merged and passed on at its end. */
 export class PokeThrottle {
   private readonly waiting = new Set<string>();
   private timer?: NodeJS.Timeout;

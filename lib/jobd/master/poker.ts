@@ -4,11 +4,11 @@ import type { Peer } from '../protocol/peer.js';
 import type { RegisteredWorker } from './registered-worker.js';
 import { byWorker, type WorkerRegistry } from './worker-registry.js';
 
-/** Targets that no worker serves are kept in memory, and any client may name some. */
+/** Limits the memory for targets that no worker serves: any client may name some. */
 const MAX_REMEMBERED = 10_000;
 
 export interface PokerOptions {
-  /** Polls every worker that serves a target, not a random one of them. */
+  /** Polls every worker that serves a target instead of a random one. */
   readonly pollAll: boolean;
   readonly log: JobdLog;
 }
@@ -41,7 +41,7 @@ export class Poker {
     if (targets.length > 0) void this.poll(worker, targets);
   }
 
-  /** `refused`: who was asked already, and can't. */
+  /** @param refused workers that were asked already and can't */
   private pollAny(targets: readonly string[], refused?: ReadonlySet<Peer>): void {
     const unserved: string[] = [];
     const pairs = targets.flatMap((target) => {
@@ -72,7 +72,7 @@ export class Poker {
     }
   }
 
-  /** A line a request, whatever it names. */
+  /** One line per request, whatever it names. */
   private remember(targets: readonly string[]): void {
     for (const target of targets) this.remembered.add(target);
     const excess = [...this.remembered].slice(0, Math.max(0, this.remembered.size - MAX_REMEMBERED));

@@ -10,7 +10,7 @@ export interface SignalledJob extends JobAddress {
 
 export const SIGNAL: FieldRule = { name: 'signal', types: ['integer'], required: true };
 
-/** Whether each job got its signal; what wasn't asked of any worker stands under `errors`. */
+/** Whether each job got its signal; `errors` has those no worker could be asked for. */
 export type SignalReply = Record<string, boolean | Record<string, string>>;
 
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -38,7 +38,7 @@ export async function sendSignals(
       }
     }),
   );
-  // Another worker's answer stands, whatever became of this one's.
+  // The answers of other workers still count.
   for (const id of Object.keys(delivered)) delete errors[id];
   return Object.keys(errors).length > 0 ? { ...delivered, errors } : delivered;
 }

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Peer } from '../protocol/peer.js';
 import type { RegisteredWorker } from './registered-worker.js';
 
-/** Who serves what at present. A connection has one registration: a later one takes its place. */
+/** Which workers serve which targets now. A connection has one registration; a later one replaces it. */
 export class WorkerRegistry {
   private readonly workers = new Map<Peer, RegisteredWorker>();
 
@@ -34,7 +34,7 @@ export class WorkerRegistry {
   }
 }
 
-/** Collects the items of each worker, so that each is sent one request. */
+/** Groups items by worker, so that each is sent one request. */
 export function byWorker<T>(
   pairs: Iterable<readonly [RegisteredWorker, T]>,
 ): ReadonlyMap<RegisteredWorker, readonly T[]> {

@@ -8,15 +8,15 @@ export interface ListedWorker {
   readonly remotePort?: number;
   readonly targets: readonly string[];
   readonly name: string;
-  /** What the worker answered where it was asked, without targets where it didn't … */
+  /** The worker's answer, without targets if it gave none … */
   readonly workerStatus?: unknown;
-  /** … and why. */
+  /** … and why it gave none. */
   readonly workerStatusError?: string;
 }
 
 const ANSWER_TIMEOUT_MS = 5000;
 
-/** `ask` has every worker tell its own status. */
+/** @param ask asks every worker for its own status */
 export function listWorkers(registry: WorkerRegistry, ask: boolean): Promise<ListedWorker[]> {
   const list = registry.all().map(async (worker): Promise<ListedWorker> => {
     const { remoteAddress: remoteAddr, remotePort } = worker.connection;
@@ -25,7 +25,7 @@ export function listWorkers(registry: WorkerRegistry, ask: boolean): Promise<Lis
     try {
       return { ...listed, workerStatus: await worker.request('status', undefined, ANSWER_TIMEOUT_MS) };
     } catch (error) {
-      // The original's jobctl reads the targets of each, and prints nothing of the others where one has none.
+      // The original's jobctl reads each worker's targets, and prints nothing at all if one has none.
       return { ...listed, workerStatus: { targets: {} }, workerStatusError: messageOf(error) };
     }
   });
@@ -33,9 +33,9 @@ export function listWorkers(registry: WorkerRegistry, ask: boolean): Promise<Lis
 }
 
 /**
- * Has the workers that serve them pause or continue targets; all of them where none are named.
+ * Has workers pause or continue targets: those named, or all.
  *
- * @throws RequestError naming the workers that didn't
+ * @throws RequestError naming the workers that failed
  */
 export async function forward(
   registry: WorkerRegistry,

@@ -26,15 +26,15 @@ export interface MemberOptions {
 
 /** Callbacks of a member. */
 export interface MemberListeners extends Pick<PresenceOptions, 'onReleased' | 'onBeat'> {
-  /** Others took it for dead: nothing that it held is its own any more, and it goes on as `instance`. */
+  /** Others took it for dead: it has lost all its rows, and goes on as `instance`. */
   readonly onReborn: (instance: string) => void;
 }
 
-/** A beat that is not answered for so long is tried on another connection. */
+/** A beat that is not answered within this part of a lease is tried on another connection. */
 const ANSWERS_A_LEASE = 2;
 const MIN_ANSWER_MS = 3000;
 
-/** A place among those that share a table: alive by its beats, and what rows are taken and written through. */
+/** Membership in the group that shares a table: it beats, and gives access to the table's rows. */
 export class Membership {
   readonly table: JobTable;
   readonly writer: RowWriter;
@@ -82,7 +82,7 @@ export class Membership {
     return this.table.database;
   }
 
-  /** Takes over from members that died on this machine, and is one of them from here on. @throws DatabaseSetupError */
+  /** Takes over from members that died on this machine, and enters itself. @throws DatabaseSetupError */
   async enter(listeners: MemberListeners): Promise<void> {
     this.registry.whenReborn(() => {
       this.options.log.warn(
@@ -108,7 +108,7 @@ export class Membership {
     }
   }
 
-  /** @param isAllWritten otherwise others find under this member's name what couldn't be written */
+  /** @param isAllWritten if not, the entry stays, so that others take over what couldn't be written */
   async leave(isAllWritten: boolean): Promise<void> {
     const silent = this.presence?.stop();
     this.writing.abort();

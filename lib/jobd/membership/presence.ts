@@ -13,7 +13,7 @@ export interface PresenceOptions {
   readonly lease: number;
   readonly orphans: OrphanPolicy;
   readonly log: JobdLog;
-  /** Another one has left, or is dead: its rows, and those that it would have begun later, are to be looked for. */
+  /** Another member has left or died: look for its rows, and for those it meant to begin later. */
   readonly onReleased: () => void;
   /** After each beat that the database took. */
   readonly onBeat: () => Promise<void>;
@@ -47,12 +47,12 @@ export class Presence {
     await this.insist(() => this.look());
     const { orphans } = this.options;
     await this.insist(() => this.registry.takeUnentered(orphans, nowInSeconds()));
-    // Whatever a look or what follows from it waits for, the beats go on.
+    // Separate timers: beats go on, whatever a look waits for.
     this.again(() => (this.beating = this.beat()));
     this.again(() => this.round());
   }
 
-  /** Resolves when there will be no beat any more. */
+  /** Resolves after the last beat. */
   async stop(): Promise<void> {
     this.stopping.abort();
     for (const timer of this.timers) clearTimeout(timer);
@@ -93,7 +93,7 @@ export class Presence {
     }
   }
 
-  /** Others in the way are no outage; an outage is left to the next round. */
+  /** Retries on contention only; after an outage the next round tries again. */
   private insist<T>(question: () => Promise<T>): Promise<T> {
     const signal = AbortSignal.any([AbortSignal.timeout(this.options.lease), this.stopping.signal]);
     return this.database.insist(question, { signal, isFinal: (error) => !isContention(error) });
@@ -102,12 +102,12 @@ export class Presence {
   private async look(): Promise<void> {
     const others = await this.registry.others();
     const now = performance.now();
-    // Who can't beat can't tell whether others can.
+    // A daemon that can't beat can't judge whether others can.
     if (now - Math.min(this.lastLook, this.lastBeat) > 2 * this.interval) this.seen.clear();
     this.lastLook = now;
     for (const other of others) {
       const gone = isGone(other);
-      // What a dead daemon left running must not run beside its successor.
+      // Processes of a dead daemon must not run beside those of its successor.
       if (gone) killOrphans(other.instance);
       if (gone || this.isSilent(other, now)) await this.takeOver(other);
     }
@@ -133,7 +133,7 @@ export class Presence {
     const taken = await this.registry.takeOver(dead, this.options.orphans, nowInSeconds());
     if (!taken) return;
     const { released, failed } = taken;
-    // A daemon of this machine that is only held up has children too.
+    // A stalled daemon of this machine still has child processes.
     if (isLocal(dead)) killOrphans(dead.instance);
     this.options.log.warn(
       `The daemon '${dead.name}' is dead: ${released} of its rows wait again, ${failed} failed.`,

@@ -9,7 +9,7 @@ import { createMetrics } from './metrics.js';
 
 const NO_METRICS = "Metrics need the package 'prom-client': npm install prom-client\n";
 
-/** Serves `/health` and `/metrics`: read-only, and no secret in them. */
+/** Serves `/health` and `/metrics`: read-only and without secrets. */
 export class HttpMonitor {
   private readonly server: Server;
   private metrics?: Prometheus;

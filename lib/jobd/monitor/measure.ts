@@ -23,7 +23,7 @@ export interface ProgramHealth extends Health {
 /** What is monitored. */
 export interface Monitored {
   readonly measures: readonly Measure[];
-  /** Calls `listener` for each run of a job from here on, where jobs are run. */
+  /** Calls `listener` for each run of a job from now on; absent where no jobs are run. */
   readonly onRun?: (listener: (run: JobRun) => void) => void;
   health(): ProgramHealth;
 }

@@ -1,10 +1,10 @@
 import { Prometheus } from '../../metrics/prometheus.js';
 import type { Monitored } from './measure.js';
 
-/** Upper bounds, in seconds: jobs take moments or hours. */
+/** Upper bounds, in seconds, from moments to hours. */
 const RUN_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
-/** `undefined` where the optional package prom-client is not installed. */
+/** `undefined` if the optional package prom-client is not installed. */
 export async function createMetrics({ measures, onRun }: Monitored): Promise<Prometheus | undefined> {
   const metrics = await Prometheus.load();
   if (!metrics) return undefined;

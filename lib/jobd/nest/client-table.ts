@@ -13,17 +13,17 @@ import { DatabaseError, hadNoEffect, isContention } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import { tableNames, type JobsTable, type TableNames } from '../storage/schema.js';
 
-/** How long others may be in a new row's way. */
+/** How long an insert is retried while locks are in the way. */
 const CONTENTION_MS = 5000;
 
-/** What tables have in seconds, also in rows that other programs add. */
+/** Columns in seconds, also in rows that other programs add. */
 const IN_SECONDS = ['time_created', 'time_started', 'time_finished', 'time_scheduled', 'timeout'] as const;
-/** The year 5138: who passes more means milliseconds. */
+/** The year 5138: a larger number is probably milliseconds. */
 const MAX_SECONDS = 1e11;
 const EXPECTED =
   'seconds, as the table has it, such as `Math.floor(date.getTime() / 1000)` for a point in time';
 
-/** The table as clients use it: its connections are opened when they are first needed. */
+/** The table as clients use it; connections are opened when first needed. */
 export class ClientTable {
   private readonly location: DatabaseLocation;
   private readonly names: TableNames;
@@ -67,7 +67,7 @@ export class ClientTable {
     }
   }
 
-  /** Those that there are, in the order of their ids, with all their columns. @throws the database's errors */
+  /** The rows that exist, ordered by id, with all columns. @throws the database's errors */
   async read(ids: readonly number[]): Promise<TableRow[]> {
     const database = await this.open();
     const rows = await inChunks(ids, (some) =>

@@ -11,10 +11,10 @@ import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
-/** A row as the table has it, with the columns of every table of jobs and whatever more there is. Its times are seconds. */
+/** A row with the columns every table of jobs has, and any further ones. Times are seconds. */
 export type JobRow = JobsTable & TableRow;
 
-/** What a row begins with, as the table has it: times in seconds. Columns of one's own too. */
+/** A new row's columns, your own included. Times are seconds. */
 export type NewRow = Readonly<Partial<Omit<JobsTable, 'id' | 'target'>>> & TableRow;
 
 const DEFAULT_INTERVAL = '500ms';
@@ -51,7 +51,7 @@ export class JobdClient {
    * who have locked what it needs are waited for, for 5 s at most.
    *
    * @returns its id
-   * @throws DatabaseError when it could not be written, InvalidOptionError
+   * @throws DatabaseError when it was not written, or that is unknown; InvalidOptionError
    */
   add(target: string, columns: NewRow = {}): Promise<number> {
     return this.table.add(target, columns);
@@ -96,8 +96,8 @@ export class JobdClient {
   }
 
   /**
-   * Rows now, and each again whenever it has changed; completes when all of them are done, ignored or gone.
-   * Asks every `interval` (50 ms at least) while there are subscribers, through outages.
+   * Emits each row now and after each change; completes when all of them are done, ignored or gone. Reads the table
+   * every `interval` (50 ms at least) while subscribed, also through outages.
    *
    * @throws InvalidOptionError
    */

@@ -18,7 +18,7 @@ import { databaseAddress } from '../storage/database-location.js';
 
 const LOCALHOST = '127.0.0.1';
 
-/** What one `forRoot` stands for. Parts are made at once, and reach outside when they are started. */
+/** What one `forRoot` makes. Parts are created at once; they connect and listen when started. */
 export class JobdInstance {
   static {
     showAs(JobdInstance, ({ options, ports }) => ({
@@ -60,12 +60,12 @@ export class JobdInstance {
     hideFields(this);
   }
 
-  /** The ports that are listened on, where there are any. */
+  /** The ports it listens on, if any. */
   get listening(): Readonly<{ master?: number; worker?: number }> {
     return this.ports;
   }
 
-  /** @throws DatabaseSetupError, and what keeps it from listening; then nothing runs */
+  /** @throws DatabaseSetupError, and what listening throws; nothing runs then */
   async start(): Promise<void> {
     const { database, table = 'jobs', createTable } = this.options;
     try {
@@ -83,7 +83,7 @@ export class JobdInstance {
     }
   }
 
-  /** Running jobs may end until `timeout`. @param timeout @default the worker's `drainTimeout` @throws InvalidOptionError */
+  /** Running jobs may finish until `timeout`. @param timeout @default the worker's `drainTimeout` @throws InvalidOptionError */
   async stopWork(timeout?: Duration): Promise<void> {
     if (timeout !== undefined) toMilliseconds('timeout', timeout, { least: 0 });
     localPolls.off(this.key, this.onLocalPoll);
@@ -138,7 +138,7 @@ function createWorker(
   return new JobdWorker(daemon, { host, port, auth, name, log, tls, master });
 }
 
-/** For a worker that only its master reaches. */
+/** For a worker that can be reached through its master only. */
 function createLink(
   daemon: JobdDaemon,
   { master, name = 'app' }: WorkerModuleOptions,

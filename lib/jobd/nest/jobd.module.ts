@@ -24,7 +24,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .setExtras({}, (definition) => ({ ...definition, global: true }))
   .build();
 
-/** A part that there is only with its option. Without it an app whose classes need the part does not start. */
+/** A provider that exists only with its option. An app that needs it without the option does not start. */
 function partOf<T extends object>(
   part: abstract new (...args: never[]) => T,
   option: 'worker' | 'master',
@@ -76,7 +76,7 @@ export class JobdModule
     return this.instance.start();
   }
 
-  /** Running jobs may still use what the app has: no other hook has been called yet. */
+  /** Running jobs may still use all of the app: no other hook has been called yet. */
   onModuleDestroy(): Promise<void> {
     return this.instance.stopWork();
   }

@@ -10,9 +10,9 @@ import type { MasterAddress } from '../protocol/master-address.js';
 
 /** A port of this app that speaks the protocol. */
 export interface ListenOptions {
-  /** One that other machines reach needs a password in `auth`, or `allowNoPassword`. @default '127.0.0.1' */
+  /** A host that other machines reach needs a password in `auth`, or `allowNoPassword`. @default '127.0.0.1' */
   readonly host?: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** @default everyone may */
   readonly auth?: AuthOptions;
@@ -31,9 +31,9 @@ export interface ServerAddress {
 
 /** A daemon in this app: each row's job is a process. */
 export interface WorkerModuleOptions extends Omit<DaemonOptions, 'database' | 'table' | 'log' | 'targets'> {
-  /** By name, how many jobs run at once, or more than that. */
+  /** By name: how many jobs run at once, or more options. */
   readonly targets: Readonly<Record<string, number | TargetOptions>>;
-  /** @default no port: this app's client alone asks it */
+  /** @default no port: only this app's client uses it */
   readonly listen?: ListenOptions;
   readonly master?: MasterAddress;
 }

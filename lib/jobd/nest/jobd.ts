@@ -4,7 +4,7 @@ import { jobdLog } from './jobd-log.js';
 
 /**
  * Rows of a table of jobs for the handlers of an instance: `source: jobd({ database, targets: ['low'] })`.
- * `@Worker('low')` is given the row.
+ * The handler of `@Worker('low')` gets the row.
  *
  * @throws InvalidOptionError
  */

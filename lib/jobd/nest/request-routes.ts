@@ -49,7 +49,7 @@ export function masterRoute(master: JobdMaster): RequestRoute {
   };
 }
 
-/** A daemon of this process, which polls at every poke anyway. */
+/** A daemon of this process. It polls at every poke anyway. */
 export function daemonRoute(daemon: JobdDaemon): RequestRoute {
   return {
     poke: async () => undefined,
@@ -57,7 +57,7 @@ export function daemonRoute(daemon: JobdDaemon): RequestRoute {
   };
 }
 
-/** Those of this process who share the table hear a poke anyway. */
+/** No server: daemons and handlers of this process still get pokes. */
 export const NO_ROUTE: RequestRoute = {
   poke: async () => undefined,
   runManual: async () => {

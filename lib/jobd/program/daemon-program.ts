@@ -6,7 +6,7 @@ import { RequestCounter, type Measure, type Monitored } from '../monitor/measure
 import { JobdWorker } from '../worker/jobd-worker.js';
 import { startMonitor, type Program } from './program.js';
 
-/** Starts what jobd is. @throws what keeps it from its database or from listening */
+/** Starts the daemon of jobd. @throws what the database or listening throws */
 export async function startDaemon(config: DaemonConfig, log: JobdLog): Promise<Program> {
   process.title = `jobd ${config.name}`;
   const requests = new RequestCounter();

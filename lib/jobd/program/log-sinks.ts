@@ -19,8 +19,8 @@ function openFile(path: string): number {
 }
 
 /**
- * Line by line and at once: what led to an end must be in the file. A full disk ends no daemon. On SIGHUP the
- * file is opened anew: it may have been moved away.
+ * Each line is written at once, so that what led to a crash is in the file. A full disk does not end the daemon. On
+ * SIGHUP the file is reopened, since it may have been rotated.
  */
 function fileSink(path: string, level: LogLevel): LogSink {
   let descriptor = openFile(path);

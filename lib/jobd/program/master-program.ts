@@ -4,7 +4,7 @@ import { JobdMaster } from '../master/jobd-master.js';
 import { RequestCounter, type Measure } from '../monitor/measure.js';
 import { startMonitor, type Program } from './program.js';
 
-/** Starts what jobd-master is. @throws what keeps it from listening */
+/** Starts the master of jobd-master. @throws what listening throws */
 export async function startMaster(config: MasterConfig, log: JobdLog): Promise<Program> {
   process.title = 'jobd-master';
   const requests = new RequestCounter();

@@ -10,11 +10,11 @@ import type { Monitored } from '../monitor/measure.js';
 export interface Program {
   /** The port it listens on. */
   readonly port: number;
-  /** Ends what it does in good order; called again, in a hurry. */
+  /** Shuts down in order; called again, in a hurry. */
   stop(): Promise<void>;
 }
 
-/** The log a configuration, which `path` holds, asks for. @throws ConfigError where its file can't be written */
+/** The log that the configuration at `path` asks for. @throws ConfigError if its file can't be written */
 export function openLog(
   name: string,
   config: ServerConfig & { readonly unknown: readonly string[] },
@@ -27,7 +27,7 @@ export function openLog(
   return log;
 }
 
-/** Serves metrics and health where the configuration asks for them. */
+/** Serves metrics and health if the configuration asks for them. */
 export async function startMonitor(
   { http }: ServerConfig,
   monitored: Monitored,

@@ -4,14 +4,14 @@ import { secretDigest, secretEquals } from '../../net/secret-equals.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { GuessQueue } from './guess-queue.js';
 
-/** Who may send requests. Without any password everyone may. */
+/** Who may send requests. Without a password everyone may. */
 export interface AuthOptions {
   readonly password?: string;
-  /** As `hashPassword` makes it; asked in place of `password`. */
+  /** As `hashPassword` makes it; used instead of `password`. */
   readonly passwordHash?: string;
   /** Requests from this machine need no password. @default false */
   readonly allowLocalhost?: boolean;
-  /** Listens without a password where others than this machine may reach it. @default false */
+  /** Allows to listen without a password where other machines can connect. @default false */
   readonly allowNoPassword?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface AuthOptions {
 export type Authenticate = (
   password: string | undefined,
   remoteAddress: string | undefined,
-  /** Whether it matters any more. @default it does */
+  /** Whether the answer still matters. @default true */
   isGone?: () => boolean,
 ) => boolean | Promise<boolean>;
 
@@ -33,7 +33,7 @@ export function authenticator({
   allowLocalhost,
 }: AuthOptions): Authenticate | undefined {
   for (const [name, value] of Object.entries({ password, passwordHash })) {
-    // As from a variable that is not set: it must not mean that everyone may.
+    // Perhaps from a variable that is not set: it must not mean that everyone may.
     if (value === '' || value === null)
       throw new ConfigError(`'${name}' is there but empty: give it a value, or leave it out`);
   }
@@ -46,7 +46,7 @@ export function authenticator({
       verify(given, address ?? '', isGone));
 }
 
-/** Longer ones cost more than they are worth. */
+/** Hashing longer passwords would cost too much. */
 const MAX_PASSWORD_BYTES = 1024;
 
 type Verifier = (given: string, address: string, isGone: () => boolean) => boolean | Promise<boolean>;
@@ -59,7 +59,7 @@ function plainVerifier(password: string): Verifier {
 const COST = { N: 16_384, r: 8, p: 1 } as const;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
-/** Of the memory scrypt may take, which is about 128 * N * r. */
+/** Limits scrypt's memory, which is about 128 * N * r. */
 const MAX_MEMORY = 256 * 1024 * 1024;
 
 /** For `password_hash` in a configuration: `scrypt:N:r:p:salt:key`, salt and key in base64url. */

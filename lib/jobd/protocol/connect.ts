@@ -11,7 +11,7 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly port: number;
   /** @default plain TCP */
   readonly tls?: ClientTls;
-  /** Gives up the attempt. */
+  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
 }
 

@@ -9,21 +9,21 @@ import { PendingRequests } from './pending-requests.js';
 import { RequestNumbers } from './request-numbers.js';
 
 export interface ConnectionOptions extends IncomingOptions {
-  /** Goes with our own first request. */
+  /** Sent with our own first request. */
   readonly password?: string;
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Bytes of the largest message taken: from who has shown no password yet, from clients, from daemons. */
+/** Bytes of the largest message accepted: before a password was shown, from clients, from daemons. */
 const MESSAGE_LIMIT = {
   unauthorized: MEBIBYTE / 16,
   client: 16 * MEBIBYTE,
   daemon: 256 * MEBIBYTE,
 } as const;
 
-/** How long a peer without a password may take to end a message that it has begun. */
+/** How long a peer that has shown no password may take to complete a message. */
 const UNAUTHORIZED_MS = 10_000;
-/** What a peer is given to read our last reply and to close its side. */
+/** How long a peer may take to read our last reply and close its side. */
 const LINGER_MS = 5000;
 const KEEP_ALIVE_MS = 30_000;
 
@@ -110,7 +110,7 @@ export class JobdConnection implements Peer {
     this.write(wire.PING_FRAME);
   }
 
-  /** A client that doesn't read its replies isn't read either, lest they pile up here. */
+  /** Stops reading from a client that doesn't read its replies, so that they don't pile up here. */
   write(frame: string): void {
     if (this.ended) return;
     const isFull = !this.socket.write(frame);
@@ -122,7 +122,7 @@ export class JobdConnection implements Peer {
     this.ended = true;
     this.reason = 'connection closed';
     this.socket.end();
-    // Closed at once, with bytes of the peer unread, the last reply would be lost with the connection.
+    // If it were closed at once with unread bytes, the last reply would be lost.
     const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
     this.socket.once('close', () => clearTimeout(timer)).resume();
   }
@@ -142,7 +142,7 @@ export class JobdConnection implements Peer {
     if (!this.isAuthorized || this.hurry) this.hurryUnauthorized();
   }
 
-  /** While it is being decided: reading on is how its leaving is noticed, and there is a limit to it. */
+  /** While the password is being checked: reading on, up to a limit, shows when the peer leaves. */
   private keep(frames: readonly Frame[], bytes: number): void {
     this.held = [...this.held, ...frames];
     this.heldBytes += bytes;
@@ -192,7 +192,7 @@ export class JobdConnection implements Peer {
     return decision;
   }
 
-  /** What was sent along with a first request waits until that one may pass. */
+  /** What was sent after a first request waits until that one is allowed. */
   private holdUntil(decision: Promise<void>, frames: readonly Frame[]): void {
     this.deciding = true;
     this.held = frames;

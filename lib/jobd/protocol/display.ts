@@ -1,6 +1,6 @@
 const LONGEST_ECHO = 1000;
 
-/** A value from outside as error texts name it. Nested as deep as it may be, naming it costs little and never throws. */
+/** A value from outside as error texts show it: cheap for any depth, and never throws. */
 export function display(value: unknown): string {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return '[object Object]';
   try {

@@ -20,7 +20,7 @@ export function checkExposure({ host, auth }: Exposure): void {
   );
 }
 
-/** Says at the start who may send requests. */
+/** Logs at startup who may send requests. */
 export function sayExposure({ host, auth }: Exposure, log: JobdLog): void {
   if (asksForPassword(auth))
     return log.info(`asks for a password${auth.allowLocalhost ? ', but not this machine' : ''}`);

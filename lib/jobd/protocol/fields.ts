@@ -2,7 +2,7 @@ import { RequestError } from '../vocabulary/errors.js';
 
 type FieldType = 'string' | 'number' | 'integer' | 'object' | 'array';
 
-/** What one field of an object from outside has to be. */
+/** What a field of an object from outside must be. */
 export interface FieldRule {
   readonly name: string;
   /** @default any */
@@ -14,15 +14,15 @@ const IS: Record<FieldType, (value: unknown) => boolean> = {
   string: (value) => typeof value === 'string',
   number: (value) => typeof value === 'number',
   integer: Number.isInteger,
-  // As `typeof` has it: null is one too.
+  // As `typeof` says: null is one too.
   object: (value) => typeof value === 'object',
   array: Array.isArray,
 };
 
 /**
- * The fields of an object that has them in order, in the rules' order.
+ * The fields of a valid object, in the order of the rules.
  *
- * @throws RequestError with the text the protocol has for the first rule broken
+ * @throws RequestError with the protocol's text for the first rule that is broken
  */
 export function checkFields(data: unknown, rules: readonly FieldRule[]): Record<string, unknown> {
   if (typeof data !== 'object' || data === null) throw new RequestError('data is not an object');

@@ -2,25 +2,25 @@ const EOT = 0x04;
 const SMALLEST_STORE = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** Stands for a message over the limit: what comes of it is read and forgotten. */
+/** Stands for a message over the limit; the rest of it is read and dropped. */
 export const TOO_LARGE = Symbol('too large');
 
 /** The bytes of one message without its EOT, as text. */
 export type Frame = string | typeof TOO_LARGE;
 
 /**
- * Cuts a stream of bytes into messages. Each byte is looked at once and copied a bounded number of times, in
- * however many pieces a message comes.
+ * Splits a stream of bytes into messages. Each byte is examined once and copied a bounded number of times, however
+ * many chunks a message arrives in.
  */
 export class FrameReader {
   private store = NOTHING;
   private length = 0;
   private skipping = false;
 
-  /** `limit` in bytes; it may be changed between two reads. */
+  /** `limit` in bytes; it may change between two reads. */
   constructor(public limit: number) {}
 
-  /** Whether a message has begun that is yet to end. */
+  /** Whether part of a message has arrived. */
   get isMidway(): boolean {
     return this.skipping || this.length > 0;
   }
@@ -58,7 +58,7 @@ export class FrameReader {
     this.drop();
   }
 
-  /** Doubling makes the copies of a message's bytes few, though it come byte by byte. */
+  /** Doubling keeps the copies few, even if a message arrives byte by byte. */
   private keep(chunk: Buffer, start: number, end: number): void {
     if (this.skipping) return;
     const needed = this.length + end - start;

@@ -1,17 +1,17 @@
-/** A guess at a password that is yet to be looked at. */
+/** A password that is still to be checked. */
 interface Guess {
   readonly look: () => Promise<boolean>;
   readonly isGone: () => boolean;
   readonly settle: (verdict: boolean) => void;
 }
 
-/** So many of one address may wait, and so many in all; further ones are refused unseen. */
+/** How many may wait per address, and in all; more are refused unchecked. */
 const MAX_OF_ADDRESS = 50;
 const MAX_WAITING = 1000;
 
 /**
- * Looks at one guess at a time, so that guesses don't take all of the machine's threads and memory; at those of
- * each address in turn, so that no address keeps others out; and at none whose sender has left.
+ * Checks one password at a time, so that guesses don't take all threads and memory; one of each address in turn, so
+ * that no address keeps others out; and none whose sender has left.
  */
 export class GuessQueue {
   private readonly waiting = new Map<string, Guess[]>();
@@ -36,7 +36,7 @@ export class GuessQueue {
     this.isLooking = false;
   }
 
-  /** Of the address whose turn it is, which goes behind the others then. */
+  /** The next of the first address, which then goes behind the others. */
   private next(): Guess | undefined {
     const [first] = this.waiting;
     if (!first) return undefined;

@@ -10,7 +10,7 @@ export class Heartbeat {
     private readonly connection: Peer,
     interval: number,
   ) {
-    // After a stall of this process an answer may lie unread: immediates come after reading.
+    // After a stall of this process an answer may be unread: immediates run after reads.
     this.timer = setInterval(() => setImmediate(() => this.beat()), interval).unref();
     void connection.closed.then(() => this.stop());
   }

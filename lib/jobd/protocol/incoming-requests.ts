@@ -11,13 +11,13 @@ export interface IncomingOptions {
   readonly log: JobdLog;
   /** What the peer may ask of us. @default nothing */
   readonly handlers?: RequestHandlers;
-  /** Looks at the peer's first request. @default every request may pass */
+  /** Checks the peer's first request. @default every request is allowed */
   readonly authenticate?: Authenticate;
   /** Told the type of each request that is handled. */
   readonly onRequest?: (type: string) => void;
 }
 
-/** The peer's requests on one connection: whether they may pass, and what they are answered. */
+/** The peer's requests on one connection: whether they are allowed, and how they are answered. */
 export class IncomingRequests {
   private authorized: boolean;
   private serving = 0;
@@ -33,12 +33,12 @@ export class IncomingRequests {
     return this.authorized;
   }
 
-  /** Whether it is owed answers. */
+  /** Whether it waits for answers. */
   get isServing(): boolean {
     return this.serving > 0;
   }
 
-  /** A promise while it is still being decided whether the peer may ask anything: nothing may be taken meanwhile. */
+  /** A promise while the password is being checked: no request may be handled meanwhile. */
   take(message: RequestMessage): void | Promise<void> {
     const { authenticate } = this.options;
     if (this.authorized || !authenticate) return this.serve(message);

@@ -17,7 +17,7 @@ export function toManualReply(
   });
 }
 
-/** The order of the protocol, and nothing else that the object may hold. */
+/** In the protocol's order, and without other fields of the object. */
 function inOrder({ result, code, signal, stdout, stderr }: JobResult): JobResult {
   return { result, code, signal, stdout, stderr };
 }

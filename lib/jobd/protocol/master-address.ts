@@ -5,12 +5,12 @@ import type { ClientTls } from '../../net/tls.js';
 export interface MasterAddress {
   readonly host: string;
   readonly port: number;
-  /** Of the master's instance. @default the worker's own */
+  /** The master's password. @default the worker's own */
   readonly password?: string;
   readonly tls?: ClientTls;
   /** How long after a failure the master is tried again. @default '10s' */
   readonly reconnectTimeout?: Duration;
-  /** How often the master is pinged: one that answers none is taken for gone. @default '30s' */
+  /** How often the master is pinged; one that doesn't answer counts as gone. @default '30s' */
   readonly pingInterval?: Duration;
 }
 

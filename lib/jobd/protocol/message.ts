@@ -9,7 +9,7 @@ const EOT = '\x04';
 export const PING_FRAME = `[${MESSAGE.PING}]${EOT}`;
 export const PONG_FRAME = `[${MESSAGE.PONG}]${EOT}`;
 
-/** The number of replies to what has none of its own. */
+/** The number of replies to messages that have no number. */
 export const NO_NUMBER = 0;
 
 export interface RequestMessage {
@@ -31,7 +31,7 @@ export interface ResponseMessage {
 export type Message =
   RequestMessage | ResponseMessage | { readonly kind: 'ping' } | { readonly kind: 'pong' };
 
-/** JSON that is no message; its text is the reply the protocol has for it. */
+/** JSON that is not a message; the text is the protocol's reply to it. */
 export class MalformedMessageError extends GearMonkeyError {
   readonly code = 'MALFORMED_MESSAGE';
 }
@@ -101,7 +101,7 @@ export function errorFrame(no: number, error: string): string {
   return frame(MESSAGE.RESPONSE, { no, error });
 }
 
-/** JSON escapes every control character, so that EOT is only ever the end. */
+/** JSON escapes every control character, so EOT is always the end. */
 function frame(type: number, body: object): string {
   return `${JSON.stringify([type, body])}${EOT}`;
 }

@@ -6,12 +6,12 @@ export interface Peer {
   readonly remotePort: number | undefined;
   /** Its address, for logs. */
   readonly address: string;
-  /** Nothing that is sent reaches it any more. */
+  /** Whether the connection is closed for sending. */
   readonly hasEnded: boolean;
-  /** When it was last heard of, in milliseconds of `performance.now()`. */
+  /** When something last came from it, by `performance.now()`. */
   readonly heardAt: number;
 
-  /** It is a daemon of ours: its messages may be large, and reading them never waits for our writing. */
+  /** Trusts it as one of our daemons: its messages may be large, and reading them never waits for our writes. */
   trust(): void;
   /**
    * @throws RequestError with its `error`

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 const FIRST = 1;
 const LAST = 999_998;
 
-/** The numbers of our own requests on one connection: from a random one on, and around. */
+/** The numbers of our own requests on one connection: they start at random and wrap around. */
 export class RequestNumbers {
   constructor(private following = randomInt(FIRST, LAST + 1)) {}
 

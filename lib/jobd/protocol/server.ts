@@ -7,7 +7,7 @@ import { JobdConnection, type ConnectionOptions } from './connection.js';
 
 export interface ServerOptions extends Omit<ConnectionOptions, 'password'> {
   readonly host: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** @default plain TCP */
   readonly tls?: ServerTls;
@@ -16,7 +16,7 @@ export interface ServerOptions extends Omit<ConnectionOptions, 'password'> {
 }
 
 const MAX_CONNECTIONS = 10_000;
-/** Of those that are asked for a password and have shown none yet; then the oldest has to go. */
+/** Connections that have not shown their password yet; above this the oldest is closed. */
 const MAX_UNAUTHORIZED = 1000;
 
 /** Accepts connections and answers their requests. It only sends replies. */
@@ -61,7 +61,7 @@ export class JobdServer {
     const { host, port, log } = this.options;
     this.server.listen(port, host);
     await once(this.server, 'listening');
-    // A failed accept, as without file descriptors, is no reason to end.
+    // A failed accept, for instance without file descriptors, does not end the server.
     this.server.on('error', (error) => log.error(`can't accept a connection: ${error.message}`));
     const bound = (this.server.address() as AddressInfo).port;
     log.info(`listening on ${host}:${bound}`);
@@ -72,15 +72,15 @@ export class JobdServer {
     return this.open.size;
   }
 
-  /** Takes no new connections. Those that are open go on. */
+  /** Accepts no new connections. Open ones go on. */
   stopListening(): void {
     this.server.close();
   }
 
-  /** Closes everything. What was replied is still sent. */
+  /** Closes everything. Replies that are written are still sent. */
   async close(): Promise<void> {
     this.stopListening();
-    // Handlers that have just finished have their replies written first.
+    // Lets handlers that have just finished write their replies.
     await setImmediate();
     for (const connection of this.open) connection.end();
     await Promise.all([...this.open].map(({ closed }) => closed));

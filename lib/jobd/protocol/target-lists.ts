@@ -1,10 +1,10 @@
 import { RequestError } from '../vocabulary/errors.js';
 import type { RequestArguments } from './request-handlers.js';
 
-/** More than any table's column holds; names are kept in memory. */
+/** Longer than any table's column; names are kept in memory. */
 export const MAX_TARGET_LENGTH = 255;
 
-/** Of targets or jobs in one request. */
+/** How many targets or jobs one request may name. */
 export const MAX_LISTED = 10_000;
 
 /** @throws RequestError for anything but a list of one name or more */

@@ -10,7 +10,7 @@ export interface Acceptances<Row extends { readonly id: number }, T> {
   readonly one: (row: Row) => Promise<T>;
 }
 
-/** Accepts rows together, or each by itself where the table refuses one of them: that one is left, with a line in the log. */
+/** Accepts rows together, or one by one if the table refuses one of them: that one is left and logged. */
 export async function acceptUnlessRefused<Row extends { readonly id: number }, T>(
   { together, rows, one }: Acceptances<Row, T>,
   log: JobdLog,
@@ -27,7 +27,7 @@ export async function acceptUnlessRefused<Row extends { readonly id: number }, T
     } catch (error) {
       if (isRefusedRow(error))
         log.error(`Row ${row.id} can't be accepted, the table refuses it: ${messageOf(error)}`);
-      // Those that are accepted already have to be seen to.
+      // Those already accepted must still be handled.
       else if (accepted.length > 0) return accepted;
       else throw error;
     }

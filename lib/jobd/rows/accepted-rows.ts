@@ -4,19 +4,19 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import { isContention, isRefusedRow } from '../storage/errors.js';
 import type { JobTable } from '../storage/job-table.js';
 
-/** What came of a fetch. */
+/** The result of a fetch. */
 interface Accepted {
   readonly accepted: readonly AcceptedJob[];
 }
 
 /**
- * The rows that this daemon has accepted and not yet done with. A connection may break after the database
- * has accepted rows for us and before it could say so: such strays are found and given back.
+ * The rows that this daemon has accepted and not finished. If a connection breaks after the database has accepted
+ * rows and before it can say so, these strays are found and released.
  */
 export class AcceptedRows {
   private readonly held = new Map<number, AcceptedJob>();
   private mayHaveStrays = false;
-  /** Accepting, giving back and looking for strays go one after another: a row is accepted before it is held. */
+  /** Accepting, releasing and looking for strays go one after another, because a row is accepted before it is held. */
   private turn: Promise<unknown> = Promise.resolve();
 
   /** @param onLost called for rows that this daemon has lost */
@@ -46,12 +46,12 @@ export class AcceptedRows {
     return this.held.get(job.id) === job;
   }
 
-  /** The row has been written for the last time, or isn't ours any more. */
+  /** Call this when the row has been written for the last time, or is no longer ours. */
   forget(job: AcceptedJob): void {
     if (this.holds(job)) this.held.delete(job.id);
   }
 
-  /** Others have taken this daemon for dead: nothing of what it held is its own any more. */
+  /** Others have taken this daemon for dead: it has lost all its rows. */
   loseAll(): void {
     const lost = [...this.held.values()];
     this.held.clear();
@@ -60,15 +60,15 @@ export class AcceptedRows {
 
   /** Gives rows back; waits for the database until `signal` aborts. @throws DatabaseError */
   async release(jobs: readonly AcceptedJob[], signal: AbortSignal): Promise<void> {
-    // Looked at with each try: one whose answer was lost may have given the row back, and it was accepted again. Not
-    // while rows are being accepted, which are ours before they are held.
+    // Checked with each try: an earlier one may have released the row without an answer, and it was accepted again.
+    // Never while rows are being accepted, which are ours before they are held.
     const ours = () => jobs.filter((job) => this.holds(job) && this.table.isOurs(job));
     const release = () => this.alone(() => this.table.release(ours().map(({ id }) => id)));
     await this.table.database.insist(release, { signal, isFinal: isRefusedRow });
     for (const job of jobs) this.forget(job);
   }
 
-  /** Compares with the database: gives strays back, and tells what is lost. @returns whether there were strays */
+  /** Compares with the database: releases strays, and reports lost rows. @returns whether there were strays */
   reconcile(): Promise<boolean> {
     return this.alone(async () => {
       const before = [...this.held.values()];
@@ -90,7 +90,7 @@ export class AcceptedRows {
     }
   }
 
-  /** One that is held already was set back by another program: the earlier one has lost its row. */
+  /** If the id is held already, another program has reset the row: the earlier job has lost it. */
   private hold(job: AcceptedJob): void {
     const earlier = this.held.get(job.id);
     if (this.table.isOurs(job)) this.held.set(job.id, job);
@@ -110,7 +110,7 @@ export class AcceptedRows {
     return { stored: new Set(stored), released };
   }
 
-  /** One that the table refuses holds up no others; it is tried again with the next beat. @returns how many went back */
+  /** A row that the table refuses does not hold up the others; the next beat tries it again. @returns how many were released */
   private async releaseEach(ids: readonly number[]): Promise<number> {
     try {
       await this.table.release(ids);

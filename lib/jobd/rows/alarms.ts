@@ -1,12 +1,12 @@
 import { MAX_TIMER_MS } from '../../job/duration.js';
 
-/** Rings for targets at times; what is set for the same time rings together. */
+/** Calls back with targets at given times; targets with the same time come together. */
 export class Alarms {
   private readonly alarms = new Map<number, { timer: NodeJS.Timeout; targets: Set<string> }>();
 
   constructor(private readonly ring: (targets: readonly string[]) => void) {}
 
-  /** @param time seconds since 1970; one that is too far away rings early */
+  /** @param time seconds since 1970; one that is too far away comes early */
   set(time: number, targets: readonly string[]): void {
     const alarm = this.alarms.get(time) ?? { timer: this.timerTo(time), targets: new Set() };
     for (const target of targets) alarm.targets.add(target);

@@ -6,9 +6,9 @@ import type { JobTable } from '../storage/job-table.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import type { AcceptedRows } from './accepted-rows.js';
 
-/** Places that are held for the manual rows of one request until it is known which of them begin. */
+/** Slots reserved for the manual rows of one request until it is known which of them begin. */
 export interface ManualPlaces extends ManualRules {
-  /** Gives up all places but those of `begun`, which are theirs from now on. */
+  /** Frees all slots except those of `begun`, which keep theirs. */
   settle(begun: readonly Pick<AcceptedJob, 'id' | 'target'>[]): void;
 }
 
@@ -20,7 +20,7 @@ export interface ManualAcceptance {
   readonly onUnwanted: (accepted: Promise<readonly AcceptedJob[]>) => void;
 }
 
-/** Accepts manual rows within their client's patience. @throws DatabaseError */
+/** Accepts manual rows, unless that takes longer than their client waits. @throws DatabaseError */
 export async function acceptManual(
   table: JobTable,
   held: AcceptedRows,

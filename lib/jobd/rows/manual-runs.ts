@@ -2,13 +2,13 @@ import type { JobResult } from '../vocabulary/job-result.js';
 import { RequestError } from '../vocabulary/errors.js';
 import type { ManualResults } from '../vocabulary/operations.js';
 
-/** How a manual job ended for its client: by running, or by an error's message. */
+/** How a manual job ended for its client: with a result, or with an error's message. */
 export type ManualEnd = JobResult | string;
 
-/** Beyond so many, clients are refused: every result is kept until the last of its request. */
+/** A limit, because results are kept until the last one of their request. */
 const MAX_WAITING = 1000;
 
-/** Clients that wait for manual jobs; one a job. */
+/** Clients that wait for manual jobs; one per job. */
 export class ManualRuns {
   private readonly waiting = new Map<number, (end: ManualEnd) => void>();
 
@@ -16,7 +16,7 @@ export class ManualRuns {
     return this.waiting.size;
   }
 
-  /** @throws RequestError when another client waits for one of them already, or for too many; then none is waited for */
+  /** @throws RequestError if another client waits for one of them, or if there are too many; none is waited for then */
   wait(ids: readonly number[]): Map<number, Promise<ManualEnd>> {
     const taken = ids.find((id) => this.waiting.has(id));
     if (taken !== undefined) throw new RequestError(`another client is already waiting for job ${taken}`);
@@ -29,7 +29,7 @@ export class ManualRuns {
     );
   }
 
-  /** What was waited for, when all of it has ended. */
+  /** The results, once all jobs have ended. */
   async results(ends: ReadonlyMap<number, Promise<ManualEnd>>): Promise<ManualResults> {
     const results: ManualResults = { jobs: new Map(), errors: new Map() };
     for (const [id, ending] of ends) {

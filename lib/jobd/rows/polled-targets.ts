@@ -2,7 +2,7 @@ import type { JobTable } from '../storage/job-table.js';
 import { Alarms } from './alarms.js';
 import type { Targets } from './targets.js';
 
-/** Targets of which rows may wait, and the times when more of them will. */
+/** Targets that may have waiting rows, and the times at which more fall due. */
 export class PolledTargets {
   private readonly pending = new Set<string>();
   private readonly alarms: Alarms;
@@ -35,7 +35,7 @@ export class PolledTargets {
     return [...this.pending].some((target) => this.targets.hasRoom(target));
   }
 
-  /** Those that were polled for and have room, and how much. A poll that comes from here on is another one. */
+  /** Takes the polled targets that have room, and how much. Later polls count anew. */
   take(among: Iterable<string> = this.pending): Map<string, number> {
     const polled = [...among].filter((target) => this.pending.has(target));
     const rooms = polled.map((target) => [target, this.targets.roomOf(target)] as const);
@@ -44,7 +44,7 @@ export class PolledTargets {
     return ready;
   }
 
-  /** Polls when a row of the targets falls due, where they are not polled anyway. @throws DatabaseError when it is ended */
+  /** Polls the targets when their next row falls due, unless they are polled anyway. @throws DatabaseError when aborted */
   async watchDue(targets: readonly string[], now: number): Promise<void> {
     const fetched = targets.filter((target) => !this.pending.has(target));
     if (fetched.length === 0) return;

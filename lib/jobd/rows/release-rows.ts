@@ -30,7 +30,7 @@ export async function releaseRows(
     await accepted.release(jobs, patience.signal);
   } catch (error) {
     log.error(`${jobs.length} rows could not be given back: ${messageOf(error)}`);
-    // As strays they go back with one of the next beats. Others are to find what is left when this one shuts down.
+    // As strays they are released with one of the next beats. On shutdown the rows stay for others to take over.
     if (!closing.aborted) for (const job of jobs) accepted.forget(job);
   } finally {
     patience.abort();

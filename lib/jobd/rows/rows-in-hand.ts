@@ -13,11 +13,11 @@ import type { Targets } from './targets.js';
 
 /** Who runs rows: with processes, or with handlers. */
 export interface RowsConsumer {
-  /** Takes an accepted row; false where its target has been removed meanwhile. */
+  /** Takes an accepted row; false if its target has been removed. */
   take(job: AcceptedJob): boolean;
-  /** The row is another's: what runs of it has to end. */
+  /** Another has the row now: stop running it. */
   lose(job: AcceptedJob): void;
-  /** There may be something to do: a target was polled, or rows were taken. */
+  /** There may be work: a target was polled, or rows were taken. */
   wake(): void;
   /** For the manual rows of one request. */
   places(): ManualPlaces;
@@ -68,7 +68,7 @@ export class RowsInHand {
     this.consumer.wake();
   }
 
-  /** @throws RequestError, DatabaseError; then none of the ids is waited for any more */
+  /** @throws RequestError, DatabaseError; none of the ids is waited for then */
   async runManual(ids: readonly number[]): Promise<ManualResults> {
     if (this.signal.aborted) throw new RequestError(this.options.refusal);
     const ends = this.manual.wait([...new Set(ids)]);
@@ -86,19 +86,19 @@ export class RowsInHand {
     this.manual.end(id, end);
   }
 
-  /** Hands accepted rows over. Those that come too late, or whose target has been removed meanwhile, go back. */
+  /** Hands accepted rows to the consumer. Rows that come too late, or whose target has been removed, are released. */
   hand(jobs: readonly AcceptedJob[]): void {
     const homeless = jobs.filter((job) => this.signal.aborted || !this.consumer.take(job));
     if (homeless.length > 0) this.track(this.giveBack(homeless));
     this.consumer.wake();
   }
 
-  /** Compares with the database what is held here: gives strays back, and tells what is lost. @throws the database's errors */
+  /** Compares what is held here with the database: releases strays, and reports lost rows. @throws the database's errors */
   async reconcile(): Promise<void> {
     if (await this.accepted.reconcile()) this.poll();
   }
 
-  /** Others have taken this one for dead: nothing of what it held is its own any more. */
+  /** Others have taken this one for dead: it has lost all its rows. */
   loseAll(): void {
     this.accepted.loseAll();
   }
@@ -111,12 +111,12 @@ export class RowsInHand {
     await releaseRows(this.accepted, jobs, { log, lastWrites, until, closing: this.signal });
   }
 
-  /** Takes no more rows from here on. */
+  /** Takes no more rows from now on. */
   close(): void {
     this.closing.abort();
   }
 
-  /** Counts as something that `settled` waits for. @param run never rejects */
+  /** Makes `settled` wait for it. @param run never rejects */
   track(run: Promise<void>): void {
     const tracked = run.finally(() => this.tracked.delete(tracked));
     this.tracked.add(tracked);

@@ -4,11 +4,11 @@ import type { RetryOptions } from '../../job/retry.js';
 import { RequestError } from '../vocabulary/errors.js';
 import type { TargetStatus } from '../vocabulary/operations.js';
 
-/** What a target's jobs may do. */
+/** Options of a target. */
 export interface TargetOptions {
   /** How many run at once. */
   readonly concurrency: number;
-  /** How long a job may run, where its row doesn't say. @default no limit */
+  /** How long a job may run, if its row doesn't say. @default no limit */
   readonly timeout?: Duration;
   /** For failed jobs, where the table has the columns `attempts` and `time_scheduled`. @default once only */
   readonly retry?: RetryOptions;
@@ -23,7 +23,7 @@ export interface CheckedTarget extends TargetOptions {
 /** As in a configuration. */
 const MAX_CONCURRENCY = 1_000_000;
 
-/** A target's queue, first in first out, and what of it runs. */
+/** A target's queue, first in first out, and its running jobs. */
 class Target {
   readonly queue: AcceptedJob[] = [];
   readonly running = new Set<number>();
@@ -60,7 +60,7 @@ export class Targets {
     return this.targets.get(name)?.options;
   }
 
-  /** Those asked for, or all. @throws RequestError for a target that isn't served */
+  /** The named targets, or all. @throws RequestError for a target that isn't served */
   select(names?: readonly string[]): string[] {
     const unknown = names?.find((name) => !this.has(name));
     if (unknown !== undefined) throw new RequestError(`invalid target '${unknown}'`);
@@ -91,25 +91,25 @@ export class Targets {
     for (const name of names) this.get(name).isPaused = isPaused;
   }
 
-  /** Whether more rows may be fetched for it. */
+  /** Whether more rows may be fetched for a target. */
   hasRoom(name: string): boolean {
     return this.roomOf(name) > 0;
   }
 
-  /** How many more rows it may have; none while it is paused. */
+  /** How many more rows a target may take; none while it is paused. */
   roomOf(name: string): number {
     const target = this.targets.get(name);
     return target && !target.isPaused ? target.options.concurrency - target.length : 0;
   }
 
-  /** False where the target has been removed meanwhile. */
+  /** False if the target has been removed. */
   enqueue(job: AcceptedJob): boolean {
     const target = this.targets.get(job.target);
     target?.queue.push(job);
     return target !== undefined;
   }
 
-  /** Takes the jobs that may begin now; each holds a place until `free`. */
+  /** Takes the jobs that may begin now; each holds a slot until `free`. */
   takeRunnable(): AcceptedJob[] {
     return [...this.targets.values()].flatMap((target) => {
       const jobs: AcceptedJob[] = [];
@@ -123,18 +123,18 @@ export class Targets {
     });
   }
 
-  /** As much as runs already, and so many more. */
+  /** Sets the concurrency to the running jobs plus `room`. */
   setRoom(name: string, room: number): void {
     const target = this.targets.get(name);
     if (target) target.options = { ...target.options, concurrency: target.running.size + room };
   }
 
-  /** A job that runs already has a place until `free`. */
+  /** Gives a running job a slot until `free`. */
   hold({ target, id }: Pick<AcceptedJob, 'id' | 'target'>): void {
     this.targets.get(target)?.running.add(id);
   }
 
-  /** Whether a job may begin at once; then it holds a place of its own until `free`. */
+  /** Whether a job may begin at once; if so it holds a slot until `free`. */
   reserve({ target: name, id }: Pick<AcceptedJob, 'id' | 'target'>): boolean {
     const target = this.targets.get(name);
     if (!target || target.running.has(id) || !this.hasRoom(name)) return false;
@@ -146,13 +146,13 @@ export class Targets {
     this.targets.get(target)?.running.delete(id);
   }
 
-  /** Empties the queues; what runs goes on. */
+  /** Empties the queues; running jobs go on. */
   takeQueued(): AcceptedJob[] {
     return [...this.targets.values()].flatMap(({ queue }) => queue.splice(0));
   }
 
   status(): Record<string, TargetStatus> {
-    // Unlike an assignment, this makes a target called `__proto__` an entry like any other.
+    // Unlike an assignment, this also works for a target called `__proto__`.
     return Object.fromEntries(
       [...this.targets].map(([name, { isPaused, options, length }]) => [
         name,

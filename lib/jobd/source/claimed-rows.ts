@@ -6,10 +6,10 @@ import type { RowWriter } from '../storage/row-writer.js';
 import { rowOutcome, type RowOutcome } from './outcome-columns.js';
 import { inputOf, type TableRow } from './row-input.js';
 
-/** What became of an outcome. */
+/** The result of settling. */
 export interface Settled {
   readonly isAccepted: boolean;
-  /** Only for an outcome that was written now. */
+  /** Only for an outcome that was written by this call. */
   readonly written?: { readonly job: AcceptedJob; readonly outcome: RowOutcome };
 }
 
@@ -18,13 +18,13 @@ const REPEATED: Settled = { isAccepted: true };
 
 let lastToken = 0;
 
-/** Grows from claim to claim; what fences a claim off from another worker's is the owner beside its row. */
+/** Grows with each claim. What fences a claim is the owner in the database, not this number. */
 function nextToken(): number {
   lastToken = Math.max(lastToken + 1, Date.now() * 1000);
   return lastToken;
 }
 
-/** Running rows as claims. A claim is settled once; what is settled again was accepted before, or is another's. */
+/** Running rows as claims. A claim is settled once; a second outcome is a repetition, or the claim is stale. */
 export class ClaimedRows {
   private readonly held = new Map<number, { readonly claim: Claim; readonly job: AcceptedJob }>();
   private readonly settled = new WeakSet<Claim>();
@@ -58,13 +58,13 @@ export class ClaimedRows {
     return this.held.get(Number(claim.id))?.claim === claim;
   }
 
-  /** Whether its outcome is on its way. */
+  /** Whether its outcome is being written. */
   isSettling({ id }: AcceptedJob): boolean {
     const held = this.held.get(id);
     return held !== undefined && this.settling.has(held.claim);
   }
 
-  /** Forgets a row that is another's by now. */
+  /** Forgets a lost row. */
   drop(job: AcceptedJob): Claim | undefined {
     const held = this.held.get(job.id);
     if (held?.job !== job) return undefined;

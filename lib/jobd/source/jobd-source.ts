@@ -16,7 +16,7 @@ import { localPolls, tableKey } from './local-polls.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
 
-/** Rows of a table of jobs, run by handlers instead of processes; daemons may share the table. */
+/** Rows of a table of jobs, run by handlers instead of processes. Daemons may share the table. */
 export class JobdSource implements JobSource {
   static {
     showAs(JobdSource, ({ address, options }) => ({
@@ -74,12 +74,12 @@ export class JobdSource implements JobSource {
     return claims;
   }
 
-  /** The leases are renewed by this source itself; this looks whether they held. */
+  /** This source renews its leases itself; this checks which claims were lost. */
   async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.rows ? this.rows.lost(claims) : claims;
   }
 
-  /** The table has no place for it: nothing is recorded. */
+  /** The table has no column for progress: nothing is recorded. */
   async progress(claim: Claim): Promise<boolean> {
     return this.rows?.holds(claim) ?? false;
   }
@@ -108,7 +108,7 @@ export class JobdSource implements JobSource {
     return this.opening === undefined && !this.isResting;
   }
 
-  /** Looks for waiting rows of these targets, or of all. */
+  /** Has waiting rows of these targets fetched, or of all. */
   poll(targets?: readonly string[]): void {
     this.rows?.poll(targets);
   }
@@ -119,7 +119,7 @@ export class JobdSource implements JobSource {
 
   async close(): Promise<void> {
     this.isResting = true;
-    // What is being opened is closed with the rest.
+    // A connection that is still being opened is closed too.
     await this.opening?.catch(() => undefined);
     clearInterval(this.periodic);
     localPolls.off(this.key, this.onLocalPoll);

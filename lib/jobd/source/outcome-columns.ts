@@ -7,10 +7,10 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobsTable } from '../storage/schema.js';
 import type { OptionalColumn } from '../storage/table-setup.js';
 
-/** What an outcome means to the row, and to the client that waits for a manual one. */
+/** What an outcome means for the row, and for the client of a manual one. */
 export interface RowOutcome {
   readonly columns: Partial<JobsTable>;
-  /** Undefined where the row waits again. */
+  /** Undefined if the row waits again. */
   readonly result?: JobResult;
   /** When it may be claimed again, in seconds since 1970. */
   readonly due?: number;
@@ -69,7 +69,7 @@ function ended(result: JobResult): RowOutcome {
   return { result, columns: { status: 'done', result: result.result, time_finished, ...output } };
 }
 
-/** The message, and where it comes from. */
+/** The message, and the stack. */
 function describe({ message, stack }: JobErrorInfo): string {
   return stack ? `${message}\n${stack}` : message;
 }

@@ -1,7 +1,7 @@
 import type { Membership } from '../membership/membership.js';
 import { DatabaseSetupError } from '../storage/errors.js';
 
-/** Whether the table has the column that handlers are given. @throws DatabaseSetupError, and the member has left then */
+/** Checks that the table has the column for handlers. @throws DatabaseSetupError, after the member has left */
 export async function checkInput(member: Membership, input: string | undefined): Promise<void> {
   if (input === undefined || (await member.table.hasColumn(input))) return;
   await member.leave(false);

@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { types } from 'node:util';
 
-/** A row with whatever columns its table has. */
+/** A row with all columns of its table. */
 export type TableRow = Readonly<Record<string, unknown>>;
 
-/** What a handler is given: a column's content, or the whole row as JSON, with bytes that are no UTF-8 in base64. */
+/** A handler's input: a column's content, or the whole row as JSON, with bytes that are not UTF-8 in base64. */
 export function inputOf(row: TableRow, column: string | undefined): Uint8Array {
   if (column === undefined) return Buffer.from(JSON.stringify(plainRow(row)));
   const value = row[column];
   return bytesOf(value) ?? Buffer.from(typeof value === 'string' ? value : JSON.stringify(plain(value)));
 }
 
-/** The row in values that JSON knows. */
+/** The row in values that JSON can hold. */
 export function plainRow(row: TableRow): TableRow {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]));
 }
@@ -22,7 +22,7 @@ function plain(value: unknown): unknown {
   return bytes ? bytes.toString(isUtf8(bytes) ? 'utf8' : 'base64') : (value ?? null);
 }
 
-/** Drivers differ in what they make of binary columns. */
+/** Drivers decode binary columns differently. */
 function bytesOf(value: unknown): Buffer | undefined {
   if (types.isUint8Array(value)) return Buffer.from(value);
   return types.isAnyArrayBuffer(value) ? Buffer.from(value) : undefined;

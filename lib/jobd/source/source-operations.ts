@@ -2,7 +2,7 @@ import { RequestError } from '../vocabulary/errors.js';
 import type { DaemonOperations, DaemonStatus, ManualResults } from '../vocabulary/operations.js';
 import type { WorkerRows } from './worker-rows.js';
 
-/** What a master may ask of an app. Its targets are its handlers, and signals are for processes. */
+/** What a master may ask of an app. Its targets come from its handlers; signals are for processes only. */
 export class SourceOperations implements DaemonOperations {
   constructor(private readonly rows: WorkerRows) {}
 
@@ -52,7 +52,7 @@ export class SourceOperations implements DaemonOperations {
     return new Map([...jobs.keys()].map((id) => [id, false]));
   }
 
-  /** The source itself updates the registration when handlers come. */
+  /** The source itself updates the registration when handlers are added. */
   onTargetsChanged(): void {}
 }
 

@@ -14,17 +14,17 @@ export interface JobdSourceOptions {
   readonly database: string | DatabaseLocation;
   /** @default 'jobs' */
   readonly table?: string;
-  /** What may have handlers; each target is a function. */
+  /** The targets that may have handlers; each is a function. */
   readonly targets: readonly string[];
-  /** The column that a handler is given, in the instance's codec. @default the whole row, as JSON */
+  /** The column that is a handler's input, in the instance's codec. @default the whole row, as JSON */
   readonly input?: string;
   /** The master that sends polls when rows were added. @default none */
   readonly master?: MasterAddress;
   /** How often it polls by itself, for tables without a master. @default never */
   readonly pollInterval?: Duration;
-  /** What becomes of rows whose app or daemon died while they ran. @default 'fail' */
+  /** What happens to rows whose app or daemon died while they ran. @default 'fail' */
   readonly orphans?: OrphanPolicy;
-  /** How long an app that gives no sign of life keeps its rows. @default '15s' */
+  /** How long a silent app keeps its rows. @default '15s' */
   readonly lease?: Duration;
   /** How long `run-manual` waits for a database that is away. @default '10s' */
   readonly manualPatience?: Duration;

@@ -8,7 +8,7 @@ export class WakeUp {
     this.resume();
   }
 
-  /** How often it has rung: to be asked before one looks for something to do. */
+  /** How often it has rung. Read it before looking for work. */
   get count(): number {
     return this.rung;
   }

@@ -18,7 +18,7 @@ export interface WorkerRowsOptions extends MemberOptions {
   readonly manualPatience: number;
 }
 
-/** A manual row waits until its handler asks for it. */
+/** A manual row waits until its handler claims it. */
 const NONE_AT_ONCE = {
   begins: () => false,
   beginsIn: () => [],
@@ -75,7 +75,7 @@ export class WorkerRows {
     return this.rows.waitingClients;
   }
 
-  /** True where there are new ones among them. */
+  /** True if some of them are new. */
   serve(targets: readonly string[]): boolean {
     const added = targets.filter((target) => !this.targets.has(target));
     for (const target of added) this.targets.add(target, 1);
@@ -91,18 +91,18 @@ export class WorkerRows {
     return this.claims.holds(claim);
   }
 
-  /** Never rejects: an outage is waited for. */
+  /** Waits through outages, and never rejects. */
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     const ending = AbortSignal.any([signal, this.rows.signal]);
     const ignoreSlots = slots.onFree(() => this.wakeUp.ring());
     try {
       while (!ending.aborted) {
         const { count } = this.wakeUp;
-        // What a target may take is what runs and what its handler has room for.
+        // A target's concurrency is what runs plus its handler's free slots.
         for (const target of this.targets.names) this.targets.setRoom(target, slots.of(target));
         const claims = [...(await this.claimManual(ending)), ...(await this.claimWaiting(slots, ending))];
         if (claims.length > 0) return claims;
-        // What came up while the database was asked is looked for at once.
+        // Returns at once if there was a wake-up while the database was asked.
         await this.wakeUp.next(count, ending);
       }
       return [];
@@ -123,7 +123,7 @@ export class WorkerRows {
     return true;
   }
 
-  /** Those that are another's by now. @throws the database's errors */
+  /** The claims that were lost. @throws the database's errors */
   async lost(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const stored = new Set(await this.member.table.heldIds());
     return claims.filter((claim) => !this.claims.holds(claim) || !stored.has(Number(claim.id)));
@@ -181,7 +181,7 @@ export class WorkerRows {
     }
   }
 
-  /** There may be more where as many came as there was room for; elsewhere some may wait for their time. */
+  /** A target that filled its room may have more rows; the others may have rows that fall due later. */
   private lookFurther(
     rooms: ReadonlyMap<string, number>,
     accepted: readonly AcceptedJob[],

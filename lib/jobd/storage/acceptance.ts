@@ -21,7 +21,7 @@ export interface FetchedManual extends Fetched {
   readonly refused: ReadonlyMap<number, string>;
 }
 
-/** Accepted rows as the table had them, whatever columns it has. */
+/** Accepted rows with all columns, as they were in the table. */
 export interface FetchedRows extends Fetched {
   readonly rows: ReadonlyMap<number, Readonly<Record<string, unknown>>>;
 }
@@ -33,19 +33,19 @@ export interface AcceptanceParts {
   readonly registry: DaemonRegistry;
 }
 
-/** Which manual rows may be accepted, and which of those may begin at once. */
+/** Which manual rows may be accepted, and which of them may begin at once. */
 export interface ManualRules {
   serves(target: string): boolean;
   begins(job: Pick<AcceptedJob, 'id' | 'target'>): boolean;
-  /** The targets of which a row may begin at once, when it isn't known yet which of them is its own. */
+  /** The targets of which a row may begin at once, while its own target is still unknown. */
   beginsIn(id: number): readonly string[];
-  /** It began in none of them. */
+  /** The row began in none of them. */
   giveUp(): void;
 }
 
 const LIMITS = ['attempts', 'max_attempts', 'timeout'] as const;
 
-/** How rows become this daemon's, each time in one transaction. Every method asks once; times are seconds since 1970. */
+/** Makes rows this daemon's, each time in one transaction. Methods try once; times are seconds since 1970. */
 export class Acceptance {
   constructor(private readonly parts: AcceptanceParts) {}
 
@@ -82,7 +82,7 @@ export class Acceptance {
     );
   }
 
-  /** Waiting rows of the targets, oldest first: to be accepted by themselves where the table refuses one of them. */
+  /** Waiting rows of the targets, oldest first, to be accepted one by one when the table refuses one of them. */
   async dueRows(
     targets: readonly string[],
     limit: number,
@@ -104,13 +104,13 @@ export class Acceptance {
     );
   }
 
-  /** Accepts the manual ones among `ids`. A target that isn't served makes a row `ignored`; all others stay as they are. */
+  /** Accepts the manual rows among `ids`. Those of a target that isn't served become `ignored`; other rows don't change. */
   async manual(ids: readonly number[], rules: ManualRules, now: number): Promise<FetchedManual> {
     const begun = await this.beginManual(ids, rules, now);
     return begun ? { accepted: [begun], refused: new Map() } : this.lookAtManual(ids, rules, now);
   }
 
-  /** A single row in one round trip. Undefined where that can't be: then everything is as it was. */
+  /** Begins a single row in one round trip. Undefined if that isn't possible; nothing has changed then. */
   private async beginManual(
     [id, ...others]: readonly number[],
     rules: ManualRules,
@@ -124,7 +124,7 @@ export class Acceptance {
     try {
       begun = await this.beginOneOf(targets, id, now);
     } catch (error) {
-      // Another has locked the row: looking at it waits for that, and keeps no place meanwhile.
+      // Another has locked the row. The slower way waits for it, without holding a slot.
       if (!isContention(error)) throw error;
     } finally {
       if (!begun) rules.giveUp();
@@ -176,7 +176,7 @@ export class Acceptance {
     const value = await database.lookThenWrite((queries) => ({
       looks: [...looks(queries).map((look) => look.compile()), registry.entryLook(queries)],
       decide: (answers) => {
-        // First: it decides whose the rows will be.
+        // First, because it decides who will own the rows.
         const entry = registry.entry(queries, answers.at(-1) ?? []);
         const decision = decide(queries, answers.slice(0, -1).flat() as FoundRow[]);
         if (decision.writes.length === 0) return decision;
@@ -209,7 +209,7 @@ export class Acceptance {
     ];
   }
 
-  /** There may be an owner: left over where the row was set back by hand. */
+  /** An owner may be left over from a row that was reset by hand. */
   private own(queries: JobdDatabase, jobs: readonly AcceptedJob[]): CompiledQuery {
     const { registry, names, database } = this.parts;
     const owner = registry.instance;

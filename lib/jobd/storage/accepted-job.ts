@@ -4,29 +4,29 @@ import type { JobsTable } from './schema.js';
 export interface AcceptedJob {
   readonly id: number;
   readonly target: string;
-  /** Whose it is: this daemon, as it was called when it accepted the row. */
+  /** Its owner: this daemon, by its name when it accepted the row. */
   readonly owner: string;
-  /** What the row goes back to where it isn't run. */
+  /** The status to go back to if it isn't run. */
   readonly origin: 'waiting' | 'manual';
-  /** How often it was begun before; 0 where the table doesn't count. */
+  /** How often it was begun before; 0 if the table doesn't count. */
   readonly attempts: number;
-  /** How often it may be begun in all, where the row says. */
+  /** How often it may be begun in all, if the row says. */
   readonly maxAttempts?: number;
-  /** Seconds, where the row says. */
+  /** Seconds, if the row says. */
   readonly timeout?: number;
-  /** The row says `running` already: it was accepted and begun in one. */
+  /** The row says `running` already: it was accepted and begun in one step. */
   readonly hasBegun: boolean;
 }
 
-/** How a row leaves this daemon. */
+/** The last write of a row by this daemon. */
 export interface Ending {
   readonly id: number;
-  /** The job's. */
+  /** The job's owner. */
   readonly owner: string;
   readonly columns: Partial<JobsTable>;
 }
 
-/** What is written of rows on their way, in one go. */
+/** Beginnings and ends that are written together. */
 export interface RowWrites {
   readonly begun: readonly AcceptedJob[];
   readonly ended: readonly Ending[];

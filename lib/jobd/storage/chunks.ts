@@ -1,14 +1,14 @@
 import { chunksOf as partsOf } from '../../flow/chunks.js';
 
-/** As many values as every server takes in one statement. */
+/** Every server takes this many values in one statement. */
 const CHUNK = 1000;
 
-/** So many values at a time; nothing for no values. */
+/** The values in chunks; none for no values. */
 export function chunksOf<V>(values: readonly V[]): V[][] {
   return partsOf(values, CHUNK);
 }
 
-/** Asks for so many values at a time, and gathers what comes. Nothing is asked for no values. */
+/** Asks for one chunk after another, and collects the results. */
 export async function inChunks<V, R>(
   values: readonly V[],
   ask: (some: readonly V[]) => Promise<readonly R[] | void>,

@@ -6,14 +6,14 @@ import { tombstoneOf } from './owned-updates.js';
 import { idOf } from './row-statements.js';
 import type { DaemonsTable, JobdDatabase, JobsTable, TableNames } from './schema.js';
 
-/** What becomes of rows that were running when their daemon died. */
+/** What happens to rows that were running when their daemon died. */
 export type OrphanPolicy = 'requeue' | 'fail';
 
 export type DaemonIdentity = Omit<DaemonsTable, 'beat'>;
 
-/** Rows that changed hands when their daemon was found dead. */
+/** What was done with the rows of a dead daemon. */
 export interface TakenOver {
-  /** Given back: they will run, again if they had begun. */
+  /** Released: they will run, for a second time if they had begun. */
   readonly released: number;
   /** Set to `done`, `fail`. */
   readonly failed: number;
@@ -22,14 +22,14 @@ export interface TakenOver {
 const FAILED_BECAUSE =
   'The daemon that ran this job died before the job ended. Whether it did its work is unknown.';
 
-/** Which daemons are alive, as they tell each other through the database. Every method asks once. */
+/** The daemons that share a table, registered in the database. Methods try once. */
 export class DaemonRegistry {
   private beats = 0;
   private isEntered = false;
   private readonly former: string[] = [];
   private onReborn: () => void = () => undefined;
 
-  /** @param beating the connections of beats, which nothing else may hold up */
+  /** @param beating connections for beats only, so that nothing delays them */
   constructor(
     private readonly database: Database,
     private readonly names: TableNames,
@@ -41,12 +41,12 @@ export class DaemonRegistry {
     return this.self.instance;
   }
 
-  /** `listener` is called when this daemon has been taken for dead: what it held is lost, and `instance` is another. */
+  /** `listener` is called when this daemon was taken for dead: it has lost its rows, and `instance` is new. */
   whenReborn(listener: () => void): void {
     this.onReborn = listener;
   }
 
-  /** Says that this daemon lives. */
+  /** Shows that this daemon is alive. */
   async beat(): Promise<void> {
     this.beats++;
     const instance = await this.beating.lookThenWrite((queries) => ({
@@ -84,13 +84,13 @@ export class DaemonRegistry {
     }
     if (this.isEntered) this.rise();
     const insert = queries.insertInto(this.names.daemons).values({ ...this.self, beat: this.beats });
-    // A beat and a fetch may find out at the same time.
+    // A beat and a fetch may notice it at the same time.
     if (this.database.dialect === 'mysql')
       return [insert.onDuplicateKeyUpdate({ instance: this.instance }).compile()];
     return [insert.onConflict((row) => row.column('instance').doNothing()).compile()];
   }
 
-  /** What `entry` led to is committed: where no entry of that instance is found from now on, it was taken for dead. */
+  /** Call this once the statements of `entry` are committed: a missing entry means taken for dead from now on. */
   entered(instance: string): void {
     if (instance === this.instance) this.isEntered = true;
   }
@@ -103,7 +103,7 @@ export class DaemonRegistry {
   }
 
   /**
-   * Sees to what was left to its former selves, where their entries were removed, but not by a daemon.
+   * Takes rows from its own former names, in case their entries were removed by something other than a daemon.
    *
    * @returns whether rows wait again
    */
@@ -125,7 +125,7 @@ export class DaemonRegistry {
     return rows.map((row) => ({ ...row, beat: Number(row.beat) }));
   }
 
-  /** Takes a dead daemon's rows from it. Nothing happens where it has beaten again, or another was faster. */
+  /** Takes a dead daemon's rows. Undefined if it has beaten again, or another daemon was faster. */
   async takeOver(dead: DaemonsTable, policy: OrphanPolicy, now: number): Promise<TakenOver | undefined> {
     return this.database.transaction(async (queries) => {
       if (!(await this.removeIfStill(queries, dead))) return undefined;
@@ -148,7 +148,7 @@ export class DaemonRegistry {
       const back = released.filter((row) => row.origin === origin);
       await this.write(queries, back.map(idOf), { status: origin });
     }
-    // What an attempt before has left would be read as this one's.
+    // Output of an earlier attempt would be taken for this one's.
     const output = { return_code: null, sig: null, stdout: null, stderr: FAILED_BECAUSE };
     await this.write(queries, failed.map(idOf), {
       ...{ status: 'done', result: 'fail', time_finished: now },
@@ -161,7 +161,7 @@ export class DaemonRegistry {
     return { released: released.length, failed: failed.length };
   }
 
-  /** For a daemon that stops and has nothing more to write. Rows whose acceptance it never heard of are given back. */
+  /** For a daemon that stops with nothing left to write. Releases rows whose acceptance was never answered. */
   async leave(): Promise<void> {
     await this.database.transaction(async (queries) => {
       await queries.deleteFrom(this.names.daemons).where('instance', '=', this.instance).execute();
@@ -176,7 +176,7 @@ export class DaemonRegistry {
    */
   async takeUnentered(policy: OrphanPolicy, now: number): Promise<boolean> {
     const { owners, daemons } = this.names;
-    // In this order: a daemon is entered before it accepts a row.
+    // In this order, because a daemon enters before it accepts a row.
     const found = await this.database.attempt((queries) =>
       queries.selectFrom(owners).select('owner').distinct().execute(),
     );
@@ -192,7 +192,7 @@ export class DaemonRegistry {
     return hasReleased;
   }
 
-  /** True for one caller only. */
+  /** Returns true to one caller only. */
   private async removeIfStill(queries: JobdDatabase, { instance, beat }: DaemonsTable): Promise<boolean> {
     const { numDeletedRows } = await queries
       .deleteFrom(this.names.daemons)

@@ -20,20 +20,20 @@ import type { JobdDatabase, JobdSchema } from './schema.js';
 const CONTENTION_PAUSE_MS = 30;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 1000;
-/** What a server takes at once where it doesn't say. */
+/** For servers without a limit on statements. */
 const NO_LIMIT = Infinity;
 
-/** What differs from server to server. */
+/** Differences between servers. */
 export interface ServerTraits {
-  /** Rows that others hold can be passed over. */
+  /** Supports SKIP LOCKED. */
   readonly skipLocked: boolean;
   /** Bytes of the largest statement. */
   readonly maxPacket: number;
-  /** Several statements can make one round trip. */
+  /** Takes several statements in one round trip. */
   readonly together: boolean;
 }
 
-/** Looks and what is done about them, for `lookThenWrite`. */
+/** Queries, and the writes that follow from their answers, for `lookThenWrite`. */
 export interface Looking<T> {
   readonly looks: readonly CompiledQuery[];
   readonly decide: (answers: Answers) => Decision<T>;
@@ -41,17 +41,17 @@ export interface Looking<T> {
 
 export interface DatabaseOptions {
   /**
-   * Milliseconds after which a connection that owes an answer is taken for dead; also what the server waits for the
+   * Milliseconds after which a connection that doesn't answer is taken for dead; also how long the server waits for the
    * next statement of a transaction before it takes the client for dead.
    *
    * @default 20_000
    */
   readonly answerTimeout?: number;
-  /** How many there may be. @default 8 */
+  /** The most connections. @default 8 */
   readonly connections?: number;
 }
 
-/** A database that may be away for a while: the caller decides whether to wait for it. */
+/** A database that may be unreachable for a while. The caller decides whether to wait for it. */
 export class Database {
   private down: { readonly problem: string } | undefined;
   private onBack: () => void = () => undefined;
@@ -76,7 +76,7 @@ export class Database {
     const opened = await openDialect(location, { connections, answerTimeout });
     const queries: JobdDatabase = new Kysely<JobdSchema>({ dialect: opened.dialect });
     try {
-      // A start may be slow, whatever is asked of later answers.
+      // Opening may be slow, even if later answers must be fast.
       const patience = Math.max(answerTimeout, ANSWER_MS);
       const late = () => new Error(`no answer within ${patience} ms`);
       const traits = await withDeadline(traitsOf(location, queries), patience, late);
@@ -110,7 +110,7 @@ export class Database {
     await this.insist(ask, { signal: AbortSignal.timeout(timeout) });
   }
 
-  /** `listener` is called whenever the database answers again after it didn't. */
+  /** `listener` is called when the database answers again after an outage. */
   whenBack(listener: () => void): void {
     this.onBack = listener;
   }
@@ -127,7 +127,7 @@ export class Database {
       return lateness;
     };
     const asked = this.queries.connection().execute((connection) => {
-      // It waited for a connection until it was given up: its caller may have asked the same again by now.
+      // It was given up while it waited for a connection; its caller may have tried again by now.
       if (lateness) throw lateness;
       return question(connection);
     });
@@ -136,12 +136,12 @@ export class Database {
     return answer;
   }
 
-  /** Asks once, all or nothing. */
+  /** Tries once, all or nothing. */
   transaction<T>(question: (queries: JobdDatabase) => Promise<T>): Promise<T> {
     return this.attempt((queries) => queries.transaction().execute(question));
   }
 
-  /** Looks, then writes what follows from that: once, all or nothing, in as few round trips as the server allows. */
+  /** Queries, then writes what follows: once, all or nothing, in as few round trips as the server allows. */
   lookThenWrite<T>(prepare: (queries: JobdDatabase) => Looking<T>): Promise<T> {
     const ask = this.traits.together ? lookThenWriteTogether : lookThenWrite;
     return this.attempt((queries) => {
@@ -151,7 +151,7 @@ export class Database {
   }
 
   /**
-   * Writes once, all or nothing, in one round trip: for servers that are asked several things `together`.
+   * Writes once, all or nothing, in one round trip: for servers with the trait `together`.
    *
    * @returns how many rows each found
    */
@@ -160,7 +160,7 @@ export class Database {
   }
 
   /**
-   * Asks once, all or nothing, in one round trip: for servers that are asked several things `together`.
+   * Queries and writes once, all or nothing, in one round trip: for servers with the trait `together`.
    *
    * @returns rows, or what the driver says of a write
    */
@@ -169,9 +169,9 @@ export class Database {
   }
 
   /**
-   * Asks until there is an answer: only for what may be asked twice.
+   * Tries until there is an answer: only for what may be done twice.
    *
-   * @param isFinal errors that pass through, since no waiting helps
+   * @param isFinal errors that pass through, because waiting doesn't help
    * @throws DatabaseError when `signal` aborts first
    */
   insist<T>(
@@ -205,7 +205,7 @@ export class Database {
   }
 }
 
-/** Milliseconds: who was in the way is soon gone, and a database that is away is not back at once. */
+/** Milliseconds: locks are soon gone, and an unreachable database is not back at once. */
 function pauseAfter(error: unknown, failures: number): number {
   if (isContention(error)) return CONTENTION_PAUSE_MS * Math.random();
   return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));
@@ -222,7 +222,7 @@ async function traitsOf({ dialect }: DatabaseLocation, queries: JobdDatabase): P
   return { skipLocked: canSkipLocked(version), maxPacket: packet, together: await takesSeveral(queries) };
 }
 
-/** What stands between us and the server may not. Nor do we where statements are logged: it would call ours unsafe. */
+/** A proxy in between may not. We don't with statement-based logging either: the server would call ours unsafe. */
 async function takesSeveral(queries: JobdDatabase): Promise<boolean> {
   try {
     const { rows } = await queries.executeQuery(

@@ -9,26 +9,26 @@ import { DatabaseSetupError } from './errors.js';
 import { openSqlite } from './sqlite-dialect.js';
 
 interface ConnectionOptions {
-  /** How many there may be. */
+  /** The most connections. */
   readonly connections: number;
   /** Milliseconds; see `DatabaseOptions`. */
   readonly answerTimeout: number;
 }
 
-/** A way into a database, and the way to cut it at once. */
+/** Access to a database, and a way to cut it off at once. */
 export interface OpenedDialect {
   readonly dialect: Dialect;
-  /** Breaks its connections, whatever they wait for. */
+  /** Breaks its connections, whatever they are waiting for. */
   cut(): void;
 }
 
-/** Two batches of beginnings, two of small texts, one of large ones, one of rows that wait again, a fetch, and a look at what others do. */
+/** Two batches of beginnings, two of short texts, one of long ones, one of rows that wait again, a fetch, and a look at other members. */
 const MAX_CONNECTIONS = 8;
 export const ANSWER_MS = 20_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 10_000;
 
-/** Loads the driver of a database; only the one that is used has to be installed. @throws MissingPackageError, DatabaseSetupError */
+/** Loads the driver of a database; only this one must be installed. @throws MissingPackageError, DatabaseSetupError */
 export async function openDialect(
   location: DatabaseLocation,
   { connections = MAX_CONNECTIONS, answerTimeout = ANSWER_MS }: Partial<ConnectionOptions> = {},
@@ -55,9 +55,9 @@ async function openMysql(
     database: server.database,
     charset: 'utf8mb4_general_ci',
     connectionLimit: connections,
-    // A transaction in two round trips instead of six. Values never become part of a statement's text unquoted.
+    // A transaction takes two round trips instead of six. Values never become part of a statement unquoted.
     multipleStatements: true,
-    // Those that no number holds are given as text: rounded, they would be other ids.
+    // Ids too large for a number come as text: rounded, they would be other ids.
     supportBigNumbers: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
@@ -81,21 +81,21 @@ async function openMysql(
 }
 
 /**
- * Without gap locks daemons rarely get into each other's way. A server that logs statements would refuse
- * writes then, and keeps its own level.
+ * Without gap locks daemons rarely block each other. A server that logs statements would refuse writes at this level,
+ * and keeps its own.
  */
 const MYSQL_SESSION = [
-  // The driver quotes with backslashes; under this mode a job's output could end its quotes. And what a column
-  // can't hold is to be refused, since we cut it better.
+  // The driver quotes with backslashes; under this mode a job's output could end its quotes. And a column must
+  // refuse what it can't hold, since we cut it better than the server.
   "SET SESSION sql_mode = CONCAT_WS(',', REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), 'STRICT_TRANS_TABLES')",
-  // What a single statement writes is to be there.
+  // A single statement must commit.
   'SET SESSION autocommit = 1',
   'SET SESSION innodb_lock_wait_timeout = 3',
   "SET SESSION TRANSACTION_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@transaction_isolation, 'READ-COMMITTED')",
   "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
 ];
 
-/** Of a client that lost power the server hears nothing: it would keep the locks of its transaction for hours. MariaDB's. */
+/** A server hears nothing of a client that lost power, and would keep its locks for hours. MariaDB only. */
 function idleTransactions(ms: number): string {
   return `SET SESSION idle_transaction_timeout = ${Math.ceil(ms / 1000)}`;
 }
@@ -126,7 +126,7 @@ async function openPostgres(
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
-    // Not as a parameter of the connection's start, which poolers between refuse.
+    // Not as startup parameters, which poolers refuse.
     const idle = `set idle_in_transaction_session_timeout = ${answerTimeout}`;
     client.query(`set lock_timeout = 3000; ${idle}`).catch(() => undefined);
   });
@@ -136,7 +136,7 @@ async function openPostgres(
   return { dialect: new PostgresDialect({ pool }), cut };
 }
 
-/** Where the driver gives what JavaScript has otherwise: large integers as text, and CHAR with spaces to its full length. */
+/** Types that the driver decodes differently: large integers as text, and CHAR padded with spaces. */
 const POSTGRES_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<
   number,
   (text: string) => unknown
@@ -145,7 +145,7 @@ const POSTGRES_TYPES: ReadonlyMap<number, (text: string) => unknown> = new Map<
   [1042, (text) => text.trimEnd()],
 ]);
 
-/** The server's certificate is checked, and whether it is the host's. @throws DatabaseSetupError */
+/** Checks the server's certificate and its host name. @throws DatabaseSetupError */
 function tlsOf({ tls, tlsCa }: ServerLocation): { rejectUnauthorized: true; ca?: Buffer } | undefined {
   if (tlsCa === undefined) return tls ? { rejectUnauthorized: true } : undefined;
   try {

@@ -6,7 +6,7 @@ import type { OptionalColumn } from './table-setup.js';
 
 export type FindRows<T> = SelectQueryBuilder<JobdSchema, 'jobs', T>;
 
-/** Which of the rows that are due: up to `limit`, 0 for all, at a time in seconds since 1970. */
+/** Which due rows: up to `limit`, 0 for all; `now` is in seconds since 1970. */
 export interface Due {
   readonly limit: number;
   readonly now: number;
@@ -18,7 +18,7 @@ interface Where {
   readonly columns: ReadonlySet<OptionalColumn>;
 }
 
-/** Larger ones are not numbers of ours: another row would be written. */
+/** A number can't hold larger ids: another row would be written. */
 const SAFE_ID = sql<boolean>`id <= ${sql.raw(String(Number.MAX_SAFE_INTEGER))}`;
 
 /** Waiting rows of the targets, oldest first. */
@@ -39,13 +39,13 @@ export function dueRows<T>(
   return query.orderBy('id');
 }
 
-/** Locks them, but for those that others hold where the server can pass over them. SQLite has locked the whole file by then. */
+/** Locks rows, skipping locked ones if the server can. SQLite has locked the whole file already. */
 export function passingOver<T>({ dialect, traits }: Database, query: FindRows<T>): FindRows<T> {
   if (dialect === 'sqlite') return query;
   return traits.skipLocked ? query.forUpdate().skipLocked() : query.forUpdate();
 }
 
-/** Locks them, or fails at once where another holds one: waiting for it would hold up all other fetches. */
+/** Locks rows, or fails at once if one is locked: waiting for it would delay all other fetches. */
 export function ifFree<T>({ dialect, traits }: Database, query: FindRows<T>): FindRows<T> {
   if (dialect === 'sqlite') return query;
   return traits.skipLocked ? query.forUpdate().noWait() : query.forUpdate();

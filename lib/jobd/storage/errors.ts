@@ -10,7 +10,7 @@ export class DatabaseSetupError extends GearMonkeyError {
   }
 }
 
-/** The database didn't answer, or refused. What was asked may be asked again. */
+/** The database didn't answer, or refused. It may be tried again. */
 export class DatabaseError extends GearMonkeyError {
   readonly code = 'JOBD_DATABASE';
 
@@ -21,7 +21,7 @@ export class DatabaseError extends GearMonkeyError {
   }
 }
 
-/** Others were in the way; the same again may well succeed at once. */
+/** Locks or deadlocks: the same statement may succeed at once when repeated. */
 const CONTENTION = new Set([
   'ER_LOCK_DEADLOCK',
   'ER_LOCK_WAIT_TIMEOUT',
@@ -57,7 +57,7 @@ const REFUSED_VALUES = new Set([
 ]);
 /** Classes of such errors, PostgreSQL's and MySQL's: data exceptions, constraints, program limits, what triggers raise. */
 const REFUSED_STATES = /^(?:22|23|44|45|54|P0)[0-9A-Z]{3}$/;
-/** MySQL's checks that are named otherwise, or not at all by the driver: a trigger's SIGNAL in any class, CHECK of both servers. */
+/** MySQL's errors that the driver names differently or not at all: a trigger's SIGNAL in any class, CHECK of both servers. */
 const REFUSED_NUMBERS = new Set([1644, 3819, 4025]);
 
 const REFUSED_STATEMENTS = new Set(['ER_PARSE_ERROR', 'ER_NOT_SUPPORTED_YET']);
@@ -70,17 +70,17 @@ const FORBIDDEN = new Set([
   'SQLITE_READONLY',
 ]);
 
-/** Whether others were in the way, by deadlock or lock. */
+/** Whether it failed because of a deadlock or lock. */
 export function isContention(error: unknown): boolean {
   return CONTENTION.has(codeOf(error));
 }
 
-/** Whether another program holds a row for longer than is waited for it. */
+/** Whether another program has locked a row for longer than we wait. */
 export function isHeldByOthers(error: unknown): boolean {
   return HELD_BY_OTHERS.has(codeOf(error));
 }
 
-/** Whether the table refused a row as it was to be: by a column's type, a constraint, or a trigger. No repetition helps. */
+/** Whether the table refused a row's new values, by a column's type, a constraint or a trigger. Repeating doesn't help. */
 export function isRefusedRow(error: unknown): boolean {
   const code = codeOf(error);
   if (REFUSED_VALUES.has(code) || REFUSED_STATES.test(code) || code.startsWith('SQLITE_CONSTRAINT'))
@@ -90,14 +90,14 @@ export function isRefusedRow(error: unknown): boolean {
   return REFUSED_NUMBERS.has(errno ?? 0) || REFUSED_STATES.test(sqlState ?? '');
 }
 
-/** Whether the server doesn't take such a statement at all. */
+/** Whether the server doesn't support the statement. */
 export function isRefusedStatement(error: unknown): boolean {
   return REFUSED_STATEMENTS.has(codeOf(error));
 }
 
 /**
- * Whether nothing of what was asked has happened: the server says so itself, or was not reached. After a broken
- * connection that isn't known.
+ * Whether the statement certainly had no effect: the server refused it, or was not reached. After a broken connection
+ * that isn't known.
  */
 export function hadNoEffect(error: unknown): boolean {
   if (error instanceof DatabaseError) return hadNoEffect(error.cause);

@@ -3,13 +3,13 @@ import type { AcceptedJob } from './accepted-job.js';
 import { idOf } from './row-statements.js';
 import type { JobsTable } from './schema.js';
 
-/** A row as it was found when it was looked for. */
+/** A row as it was found. */
 export type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
 
 /** Whether a row begins at once. */
 export type Begins = (job: Pick<AcceptedJob, 'id' | 'target'>) => boolean;
 
-/** What a row says beyond any sense, such as a negative time, is as if it said nothing. */
+/** Values that make no sense, such as a negative time, are ignored. */
 export function acceptedJob(
   row: FoundRow,
   origin: AcceptedJob['origin'],

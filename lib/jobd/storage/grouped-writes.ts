@@ -7,7 +7,7 @@ import { beginning } from './row-statements.js';
 import type { TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
-/** Rows that are written alike, by statements of which the last finds them. */
+/** Rows with the same changes. The last statement's count shows how many were found. */
 interface Group {
   readonly ids: readonly number[];
   readonly writes: readonly CompiledQuery[];
@@ -22,9 +22,9 @@ export interface WrittenAs {
 }
 
 /**
- * MySQL's fast path: rows are written as far as they are their owner's, all groups in one round trip. The server may
- * execute it after its client has given up and asked again, so it is not for rows that wait again: the same daemon may
- * have accepted them anew by then.
+ * MySQL's fast path: writes those rows that their owner still has, all groups in one round trip. The server may execute
+ * it after its client has given up and tried again, so it is not for rows that wait again: the same daemon may have
+ * accepted them anew by then.
  */
 export class GroupedWrites {
   private readonly groups: readonly Group[];
@@ -32,7 +32,7 @@ export class GroupedWrites {
   constructor({ begun, ended }: RowWrites, { names, owner, now, columns }: WrittenAs) {
     this.groups = [
       ...[...groupByAttempts(begun)].map(([attempts, ids]) => {
-        // Asked again it finds the row as it left it; what arrives late finds one that was begun anew since then.
+        // A repetition finds its own count. A statement that arrives late finds a higher one if the row was begun anew.
         const expected = columns.has('attempts') ? [attempts, attempts + 1] : undefined;
         const change = { ids, columns: beginning(attempts, now, columns), attempts: expected };
         return { ids, writes: [updateKept(names, owner, change)] };
@@ -43,7 +43,7 @@ export class GroupedWrites {
     ];
   }
 
-  /** Whether all rows were their owner's; those that were are written in any case. */
+  /** Whether their owner still had all rows; those it had are written in any case. */
   async run(database: Database): Promise<boolean> {
     const counts = await this.counts(database);
     return this.groups.every(({ ids }, index) => counts[index] === ids.length);

@@ -5,7 +5,7 @@ import { tableNames } from './schema.js';
 import { createJobsTable, ensureOwnerIndex, prepareTables } from './table-setup.js';
 
 /**
- * Creates the table of jobs where it is missing, and ours beside it; adds an index that an older one lacks.
+ * Creates the table of jobs and our own tables if they are missing, and an index that older tables don't have.
  *
  * @returns whether the table of jobs was missing
  * @throws DatabaseSetupError

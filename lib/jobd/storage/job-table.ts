@@ -13,10 +13,10 @@ import type { JobdDatabase, TableNames } from './schema.js';
 
 const isFinal = ({ columns }: Ending): boolean => columns.status === 'done';
 
-/** The table of jobs as one daemon sees it. Every method asks once; times are seconds since 1970. */
+/** The table of jobs as one daemon sees it. Methods try once; times are seconds since 1970. */
 export class JobTable {
   readonly acceptance: Acceptance;
-  /** Ended rows whose owners are still to be removed. */
+  /** Ended rows whose owner entries are still to be removed. */
   private readonly tombstones = new Set<number>();
 
   private constructor(private readonly parts: AcceptanceParts) {
@@ -66,13 +66,13 @@ export class JobTable {
   }
 
   /**
-   * Marks rows as running, and writes how others ended, which then have no owner: all or nothing. A
-   * repetition does no harm.
+   * Marks rows as running, and writes how others ended, which have no owner afterwards: all or nothing. May be
+   * repeated.
    *
-   * @returns the ids that were this daemon's; nothing is written for others
+   * @returns the ids that this daemon owned; other rows are not written
    */
   async write(rows: RowWrites, now: number): Promise<Set<number>> {
-    // Kept: others may take this daemon for dead while it asks, and it goes on as another then.
+    // A copy: others may take this daemon for dead meanwhile, and its name changes then.
     const { owner } = this;
     const begun = rows.begun.filter(this.isOurs);
     const ended = rows.ended.filter(this.isOurs);
@@ -97,7 +97,7 @@ export class JobTable {
     });
   }
 
-  /** Removes what `write` left beside rows that have no owner any more. */
+  /** Removes the owner entries that `write` has left for ended rows. */
   async sweep(): Promise<void> {
     const ids = [...this.tombstones];
     this.tombstones.clear();
@@ -117,7 +117,7 @@ export class JobTable {
     }
   }
 
-  /** Gives rows back that were not run; they are as before they were accepted. */
+  /** Releases rows that were not run: they are as before they were accepted. */
   async release(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
     const { owner } = this;
@@ -147,7 +147,7 @@ export class JobTable {
           .skipLocked()
           .execute(),
       );
-      // Only writing a row shows that it has no owner any more.
+      // A row without an owner entry counts as free: the write will show that it is lost.
       const known = await this.knownOwners(queries, ids);
       const isFree = new Set(owned.map(({ job_id }) => Number(job_id)));
       return new Set(free.map(idOf).filter((id) => isFree.has(id) || !known.has(id)));
@@ -161,7 +161,7 @@ export class JobTable {
     return new Set(rows.map(({ job_id }) => Number(job_id)));
   }
 
-  /** All rows that are this daemon's, as the database has it. */
+  /** All rows that this daemon owns, according to the database. */
   async heldIds(): Promise<number[]> {
     const rows = await this.database.attempt((queries) =>
       queries.selectFrom(this.parts.names.owners).select('job_id').where('owner', '=', this.owner).execute(),
@@ -169,19 +169,19 @@ export class JobTable {
     return rows.map((row) => Number(row.job_id));
   }
 
-  /** Whether a job is this daemon's, and not that of what it was before others took it for dead. */
+  /** Whether this daemon owns a job under its present name, and not under one from before it was taken for dead. */
   readonly isOurs = ({ owner }: Pick<AcceptedJob, 'owner'>): boolean => owner === this.owner;
 
   private get owner(): string {
     return this.parts.registry.instance;
   }
 
-  /** Without asking first whose the rows are. */
+  /** Whether rows can be written without reading their owners first. */
   private get writesAtOnce(): boolean {
     return this.database.traits.together;
   }
 
-  /** Those that this daemon has ended, though it may not have heard of it. */
+  /** Rows that this daemon has ended already, perhaps without getting the answer. */
   private async endedBefore(queries: JobdDatabase, ids: readonly number[], owner: string): Promise<number[]> {
     if (!this.writesAtOnce) return [];
     const rows = await inChunks(ids, (some) =>

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import type { JobdDatabase } from './schema.js';
 
-/** What each of the looks found. */
+/** The rows that each query found. */
 export type Answers = readonly (readonly unknown[])[];
 
 /** What follows from the answers. */
@@ -10,10 +10,10 @@ export interface Decision<T> {
   readonly value: T;
 }
 
-/** Statements that go together in one round trip; they are to fit into the server's packet. */
+/** The most statements in one round trip, so that they fit into the server's packet. */
 const MAX_TOGETHER = 8;
 
-/** One transaction: locking looks, then the writes that they lead to. A round trip for each statement. */
+/** One transaction: locking queries, then the writes that follow. One round trip per statement. */
 export function lookThenWrite<T>(
   queries: JobdDatabase,
   looks: readonly CompiledQuery[],
@@ -28,7 +28,7 @@ export function lookThenWrite<T>(
   });
 }
 
-/** The same in two round trips, for servers that take several statements at once. */
+/** The same in two round trips, for servers with the trait `together`. */
 export function lookThenWriteTogether<T>(
   queries: JobdDatabase,
   looks: readonly CompiledQuery[],
@@ -64,7 +64,7 @@ export function askTogether(
   });
 }
 
-/** How many rows a write found, from what the driver says of it. */
+/** How many rows a write found, from the driver's result. */
 export function writtenRows(answer: unknown): number {
   return (answer as { readonly affectedRows: number }).affectedRows;
 }
@@ -81,14 +81,14 @@ function undoneOnFailure<T>(
     try {
       return await action(connection);
     } catch (error) {
-      // Where the connection is broken, the server does so by itself, unless it has read the commit already.
+      // If the connection is broken, the server rolls back by itself, unless it has read the commit already.
       await connection.executeQuery(ROLLBACK).catch(() => undefined);
       throw error;
     }
   });
 }
 
-/** The first that fails ends it: those behind it are not executed. @returns rows, or what the driver says of a write */
+/** After a failure the following statements are not executed. @returns rows, or the driver's result of a write */
 async function together(connection: JobdDatabase, statements: readonly CompiledQuery[]): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (let first = 0; first < statements.length; first += MAX_TOGETHER) {
@@ -96,7 +96,7 @@ async function together(connection: JobdDatabase, statements: readonly CompiledQ
     const text = some.map(({ sql }) => sql).join('; ');
     const values = some.flatMap(({ parameters }) => parameters);
     const { rows } = await connection.executeQuery(CompiledQuery.raw(text, values));
-    // What the driver says of one write alone is lost on the way.
+    // Kysely drops the driver's result of a single write.
     answers.push(...(some.length > 1 ? rows : [rows]));
   }
   return answers;

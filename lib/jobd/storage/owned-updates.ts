@@ -3,16 +3,16 @@ import { EXACT_TARGET } from './row-statements.js';
 import type { JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
-/** Stands as the owner of rows that this one has ended, until there is time to remove it. */
+/** Replaces the owner of an ended row until the entry is removed. */
 export function tombstoneOf(owner: string): string {
   return `-${owner.slice(1)}`;
 }
 
-/** What is written to some rows of one owner. */
+/** A change to rows of one owner. */
 export interface RowChange {
   readonly ids: readonly number[];
   readonly columns: Partial<JobsTable>;
-  /** How often the rows may have been begun already, where the table counts that. */
+  /** How often the rows may have been begun already, if the table counts that. */
   readonly attempts?: readonly number[] | undefined;
 }
 
@@ -35,11 +35,11 @@ export function updateKept(
 }
 
 /**
- * The same for rows that have no owner afterwards. For one transaction. Nothing in it may rest on what the
- * server remembers of the statement before (`row_count()`): it goes on, and commits, when the line breaks
- * between two of them, and has forgotten then.
+ * The same for rows that have no owner afterwards, in one transaction. No statement may use what the server remembers
+ * of the one before (`row_count()`): if the connection breaks between two of them, the server goes on and commits, but
+ * has forgotten that.
  *
- * @returns statements of which the last finds the rows that were written
+ * @returns statements; the last one's count is that of the rows written
  */
 export function updateDisowned(
   names: TableNames,
@@ -61,7 +61,7 @@ export function updateDisowned(
   ];
 }
 
-/** A row that may begin, and the targets of which one must be its own. */
+/** A row that may begin if its target is one of these. */
 export interface ManualBeginning {
   readonly id: number;
   readonly targets: readonly string[];
@@ -70,10 +70,10 @@ export interface ManualBeginning {
 }
 
 /**
- * Looks at a row, makes it the owner's if it is manual and of one of the targets, and begins it: as long as
- * that one is entered as a daemon. For one transaction, which fails at once where another has locked the row.
+ * Reads a row; if it is manual and of one of the targets, takes it for the owner and begins it, as long as that daemon
+ * is entered. For one transaction, which fails at once if another has locked the row.
  *
- * @returns statements of which the first finds the row as it was, and the last begins it
+ * @returns statements; the first reads the row as it was, and the last begins it
  */
 export function beginManual(
   names: TableNames,
@@ -87,7 +87,7 @@ export function beginManual(
   const { of, values: asked } = ownerOf(names, [id]);
   return [
     CompiledQuery.raw(`select * from ${jobs} where id = ? for update nowait`, [id]),
-    // There may be an owner: left over where the row was set back by hand.
+    // An owner may be left over from a row that was reset by hand.
     CompiledQuery.raw(
       `insert into ${owners} (job_id, owner, origin) select id, ?, 'manual' from ${jobs} where ${isToBegin} and ${isEntered}
         on duplicate key update owner = values(owner), origin = values(origin)`,
@@ -100,13 +100,13 @@ export function beginManual(
   ];
 }
 
-/** Whose a row is: of one row that is known before the row is looked for; of several it is looked up with each. */
+/** The owner of a row: for one row a constant subquery, for several one that is evaluated for each. */
 function ownerOf(names: TableNames, ids: readonly number[]): { of: string; values: readonly number[] } {
   const [job, values] = ids.length === 1 ? ['?', ids] : [`${quoted(names.jobs)}.id`, []];
   return { of: `select o.owner from ${quoted(names.owners)} as o where o.job_id = ${job}`, values };
 }
 
-/** Columns that are undefined stay as they are. */
+/** Undefined columns don't change. */
 function written(columns: Partial<JobsTable>): { assignments: string; values: readonly unknown[] } {
   const given = Object.entries(columns).filter(([, value]) => value !== undefined);
   return {
@@ -119,7 +119,7 @@ function places(values: readonly unknown[]): string {
   return values.map(() => '?').join();
 }
 
-/** A table's name, perhaps with its schema's: letters, digits, _, $ and -. */
+/** Quotes a table's name, perhaps with its schema: letters, digits, _, $ and -. */
 function quoted(name: string): string {
   return name.replaceAll(/[^.]+/g, '`$&`');
 }

@@ -1,7 +1,7 @@
 import type { AcceptedJob, Ending } from './accepted-job.js';
 import type { JobsTable } from './schema.js';
 
-/** Jobs that print nothing mostly end alike: one statement for all of them. */
+/** Jobs that print nothing usually end with the same values: one statement for all of them. */
 export function groupAlike(endings: readonly Ending[]): Map<Partial<JobsTable>, number[]> {
   const silent = new Map<string, Partial<JobsTable>>();
   const groups = new Map<Partial<JobsTable>, number[]>();

@@ -5,14 +5,14 @@ import { groupByAttempts } from './row-groups.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 import type { OptionalColumn } from './table-setup.js';
 
-/** Columns may compare without case, or without spaces at the end: those rows are for others. */
+/** Compares targets exactly: columns may ignore case or trailing spaces, but those rows are for other daemons. */
 export const EXACT_TARGET = {
   mysql: 'cast(convert(target using utf8mb4) as binary)',
   postgres: 'target::text collate "C"',
   sqlite: 'target collate binary',
 } as const;
 
-/** Writes the same to rows, however many. */
+/** Writes the same values to any number of rows. */
 export async function updateRows(
   queries: JobdDatabase,
   names: TableNames,
@@ -22,7 +22,7 @@ export async function updateRows(
   for (const update of rowUpdates(queries, names, ids, columns)) await queries.executeQuery(update);
 }
 
-/** The same as statements. */
+/** The statements for that. */
 export function rowUpdates(
   queries: JobdDatabase,
   { jobs }: TableNames,
@@ -34,7 +34,7 @@ export function rowUpdates(
   );
 }
 
-/** What a row says when its job has begun after so many attempts; it counts them where the table does. */
+/** A row's columns when its job begins after `attempts` attempts, counted if the table counts them. */
 export function beginning(
   attempts: number,
   now: number,
@@ -56,7 +56,7 @@ export function begunUpdates(
   );
 }
 
-/** PostgreSQL's driver gives large integers as text. */
+/** PostgreSQL's driver returns large integers as text. */
 export function idOf({ id }: { readonly id: number }): number {
   return Number(id);
 }

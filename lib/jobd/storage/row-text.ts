@@ -8,23 +8,23 @@ type Columns = Partial<JobsTable>;
 /** Bytes that the smallest text columns hold: TEXT, and a VARCHAR of 255. */
 const TEXT_BYTES = 60_000;
 const VARCHAR_BYTES = 250;
-/** A statement is more than its texts, and quoting may double them. */
+/** A statement has more than its texts, and quoting may double them. */
 const PACKET_SLACK_BYTES = 4096;
 const PACKET_SHARE = 4;
 
 const REPLACEMENT = '\uFFFD';
 
-/** Columns whose texts this server takes in one statement. */
+/** Columns with texts cut to what this server takes in one statement. */
 export function fitServer(columns: Columns, { dialect, traits }: Database): Columns {
   const limit = (traits.maxPacket - PACKET_SLACK_BYTES) / PACKET_SHARE;
   return mapTexts(columns, (text) => {
-    // MySQL alone keeps it: PostgreSQL refuses, SQLite's driver would end the text there.
+    // Only MySQL keeps NUL: PostgreSQL refuses it, SQLite's driver would end the text there.
     const kept = dialect === 'mysql' ? text : text.replaceAll('\0', REPLACEMENT);
     return fitBytes(kept, limit);
   });
 }
 
-/** For a row whose texts the table refuses: ever plainer ones, the last of which it has to take. */
+/** Simpler and simpler texts for a row that the table refuses; it must take the last one. */
 export function plainerTexts(columns: Columns): Columns[] {
   const threeBytes = mapTexts(columns, (text) => text.replace(/[\u{10000}-\u{10FFFF}]/gu, REPLACEMENT));
   const ascii = mapTexts(columns, (text) => text.replace(/[^\t\n\r\x20-\x7E]/gu, '?'));

@@ -16,48 +16,47 @@ interface Write {
   };
   readonly done: (isOurs: boolean) => void;
   readonly failed: (error: unknown) => void;
-  /** It was asked for without an answer: it may have been written, and the row left with it. */
+  /** A try had no answer: the row may have been written, and have no owner since. */
   mayBeWritten: boolean;
 }
 
-/** Longer texts are written by themselves: no short one waits for them. */
+/** Longer texts are written separately, so that short ones don't wait for them. */
 const SMALL_TEXT = 16_384;
 const MAX_BATCH = 200;
-/** Between two looks whether rows are still held. */
+/** Between two checks whether rows are still locked. */
 const HELD_PAUSE_MS = 250;
-/** What is quoted may take twice its size. */
+/** Quoting may double the size of a text. */
 const QUOTED = 2;
 
 /**
- * Writes how jobs go. What comes up while a write of its kind is under way goes with the next, in one
- * transaction; beginnings don't wait for ends, since nothing runs meanwhile. In an outage everything waits
- * here for the database to be back.
+ * Writes beginnings and ends of jobs. What arrives while a write of its kind is under way goes with the next, in one
+ * transaction. Beginnings don't wait for ends, because jobs wait for them. In an outage everything waits here.
  */
 export class RowWriter {
   private readonly beginnings = this.queue(queueMicrotask);
-  // Not before the beginning of the job that takes its place is on its way.
+  // After the beginning of the job that takes the slot has been sent.
   private readonly small = this.queue(setImmediate);
   private readonly large = this.queue(setImmediate);
-  // Each takes more round trips.
+  // These take more round trips.
   private readonly waitingAgain = this.queue(setImmediate);
   private readonly smallText: number;
 
   constructor(
     private readonly table: JobTable,
     private readonly log: JobdLog,
-    /** Ends the waiting for a database that is away. */
+    /** Ends waiting for an unreachable database. */
     private readonly signal: AbortSignal,
   ) {
     const share = table.database.traits.maxPacket / MAX_BATCH / QUOTED / 2;
     this.smallText = Math.min(SMALL_TEXT, share);
   }
 
-  /** Resolves once the row says `running`: false when it is another daemon's by now. */
+  /** Resolves once the row says `running`; false if another daemon has taken it. */
   begin(begun: AcceptedJob): Promise<boolean> {
     return this.add(this.beginnings, { id: begun.id, owner: begun.owner, begun });
   }
 
-  /** Resolves once the row is written: false when it was another daemon's by now. */
+  /** Resolves once the row is written; false if another daemon has taken it. */
   end({ id, owner, columns }: Ending): Promise<boolean> {
     const ended = { id, owner, columns: fitServer(columns, this.table.database) };
     return this.add(this.queueFor(ended.columns), { id, owner, ended });
@@ -81,7 +80,7 @@ export class RowWriter {
     try {
       await this.write(batch);
     } catch (error) {
-      // One row that another program holds, or that is refused, is no reason for the others to wait or fail.
+      // The others must not wait or fail because one row is locked or refused.
       if (isHeldByOthers(error)) void this.waitFor(batch);
       else if (batch.length > 1) for (const one of batch) await this.writeEach([one]);
       else batch[0]?.failed(error);
@@ -106,7 +105,7 @@ export class RowWriter {
     held: readonly Write[],
   ): Promise<{ free: readonly Write[]; others: readonly Write[] }> {
     const { table, signal } = this;
-    // Where the server can't pass over what is held, only trying shows it.
+    // Without SKIP LOCKED only a write shows whether a row is free.
     if (!table.database.traits.skipLocked) return { free: held.slice(0, 1), others: held.slice(1) };
     const ask = () => table.freeIds(held.map(({ row }) => row.id));
     const ids = await table.database.insist(ask, { signal }).catch(() => new Set<number>());
@@ -146,7 +145,7 @@ export class RowWriter {
     return this.table.database.insist(write, { signal: this.signal, isFinal });
   }
 
-  /** Ever plainer, until the table takes it. */
+  /** Tries simpler and simpler texts until the table takes the row. */
   private async endAlone(
     { id, owner, columns }: Ending,
     unanswered: () => void,

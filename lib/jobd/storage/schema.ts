@@ -4,7 +4,7 @@ import { DatabaseSetupError } from './errors.js';
 /** The states of a row, as its `status` column has them. */
 export type JobStatus = 'waiting' | 'manual' | 'accepted' | 'running' | 'done' | 'ignored';
 
-/** The table of jobs. Times are seconds since 1970, 0 for what has not been yet. */
+/** The table of jobs. Times are seconds since 1970, 0 for not yet. */
 export interface JobsTable {
   id: number;
   target: string;
@@ -35,9 +35,9 @@ export interface OwnersTable {
   origin: 'waiting' | 'manual';
 }
 
-/** Daemons that are, or were, at work on the table. */
+/** Daemons that work on the table, or did. */
 export interface DaemonsTable {
-  /** Another one with each start. */
+  /** New with each start. */
   instance: string;
   name: string;
   /** Where its process can be looked for; see `ownIdentity`. */
@@ -62,7 +62,7 @@ export interface TableNames {
   readonly daemons: 'daemons';
 }
 
-/** A name, or two with a dot between, short enough for our suffixes. */
+/** A name, or schema and name, short enough for our suffixes. */
 const TABLE = /^(?:[\w$-]{1,64}\.)?[\w$-]{1,48}$/;
 
 /** @throws DatabaseSetupError */

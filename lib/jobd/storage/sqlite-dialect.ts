@@ -14,10 +14,10 @@ import { messageOf } from '../../job/errors.js';
 import type { FileLocation } from './database-location.js';
 import { DatabaseSetupError } from './errors.js';
 
-/** Short: nothing else runs in this process meanwhile, perhaps not even what holds the lock. It is tried again. */
+/** Short, because waiting blocks this process, which may itself hold the lock. Callers try again. */
 const BUSY_MS = 5;
 
-/** A file that several daemons may share: the driver locks it as every SQLite does. */
+/** A file that several daemons may share: it is locked as by any SQLite. */
 export function openSqlite(
   { path }: FileLocation,
   { default: Database }: { default: typeof Libsql },
@@ -56,9 +56,9 @@ class ImmediateDialect extends SqliteDialect {
 }
 
 /**
- * Takes the file's lock before anything is written. A transaction that read first would be refused when it
- * writes; and where a prepared statement finds the file locked, libsql leaves it under way: the connection
- * says that it writes ever after, and commits nothing.
+ * Locks the file before a transaction reads or writes: one that reads first may be refused when it writes. And if a
+ * prepared statement finds the file locked, libsql leaves it open: from then on the connection seems to write but
+ * commits nothing.
  */
 class ImmediateDriver extends SqliteDriver {
   private inTransaction = false;
@@ -87,7 +87,7 @@ class ImmediateDriver extends SqliteDriver {
 
   override async rollbackTransaction(): Promise<void> {
     this.inTransaction = false;
-    // Some errors end the transaction themselves, and are to be seen.
+    // Some errors end the transaction themselves; a failing rollback must not hide them.
     if (this.database.inTransaction) this.database.exec('rollback');
   }
 

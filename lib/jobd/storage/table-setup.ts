@@ -5,7 +5,7 @@ import type { Database } from './database.js';
 import { DatabaseSetupError, isContention, isForbidden } from './errors.js';
 import type { JobdDatabase, JobsTable, TableNames } from './schema.js';
 
-/** Columns that a table may have; each adds an ability. */
+/** Optional columns of a table; each enables a feature. */
 const OPTIONAL_COLUMNS = ['time_scheduled', 'attempts', 'max_attempts', 'timeout'] as const;
 export type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
 
@@ -23,13 +23,13 @@ const NEEDED_COLUMNS = [
   'stderr',
 ] as const satisfies readonly (keyof JobsTable)[];
 
-/** How long others may be in the way. */
+/** How long to retry while locks are in the way. */
 const CONTENTION_MS = 10_000;
 const NO_SUCH_TABLE = new Set(['ER_NO_SUCH_TABLE', '42P01']);
 const DUPLICATE_INDEX = new Set(['ER_DUP_KEYNAME']);
 const NO_SUCH_COLUMN = new Set(['ER_BAD_FIELD_ERROR', '42703']);
 
-/** Creates the table of jobs where it is missing, with every optional column. True if it did. */
+/** Creates the table of jobs with all optional columns if it is missing. True if it did. */
 export async function createJobsTable(database: Database, names: TableNames): Promise<boolean> {
   if (await hasTable(database, names.jobs)) return false;
   await create(database, names.jobs, jobsStatements(database, names));
@@ -37,8 +37,7 @@ export async function createJobsTable(database: Database, names: TableNames): Pr
 }
 
 /**
- * Checks the table of jobs, creates ours beside it where they are missing, and tells which optional
- * columns there are.
+ * Checks the table of jobs, creates our own tables if they are missing, and returns the optional columns that exist.
  *
  * @throws DatabaseSetupError
  */
@@ -60,7 +59,7 @@ export async function prepareTables(database: Database, names: TableNames): Prom
   return found;
 }
 
-/** Creates the tables of owners and daemons where they are missing. */
+/** Creates the tables of owners and daemons if they are missing. */
 async function createOwnTables(database: Database, names: TableNames): Promise<void> {
   for (const [name, statements] of [
     [names.owners, ownersStatements(database, names)],
@@ -70,12 +69,12 @@ async function createOwnTables(database: Database, names: TableNames): Promise<v
   }
 }
 
-/** Adds the index by owner to a table that was created before there was one. */
+/** Adds the index by owner to a table that was created without it. */
 export async function ensureOwnerIndex(database: Database, names: TableNames): Promise<void> {
   try {
     await database.attempt((queries) => ownerIndex(database, names).execute(queries));
   } catch (error) {
-    // It only makes things quicker: who may not add it goes without.
+    // It is only for speed: without the right to add it, do without.
     if (!hasCode(error, DUPLICATE_INDEX) && !isForbidden(error)) throw failed(names.owners, error);
   }
 }
@@ -90,7 +89,7 @@ async function create(database: Database, name: string, statements: readonly Sta
   try {
     await database.insist(creation, { isFinal: (error) => !isContention(error) });
   } catch (error) {
-    // Another daemon may have been faster: not every server forgives that.
+    // Another daemon may have created it first, which some servers report as an error.
     if (await hasTable(database, name)) return;
     if (!isForbidden(error)) throw failed(name, error);
     throw new DatabaseSetupError(
@@ -125,7 +124,7 @@ export async function hasColumn(database: Database, { jobs }: TableNames, column
   }
 }
 
-/** Others that start at the same time may have locked a file. */
+/** Retries on contention: others that start at the same time may have locked a file. */
 async function unlessInTheWay(
   database: Database,
   question: (queries: JobdDatabase) => Promise<unknown>,
@@ -204,7 +203,7 @@ function mysqlJobs(table: Statement): Statement {
 
 function ownersStatements(database: Database, names: TableNames): Statement[] {
   const isMysql = database.dialect === 'mysql';
-  // In the statement itself, since a later one takes another privilege.
+  // In the same statement, since creating it later takes another privilege.
   const key = isMysql ? sql`, key ${sql.id(ownerIndexName(database, names))} (owner, job_id)` : sql``;
   const table = sql`create table if not exists ${sql.table(names.owners)} (
     job_id bigint not null primary key,
@@ -214,14 +213,14 @@ function ownersStatements(database: Database, names: TableNames): Statement[] {
   return isMysql ? [table] : [table, ownerIndex(database, names)];
 }
 
-/** Every beat asks for the rows of one owner. */
+/** For each beat, which reads the rows of one owner. */
 function ownerIndex(database: Database, names: TableNames): Statement {
   const unlessThere = database.dialect === 'mysql' ? sql`` : sql`if not exists`;
   const index = sql.id(ownerIndexName(database, names));
   return sql`create index ${unlessThere} ${index} on ${sql.table(names.owners)} (owner, job_id)`;
 }
 
-/** Elsewhere the indexes of all tables share their names. */
+/** In other dialects index names are shared by all tables. */
 function ownerIndexName({ dialect }: Database, { jobs }: TableNames): string {
   return dialect === 'mysql' ? 'owner_idx' : `${jobs.split('.').at(-1)}_owner_idx`;
 }

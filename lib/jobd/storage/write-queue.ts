@@ -1,16 +1,16 @@
 import { Batcher } from '../../flow/batcher.js';
 
-/** What takes longer is held up, for instance by a row that another program has locked: others needn't wait for it. */
+/** A slower batch is blocked, for instance by a locked row: others needn't wait for it. */
 const SLOW_MS = 250;
 
-/** Writes in batches, one at a time; beside a batch that is held up there may be another. */
+/** Writes in batches, one at a time; a second one may run beside a blocked batch. */
 export class WriteQueue<T> {
   private readonly batches: Batcher<T, void>;
   private heldUp = 0;
 
   /**
    * @param write never rejects
-   * @param begin calls back when what comes up in the same tick is there
+   * @param begin calls back when everything of the same tick has been added
    */
   constructor(
     private readonly write: (batch: readonly T[]) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Where the daemons say what happens. Messages hold no passwords and no output of jobs. */
+/** Where daemons log. Messages contain no passwords and no output of jobs. */
 export interface JobdLog {
   debug(message: string): void;
   info(message: string): void;

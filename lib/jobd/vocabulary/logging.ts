@@ -1,18 +1,18 @@
 import { printable } from '../../job/printable.js';
 import type { JobdLog } from './log.js';
 
-/** From everything to hardly anything; `trace`, which the original's files may say, is another name for `debug`. */
+/** From most to least; `trace`, from the original's files, means `debug`. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** One place that lines are written to, from a level on. */
+/** A destination for lines from a level up. */
 export interface LogSink {
   readonly level: LogLevel;
   write(line: string): void;
 }
 
-/** A log that writes to each sink what its level lets through, as `2026-01-31T12:00:00.000Z WARN  [name] message`. */
+/** A log that writes to each sink the lines of its level, as `2026-01-31T12:00:00.000Z WARN  [name] message`. */
 export function createLog(
   name: string,
   sinks: readonly LogSink[],

@@ -11,7 +11,7 @@ export interface TargetStatus {
 /** What the `status` request answers. */
 export interface DaemonStatus {
   readonly targets: Record<string, TargetStatus>;
-  /** Manual jobs a client is waiting for. */
+  /** Manual jobs that clients are waiting for. */
   readonly jobPromisesCount: number;
   readonly memoryUsage: NodeJS.MemoryUsage;
 }
@@ -19,13 +19,13 @@ export interface DaemonStatus {
 /** One run of a job, as metrics count it. */
 export interface JobRun {
   readonly target: string;
-  /** `retry` where it failed and is tried again, `lost` where the row was another daemon's by then. */
+  /** `retry` if it failed and is tried again, `lost` if another daemon has taken the row. */
   readonly outcome: 'ok' | 'fail' | 'retry' | 'lost';
   /** From the process's start to its end, in milliseconds. */
   readonly duration: number;
 }
 
-/** What became of manual jobs: each id is in one of the two. */
+/** The results of manual jobs: each id is in one of the two. */
 export interface ManualResults {
   /** Jobs that ran, failed ones too. */
   readonly jobs: Map<number, JobResult>;
@@ -33,9 +33,9 @@ export interface ManualResults {
   readonly errors: Map<number, string>;
 }
 
-/** What the worker's requests ask of the daemon. Errors thrown carry the wire's texts. */
+/** What a worker's requests ask of the daemon. Errors have the wire's texts. */
 export interface DaemonOperations {
-  /** All targets where none are given. Returns at once. */
+  /** Polls all targets if none are given. Returns at once. */
   poll(targets?: readonly string[]): void;
   /** Running jobs go on; a poll doesn't end the pause. */
   pause(targets?: readonly string[]): void;
@@ -44,13 +44,13 @@ export interface DaemonOperations {
   status(): DaemonStatus;
   targets(): readonly string[];
   addTarget(target: string, concurrency: number): void;
-  /** Refused while jobs of the target run or wait. */
+  /** @throws while jobs of the target run or wait */
   removeTarget(target: string): void;
   setTargetConcurrency(target: string, concurrency: number): void;
-  /** Resolves once every job has ended; rejects where the request as a whole can't be served. */
+  /** Resolves once every job has ended; rejects if the request as a whole can't be served. */
   runManual(ids: readonly number[]): Promise<ManualResults>;
-  /** Whether the signal reached the job, per id. `0` probes. */
+  /** Whether the signal reached the job, by id. `0` only checks. */
   sendSignal(jobs: ReadonlyMap<number, string | number>): Map<number, boolean>;
-  /** Called when targets were added or removed: the worker registers anew with its master. */
+  /** `listener` is called when targets were added or removed: the worker then registers again. */
   onTargetsChanged(listener: () => void): void;
 }

@@ -1,17 +1,17 @@
-/** Takes the place of what is left out, and counts towards the limit. */
+/** Replaces what is left out, and counts towards the limit. */
 const marker = (bytes: number) => `\n[jobd: ${bytes} more bytes of output left out]\n`;
 /** A marker's longest form. */
 const MARKER_BYTES = marker(Number.MAX_SAFE_INTEGER).length;
 
-/** `text`, or as much of it as goes into `limit` bytes together with a marker that says so. */
+/** `text`, or as much of it as fits into `limit` bytes with a marker. */
 export function fitBytes(text: string, limit: number): string {
-  // No character has more than three bytes a unit: mostly there is nothing to count.
+  // A UTF-16 unit takes at most three bytes: usually there is nothing to count.
   if (text.length * 3 <= limit) return text;
   const bytes = Buffer.byteLength(text);
   return bytes <= limit ? text : withMarker(text, bytes, limit);
 }
 
-/** The beginning of `text`, and how much of so many bytes it leaves out, in `limit` bytes together. */
+/** The beginning of `text`, and a marker with how many bytes were left out, in `limit` bytes together. */
 export function withMarker(text: string, bytes: number, limit: number): string {
   const head = headOf(text, Math.max(0, limit - MARKER_BYTES));
   const note = marker(bytes - Buffer.byteLength(head));

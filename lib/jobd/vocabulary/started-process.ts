@@ -1,12 +1,12 @@
-/** How processes get their surroundings. */
+/** A process's directory and environment. */
 export interface ProcessSurroundings {
   /** @default this process's */
   readonly cwd?: string | undefined;
-  /** All of it. */
+  /** The whole environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Told what a process writes, as it comes. */
+/** Called with what a process writes, as it arrives. */
 export type OnOutput = (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 
 type OnEnd = (code: number | null, signal: string | null) => void;
@@ -16,11 +16,11 @@ type OnEnd = (code: number | null, signal: string | null) => void;
  * `exit` when it has ended, `close` when no process holds its output any more either.
  */
 export interface StartedProcess {
-  /** Undefined where none was started; then `error` follows. */
+  /** Undefined if none was started; `error` follows then. */
   readonly pid?: number | undefined;
-  /** Takes the place of the listener before. */
+  /** Replaces the previous listener. */
   onOutput(listener: OnOutput): void;
-  /** Output that other processes still hold open keeps this process alive no longer. */
+  /** Output that other processes hold open no longer keeps this process alive. */
   letGo(): void;
   once(event: 'error', listener: (error: Error) => void): this;
   once(event: 'exit' | 'close', listener: OnEnd): this;

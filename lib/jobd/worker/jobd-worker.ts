@@ -16,7 +16,7 @@ export interface JobdWorkerOptions {
   readonly port: number;
   readonly auth: AuthOptions;
   readonly tls?: ServerTls;
-  /** What the master lists this worker as. */
+  /** This worker's name in the master's list. */
   readonly name: string;
   /** @default none */
   readonly master?: MasterAddress;
@@ -24,7 +24,7 @@ export interface JobdWorkerOptions {
   readonly onRequest?: (type: string) => void;
 }
 
-/** How a daemon, or what does as one, is registered with a master. @throws InvalidOptionError */
+/** How a daemon or an app is registered with a master. @throws InvalidOptionError */
 export function linkOptions(
   daemon: DaemonOperations,
   { master, ...own }: { master: MasterAddress } & Pick<MasterLinkOptions, 'name' | 'log' | 'handlers'>,
@@ -65,7 +65,7 @@ export class JobdWorker {
     this.link = link;
   }
 
-  /** Whether a master has its registration; `undefined` without a master. */
+  /** Whether it is registered with its master; `undefined` without a master. */
   get isRegistered(): boolean | undefined {
     return this.link?.isRegistered;
   }
@@ -78,7 +78,7 @@ export class JobdWorker {
     return port;
   }
 
-  /** No new connections, no new work; status, signals and replies to come are still served. */
+  /** Takes no new connections and no new work; status, signals and pending replies are still served. */
   drain(): void {
     this.draining = true;
     this.server.stopListening();

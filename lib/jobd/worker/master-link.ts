@@ -11,17 +11,17 @@ import type { RequestHandlers } from '../protocol/request-handlers.js';
 export interface MasterLinkOptions {
   readonly host: string;
   readonly port: number;
-  /** What the master lists this worker as. */
+  /** This worker's name in the master's list. */
   readonly name: string;
   /** Sent with the registration. */
   readonly password?: string;
   readonly tls?: ClientTls;
   /** Milliseconds between a failure or closing and the next attempt. */
   readonly reconnectTimeout: number;
-  /** Milliseconds between pings: a master that answers none is taken for gone. */
+  /** Milliseconds between pings; a master that doesn't answer counts as gone. */
   readonly pingInterval: number;
   readonly handlers: RequestHandlers;
-  /** The targets to register; asked anew for each registration. */
+  /** The targets to register, read for each registration. */
   readonly targets: () => readonly string[];
   /** Called when the master has accepted a registration: earlier pokes may have been lost. */
   readonly onRegistered: () => void;
@@ -30,7 +30,7 @@ export interface MasterLinkOptions {
 
 const REGISTER_TIMEOUT_MS = 10_000;
 
-/** Keeps a worker registered with its master, over one connection that the master sends its requests through. */
+/** Keeps a worker registered with its master, over the connection that carries the master's requests. */
 export class MasterLink {
   private connection?: JobdConnection;
   private wake: () => void = () => undefined;
@@ -51,7 +51,7 @@ export class MasterLink {
     this.running = this.keep();
   }
 
-  /** Tells the master the targets as they are now. Masters take no worker without any: it leaves until it has one. */
+  /** Sends the master the present targets. Masters take no worker without targets: it leaves until it has one. */
   update(): void {
     const { connection } = this;
     this.isUpToDate = false;
@@ -61,7 +61,7 @@ export class MasterLink {
     else if (!this.isRegistering) void this.announce(connection).catch(() => undefined);
   }
 
-  /** On a link of its own: an original master takes a second registration on the same one for another worker. */
+  /** On a new connection: an original master takes a second registration on the same one for another worker. */
   private renew(connection: JobdConnection): void {
     this.isRenewing = true;
     connection.end();
@@ -100,7 +100,7 @@ export class MasterLink {
     }
   }
 
-  /** One connection from its beginning to its end, which it resolves to the reason of. */
+  /** One connection, from beginning to end. Resolves to the reason it ended. */
   private async serveOnce(): Promise<string> {
     const connection = await connect({ ...this.options, signal: this.stopping.signal });
     this.connection = connection;
@@ -125,7 +125,7 @@ export class MasterLink {
     }
   }
 
-  /** Until the master has the targets as they are: they may change while an answer is on its way. */
+  /** Repeats until the master has the present targets: they may change before it answers. */
   private async register(connection: JobdConnection): Promise<void> {
     const { name, targets, log, onRegistered } = this.options;
     this.isUpToDate = false;

@@ -1,10 +1,10 @@
 import { RequestError } from '../vocabulary/errors.js';
 import { toHandlers, type RequestHandlers } from '../protocol/request-handlers.js';
 
-/** What begins work: refused while draining, so that the master turns to others. */
+/** Requests that begin work: refused while draining, so that the master asks others. */
 const BEGINS_WORK = ['poll', 'run-manual', 'continue', 'add-target'];
 
-/** The same handlers, but for what begins work once `isDraining`. */
+/** The same handlers, except that work is refused once `isDraining`. */
 export function unlessDraining(handlers: RequestHandlers, isDraining: () => boolean): RequestHandlers {
   const refuse = () => {
     if (isDraining()) throw new RequestError('this worker is shutting down');

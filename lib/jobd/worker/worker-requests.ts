@@ -7,7 +7,7 @@ import { MAX_TARGET_LENGTH, readOptionalTargets } from '../protocol/target-lists
 
 const OK = 'ok';
 
-/** What a worker understands, as the protocol lists it. */
+/** A worker's requests, as the protocol lists them. */
 export function workerRequests(daemon: DaemonOperations): RequestHandlers {
   const ok = (_done: void) => OK;
   return toHandlers({
@@ -60,7 +60,7 @@ function readSignals({ jobs }: RequestArguments): readonly (readonly [string, un
   return Object.entries(jobs);
 }
 
-/** Ids and signals that can't be any are not delivered, like those of jobs that don't run. */
+/** Malformed ids and signals count as not delivered, like those of jobs that don't run. */
 function sendSignals(
   daemon: DaemonOperations,
   asked: readonly (readonly [string, unknown])[],

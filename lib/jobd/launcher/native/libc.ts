@@ -8,20 +8,20 @@ export interface SpawnArguments {
   readonly args: readonly string[];
   readonly env: CStrings;
   readonly cwd: string | undefined;
-  /** The descriptors that it writes to. */
+  /** The descriptors it writes to. */
   readonly stdout: number;
   readonly stderr: number;
 }
 
-/** Texts as C has them, made once for many calls. */
+/** C strings, made once for many calls. */
 export interface CStrings {
   /** Kept: the addresses point into it. */
   readonly text: Buffer;
-  /** Where in the memory each begins, and a 0. */
+  /** The address of each, then 0. */
   readonly addresses: BigUint64Array;
 }
 
-/** A process as `waitpid` sees it: with a status once it has ended; gone where another has asked before. */
+/** A process as `waitpid` sees it: with a status once it has ended; gone if something else has already waited for it. */
 export type WaitedFor = { readonly status: number } | 'running' | 'gone';
 
 /** The state of a pipe for its reader: it has data, it has no writer any more, or neither yet. */
@@ -29,7 +29,7 @@ export type PipeState = 'data' | 'end' | 'open';
 
 type Native = (...args: readonly unknown[]) => number;
 
-/** Numbers that Linux gives all C libraries. */
+/** Constants of Linux, the same for all C libraries. */
 const O_CLOEXEC = 0o2000000;
 const O_RDONLY = 0;
 const WNOHANG = 1;
@@ -65,7 +65,7 @@ export class Libc {
   private static opened: Libc | null | undefined;
   private readonly attributes = Buffer.alloc(STRUCT_BYTES);
 
-  /** Undefined where it can't be had. */
+  /** Undefined if it isn't available. */
   static open(): Libc | undefined {
     return (this.opened ??= load()) ?? undefined;
   }
@@ -75,10 +75,10 @@ export class Libc {
     private readonly addressOf: (bytes: Buffer) => bigint,
   ) {
     const { attributes } = this;
-    // A bit for each signal, those that the library uses itself among them.
+    // A bit for each signal, including those the library uses itself.
     const [all, none] = [Buffer.alloc(STRUCT_BYTES, 0xff), Buffer.alloc(STRUCT_BYTES)];
     call.initAttributes(attributes);
-    // Node ignores some signals, and what is ignored stays so in what is started.
+    // Node ignores some signals, and a started process would inherit that.
     call.setDefaultSignals(attributes, all);
     call.setSignalMask(attributes, none);
     call.setFlags(attributes, SETSIGDEF | SETSIGMASK | SETSID);
@@ -106,7 +106,7 @@ export class Libc {
     this.call.close(fd);
   }
 
-  /** Looks without waiting. */
+  /** Checks without waiting. */
   look(fd: number): PipeState {
     const look = Int32Array.of(fd, 0);
     // What to look for, and what was seen.
@@ -116,7 +116,7 @@ export class Libc {
     return (events[1] ?? 0) & POLLIN ? 'data' : 'end';
   }
 
-  /** A process in a session of its own, with no input. Undefined where none was started. */
+  /** Starts a process in a session of its own, with no input. Undefined if none was started. */
   spawn({ command, args, env, cwd, stdout, stderr }: SpawnArguments): number | undefined {
     const { call } = this;
     const actions = Buffer.alloc(STRUCT_BYTES);
@@ -134,7 +134,7 @@ export class Libc {
     }
   }
 
-  /** Asks without waiting. What has ended is forgotten by the system with the answer. */
+  /** Asks without waiting. The system forgets an ended process with this answer. */
   poll(pid: number): WaitedFor {
     const status = new Int32Array(1);
     const found = this.call.waitpid(pid, status, WNOHANG);
@@ -143,7 +143,7 @@ export class Libc {
   }
 }
 
-/** Null where it can't be had: not on Linux with 64 bits, without koffi, or with a C library that lacks a function. */
+/** Null if it isn't available: not on 64-bit Linux, without koffi, or if the C library lacks a function. */
 function load(): Libc | null {
   if (process.platform !== 'linux') return null;
   try {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Libc } from './libc.js';
 
 const READ_BYTES = 65_536;
-/** A pipe holds no more than a read takes; beyond some, another process goes on writing. */
+/** A read can empty a pipe; after some reads a process is still writing. */
 const MAX_READS = 4;
 
 export interface PipeListener {
@@ -12,12 +12,12 @@ export interface PipeListener {
   readonly onEnd: () => void;
 }
 
-/** The reading end of a pipe. Nothing is read before it is asked for: most jobs end at once, and say nothing. */
+/** The reading end of a pipe. It reads only when asked: most jobs end soon and print nothing. */
 export class PipeReader {
   hasEnded = false;
   private socket: Socket | undefined;
 
-  /** @param fd the descriptor, which is this object's from now on */
+  /** @param fd the descriptor, which this object owns from now on */
   constructor(
     private readonly fd: number,
     private readonly libc: Libc,
@@ -34,12 +34,12 @@ export class PipeReader {
       .once('close', () => this.end());
   }
 
-  /** It keeps this process alive no longer. */
+  /** It no longer keeps this process alive. */
   letGo(): void {
     this.socket?.unref();
   }
 
-  /** Reads what is there, to its end if that can be seen, and otherwise on as it comes. */
+  /** Reads what is there; if that is not all, goes on reading as it comes. */
   finish(): void {
     for (let reads = 0; reads < MAX_READS && !this.hasEnded && !this.socket; reads++) {
       const state = this.libc.look(this.fd);

@@ -15,7 +15,7 @@ const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, numbe
  */
 const SHORT_MS = isMainThread ? 10 : 0;
 
-/** A process that was started without child_process, with the events of one that was. */
+/** A process started without child_process, with the same events. */
 export class PosixProcess extends EventEmitter implements StartedProcess {
   private readonly outputs: readonly PipeReader[];
   private readonly following: NodeJS.Timeout;

@@ -26,13 +26,13 @@ export class PosixSpawn {
     process.on('SIGCHLD', this.look);
   }
 
-  /** Undefined where it can't be had. */
+  /** Undefined if it isn't available. */
   static open(): PosixSpawn | undefined {
     const libc = Libc.open();
     return libc && (this.shared ??= new PosixSpawn(libc));
   }
 
-  /** Undefined where processes in such surroundings can't be started so. */
+  /** Undefined if processes with these options can't be started this way. */
   starter({ cwd, env: variables }: ProcessSurroundings) {
     const env = Object.entries(variables).flatMap(([name, value]) =>
       value === undefined ? [] : `${name}=${value}`,
@@ -43,7 +43,7 @@ export class PosixSpawn {
     return (command: string, args: readonly string[]) => this.start(command, args, surroundings);
   }
 
-  /** Undefined where it didn't succeed. */
+  /** Undefined if it failed. */
   private start(
     command: string,
     args: readonly string[],
@@ -69,7 +69,7 @@ export class PosixSpawn {
     return started;
   }
 
-  /** The output is closed a moment before the process has ended. */
+  /** A process closes its output a moment before it has ended. */
   private expectEnd(pid: number, looks = 1): void {
     this.lookFor(pid);
     if (looks === MAX_LOOKS || !this.running.has(pid)) return;
