@@ -1,6 +1,6 @@
 import { GearMonkeyError, type JobErrorInfo } from '../../job/errors.js';
 
-/** The master knows no such job: it never was, was cancelled, or ended more than a day ago. */
+/** The master knows no such job: it never existed, was cancelled, or ended more than a day ago. */
 export class JqJobNotFoundError extends GearMonkeyError {
   readonly code = 'JQ_JOB_NOT_FOUND';
 
@@ -24,9 +24,9 @@ export class JqJobFailedError extends GearMonkeyError {
 
   constructor(
     readonly id: string,
-    /** What the worker said for people to read. */
+    /** The worker's message for people. */
     readonly reason: string,
-    /** What the worker said for programs: from our workers a JobErrorInfo, from others any value. */
+    /** The worker's error for programs: a JobErrorInfo from our workers, any value from others. */
     readonly error: JobErrorInfo | unknown,
   ) {
     super(`Job ${id} failed: ${reason}`);

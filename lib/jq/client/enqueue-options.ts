@@ -5,17 +5,17 @@ import { InvalidOptionError } from '../../job/errors.js';
 import type { AnyJobDefinition } from '../../job/job-definition.js';
 import { MAX_INT32, MIN_INT32 } from '../wire/fields.js';
 
-/** What may be said of a job; it goes before what its definition says. */
+/** Options of one job. They override its definition. */
 export interface JqEnqueueOptions {
-  /** Smaller is preferred, from -2³¹ to 2³¹-1. @default 0 */
+  /** Smaller numbers run first, from -2³¹ to 2³¹-1. @default 0 */
   priority?: number;
   /** How often it is tried again after a failure. @default the definition's `retry.attempts` - 1, or the master's 10 */
   maxRetry?: number;
-  /** Whether the result will be read: otherwise it is null. @default false; `call` keeps it */
+  /** Whether to keep the result; otherwise it is null. @default false; `call` keeps it */
   keepResult?: boolean;
   /** How long an attempt may take, rounded up to seconds. @default the definition's `timeout`, or the master's '30s' */
   timeout?: Duration;
-  /** Two enqueues with one key make one job, if the master knows keys. @default a new one, so that repeats after a lost reply make no second job */
+  /** Two enqueues with one key make one job, if the master knows keys. @default a new one, so that a retry after a lost reply makes no second job */
   idempotencyKey?: string;
 }
 

@@ -27,20 +27,20 @@ import { showAs } from '../../job/show-as.js';
 
 /** What `JqClient` takes. */
 export interface JqClientOptions extends MasterAddress {
-  /** How long a call goes on through outages of the master before it rejects. @default '10s' */
+  /** How long a call retries during outages of the master before it rejects. @default '10s' */
   timeout?: Duration;
-  /** How arguments and results are written where their definition says nothing. @default MessagePack */
+  /** The codec of arguments and results whose definition has none. @default MessagePack */
   codec?: CodecName | Codec;
 }
 
-/** Who asks, for messages and codecs: jobs are the master's by their id alone. */
+/** A function's name for messages and codecs. A job's id alone identifies it. */
 type Ref = FunctionRef | undefined;
 
 const DEFAULT_TIMEOUT = '10s';
 const DEFAULT_POLL = '5s';
 const RESULT_POLL = '30s';
 
-/** Enqueues jobs at a JQ master, and asks what became of them. */
+/** Enqueues jobs at a JQ master, and reads them. */
 export class JqClient {
   static {
     showAs(JqClient, ({ calls }) => ({ master: calls.url }));
@@ -67,8 +67,8 @@ export class JqClient {
   }
 
   /**
-   * Resolves when the master has the job. A reply that is lost makes no second one: what is sent again carries
-   * the same Idempotency-Key.
+   * Resolves when the master has the job. A lost reply makes no second job: retries carry the same
+   * Idempotency-Key.
    *
    * @throws InvalidOptionError, ValidationError, NotSerializableError, JqRefusedError, JqUnreachableError
    */
@@ -102,7 +102,7 @@ export class JqClient {
     return (await this.untilEnded(id, ref, signal)) as OutputOf<F>;
   }
 
-  /** The job as it is now, or null for one that the master doesn't know. Reading a kept result begins the end of it. */
+  /** The job as it is now, or null if the master doesn't know it. A kept result is dropped some time after it was first read. */
   async get<F extends FunctionRef = string>(id: string, ref?: F): Promise<JqJob<OutputOf<F>> | null> {
     const reply = await this.calls.ask('GET', pathOf(id));
     if (reply.status === 404) return null;
@@ -166,7 +166,7 @@ export class JqClient {
     });
   }
 
-  /** Ends what is under way, and its connections. */
+  /** Rejects calls that are under way, and closes the connections. */
   async close(): Promise<void> {
     await this.calls.close();
   }
@@ -204,7 +204,7 @@ function pathOf(id: string): string {
   return `/job/${encodeURIComponent(id)}`;
 }
 
-/** It may be over when asked again. */
+/** Errors that may be gone on the next try. */
 function isOutage(error: unknown): boolean {
   if (error instanceof JqRefusedError) return error.status === 429 || error.status >= 500;
   return error instanceof JqUnreachableError;

@@ -4,9 +4,9 @@ import type { FunctionRef } from '../../job/job-definition.js';
 import type { JqJob } from './jq-job.js';
 import { showAs } from '../../job/show-as.js';
 
-/** What a waiting call takes. */
+/** Options of a call that waits. */
 export interface JqPollOptions {
-  /** How long it waits, rounded up to seconds; 0 looks once. @default '5s' */
+  /** How long it waits, rounded up to seconds; 0 asks once. @default '5s' */
   timeout?: Duration;
   signal?: AbortSignal;
 }

@@ -13,22 +13,22 @@ export type JqStatus = 'queued' | 'running' | 'retrying' | 'error' | 'done';
 export interface JqJob<Output = unknown> {
   readonly id: string;
   readonly status: JqStatus;
-  /** Who runs it, or ran it last. */
+  /** The worker that runs it, or ran it last. */
   readonly workerId?: string;
   /** How often it was begun again. */
   readonly retryCount: number;
-  /** What the last failure was, for people. */
+  /** The last failure, for people. */
   readonly message?: string;
-  /** What the last failure was, for programs. */
+  /** The last failure, for programs. */
   readonly error?: unknown;
-  /** Of a job that is done: null also where it was not kept, or was dropped since. */
+  /** The result of a job that is done; null also if it was not kept, or was dropped since. */
   readonly result?: Output;
   /** Result and error as the worker wrote them, byte for byte. */
   readonly raw: { readonly result?: Uint8Array; readonly error?: Uint8Array };
 }
 
 const STATUSES: ReadonlySet<string> = new Set(['queued', 'running', 'retrying', 'error', 'done']);
-/** What a master hands out has passed its own limits. */
+/** The master has checked the depth already. */
 const MAX_DEPTH = 1000;
 
 const asJob = recordsOf<JqJob>('JqJob');

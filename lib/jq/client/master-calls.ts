@@ -13,7 +13,7 @@ export interface Call {
   readonly wait?: number;
 }
 
-/** Calls that go on through outages of the master, until a deadline. */
+/** Calls that are retried during outages of the master, until a deadline. */
 export class MasterCalls {
   private readonly underWay = new Set<AbortController>();
   private closed = false;

@@ -19,7 +19,7 @@ export function pathsOf(constraints: Iterable<Pick<Constraint, 'match' | 'per'>>
   return new Paths([...fields].map(stepsOf));
 }
 
-/** The constraints of one version, by what they ask of names: most jobs are asked few questions. */
+/** The constraints of one version, grouped by names so that most jobs are tested by few of them. */
 export class ConstraintSet {
   private readonly byName = new Map<string, Entry[]>();
   private readonly others: Entry[] = [];

@@ -2,7 +2,7 @@ import { matchesGlob } from './glob.js';
 import type { JobFields } from './job-fields.js';
 import type { Scalar } from './scalar.js';
 
-/** One condition on a job. All tests that it names must hold. */
+/** One condition on a job. All its tests must hold. */
 export interface Condition {
   /** `name`, or `argument` with a path, such as `argument.tenant.id` or `argument.sizes.0`. */
   readonly field: string;
@@ -28,9 +28,9 @@ export interface RateLimit {
 
 /** A limit on the jobs that a matcher selects: the body of a request. */
 export interface Constraint {
-  /** The JobMatcher: conditions that must all hold; none select every job. */
+  /** The JobMatcher: all conditions must hold; an empty list selects every job. */
   readonly match: readonly Condition[];
-  /** A field: jobs count together only with those of the same value. */
+  /** A field: jobs are counted separately for each of its values. */
   readonly per?: string;
   readonly rate?: RateLimit;
   /** How many may be handed out at a time. */
@@ -61,7 +61,7 @@ function isNumber(value: unknown): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-/** What a limit is called in Redis: jobs that count together share it. Those without the value do, too. */
+/** A limit's name in Redis, shared by jobs that are counted together. Jobs without the value share one, too. */
 export function limitOf(id: string, { per }: Constraint, job: JobFields): string {
   return per === undefined ? id : `${id}=${job.digestAt(per)}`;
 }

@@ -1,4 +1,4 @@
-/** Longer text matches no pattern: the time is bounded by the product of both lengths, whatever the pattern. */
+/** Longer text matches no pattern: time grows with the product of both lengths, for any pattern. */
 export const LONGEST_GLOBBED = 1024;
 
 /** Whether the whole text matches a pattern in which `*` stands for any characters and `?` for one. */

@@ -9,27 +9,27 @@ export interface MatchedJob {
   readonly argument: Raw;
 }
 
-/** What is at a field of a job. */
+/** The value of a job's field. */
 export interface Found {
-  /** Absent for what can't be compared. */
+  /** Absent if it can't be compared. */
   readonly scalar?: Scalar;
 }
 
 const DIGEST_CHARACTERS = 20;
 
-/** What constraints see of one job. However many there are, its argument is walked once and each value decoded once. */
+/** The fields of one job, for all constraints: its argument is walked once and each value decoded once. */
 export class JobFields {
   private picked?: Picked;
   private readonly known = new Map<string, Found | undefined>();
   private readonly digests = new Map<string, string>();
 
-  /** @param paths all that will be asked for */
+  /** @param paths all paths that will be read */
   constructor(
     private readonly job: MatchedJob,
     private readonly paths: Paths,
   ) {}
 
-  /** `undefined` where there is nothing. */
+  /** `undefined` if there is no such field. */
   at(field: string): Found | undefined {
     if (field === 'name') return { scalar: this.job.name };
     if (!this.known.has(field)) this.known.set(field, this.find(stepsOf(field)));

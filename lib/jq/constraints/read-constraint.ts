@@ -13,7 +13,7 @@ export const MAX_RATE = 100_000;
 export const MAX_PERIOD_SECONDS = 7 * 24 * 60 * 60;
 const POSITIVE = { min: 1, max: MAX_INT32 };
 
-/** A misspelt one would select more jobs than was meant: others are refused. */
+/** Unknown fields are refused: a misspelt one would select too many jobs. */
 const KNOWN = ['id', 'match', 'per', 'rate', 'concurrency'] as const;
 const TESTS = ['field', 'equal', 'in', 'glob', 'min', 'max', 'exists'] as const;
 

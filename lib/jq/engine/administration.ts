@@ -9,7 +9,7 @@ interface Runner {
   run<Reply>(operation: Operation<Reply>): Promise<Reply>;
 }
 
-/** Where a page ended: what has been listed comes up no more, whatever happens to it meanwhile. */
+/** Where a page ended. What was listed is not listed again, even if it changes meanwhile. */
 export interface Place {
   readonly score: string;
   readonly member: string;
@@ -36,7 +36,7 @@ export interface NameCounts {
 
 export type Counts = Readonly<Record<JobStatus | 'workers', number>>;
 
-/** What became of a job that was to be tried again or discarded. */
+/** The result of retrying or discarding a job. */
 export type Change = 'retried' | 'discarded' | 'missing' | 'conflict';
 
 /** How many dead jobs were requeued or discarded, and whether there are more. */
@@ -45,23 +45,23 @@ export interface Cleared {
   readonly more: boolean;
 }
 
-/** What people want to know of jobs and workers, and do with them. Nothing here counts as a pusher's request. */
+/** What people read of jobs and workers, and do with them. None of it counts as a pusher's request. */
 export class Administration {
   constructor(private readonly turns: Runner) {}
 
-  /** Jobs of a status, the last to get it first. */
+  /** Jobs of a status, newest first by the time they got it. */
   jobs(status: JobStatus, name: string | undefined, page: PageRequest): Promise<Page<JobSummary>> {
     const decode = pageOf((row) => readSummary(status, row as Buffer[]));
     return this.ask('list_jobs', [status, name ?? '', ...placeOf(page), page.limit], decode);
   }
 
-  /** `undefined` for a job that never was, or was forgotten. Its result does not count as read. */
+  /** `undefined` for a job that never existed or was forgotten. Its result does not count as read. */
   async job(id: string): Promise<JobDetails | undefined> {
     return isJobId(id) ? this.ask('inspect', [id], (reply) => readDetails(id, reply)) : undefined;
   }
 
   /**
-   * A dead job begins anew, with all its retries; one that waits for its next attempt waits no longer.
+   * Enqueues a dead job again with all its retries, or a job that waits for its next attempt at once.
    *
    * @throws QueueFullError
    */
@@ -72,7 +72,7 @@ export class Administration {
     return change as Change;
   }
 
-  /** Forgets a job, unless a worker has it. */
+  /** Deletes a job, unless a worker has it. */
   async discard(id: string, onlyDead = false): Promise<Change> {
     if (!isJobId(id)) return 'missing';
     return this.ask('discard', [id, onlyDead ? 1 : 0], (reply) => String(reply) as Change);
@@ -83,12 +83,12 @@ export class Administration {
     return this.clear('requeue_dead', limit, name);
   }
 
-  /** As `requeueDead`, but forgets them. */
+  /** As `requeueDead`, but deletes them. */
   async discardDead(limit: number, name = ''): Promise<Cleared> {
     return this.clear('discard_dead', limit, name);
   }
 
-  /** Those that registered last first. */
+  /** Workers, newest registration first. */
   workers(page: PageRequest): Promise<Page<WorkerSummary>> {
     return this.ask('list_workers', [...placeOf(page), page.limit], pageOf(readWorker));
   }
@@ -107,7 +107,7 @@ export class Administration {
     });
   }
 
-  /** Names of jobs and how many there are of each. */
+  /** Names of jobs, with counts. */
   names(page: PageRequest): Promise<Page<NameCounts>> {
     const decode = pageOf((row) => {
       const [name, queued, retrying, error, done] = row as [Buffer, number, number, number, number];
@@ -116,7 +116,7 @@ export class Administration {
     return this.ask('list_names', [...placeOf(page), page.limit], decode);
   }
 
-  /** In turns that each do a few. */
+  /** A few per turn. */
   private async clear(name: 'requeue_dead' | 'discard_dead', limit: number, of: string): Promise<Cleared> {
     let count = 0;
     for (;;) {

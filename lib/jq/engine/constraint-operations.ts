@@ -4,11 +4,11 @@ import type { StaleJob } from './turn.js';
 
 export interface StoredConstraints {
   readonly version: string;
-  /** JSON by id; absent when the version is the one that was known. */
+  /** JSON by id; absent if the known version is current. */
   readonly byId?: ReadonlyMap<string, string>;
 }
 
-/** Those of another version than the one that is `known`. Sent until Redis answers if `repeatable`. */
+/** Constraints, unless the version `known` is current. If `repeatable`, it is sent until Redis answers. */
 export function constraints(known: string, repeatable: boolean): Operation<StoredConstraints> {
   return {
     name: 'constraints',
@@ -24,7 +24,7 @@ export function constraints(known: string, repeatable: boolean): Operation<Store
   };
 }
 
-/** The parts of a constraint that scripts read. */
+/** The fields of a constraint that scripts read. */
 export interface LimitRules {
   readonly concurrency?: number;
   readonly rate?: { readonly count: number; readonly period: number };
@@ -34,13 +34,13 @@ export interface ConstraintChange {
   readonly id: string;
   readonly json: string;
   readonly rules: LimitRules;
-  /** Change one that is there, and make none. */
+  /** Only change an existing one. */
   readonly known: boolean;
-  /** What says which jobs fall under it, and together with which: others are matched anew. */
+  /** Which jobs it selects, and how they are counted: if this changes, jobs are matched anew. */
   readonly selects: string;
 }
 
-/** False when there is none to change, or too many are there already. */
+/** False if there is none to change, or there are too many already. */
 export function putConstraint({ id, json, rules, known, selects }: ConstraintChange): Operation<boolean> {
   const { concurrency = '', rate } = rules;
   const numbers = [concurrency, rate?.count ?? '', rate?.period ?? ''];

@@ -11,7 +11,7 @@ interface Runner {
   run<Reply>(operation: Operation<Reply>): Promise<Reply>;
 }
 
-/** The constraints in Redis, and what is known of them here. */
+/** The constraints in Redis, with a copy here. */
 export class ConstraintStore {
   private set = new ConstraintSet('', new Map());
 
@@ -31,7 +31,7 @@ export class ConstraintStore {
     return this.read('', false);
   }
 
-  /** Reads them, and asks until Redis answers. */
+  /** Reads them, retrying until Redis answers. */
   loadUntilAnswered(): Promise<ConstraintSet> {
     return this.read('', true);
   }
@@ -54,8 +54,8 @@ export class ConstraintStore {
   }
 
   /**
-   * Finds the limits of jobs anew that were enqueued under others. A job that can't be read falls under none: it
-   * holds up no other.
+   * Matches jobs anew that were matched with other constraints. A job that can't be read falls under none, so that it
+   * doesn't block others.
    */
   async reassignLanes(
     jobs: readonly StaleJob[],
@@ -94,7 +94,7 @@ function changeOf(id: string, constraint: Constraint, known: boolean) {
   });
 }
 
-/** Only masters write them, so they are what `readConstraint` made. */
+/** Only masters write them, in the form of `readConstraint`. */
 function parsed(byId: ReadonlyMap<string, string>): Map<string, Constraint> {
   return new Map([...byId].map(([id, json]) => [id, JSON.parse(json) as Constraint]));
 }

@@ -1,11 +1,11 @@
 /** A waiter is called at most once. */
 type Waiter = () => void;
 
-/** Long polls that wait for a word, by key. */
+/** Long polls that wait for a key. */
 export class EndWaits {
   private readonly byKey = new Map<string, Set<Waiter>>();
 
-  /** Resolves when the key is woken, the time is over, or the signal aborts; `cancel` ends it without. */
+  /** `woken` resolves when the key is woken, the time is over, the signal aborts, or `cancel` is called. */
   wait(key: string, ms: number, signal?: AbortSignal): { readonly woken: Promise<void>; cancel(): void } {
     let end: Waiter = () => undefined;
     const woken = new Promise<void>((resolve) => (end = resolve));
@@ -24,7 +24,7 @@ export class EndWaits {
     return { woken, cancel };
   }
 
-  /** Wakes those who wait for this. */
+  /** Wakes all who wait for the key. */
   wake(key: string): void {
     for (const waiter of Array.from(this.byKey.get(key) ?? [])) waiter();
   }

@@ -2,7 +2,7 @@ import { toCause } from '../../job/cause.js';
 import { GearMonkeyError } from '../../job/errors.js';
 import type { EngineSettings } from './settings.js';
 
-/** Redis did not answer, or refused: `cause` says how, and is not for clients. What was asked may have been done. */
+/** Redis did not answer, or refused. `cause` has the details, which are not for clients. The request may have been executed. */
 export class EngineUnavailableError extends GearMonkeyError {
   readonly code = 'UNAVAILABLE';
 
@@ -11,7 +11,7 @@ export class EngineUnavailableError extends GearMonkeyError {
   }
 }
 
-/** The queue is as long as it may be. Nothing was written. */
+/** The queue is full. Nothing was written. */
 export class QueueFullError extends GearMonkeyError {
   readonly code = 'QUEUE_FULL';
 
@@ -20,12 +20,12 @@ export class QueueFullError extends GearMonkeyError {
   }
 }
 
-/** One token, or one address where there are no tokens, has as much as it may have. Nothing was written. */
+/** One token, or one address if there are no tokens, has reached a limit. Nothing was written. */
 export class ClientLimitError extends GearMonkeyError {
   readonly code = 'CLIENT_LIMIT';
 
   constructor(
-    /** How many of what it may have. */
+    /** The limit, such as `5 workers`. */
     what: string,
     readonly option: string,
   ) {
@@ -35,7 +35,7 @@ export class ClientLimitError extends GearMonkeyError {
   }
 }
 
-/** For what a worker was not registered. */
+/** Why a worker was not registered. */
 export function clientLimit(
   reason: 'client workers' | 'client jobs',
   settings: Pick<EngineSettings, 'max_client_workers' | 'max_client_jobs'>,
@@ -45,7 +45,7 @@ export function clientLimit(
     : new ClientLimitError(`workers for ${settings.max_client_jobs} jobs at a time`, 'maxJobsPerClient');
 }
 
-/** An Idempotency-Key that came with another job before. Nothing was written. */
+/** The Idempotency-Key was used for another job. Nothing was written. */
 export class KeyReusedError extends GearMonkeyError {
   readonly code = 'IDEMPOTENCY_KEY_REUSED';
 

@@ -1,10 +1,10 @@
-/** What an engine does at a time, in the order of its life. */
+/** The phases of an engine, in their order. */
 export type EngineMode = 'starting' | 'running' | 'stopping' | 'closing' | 'closed';
 
 /**
- * - `answer`: take what is asked of it
+ * - `answer`: take operations
  * - `hand out`: give jobs to workers
- * - `hold`: let requests wait for what there isn't yet
+ * - `hold`: let requests wait for a job, or for its end
  * - `repeat`: ask again what Redis did not answer
  * - `sweep`: handle what is due, without a request
  */
@@ -21,14 +21,14 @@ const MODES: Readonly<Record<EngineMode, Mode>> = {
   /** Redis has not been reached yet, or refuses a right. */
   starting: { next: ['running', 'stopping'], may: may('answer', 'hold', 'repeat', 'sweep') },
   running: { next: ['stopping'], may: may('answer', 'hand out', 'hold', 'repeat', 'sweep') },
-  /** Requests that wait get what there is, and it is written how pushes ended that are under way. */
+  /** Waiting requests are answered with what there is, and the outcomes of pushes are still written. */
   stopping: { next: ['closing'], may: may('answer', 'sweep') },
-  /** What was asked until now is answered. Without Redis each turn takes its time to fail, so none is added. */
+  /** Finishes pending operations. Without Redis each turn takes long to fail, so it adds none. */
   closing: { next: ['closed'], may: may('answer') },
   closed: { next: [], may: may() },
 };
 
-/** The mode of an engine, by which all its parts go. */
+/** The mode of an engine, shared by its parts. */
 export class EngineLife {
   private current: EngineMode = 'starting';
 
@@ -40,7 +40,7 @@ export class EngineLife {
     return MODES[this.current].may.has(right);
   }
 
-  /** False where the mode does not follow the present one: nothing changes then. */
+  /** False if the mode can't follow the present one; nothing changes then. */
   enter(mode: EngineMode): boolean {
     if (!MODES[this.current].next.includes(mode)) return false;
     this.current = mode;

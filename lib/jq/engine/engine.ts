@@ -17,20 +17,20 @@ import { SweepTimer } from './sweep-timer.js';
 import type { Probe, Tally, TurnReply } from './turn.js';
 import { Turns } from './turns.js';
 
-/** A cluster keeps all keys of a hash tag together. */
+/** The hash tag keeps all keys together on a cluster. */
 const DEFAULT_PREFIX = '{jq}:';
 
-/** What falls due is looked for at least as often. */
+/** The longest time between two sweeps. */
 const LONGEST_SLEEP_MS = 1000;
-/** Constraints that change faster than jobs can be enqueued are not waited for. */
+/** How often an enqueue is tried again because constraints have changed. */
 const MAX_STALE = 20;
 export interface JqEngineOptions extends EngineOptions {
   readonly connection: ConnectionSpec;
-  /** What all keys and channels begin with. @default '{jq}:' */
+  /** The prefix of all keys and channels. @default '{jq}:' */
   readonly prefix?: string;
   /** Milliseconds since 1970; for tests. @default the clock of the server, which all masters share */
   readonly now?: () => number;
-  /** Given jobs to push to their workers; each is to be answered. */
+  /** Called with jobs to push to their workers. Report how each push ended with `answer`. */
   readonly onHanded?: (jobs: readonly HandedJob[]) => void;
   /** Called with workers that were silent for long; report each with `probed`. */
   readonly onProbes?: (probes: readonly Probe[]) => void;
@@ -39,7 +39,7 @@ export interface JqEngineOptions extends EngineOptions {
   readonly onProblem?: (message: string) => void;
 }
 
-/** What all masters on one Redis know and decide. Its state is in Redis only. */
+/** The state and decisions of all masters on one Redis. All state is in Redis. */
 export class JqEngine {
   readonly settings: EngineSettings;
   readonly constraints: ConstraintStore;
@@ -49,7 +49,7 @@ export class JqEngine {
   private readonly turns: Turns;
   private readonly prefix: string;
   private readonly polls: LongPolls;
-  /** Of a hub each is one listener, however often it is given. */
+  /** Kept, so that a second `start` adds no second listener. */
   private readonly listeners: readonly (readonly [channel: string, ChannelListener])[] = [
     ['ended', { message: (id) => this.polls.wakeEnd(id), resync: () => this.polls.wakeAll() }],
     ['ready', { message: (topics) => this.polls.wakePulls(topics) }],
@@ -101,12 +101,12 @@ export class JqEngine {
     if (this.life.enter('running')) this.sweep();
   }
 
-  /** Whether it hands out jobs, and hears of what others do. */
+  /** Whether it hands out jobs, and hears from other masters. */
   get isStarted(): boolean {
     return this.life.mode === 'running';
   }
 
-  /** Whether Redis takes writes within so many milliseconds: what was a master may answer, and be a replica by now. */
+  /** Whether Redis takes a write within so many milliseconds. A former master, now a replica, would only answer reads. */
   async answers(timeout: number): Promise<boolean> {
     try {
       await this.connection.insist((redis) => redis.del(`${this.prefix}full`), timeout);
@@ -117,7 +117,7 @@ export class JqEngine {
   }
 
   /**
-   * The new job's id, or with a key that is known that of the job which was made with it.
+   * The new job's id, or the id of the job that was made with the same key.
    *
    * @throws QueueFullError, KeyReusedError, EngineUnavailableError
    */
@@ -134,12 +134,12 @@ export class JqEngine {
     throw new QueueFullError();
   }
 
-  /** `undefined` for a job that never was, or was forgotten. Reading a kept result begins the end of it; peeking does not. */
+  /** `undefined` for a job that never existed or was forgotten. Reading a kept result starts the time to its removal; peeking does not. */
   async read(id: string, mode: 'read' | 'peek' = 'read'): Promise<JobView | undefined> {
     return isJobId(id) ? this.turns.run(operations.read(id, mode)) : undefined;
   }
 
-  /** The job once it has ended, or as it is when the time is over or the signal aborts. */
+  /** The job once it has ended, or its state when the time is over or the signal aborts. */
   async poll(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
     return isJobId(id) ? this.polls.end(id, ms, signal) : undefined;
   }
@@ -149,7 +149,7 @@ export class JqEngine {
   }
 
   /**
-   * The new worker's id, or `undefined` when there are too many.
+   * The new worker's id, or `undefined` if there are too many workers.
    *
    * @throws ClientLimitError
    */
@@ -169,7 +169,7 @@ export class JqEngine {
     return isWorkerId(worker) && this.turns.run(operations.ping(worker));
   }
 
-  /** A job, `undefined` when the time is over or the signal aborts, or what is wrong. */
+  /** A job; `undefined` when the time is over or the signal aborts; or what is wrong. */
   async pull(
     worker: string,
     ms: number,
@@ -184,30 +184,30 @@ export class JqEngine {
     return this.turns.run(operations.done(worker, request));
   }
 
-  /** A job that its worker has not touched goes back to its place. False when it is not the worker's, or not known. */
+  /** Puts a job back that its worker has not begun. False if it is unknown, or not the worker's. */
   async release(worker: string, request: ReleaseRequest): Promise<boolean> {
     if (!isWorkerId(worker) || !isJobId(request.jobId)) return false;
     return this.turns.run(operations.release(worker, request));
   }
 
-  /** How the push of a job ended. Insists until Redis has taken it. */
+  /** Records how the push of a job ended, retrying until Redis takes it. */
   answer(job: HandedJob, outcome: PushOutcome): Promise<void> {
     return this.turns.run(operations.answer(job, outcome));
   }
 
-  /** Whether a worker of `onProbes` is there. Insists until Redis has taken it. */
+  /** Records whether a worker of `onProbes` is there, retrying until Redis takes it. */
   probed(worker: string, answer: 'there' | 'gone' | 'nothing'): Promise<void> {
     return this.turns.run(operations.probed(worker, answer));
   }
 
-  /** Sees to what has fallen due, and hands out what it can. */
+  /** Handles what has fallen due, and hands out jobs. */
   sweep(): void {
     this.sweepTimer.clear();
     this.turns.want('sweep');
     this.sweepWithin(LONGEST_SLEEP_MS);
   }
 
-  /** No more jobs are handed out, and waiting requests get what there is. */
+  /** Hands out no more jobs, and answers waiting requests with what there is. */
   stop(): void {
     if (this.life.enter('stopping')) this.polls.wakeAll();
   }
@@ -222,7 +222,7 @@ export class JqEngine {
     this.connection.close();
   }
 
-  /** Not while jobs are matched with changed constraints: what is in front may be one of them. */
+  /** Not while jobs are matched with changed constraints, since one of them may be next. */
   private get handsOut(): boolean {
     return this.life.may('hand out') && !this.reassignment.underWay && this.#options.onHanded !== undefined;
   }

@@ -4,12 +4,12 @@ import type { EnqueueRequest } from '../wire/requests.js';
 
 const PRINT_CHARACTERS = 32;
 
-/** What an Idempotency-Key is called in Redis: of one length, whatever clients send. */
+/** An Idempotency-Key's name in Redis: of a fixed length, whatever clients send. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** The same for requests that ask for the same job, however they were written. */
+/** Equal for requests that ask for the same job, in any encoding. */
 export function printOf(request: EnqueueRequest): string {
   const { name, argument, priority, maxRetry, keepResult, timeout } = request;
   const whole = pack([name, argument, priority, maxRetry, keepResult, timeout]);

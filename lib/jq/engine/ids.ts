@@ -5,7 +5,7 @@ const WORKER_ID_BYTES = 8;
 
 /** A job's id is its number, of one width so that ids sort by age, and this, so that it can't be guessed. */
 export function jobIdSuffix(): string {
-  // Node draws UUIDs from a store: a call for random bytes costs as much as all else of an id.
+  // Node generates UUIDs in bulk; a call for random bytes would cost as much as the rest of an id.
   return randomUUID().slice(0, SUFFIX_CHARACTERS);
 }
 
@@ -13,7 +13,7 @@ export function newWorkerId(): string {
   return randomBytes(WORKER_ID_BYTES).toString('hex');
 }
 
-/** Whether a master made it: what isn't, never becomes part of a key. */
+/** Whether a master may have made it. Other ids never become part of a key. */
 export function isJobId(id: string): boolean {
   return /^[0-9a-f]{12}-[0-9a-f]{8}$/.test(id);
 }

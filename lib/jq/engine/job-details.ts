@@ -13,11 +13,11 @@ export interface JobSummary {
   readonly enqueued: number;
   readonly retryCount: number;
   readonly worker?: string;
-  /** Its beginning, when it is long. */
+  /** Cut if it is long. */
   readonly message?: string;
 }
 
-/** How one attempt came to nothing. */
+/** How one attempt failed. */
 export interface Attempt {
   readonly attempt: number;
   readonly worker: string;
@@ -27,7 +27,7 @@ export interface Attempt {
   readonly message?: string;
 }
 
-/** Everything that is known of a job. */
+/** All that is stored about a job. */
 export interface JobDetails extends JobSummary {
   readonly maxRetry: number;
   readonly keepResult: boolean;
@@ -39,7 +39,7 @@ export interface JobDetails extends JobSummary {
   readonly losses: number;
   readonly handed?: number;
   readonly ended?: number;
-  /** When its worker said that it had finished, as it wrote it, or when the report came. */
+  /** When it finished, in its worker's own text, or when the report came. */
   readonly finishedAt?: string;
   readonly nextAttempt?: number;
   /** The constraint that it waits for. */
@@ -49,7 +49,7 @@ export interface JobDetails extends JobSummary {
   /** Absent once it is done. */
   readonly argument?: Raw;
   readonly error?: Raw;
-  /** Of a job that is done and whose result is kept. */
+  /** Only for a job that is done and whose result is kept. */
   readonly result?: Raw;
   readonly attempts: readonly Attempt[];
 }
@@ -105,7 +105,7 @@ export function readDetails(id: string, reply: unknown): JobDetails | undefined 
   });
 }
 
-/** Who has it, or ran it last. */
+/** The worker that has it, or ran it last. */
 function workerOf(status: JobStatus, hash: Hash): string | undefined {
   if (status === 'queued') return undefined;
   return (status === 'retrying' ? hash.text('ran') : hash.text('worker')) || undefined;
@@ -153,7 +153,7 @@ class Hash {
     return text === undefined ? undefined : Number(text);
   }
 
-  /** Nothing is zero. */
+  /** A missing field is zero. */
   count(name: string): number {
     return this.number(name) ?? 0;
   }
@@ -163,7 +163,7 @@ class Hash {
     return bytes && new Raw(bytes);
   }
 
-  /** Those that are still remembered, the first one first. */
+  /** The failures still stored, oldest first. */
   attempts(): Attempt[] {
     return [...this.fields]
       .flatMap(([name, json]) => {

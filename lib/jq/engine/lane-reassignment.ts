@@ -3,12 +3,12 @@ import { messageOf } from '../../job/errors.js';
 import type { ConstraintStore } from './constraint-store.js';
 import type { StaleJob } from './operations.js';
 
-/** Before jobs are matched again that could not be. */
+/** The pause before failed matches are tried again. */
 const PAUSE_MS = 1000;
 
-/** Jobs that are matched anew after constraints have changed, a batch at a time. */
+/** Matches jobs anew after constraints have changed, a batch at a time. */
 export class LaneReassignment {
-  /** Nothing is handed out in the meantime: what is in front may be what has to be looked at. */
+  /** Set while jobs are matched. No job is handed out meanwhile, since the next one may be among them. */
   underWay?: Promise<void>;
 
   constructor(

@@ -5,12 +5,12 @@ import { EndWaits } from './end-waits.js';
 import type { EngineLife } from './engine-life.js';
 import type { Turns } from './turns.js';
 
-/** Of so many workers the names are remembered that they want. */
+/** The most workers whose names are remembered. */
 const MAX_WORKERS = 10_000;
-/** How long a pull may take beyond its time where no answer has been found by then. */
+/** How long a pull may take beyond its time if there is no answer by then. */
 const OVERTIME_MS = 2000;
 
-/** Requests that wait: for the end of a job, or for a job to run. Other masters wake them through channels. */
+/** Requests that wait for the end of a job, or for a job to run. Other masters wake them through channels. */
 export class LongPolls {
   private readonly ends = new EndWaits();
   private readonly pulls = new PullWaits();
@@ -19,11 +19,11 @@ export class LongPolls {
   constructor(
     private readonly turns: Turns,
     private readonly life: EngineLife,
-    /** Resolves when jobs that wanted it have been matched with the constraints. */
+    /** Resolves when stale jobs have been matched with the constraints. */
     private readonly reassigned: () => Promise<void> | undefined,
   ) {}
 
-  /** The job once it has ended, or as it is when the time is over or the signal aborts. */
+  /** The job once it has ended, or its state when the time is over or the signal aborts. */
   async end(id: string, ms: number, signal?: AbortSignal): Promise<JobView | undefined> {
     const until = performance.now() + ms;
     for (;;) {
@@ -41,13 +41,13 @@ export class LongPolls {
     }
   }
 
-  /** A job, `undefined` when the time is over or the signal aborts, or what is wrong. */
+  /** A job; `undefined` when the time is over or the signal aborts; or what is wrong. */
   async pull(
     worker: string,
     ms: number,
     signal?: AbortSignal,
   ): Promise<HandedJob | undefined | 'unknown worker'> {
-    /** What it was woken by, and has not asked after or handed on. */
+    /** The wake-ups that it has not used or handed on. */
     const words = new Map<string, number>();
     try {
       return await this.pullOn(worker, words, performance.now() + ms, signal);
@@ -71,13 +71,13 @@ export class LongPolls {
         if (status === 'unknown worker') return status;
         const isNew = this.remember(worker, names);
         const isTaken = job !== undefined && (await this.turns.run(operations.accept(job)));
-        // Where there is none for it there is none for its like.
+        // If there is no job for this worker, there is none for others that want the same names.
         if (status === 'none' && !isNew) words.clear();
         if (isTaken) return job;
         const isAnswer = status === 'none' || status === 'full';
         if (isAnswer) await waiter.woken;
         else if (status === 'stale') await this.reassigned();
-        // Where there was too much to look at, the next turn knows more.
+        // If there was too much to look at, the next turn goes on.
         isOver = signal?.aborted === true || performance.now() >= until + (isAnswer ? 0 : OVERTIME_MS);
       } finally {
         waiter.end();
@@ -98,13 +98,13 @@ export class LongPolls {
     this.pulls.hear(topics);
   }
 
-  /** Words may have been missed, or requests wait no longer. */
+  /** After wake-ups may have been missed, or when requests must not wait any longer. */
   wakeAll(): void {
     this.ends.wakeAll();
     this.pulls.wakeAll();
   }
 
-  /** Whether they were not known: a worker's names never change. */
+  /** True if they were new. A worker's names never change. */
   private remember(worker: string, names: readonly string[]): boolean {
     if (this.namesOf.has(worker)) return false;
     if (this.namesOf.size >= MAX_WORKERS) this.namesOf.clear();

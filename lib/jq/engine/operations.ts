@@ -7,12 +7,12 @@ import { readHanded, type Argument, type HandedJob } from './turn.js';
 
 export type { HandedJob, StaleJob } from './turn.js';
 
-/** One thing asked of the engine: what goes into a turn, and what its reply means. */
+/** One operation of the engine: its arguments in a turn, and how to decode its reply. */
 export interface Operation<Reply> {
   /** As in engine/scripts. */
   readonly name: string;
   readonly args: readonly Argument[];
-  /** Whether it may be sent again when the connection broke before its reply. */
+  /** Whether it may be sent again if the connection broke before its reply. */
   readonly repeatable?: boolean;
   decode(reply: unknown): Reply;
 }
@@ -20,7 +20,7 @@ export interface Operation<Reply> {
 export type Enqueued =
   { readonly status: 'created'; readonly id: string } | { readonly status: 'stale' | 'full' | 'reused' };
 
-/** `suffix` makes an id that can't be guessed from another. With a `key` it may be asked twice. */
+/** @param suffix makes the id hard to guess @param key makes it safe to send twice */
 export function enqueue(
   request: EnqueueRequest,
   suffix: string,
@@ -51,7 +51,7 @@ export interface JobView {
   readonly retryCount: number;
   readonly message?: string;
   readonly error?: Raw;
-  /** Of a job that is done and whose result is kept. */
+  /** Only for a job that is done and whose result is kept. */
   readonly result?: Raw;
 }
 
@@ -60,10 +60,10 @@ export function hasEnded({ status }: JobView): boolean {
   return status === 'done' || status === 'error';
 }
 
-/** `read` begins the end of a kept result; `wait` does so too, and has the job's end published; `peek` changes nothing. */
+/** `read` starts the time to a kept result's removal; `wait` does too, and has the job's end published; `peek` changes nothing. */
 export type ReadMode = 'read' | 'wait' | 'peek';
 
-/** `undefined` for a job that never was, or was forgotten. */
+/** `undefined` for a job that never existed or was forgotten. */
 export function read(id: string, mode: ReadMode = 'read'): Operation<JobView | undefined> {
   return { name: 'read', args: [id, mode], decode: (reply) => readView(reply as Buffer[]) };
 }
@@ -86,7 +86,7 @@ export function cancel(id: string): Operation<'cancelled' | 'missing' | 'conflic
 
 export type Registered = 'registered' | 'full' | 'client workers' | 'client jobs';
 
-/** `client` is the worker's client, where limits are asked of each; '' for none. */
+/** @param client the worker's client if clients have limits, otherwise '' */
 export function register(worker: string, request: RegisterRequest, client = ''): Operation<Registered> {
   const { name, maxJobs, url = '', names = [], batch = 1 } = request;
   return { name: 'register', args: [worker, name, maxJobs, url, batch, client, ...names], decode: word };
@@ -104,13 +104,13 @@ export function ping(worker: string): Operation<boolean> {
 
 export interface Pulled {
   readonly status: 'job' | 'more' | 'none' | 'full' | 'stale' | 'unknown worker';
-  /** It is the worker's once `accept` has said so. */
+  /** The worker has it once `accept` has returned true. */
   readonly job?: HandedJob;
   /** The only names that the worker wants; none if it wants all. */
   readonly names: readonly string[];
 }
 
-/** A job for a worker that asks. */
+/** A job for a worker that pulls. */
 export function pull(worker: string): Operation<Pulled> {
   return {
     name: 'pull',
@@ -127,8 +127,8 @@ export function pull(worker: string): Operation<Pulled> {
 }
 
 /**
- * That a job which was pulled has come to this master, and runs from now on: one whose hand-over was lost goes back
- * by itself. False when that was so.
+ * Confirms that a pulled job has reached this master, and runs from now on. Without this it goes back by itself; false if
+ * it already has.
  */
 export function accept(job: HandedJob): Operation<boolean> {
   return { ...answer(job, { status: 'accepted' }), decode: isOne };
@@ -156,7 +156,7 @@ export function done(worker: string, request: DoneRequest): Operation<Reported> 
 /** How a push ended. */
 export type PushOutcome =
   | { readonly status: 'accepted' | 'unknown_name' | 'undelivered' | 'gone' }
-  /** `blamed`: its worker has been blamed for the request already, with another job of the batch. */
+  /** `blamed`: the worker has been blamed for this request already, with another job of the batch. */
   | { readonly status: 'refused' | 'broken' | 'silent'; readonly blamed?: boolean }
   /** Milliseconds. */
   | { readonly status: 'busy'; readonly rest: number }
@@ -177,12 +177,12 @@ function detailOf(outcome: PushOutcome): string | number {
   return 'blamed' in outcome && outcome.blamed ? 'blamed' : '';
 }
 
-/** What a worker that was never heard of said when it was asked whether it is there. */
+/** How a silent worker answered a probe. */
 export function probed(worker: string, answer: 'there' | 'gone' | 'nothing'): Operation<void> {
   return { name: 'probed', args: [worker, answer], repeatable: true, decode: () => undefined };
 }
 
-/** A running job that its worker has not touched goes back; no retry is spent. False when it is not the worker's. */
+/** Puts back a job that its worker has not begun, without spending a retry. False if it is not the worker's. */
 export function release(worker: string, { jobId, attempt }: ReleaseRequest): Operation<boolean> {
   return {
     name: 'answer',
@@ -191,7 +191,7 @@ export function release(worker: string, { jobId, attempt }: ReleaseRequest): Ope
   };
 }
 
-/** What a master before this version has left is brought up to date. */
+/** Brings the keys of an earlier version up to date. */
 export function adopt(): Operation<void> {
   return { name: 'adopt', args: [], repeatable: true, decode: () => undefined };
 }

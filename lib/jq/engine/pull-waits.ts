@@ -1,15 +1,15 @@
-/** How many pulls are tried when a job has come up; each that takes one lets the next try. */
+/** How many pulls try when a job has come up; each that gets one lets the next try. */
 const PULLS_AT_ONCE = 4;
 
-/** What is heard of: "=" and a name of which a job has come up, or "@" and a worker that has room again. */
+/** "=" and a name with a new job, or "@" and a worker that has room again. */
 type Topic = string;
 
 /** For pulls of all names. */
 const ANY: Topic = '=';
 
-/** A pull that waits. What it was woken by is for others, once it has asked. */
+/** A pull that waits. Once it has asked, its wake-ups are passed on to others. */
 export class PullWait {
-  /** The word of each topic that woke it: who has asked since that word needs no other. */
+  /** By topic the number of the message that woke it: pulls that have asked since don't need it. */
   readonly heard = new Map<Topic, number>();
   readonly woken: Promise<void>;
   private resolve: () => void = () => undefined;
@@ -17,7 +17,7 @@ export class PullWait {
 
   constructor(
     readonly topics: readonly Topic[],
-    /** Words before this one it has heard, or asked after. */
+    /** The number of the last message before it asked. */
     readonly asked: number,
     ms: number,
     private readonly signal: AbortSignal | undefined,
@@ -45,7 +45,7 @@ export class PullWaits {
   private readonly byTopic = new Map<Topic, Set<PullWait>>();
   private words = 0;
 
-  /** @param names those that the worker wants; `undefined` while they are not known, none for all */
+  /** @param names those that the worker wants; `undefined` while unknown, empty for all */
   wait(worker: string, names: readonly string[] | undefined, ms: number, signal?: AbortSignal): PullWait {
     const topics = names && names.length > 0 ? names.map((name) => `=${name}`) : [ANY];
     const wait = new PullWait([...topics, `@${worker}`], this.words, ms, signal, (gone) => this.remove(gone));
@@ -53,7 +53,7 @@ export class PullWaits {
     return wait;
   }
 
-  /** @param told topics, as JSON; '' where there are too many to name */
+  /** @param told topics as JSON; '' if there are too many to name */
   hear(told: string): void {
     this.words += 1;
     const topics = told === '' ? Array.from(this.byTopic.keys()) : (JSON.parse(told) as Topic[]);
@@ -69,7 +69,7 @@ export class PullWaits {
     for (const waits of Array.from(this.byTopic.values())) for (const wait of Array.from(waits)) wait.end();
   }
 
-  /** Those of a topic in the order in which they asked: behind one who has asked since the word, all have. */
+  /** Pulls of a topic are in the order in which they asked: after one that asked since the message, all have. */
   private wake(topic: Topic, word: number, count: number): void {
     for (let i = 0; i < count; i++) {
       const wait = this.first(topic, word) ?? (topic.startsWith('=') ? this.first(ANY, word) : undefined);

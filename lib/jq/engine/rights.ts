@@ -2,7 +2,7 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { requireRights, type Call } from '../../redis/rights.js';
 import { turn } from './turn.js';
 
-/** What the script calls, by its own text. */
+/** The commands in the script's text. */
 const COMMANDS = new Set([...turn.text.matchAll(/\bcall\('([A-Z]+)'/g)].map(([, command = '']) => command));
 
 /** Waits for Redis. @throws ConfigurationError that names what is missing */

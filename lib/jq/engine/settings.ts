@@ -3,27 +3,27 @@ import { checkWhole } from '../../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { LONGEST_POLL_SECONDS } from '../wire/polling.js';
 
-/** What all masters on one Redis should agree on. */
+/** Settings that all masters on one Redis should share. */
 export interface EngineOptions {
   /** The first wait before a retry; it doubles with each failure. @default '1s' */
   backoff?: Duration;
   /** The longest wait before a retry. @default '5m' */
   backoffCap?: Duration;
-  /** How long after a job's timeout its report is still waited for. @default '2s' */
+  /** How long to wait for a job's report after its timeout. @default '2s' */
   grace?: Duration;
   /** How long a push may take: connecting, a second try on a broken connection, and the worker's answer. @default '5s' */
   pushTimeout?: Duration;
-  /** How many pushes to one worker may be without an answer. @default 64 */
+  /** How many unanswered pushes one worker may have. @default 64 */
   maxPushes?: number;
-  /** How long a worker gets nothing after a push failed; it doubles each time. @default '1s' */
+  /** How long a worker gets no jobs after a failed push; it doubles each time. @default '1s' */
   suspect?: Duration;
   /** @default '60s' */
   suspectCap?: Duration;
-  /** How many failed pushes and timed-out jobs in a row make a worker lost. @default 3 */
+  /** After how many failed pushes or timed-out jobs in a row a worker is lost. @default 3 */
   lostAfter?: number;
-  /** The silence that makes a worker lost, if it pulls or has pinged. @default '60s' */
+  /** After how long a silence a worker is lost, if it pulls or has pinged. @default '60s' */
   silence?: Duration;
-  /** How often a job goes back because its worker was lost. @default 3 */
+  /** How often a job may go back because its worker was lost. @default 3 */
   maxLosses?: number;
   /** How long a lost worker is remembered. @default '1h' */
   forgetWorker?: Duration;
@@ -31,13 +31,13 @@ export interface EngineOptions {
   forgetMissingName?: Duration;
   /** How long an unread result is kept. @default '1h' */
   unreadResult?: Duration;
-  /** How long a kept result stays after it was first read. @default '30s' */
+  /** How long a result is kept after it was first read. @default '30s' */
   readResult?: Duration;
   /** How long a job that has ended is remembered. @default '25h' */
   tombstone?: Duration;
   /** How long an Idempotency-Key is remembered. @default '24h' */
   forgetKey?: Duration;
-  /** How many jobs may wait; more are refused with 429. @default 1_000_000 */
+  /** How many jobs may wait; further ones are refused with 429. @default 1_000_000 */
   maxQueued?: number;
   /** How many bytes arguments of 1 KiB and more may add up to, dead letters included. @default 4 GiB */
   maxQueuedBytes?: number;
@@ -47,19 +47,19 @@ export interface EngineOptions {
   maxWorkers?: number;
   /** How many workers one token, or one address without tokens, may register. @default half of `maxWorkers` */
   maxWorkersPerClient?: number;
-  /** What `max_jobs` of its workers may add up to: it has no more jobs in flight. @default no limit */
+  /** The sum of its workers' `max_jobs`, which limits its running jobs. @default no limit */
   maxJobsPerClient?: number;
   /** @default 1000 */
   maxConstraints?: number;
 }
 
-/** In milliseconds, as the scripts name them. */
+/** The settings as the scripts name them, in milliseconds. */
 export interface EngineSettings {
   readonly backoff: number;
   readonly backoff_cap: number;
   readonly grace: number;
   readonly push_timeout: number;
-  /** When a push is taken for lost with its master. */
+  /** After how long a push counts as lost with its master. */
   readonly push_lease: number;
   readonly max_pushes: number;
   readonly suspect: number;
@@ -83,7 +83,7 @@ export interface EngineSettings {
   readonly longest_poll: number;
 }
 
-/** A master needs some time to tell how a push ended. */
+/** Time for a master to record how a push ended. */
 const PUSH_LEASE_MARGIN_MS = 5000;
 const POLL_MARGIN_MS = 5000;
 
@@ -125,7 +125,7 @@ export function engineSettings(options: EngineOptions = {}): EngineSettings {
   };
 }
 
-/** As the scripts take them. */
+/** The settings in the form that the scripts read. */
 export function packSettings(settings: EngineSettings): Buffer {
   return Buffer.from(encode(settings));
 }

@@ -1,4 +1,4 @@
-/** Calls back once, at the earliest of the times that it was given. */
+/** Calls back once, at the earliest of the given times. */
 export class SweepTimer {
   private timer: NodeJS.Timeout | undefined;
   private at = Infinity;

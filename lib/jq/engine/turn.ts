@@ -6,7 +6,7 @@ const defineScript = scriptsIn(LUA);
 
 export type Argument = string | number | Uint8Array;
 
-/** A job to be given to a worker. */
+/** A job for a worker. */
 export interface HandedJob {
   readonly id: string;
   readonly attempt: number;
@@ -23,7 +23,7 @@ export interface HandedJob {
   readonly batch: number;
 }
 
-/** A job whose limits were found with other constraints than there are now. */
+/** A job that was matched with earlier constraints. */
 export interface StaleJob {
   readonly id: string;
   readonly lane: string;
@@ -31,7 +31,7 @@ export interface StaleJob {
   readonly argument: Raw;
 }
 
-/** What happened in a turn: each event is in the tally of one master, that which asked for the turn. */
+/** What happened in a turn. Each event is in the tally of one master: the one that took the turn. */
 export interface Tally {
   readonly enqueued: number;
   readonly cancelled: number;
@@ -40,7 +40,7 @@ export interface Tally {
   readonly retried: number;
   readonly timedOut: number;
   readonly lost: number;
-  /** Milliseconds from being enqueued until first handed out, of each job to which that came. */
+  /** Milliseconds from enqueue to first hand-out, of each job first handed out in this turn. */
   readonly waits: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export interface TurnReply {
   readonly probes: readonly Probe[];
 }
 
-/** A worker that nothing has been heard of for long: is it there? */
+/** A worker that has been silent for long and is to be asked whether it is there. */
 export interface Probe {
   readonly worker: string;
   readonly url: string;

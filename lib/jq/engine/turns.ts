@@ -9,7 +9,7 @@ import type { EngineLife } from './engine-life.js';
 import type { Operation } from './operations.js';
 import { turn, type Argument, type TurnReply } from './turn.js';
 
-/** Two at once keep Redis busy while replies travel; what comes up meanwhile goes with the next. */
+/** Two at a time keep Redis busy while replies travel. */
 const MAX_AT_ONCE = 2;
 const MAX_OPERATIONS = 200;
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -37,13 +37,13 @@ export interface TurnsOptions {
   /** Milliseconds since 1970; without it the server's clock counts. */
   readonly now?: () => number;
   readonly life: EngineLife;
-  /** Whether jobs are to be handed out. */
+  /** Whether to hand out jobs. */
   readonly handsOut: () => boolean;
   readonly onTurn: (reply: TurnReply) => void;
   readonly onProblem?: ((message: string) => void) | undefined;
 }
 
-/** Gathers what is asked of Redis: what came in while a turn was under way goes with the next, in one call. */
+/** Collects operations for Redis: those that arrive while a turn is under way go with the next, in one call. */
 export class Turns {
   private readonly pending: Pending[] = [];
   private underWay = 0;
@@ -74,17 +74,17 @@ export class Turns {
     this.schedule();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no operation is pending or under way. */
   async settled(): Promise<void> {
     while (this.underWay > 0 || this.pending.length > 0) await delay(1);
   }
 
-  /** Whether there is something for a turn to do. */
+  /** Whether there is work for a turn. */
   private get isWanted(): boolean {
     return this.pending.length > 0 || this.wanted !== 'nothing';
   }
 
-  /** After all sockets that are readable now were read. */
+  /** Waits until all readable sockets have been read. */
   private schedule(): void {
     if (this.scheduled || !this.options.life.may('answer') || this.underWay >= MAX_AT_ONCE) return;
     this.scheduled = true;
@@ -140,7 +140,7 @@ export class Turns {
     reject(new EngineUnavailableError(failure));
   }
 
-  /** What may be asked twice is asked again until there is an answer. */
+  /** Repeatable operations are sent again until there is an answer. */
   private async fail(batch: readonly Pending[], error: unknown): Promise<void> {
     // No request waits for periodic work. The connection itself reports outages.
     if (batch.length === 0 && isReply(error)) this.complain(`A turn failed: ${messageOf(error)}`);
@@ -152,7 +152,7 @@ export class Turns {
     this.pending.unshift(...again);
   }
 
-  /** The same as last time only after a while. */
+  /** Repeats the last message only after a while. */
   private complain(message: string): void {
     const { said } = this;
     if (message === said?.message && performance.now() - said.at < REPEAT_MS) return;
@@ -161,7 +161,7 @@ export class Turns {
   }
 }
 
-/** An operation that failed answers 'failed' and why. */
+/** A failed operation replies 'failed' and why. */
 function failureOf(reply: unknown): string | undefined {
   if (!Array.isArray(reply) || !Buffer.isBuffer(reply[0])) return undefined;
   return String(reply[0]) === 'failed' ? String(reply[1]) : undefined;

@@ -12,13 +12,13 @@ export interface WorkerSummary {
   readonly running: number;
   /** Failed pushes and timed-out jobs in a row. */
   readonly failures: number;
-  /** Until when it gets nothing. */
+  /** Until when it gets no jobs. */
   readonly rests?: number;
   readonly state: 'live' | 'suspect' | 'lost';
 }
 
 export interface WorkerDetails extends WorkerSummary {
-  /** The only jobs it wants; absent when it takes all. */
+  /** The names it wants; absent if it takes all. */
   readonly names?: readonly string[];
   /** Some of the jobs it has. */
   readonly jobs?: readonly string[];

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const FIRST_MS = 100;
 const LONGEST_MS = 5000;
 
-/** Milliseconds before the next attempt: each about twice as long as the one before, and drawn, so that clients don't come together. */
+/** Milliseconds before the next attempt: doubled each time, with jitter, so that clients don't retry together. */
 export function backoffDelay(failures: number): number {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }

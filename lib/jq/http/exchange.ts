@@ -6,21 +6,21 @@ export type ExchangeOptions = Pick<
   Dispatcher.DispatchOptions,
   'origin' | 'path' | 'method' | 'headers' | 'body' | 'headersTimeout' | 'bodyTimeout'
 > & {
-  /** A reply of more than this breaks its connection. */
+  /** A longer reply breaks its connection. */
   readonly maxReplyBytes?: number;
-  /** Whether the reply is known by its head: its body is read and dropped. */
+  /** Whether only the head matters: the body is read and dropped. */
   readonly headOnly?: boolean;
-  /** Milliseconds for all of it, from connecting to the end of the reply, or to its head with `headOnly`. */
+  /** Milliseconds from connecting to the end of the reply, or of its head with `headOnly`. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 };
 
-/** The whole time was over. */
+/** The exchange took too long. */
 export class ExchangeTimeoutError extends Error {
   readonly code = 'EXCHANGE_TIMEOUT';
 
   constructor(
-    /** Whether a connection had been found for it: then it may have been read. */
+    /** Whether it had a connection: the request may have been read then. */
     readonly wasSent: boolean,
   ) {
     super('There was no answer in time.');
@@ -36,7 +36,7 @@ export interface Exchanged {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * One request and its whole reply, without the streams that undici's own `request` makes for each.
+ * One request and its whole reply, without the streams that undici's own `request` creates.
  *
  * @throws ExchangeTimeoutError, what connections throw, and the signal's reason
  */
@@ -58,7 +58,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   private controller?: Dispatcher.DispatchController;
   private signal?: AbortSignal;
   private timer?: NodeJS.Timeout;
-  /** Why it was given up, perhaps before it had a connection. */
+  /** Why it was aborted, perhaps before it had a connection. */
   private reason?: Error;
   private readonly abort = (): void => this.giveUp(this.signal?.reason as Error);
 
@@ -90,7 +90,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
     this.headers = headers;
-    // Informational heads come before the one that counts.
+    // Informational heads come before the final one.
     if (!this.headOnly || status < 200) return;
     clearTimeout(this.timer);
     this.resolve({ status, headers, body: NOTHING });

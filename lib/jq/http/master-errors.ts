@@ -1,6 +1,6 @@
 import { GearMonkeyError, messageOf } from '../../job/errors.js';
 
-/** The master could not be asked, or had no answer but "later", for as long as there was time. */
+/** The master could not be reached, or only answered "later", until the time was over. */
 export class JqUnreachableError extends GearMonkeyError {
   readonly code = 'JQ_UNREACHABLE';
 

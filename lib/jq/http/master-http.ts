@@ -13,11 +13,11 @@ import { JqRefusedError } from './master-errors.js';
 
 /** How to reach a master. */
 export interface MasterAddress {
-  /** `http://HOST:PORT`, with the path of a proxy if there is one. */
+  /** `http://HOST:PORT`, with a proxy's path if there is one. */
   master: string;
-  /** What the master knows its pushers or workers by, if it wants tokens. */
+  /** The token of pushers or workers, if the master wants one. */
   token?: string;
-  /** Certificates of authorities, PEM, for an `https:` master that no public one vouches for. */
+  /** PEM certificates of authorities, for an `https:` master without a public certificate. */
   ca?: ClientTls['ca'];
 }
 
@@ -27,24 +27,24 @@ export interface MasterRequest {
   readonly signal?: AbortSignal;
   /** Milliseconds until an answer must have begun. @default 10 s */
   readonly timeout?: number;
-  /** Whether the master holds the answer back: such requests take no connection from others. */
+  /** Whether it is a long poll: these have connections of their own. */
   readonly waits?: boolean;
 }
 
 export interface MasterReply {
   readonly status: number;
   readonly body: Buffer;
-  /** Milliseconds, as `Retry-After` asks; 0 where it doesn't. */
+  /** Milliseconds from `Retry-After`; 0 without it. */
   readonly rest: number;
 }
 
-/** Connections to a master at most, besides those of requests that wait; a request more waits for one of them. */
+/** The most connections to a master, without those of long polls. */
 const CONNECTIONS = 128;
 const TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 const MAX_ERROR_DEPTH = 8;
 
-/** Asks a master over connections that stay open. */
+/** Sends requests to a master over connections that stay open. */
 export class MasterHttp {
   readonly url: string;
   /** When it last answered. */
@@ -53,7 +53,7 @@ export class MasterHttp {
   private problem?: string;
   private readonly path: string;
   private readonly pool: Pool;
-  /** As many as there are requests that wait. */
+  /** One connection for each long poll. */
   private readonly waiting: Pool;
   readonly #common: Readonly<Record<string, string>>;
   readonly #withBody: Readonly<Record<string, string>>;
@@ -124,12 +124,12 @@ export class MasterHttp {
   }
 }
 
-/** Whether the same request may be answered otherwise soon. */
+/** Whether the same request may succeed soon. */
 export function isTemporary({ status }: Pick<MasterReply, 'status'>): boolean {
   return status === 429 || status >= 500;
 }
 
-/** The master's own word for what was wrong. */
+/** The master's code and message of an error. */
 export function reasonOf({ body }: MasterReply): { code?: string; message?: string } {
   try {
     const fields = Fields.of(toRaw(body, MAX_ERROR_DEPTH));

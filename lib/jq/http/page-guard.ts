@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { GearMonkeyError } from '../../job/errors.js';
 
-/** A request that another site's web page may have sent. Nothing was read of it. */
+/** A request that may come from another site's web page. Its body was not read. */
 export class ForeignPageError extends GearMonkeyError {
   readonly code = 'FOREIGN_PAGE';
 
@@ -14,16 +14,16 @@ export class ForeignPageError extends GearMonkeyError {
 const OWN_SITE = new Set<unknown>([undefined, 'same-origin', 'none']);
 
 /**
- * Refuses what browsers send for pages of others, where nothing else keeps them out: they say which page it is, and
- * a name that is led to this machine is still the page's own. Programs say neither and come by any address.
+ * Refuses requests that browsers send for other sites' pages, where nothing else keeps them out. Browsers send the page's
+ * origin, and a host name that was rebound to this machine is still the page's own. Programs send no origin.
  */
 export class PageGuard {
   private readonly names: ReadonlySet<string>;
-  /** The last that was found to be ours: most clients always send the same. */
+  /** The last host that passed: most clients always send the same. */
   private known?: string;
 
   /**
-   * @param names by which clients come, beside addresses, localhost and names without a dot; `*` is any
+   * @param names host names that clients use, besides addresses, localhost and names without a dot; `*` is any
    * @param remedy what to do about it, for the message
    */
   constructor(
@@ -36,7 +36,7 @@ export class PageGuard {
   /** @throws ForeignPageError */
   check({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
     if (!OWN_SITE.has(site)) this.refuse('A request from another site');
-    // What a browser calls its own site is, though a proxy on the way has written another Host, or left out the port.
+    // A browser's `same-origin` counts even if a proxy has changed Host or dropped the port.
     if (origin !== undefined && site !== 'same-origin' && hostOf(origin) !== host)
       this.refuse('A request with a foreign Origin');
     if (host === undefined || host === this.known) return;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { MalformedMessageError } from '../../job/message-pack/message-pack-errors.js';
 import { GearMonkeyError } from '../../job/errors.js';
 
-/** What a body may be. */
+/** Limits of a body. */
 export interface BodyLimits {
   readonly maxBodyBytes: number;
   readonly maxDepth: number;

@@ -3,17 +3,17 @@ import { backoffDelay } from './backoff.js';
 import { JqRefusedError, JqUnreachableError } from './master-errors.js';
 import { isTemporary, refused, type MasterReply } from './master-http.js';
 
-/** What a master replies, as far as trying again is concerned. */
+/** The part of a master's reply that decides about a retry. */
 interface Reply {
   readonly status: number;
-  /** Milliseconds, as it asks to wait; 0 where it doesn't. */
+  /** Milliseconds that it asks to wait; 0 if it doesn't. */
   readonly rest: number;
 }
 
 export interface AskOptions<T> {
   /** Ends it when it aborts. */
   readonly signal: AbortSignal;
-  /** Why a reply is no answer yet; undefined for one that is. */
+  /** Why a reply is not an answer yet; undefined if it is one. */
   readonly unanswered: (reply: T) => Error | undefined;
   /** Called for each failure, with the reason. */
   readonly onFailure?: (error: unknown) => void;
@@ -21,7 +21,7 @@ export interface AskOptions<T> {
   readonly late?: (lastError: unknown) => unknown;
 }
 
-/** A reply that says "later". */
+/** The reply said "later". */
 class NoAnswerYet extends Error {
   constructor(
     override readonly cause: Error,
@@ -31,7 +31,7 @@ class NoAnswerYet extends Error {
   }
 }
 
-/** Asks again through outages and "later", until the master has an answer of its own: for what may be asked twice. */
+/** Retries through outages and "later" until the master gives a final answer: only for what may be sent twice. */
 export function retryUntilAnswered<T extends Reply>(
   request: () => Promise<T>,
   { signal, unanswered, onFailure, late = () => signal.reason }: AskOptions<T>,

@@ -21,14 +21,14 @@ export const ForRole = (role: Role) => SetMetadata(ROLE, role);
 
 interface KnownToken {
   readonly role: Role;
-  /** In the list of its role. */
+  /** Its index in its role's list. */
   readonly index: number;
   readonly digest: Buffer;
 }
 
 /**
- * Bearer tokens: off until the first is given; then every role needs one, and an admin's is good for all. Until then
- * pages of others are kept out. It decides by a request's head: before that nothing of the body is read.
+ * Bearer tokens: off until the first one is configured; then every role needs one, and an admin's works for all. Without
+ * tokens, other sites' pages are refused. It decides by a request's head, before its body is read.
  */
 @Injectable()
 export class AccessGuard implements CanActivate {

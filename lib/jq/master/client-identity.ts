@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { isIPv4 } from 'node:net';
 
 const NAMES = new WeakMap<IncomingMessage, string>();
-/** Of an IPv6 address: what follows is the client's own to choose. */
+/** The network part of an IPv6 address: clients choose the rest themselves. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
-/** Says by which of the master's tokens a request came. */
+/** Which of the master's tokens a request used. */
 export function setToken(request: IncomingMessage, role: string, index: number): void {
   NAMES.set(request, `${role}#${index}`);
 }
 
-/** Whose requests count together: those of a token or, without tokens, of an address. */
+/** The client whose requests are counted together: a token or, without tokens, an address. */
 export function clientOf(request: IncomingMessage): string {
   return NAMES.get(request) ?? networkOf(request.socket.remoteAddress ?? '');
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ClientLimitError } from '../engine/engine-errors.js';
 import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
 
-/** Requests that wait, by client: each holds a connection, of which there are so many for all. */
+/** Counts waiting requests by client: each holds a connection, and these are limited. */
 @Injectable()
 export class ClientPolls {
   private readonly counts = new Map<string, number>();

@@ -37,11 +37,11 @@ const STATUSES: readonly (readonly [ErrorClass, HttpStatus])[] = [
 
 const log = new Logger('JqMaster');
 
-/** An error as its client gets it. */
+/** An error as the client receives it. */
 export interface ErrorReply {
   readonly status: number;
   readonly body: ErrorBody;
-  /** Seconds, where it may go well later. */
+  /** Seconds, if a retry may succeed. */
   readonly retryAfter?: number;
 }
 

@@ -12,13 +12,13 @@ export class HealthController {
     private readonly lifecycle: MasterLifecycle,
   ) {}
 
-  /** Whether the process is well: nothing else is asked. */
+  /** Whether the process is alive, and nothing else. */
   @Get('live')
   live(): Packable {
     return { status: 'ok' };
   }
 
-  /** Whether requests make sense: Redis takes writes, and the master hands out jobs and is not about to end. */
+  /** Whether to send requests: Redis takes writes, and the master hands out jobs and is not shutting down. */
   @Get('ready')
   async ready(): Promise<Packable> {
     if (this.lifecycle.isDraining) throw new ServiceUnavailableException('The master is shutting down.');

@@ -9,7 +9,7 @@ import { jobNotFound, notCancelable, notYet } from './http-errors.js';
 import { Client, ClientGone, IdempotencyKey, IsHead, Message, PollTimeout } from './request.decorators.js';
 import { ForRole } from './access.guard.js';
 
-/** What pushers ask. */
+/** The routes of pushers. */
 @Controller('job')
 @ForRole('pusher')
 export class JobController {
@@ -57,7 +57,7 @@ export class JobController {
   }
 }
 
-/** What there is none of is left out; a result alone may be nil. */
+/** Absent values are left out; only a result may be nil. */
 function bodyOf({ status, worker, result, error, message, retryCount }: JobView): Packable {
   return {
     status,

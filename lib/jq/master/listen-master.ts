@@ -10,14 +10,14 @@ import { hasTokens, masterSettings, type JqMasterOptions } from './master-option
 import { serveDocs } from './openapi/docs-page.js';
 import { messageAdapter } from './message.adapter.js';
 
-/** How long replies that are under way may take when the master closes. */
+/** How long replies may still take when the master closes. */
 const DRAIN_MS = 5000;
 
-/** A master that serves. */
+/** A running master. */
 export interface JqMaster {
   /** Where it listens: `http://HOST:PORT`, or `https:`. */
   readonly url: string;
-  /** Whether it has tokens: without them who reaches it may do everything. */
+  /** Whether it has tokens. Without them, anyone who can connect may do everything. */
   readonly asksForTokens: boolean;
   /** Hands out no more, ends long polls, waits for pushes and replies, and closes. Its state stays in Redis. */
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export async function listenMaster(
     adapter,
     defined({
       bodyParser: false,
-      // Nest has one logger a process: with true it stays as it is.
+      // Nest has one logger per process: true leaves it unchanged.
       logger: logger === true ? undefined : logger,
       abortOnError: false,
       httpsOptions: tls && serverTlsOptions(tls),

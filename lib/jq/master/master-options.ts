@@ -12,14 +12,14 @@ import { CallbackAllowlist } from './callbacks/callback-allowlist.js';
 
 export const MASTER_SETTINGS = Symbol('JqMasterSettings');
 
-/** Who may call: `admin` everything, `metrics` the route of that name. */
+/** Roles of callers: `admin` may call everything, `metrics` the route of that name. */
 export type Role = 'pusher' | 'worker' | 'admin' | 'metrics';
 
 /** How the master pushes to workers. */
 export interface CallbackOptions extends ClientTls {
   /**
-   * Hosts and ranges of addresses that pushes may go to. Off until given; from then on private addresses must be
-   * listed by address.
+   * Hosts and address ranges that pushes may go to. Without it all are allowed; with it, private addresses must be listed
+   * by address.
    */
   allow?: readonly string[];
   /** Signs every push: see docs/operate/jq-security.md. */
@@ -30,42 +30,42 @@ export interface CallbackOptions extends ClientTls {
 export interface JqMasterOptions extends EngineOptions {
   /** A URL, ioredis options or a client. All masters on one Redis share the work. */
   connection: ConnectionSpec;
-  /** What all keys in Redis begin with. @default '{jq}:' */
+  /** The prefix of all keys in Redis. @default '{jq}:' */
   prefix?: string;
   /** @default '127.0.0.1' */
   host?: string;
-  /** 0 takes a free one. @default 8080 */
+  /** 0 for any free port. @default 8080 */
   port?: number;
   /** Bearer tokens by role. Without tokens every client may do everything; with one, each role needs its own. */
   tokens?: Partial<Record<Role, readonly string[]>>;
   /** Serves HTTPS instead of HTTP. */
   tls?: ServerTls;
-  /** Pushes to workers; `cert` and `key` are what the master shows them. */
+  /** Options of pushes to workers; the master shows them `cert` and `key`. */
   callbacks?: CallbackOptions;
   /**
-   * Listens beyond this machine though it asks for neither tokens nor certificates. Otherwise that is refused.
+   * Allows to listen on other machines' networks without tokens or certificates, which is refused otherwise.
    *
    * @default false
    */
   allowOpen?: boolean;
   /**
-   * Names by which clients come, beside addresses, localhost and names without a dot; `*` is any. Without tokens,
-   * requests for others are refused: a web page may have led its name here.
+   * Host names that clients use, besides addresses, localhost and names without a dot; `*` is any. Without tokens,
+   * requests for other names are refused, since a web page may have rebound its name to this machine.
    */
   hosts?: readonly string[];
-  /** Connections at a time; further ones are closed. Each long poll holds one. @default 10,000 */
+  /** The most connections; further ones are closed. Each long poll holds one. @default 10,000 */
   maxConnections?: number;
-  /** Pulls and polls that wait at a time for one token, or one address without tokens. @default half of `maxConnections` */
+  /** The most waiting pulls and polls of one token, or of one address without tokens. @default half of `maxConnections` */
   maxPollsPerClient?: number;
-  /** How long a request may take to come in, head and body. @default '30s' */
+  /** How long a request may take to arrive, head and body. @default '30s' */
   requestTimeout?: Duration;
   /** @default 4 MiB */
   maxBodyBytes?: number;
   /** How many levels of maps and arrays a body may have. @default 64 */
   maxDepth?: number;
-  /** Serves a page for people at `/docs`; wants `@nestjs/swagger`. @default true where that is installed */
+  /** Serves a page for people at `/docs`; needs `@nestjs/swagger`. @default true if that is installed */
   docs?: boolean;
-  /** Serves `/metrics` for Prometheus; wants `prom-client`. @default true where that is installed */
+  /** Serves `/metrics` for Prometheus; needs `prom-client`. @default true if that is installed */
   metrics?: boolean;
 }
 
@@ -74,23 +74,23 @@ const DEFAULT_PORT = 8080;
 const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 const DEFAULT_MAX_DEPTH = 64;
 const HIGHEST_PORT = 65_535;
-/** The most that `maxDepth` may be. */
+/** The limit of `maxDepth`. */
 export const HIGHEST_DEPTH = 1000;
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
-/** What a hash of 256 bits wants for a key, about: shorter secrets can be found by trying. */
+/** About the key length of a 256-bit hash: shorter secrets could be guessed. */
 const MIN_SECRET_BYTES = 16;
 
-/** Shorter ones can be found by trying. */
+/** Shorter tokens could be guessed. */
 const GOOD_TOKEN_CHARACTERS = 16;
 
-/** What keeps few clients from taking all there is. */
+/** Limits that keep a few clients from taking everything. */
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** Milliseconds for a request to come in, whole. */
+  /** Milliseconds for a whole request to arrive. */
   readonly requestTimeout: number;
 }
 
-/** The options, checked and complete. */
+/** The checked options, with defaults. */
 export interface MasterSettings extends BodyLimits, ConnectionLimits {
   readonly host: string;
   readonly port: number;
@@ -166,7 +166,7 @@ export function hasTokens(tokens: MasterSettings['tokens']): boolean {
   return Object.values(tokens).some((list) => (list?.length ?? 0) > 0);
 }
 
-/** The roles of which a token is so short that it can be found by trying. */
+/** The roles with a token so short that it could be guessed. */
 export function weakRoles(tokens: MasterSettings['tokens']): Role[] {
   const roles = Object.keys(tokens) as Role[];
   return roles.filter((role) => tokens[role]?.some((token) => token.length < GOOD_TOKEN_CHARACTERS));

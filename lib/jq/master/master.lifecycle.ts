@@ -15,7 +15,7 @@ import { WorkerPusher } from './worker-pusher.js';
 
 const RETRY_MS = 1000;
 
-/** Starts and stops in order: no more jobs out, replies in, connections closed, Redis last. */
+/** Starts and stops in order: stop handing out jobs, wait for replies, close connections, Redis last. */
 @Injectable()
 export class MasterLifecycle
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
@@ -30,7 +30,7 @@ export class MasterLifecycle
     @Inject(MASTER_SETTINGS) private readonly settings: MasterSettings,
   ) {}
 
-  /** Doesn't wait for Redis: readiness tells. */
+  /** Doesn't wait for Redis; readiness shows whether it is there. */
   onApplicationBootstrap(): void {
     for (const role of weakRoles(this.settings.tokens)) {
       this.log.warn(
@@ -40,7 +40,7 @@ export class MasterLifecycle
     void this.start();
   }
 
-  /** Goes on until it has started: what Redis refuses now it may allow soon. */
+  /** Retries until it has started: Redis may soon allow what it refuses now. */
   private async start(): Promise<void> {
     let said = '';
     while (!this.isDraining && !this.engine.isStarted) {

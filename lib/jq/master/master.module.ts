@@ -19,7 +19,7 @@ import { AccessGuard } from './access.guard.js';
 import { WorkerController } from './worker.controller.js';
 import { WorkerPusher } from './worker-pusher.js';
 
-/** The master as a Nest module. It wants the adapter and the settings that `startJqMaster` gives it. */
+/** The master as a Nest module. It needs the adapter and the settings of `startJqMaster`. */
 @Module({})
 export class MasterModule {
   /** @throws InvalidOptionError, ConfigurationError */

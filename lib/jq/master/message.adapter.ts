@@ -10,7 +10,7 @@ import { formatOfReply } from './reply-format.js';
 import { NOT_SNIFFED, SAFE_HEADERS } from './safe-headers.js';
 import { JSON_TYPE, MESSAGE_PACK } from '../wire/media-type.js';
 
-/** Longer than proxies and clients keep theirs, so that no request meets a connection that is being closed. */
+/** Longer than proxies and clients keep connections, so that no request meets one that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
 const CHECK_MS = 1000;
 

@@ -6,7 +6,7 @@ import { callbackConnector, CallbackRefusedError } from './callbacks/callback-co
 import type { MasterSettings } from './master-options.js';
 import { MESSAGE_PACK } from '../wire/media-type.js';
 
-/** What a worker says beyond this is not read. */
+/** The longest reply of a worker that is read. */
 const MAX_REPLY_BYTES = 64 * 1024;
 
 /** The request never reached the worker. */
@@ -29,11 +29,11 @@ export interface PushRequest {
   readonly body: Buffer;
   /** Milliseconds for connecting, a second try and the reply together: a push must not outlast its lease. */
   readonly timeout: number;
-  /** Whether the status says everything. */
+  /** Whether only the status matters. */
   readonly headOnly: boolean;
 }
 
-/** No reply: 'refused' when the worker can't have got it, 'silent' when it may have. */
+/** No reply: 'refused' if the worker can't have received the push, 'silent' if it may have. */
 export interface Unanswered {
   readonly status: 'refused' | 'silent';
   readonly error: unknown;
@@ -45,20 +45,20 @@ export interface Unanswered {
  */
 export class PushSender {
   private readonly agent: Agent;
-  /** Errors of connections that had answered before. */
+  /** Errors of connections that had been used before. */
   private readonly reused = new WeakSet<Error>();
 
   constructor(private readonly settings: MasterSettings) {
     const { pushTimeout: timeout, callbacks } = settings;
     this.agent = new Agent({
       connect: this.watched(callbackConnector({ timeout, ...callbacks.tls, allowlist: callbacks.allowlist })),
-      // The exchange has its own, for connecting as well.
+      // The exchange has its own timeout, which includes connecting.
       headersTimeout: 0,
       bodyTimeout: timeout,
     });
   }
 
-  /** Tries twice where the first connection may have been a stale one. */
+  /** Tries twice if the first connection may have been stale. */
   async send(request: PushRequest): Promise<Exchanged | Unanswered> {
     const begun = performance.now();
     try {
@@ -72,7 +72,7 @@ export class PushSender {
     }
   }
 
-  /** What the worker at this URL answers to a HEAD, if anything. */
+  /** The answer of the worker at this URL to a HEAD, if there is one. */
   probe(url: string, timeout: number): Promise<Exchanged | undefined> {
     const { origin, pathname } = new URL(url);
     const path = `${pathname === '/' ? '' : pathname}/worker-job`;
@@ -99,18 +99,18 @@ export class PushSender {
     });
   }
 
-  /** The first try may have been read all the same: that the second can't be sent proves nothing. */
+  /** The first try may have been read: that the second can't be sent doesn't prove otherwise. */
   private sendAgain(request: PushRequest): Promise<Exchanged | Unanswered> {
     return this.post(request).catch((error: unknown) => ({ status: 'silent', error }));
   }
 
-  /** Whether a worker may just have closed a connection that had been idle, and know nothing of the push. */
+  /** Whether the worker may have closed an idle connection without having seen the push. */
   private isStale(error: unknown): boolean {
     if (!isNativeError(error) || !ENDED.has(codeOf(error))) return false;
     return this.reused.has(error) || bytesReadOf(error) > 0;
   }
 
-  /** A socket's own errors don't say whether it had answered anything. */
+  /** A socket's errors don't say whether it had received anything before. */
   private watched(connect: buildConnector.connector): buildConnector.connector {
     return (target, callback) =>
       connect(target, (...[error, socket]: Parameters<buildConnector.Callback>) => {
@@ -123,7 +123,7 @@ export class PushSender {
   }
 }
 
-/** Whether the allowlist forbade it. */
+/** Whether the allowlist refused it. */
 export function isForbidden(error: unknown): error is CallbackRefusedError {
   return error instanceof CallbackRefusedError;
 }
@@ -138,7 +138,7 @@ function wasNotSent(error: unknown): boolean {
   return isNativeError(error) && NOT_SENT.has(codeOf(error));
 }
 
-/** What the connection of an error had read in its life. */
+/** How many bytes the connection of an error had read in all. */
 function bytesReadOf(error: Error): number {
   if (!('socket' in error) || typeof error.socket !== 'object' || !error.socket) return 0;
   return 'bytesRead' in error.socket ? Number(error.socket.bytesRead) : 0;

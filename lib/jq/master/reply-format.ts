@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { JSON_TYPE, MESSAGE_PACK, MESSAGE_PACK_NAMES, type Format } from '../wire/media-type.js';
 
-/** Best first: what the client gets that has no preference. */
+/** Best first, for clients without a preference. */
 const JSON_FIRST = [JSON_TYPE, ...MESSAGE_PACK_NAMES];
 const MESSAGE_PACK_FIRST = [...MESSAGE_PACK_NAMES, JSON_TYPE];
 
-/** What the client prefers. Where that decides nothing: JSON after a body of JSON, MessagePack otherwise. */
+/** The format the client prefers. Without a preference: JSON after a JSON body, otherwise MessagePack. */
 export function formatOfReply({ headers }: Pick<IncomingMessage, 'headers'>): Format {
   const { accept, 'content-type': sent } = headers;
-  // Nearly all requests: they need not be parsed.
+  // Nearly all requests: no parsing needed.
   if (accept === MESSAGE_PACK) return 'msgpack';
   const offered = sent?.startsWith(JSON_TYPE) ? JSON_FIRST : MESSAGE_PACK_FIRST;
   const preferred = accept === undefined ? undefined : new Negotiator({ headers }).mediaType(offered);

@@ -18,7 +18,7 @@ type Request = IncomingMessage & {
   readonly app: { readonly locals: BodyLimits };
 };
 
-/** The body, as `read` makes it of its fields. It is read here: after the guard, and for those routes that have one. */
+/** The body, decoded by `read`. It is read only here: after the guard, and only for routes with a body. */
 export const Message = createParamDecorator(
   async (read: (fields: Fields) => unknown, context: ExecutionContext) => {
     const request = requestOf(context);
@@ -30,10 +30,10 @@ export const Message = createParamDecorator(
   },
 );
 
-/** What `MessageOrBatch` gives: a batch is a list. */
+/** The value of `MessageOrBatch`; a batch is a list. */
 export type OneOrBatch<T> = T | readonly Element<T>[];
 
-/** The same, or an array of such: each is bounded in its depth as if it were alone. */
+/** One message or an array of them; each has the depth limit of a single one. */
 export const MessageOrBatch = createParamDecorator(
   async (read: (fields: Fields) => object, context: ExecutionContext): Promise<OneOrBatch<object>> => {
     const request = requestOf(context);
@@ -45,19 +45,19 @@ export const MessageOrBatch = createParamDecorator(
   },
 );
 
-/** The header that workers put into all their requests. */
+/** The header in all requests of workers. */
 export const WorkerId = createParamDecorator((_: undefined, context: ExecutionContext) => {
   const id = requestOf(context).headers['worker-id'];
   if (typeof id === 'string' && id !== '') return id;
   throw new InvalidParameterError('the header worker-id', id, 'the id that POST /worker gave');
 });
 
-/** Whether only the head of the reply is wanted: routes of GET get these, too, and are to change nothing then. */
+/** Whether it is a HEAD request: routes of GET receive these too, and must change nothing then. */
 export const IsHead = createParamDecorator(
   (_: undefined, context: ExecutionContext) => requestOf(context).method === 'HEAD',
 );
 
-/** What makes it safe to send a request again; `undefined` without. */
+/** The key that makes it safe to send a request again; `undefined` without one. */
 export const IdempotencyKey = createParamDecorator((_: undefined, context: ExecutionContext) => {
   const key = requestOf(context).headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -76,12 +76,12 @@ export const PollTimeout = createParamDecorator((_: undefined, context: Executio
   throw new InvalidParameterError('timeout', timeout, `an integer from 0 to ${LONGEST_POLL_SECONDS}`);
 });
 
-/** Whose requests count together. */
+/** The client, for limits per client. */
 export const Client = createParamDecorator((_: undefined, context: ExecutionContext) =>
   clientOf(requestOf(context)),
 );
 
-/** Aborts when the client goes away before it has its reply. */
+/** Aborts when the client disconnects before the reply is sent. */
 export const ClientGone = createParamDecorator((_: undefined, context: ExecutionContext) => {
   const response = context.switchToHttp().getResponse<ServerResponse>();
   const controller = new AbortController();

@@ -12,7 +12,7 @@ import { MASTER_SETTINGS, type MasterSettings } from './master-options.js';
 import { isForbidden, PushSender, type Unanswered } from './push-sender.js';
 import { workerJob } from './worker-job.js';
 
-/** What a request that was not understood as a batch is answered with: others mean the worker, or the moment. */
+/** Statuses that mean a batch was not understood; others concern the worker, or only this moment. */
 const REFUSALS = new Set([400, 404, 405, 413, 415, 422]);
 
 /** A job, and the body of its push. */
@@ -23,7 +23,7 @@ interface Push {
 
 type WorkerAddress = Pick<HandedJob, 'url' | 'worker'>;
 
-/** Pushes jobs to workers: those of a turn that go to one worker together, if it takes batches. */
+/** Pushes jobs to workers. Jobs of a turn for one worker go together if it takes batches. */
 @Injectable()
 export class WorkerPusher {
   private readonly log = new Logger('JqMaster');
@@ -37,21 +37,21 @@ export class WorkerPusher {
     this.sender = new PushSender(settings);
   }
 
-  /** Pushes them all, and tells the engine how each ended. */
+  /** Pushes all jobs, and records how each push ended. */
   pushAll(engine: JqEngine, jobs: readonly HandedJob[]): void {
     for (const pushes of requestsOf(jobs)) {
       const done = this.push(pushes)
         .then((outcomes) =>
           Promise.all(pushes.map(({ job }, i) => engine.answer(job, outcomes[i] ?? { status: 'silent' }))),
         )
-        // Only a master that shuts down can't tell: then the push's lease runs out.
+        // Fails only when the master shuts down; the push's lease expires then.
         .catch(() => undefined)
         .then(() => void this.underWay.delete(done));
       this.underWay.add(done);
     }
   }
 
-  /** Asks workers whether they are there, and tells the engine: whatever they answer, they are, but for 410. */
+  /** Asks workers whether they are there: any answer but 410 means yes. */
   probeAll(engine: JqEngine, probes: readonly Probe[]): void {
     for (const { worker, url } of probes) {
       const done = this.sender
@@ -89,7 +89,7 @@ export class WorkerPusher {
     return outcomeOf(await this.send(job, body, deadline, true));
   }
 
-  /** What comes back as one answer is that of each job, but for a refusal of the batch: they are pushed singly. */
+  /** A single answer counts for every job, except a refusal of the batch: the jobs are then pushed one by one. */
   private async pushBatch(
     worker: WorkerAddress,
     pushes: readonly Push[],
@@ -118,7 +118,7 @@ export class WorkerPusher {
   }
 }
 
-/** The jobs as requests of one or several: those of one worker together, as many as it takes and bytes may be. */
+/** Groups jobs into requests: those of one worker together, up to its batch size and the limit in bytes. */
 function* requestsOf(jobs: readonly HandedJob[]): Generator<readonly Push[]> {
   const byWorker = new Map<string, Push[]>();
   for (const job of jobs) {
@@ -140,7 +140,7 @@ function outcomeOf(reply: Exchanged | Unanswered): PushOutcome {
   return outcomeOfStatus(status, headers['retry-after']);
 }
 
-/** One request has failed, or not, however many jobs were in it. */
+/** A request counts as one failure, however many jobs it had. */
 function shared(outcome: PushOutcome, count: number): readonly PushOutcome[] {
   const isFailure =
     outcome.status === 'refused' || outcome.status === 'broken' || outcome.status === 'silent';
@@ -151,7 +151,7 @@ function shared(outcome: PushOutcome, count: number): readonly PushOutcome[] {
 
 function outcomesOf({ body }: Exchanged, count: number): readonly PushOutcome[] {
   const verdicts = readVerdicts(body, count);
-  // It may have taken them: what it meant to say can't be read.
+  // It may have taken them, but its reply can't be read.
   if (!verdicts) return shared({ status: 'silent' }, count);
   return verdicts.map(({ status, retry_after }: Verdict) =>
     outcomeOfStatus(status, retry_after === undefined ? undefined : String(retry_after)),

@@ -28,7 +28,7 @@ import {
 } from './request.decorators.js';
 import { ForRole } from './access.guard.js';
 
-/** What workers ask. */
+/** The routes of workers. */
 @Controller()
 @ForRole('worker')
 export class WorkerController {
@@ -38,7 +38,7 @@ export class WorkerController {
     private readonly polls: ClientPolls,
   ) {}
 
-  /** First, since routes are tried in order and every job comes by here. */
+  /** First, because routes are tried in order and every job is reported here. */
   @Post('done')
   @HttpCode(HttpStatus.NO_CONTENT)
   async done(
@@ -74,7 +74,7 @@ export class WorkerController {
     if (!(await this.engine.ping(worker))) throw workerNotFound();
   }
 
-  /** A job, or 204 when there was none in time. */
+  /** A job, or 204 if there was none in time. */
   @Post('worker/pull')
   @HttpCode(HttpStatus.OK)
   async pull(
@@ -94,7 +94,7 @@ export class WorkerController {
     return workerJob(job);
   }
 
-  /** A job that was not touched goes back to its place. */
+  /** Puts back a job that was not begun. */
   @Post('worker/release')
   @HttpCode(HttpStatus.NO_CONTENT)
   async release(@WorkerId() worker: string, @Message(readRelease) request: ReleaseRequest): Promise<void> {
@@ -118,7 +118,7 @@ export class WorkerController {
     if (outcome === 'conflict') throw reportRefused();
   }
 
-  /** Told to those alone who know of batches themselves. */
+  /** Sent only to workers that know batches. */
   private batchFor({ batch }: RegisterRequest): { readonly batch?: number } {
     return batch === undefined || this.settings.maxBodyBytes < MAX_BATCH_BYTES ? {} : { batch: MAX_BATCH };
   }

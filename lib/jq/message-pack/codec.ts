@@ -2,13 +2,13 @@ import { decode, encode } from '@msgpack/msgpack';
 import type { Codec } from '../../job/codec.js';
 import { toRaw } from './unpack.js';
 
-/** How deep what comes from others may be nested before it is decoded; the library's decoder recurses. */
+/** The deepest nesting that is decoded: the library's decoder recurses. */
 const MAX_DEPTH = 1000;
 const FIRST_WIDE = 2 ** 32;
 
 /**
- * MessagePack as JQ has it. Integers that a number doesn't hold exactly are bigints, timestamps are Dates, and
- * keys that are integers become text.
+ * MessagePack as JQ uses it. Integers that a number can't hold exactly are bigints, timestamps are Dates, and integer
+ * keys become text.
  */
 export const messagePack: Codec = {
   name: 'MessagePack',
@@ -17,8 +17,8 @@ export const messagePack: Codec = {
 };
 
 /**
- * For definitions whose values are passed as the bytes they are: one MessagePack value in a Uint8Array, neither
- * decoded nor encoded. So nothing changes on the way: 1.0 stays a float, and integer keys stay integers.
+ * For definitions that pass raw bytes: one MessagePack value in a Uint8Array, neither decoded nor encoded. So nothing
+ * changes on the way: 1.0 stays a float, and integer keys stay integers.
  */
 export const rawMessagePack: Codec = {
   name: 'raw MessagePack',
@@ -34,7 +34,7 @@ function checked(bytes: Uint8Array): Buffer {
   return toRaw(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), MAX_DEPTH).bytes;
 }
 
-/** With bigints the library would write every wide integer that is a number as a float. */
+/** With bigints enabled the library would write every wide integer number as a float. */
 function encodeExactly(value: unknown): Uint8Array {
   try {
     return encode(value, { ignoreUndefined: true });
@@ -72,13 +72,13 @@ function widen(value: unknown, parents: Set<unknown>): Widened {
   return { value: copy, found };
 }
 
-/** Beyond that the library would cut bits off. */
+/** Beyond this the library would drop bits. */
 function inRange(value: bigint): bigint {
   if (value >= -(2n ** 63n) && value < 2n ** 64n) return value;
   throw new RangeError('a bigint is wider than 64 bits');
 }
 
-/** The other way round: bigints that a number holds are numbers. */
+/** The reverse: bigints that fit into a number become numbers. */
 function narrow(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (Array.isArray(value)) return value.map(narrow);

@@ -5,7 +5,7 @@ import type { Packable } from './pack.js';
 import { Raw } from './raw.js';
 
 /**
- * JSON as the MessagePack that it stands for. Numbers become what JavaScript makes of them.
+ * JSON as MessagePack. Numbers become what JavaScript makes of them.
  *
  * @throws MalformedMessageError
  */
@@ -21,8 +21,8 @@ export function fromJson(bytes: Buffer, maxDepth: number): Raw {
 }
 
 /**
- * For people and browsers. What JSON has no word for is written as text: integers over 2^53, timestamps
- * (ISO 8601), bytes (base64). NaN and the infinities become null.
+ * For people and browsers. Values that JSON can't express become text: integers over 2^53, timestamps (ISO 8601), bytes
+ * (base64). NaN and the infinities become null.
  */
 export function toJson(value: Packable): string {
   return JSON.stringify(toPlain(value));
@@ -59,7 +59,7 @@ function toPlain(value: Packable): unknown {
   );
 }
 
-/** Stored bytes were checked when they came in, but may hold what only other languages can read. */
+/** Stored bytes were checked when they arrived, but may hold values that only other languages can read. */
 function decoded(raw: Raw): unknown {
   try {
     return speakable(decode(raw.bytes, { useBigInt64: true, mapKeyConverter: String }));

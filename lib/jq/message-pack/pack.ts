@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import { Raw } from './raw.js';
 
-/** What replies and pushes are made of. An `undefined` entry is left out. */
+/** Values of replies and pushes. An `undefined` entry is left out. */
 export type Packable =
   | null
   | boolean
@@ -11,7 +11,7 @@ export type Packable =
   | readonly Packable[]
   | { readonly [key: string]: Packable | undefined };
 
-/** MessagePack with raw values spliced in as they are. */
+/** Encodes to MessagePack; raw values are copied as they are. */
 export function pack(value: Packable): Buffer {
   const parts: Uint8Array[] = [];
   append(parts, value);
@@ -57,7 +57,7 @@ function head(fixed: number, long: number, length: number): Buffer {
 
 const SHORT_TEXT = 32;
 
-/** The library's encoder is not quick for the short words that most of a reply is made of. */
+/** The library's encoder is slow for the short texts that most replies consist of. */
 function text(value: string): Uint8Array {
   const length = value.length < SHORT_TEXT ? Buffer.byteLength(value) : SHORT_TEXT;
   if (length >= SHORT_TEXT) return encode(value);

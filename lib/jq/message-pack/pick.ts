@@ -2,14 +2,14 @@ import { headAt, skip } from '../../job/message-pack/skip.js';
 import { Raw } from './raw.js';
 import { textHead, textOf } from './unpack.js';
 
-/** Keys of maps and indices of arrays to look for, one below the other: put together, so that one walk finds all. */
+/** Paths of map keys and array indices, merged into a tree so that one walk finds them all. */
 export class Paths {
   private readonly steps = new Map<string, Step>();
   /** Length of the keys in bytes: most other keys differ in it. */
   private readonly lengths = new Set<number>();
   private readonly indices = new Map<number, Step>();
 
-  /** @param paths each from the value itself on; an index is written as `0`, `17` */
+  /** @param paths each from the value's root; an index is written as `0`, `17` */
   constructor(paths: Iterable<readonly string[]> = []) {
     for (const path of paths) this.add(path);
   }
@@ -18,13 +18,13 @@ export class Paths {
     return this.steps.size === 0;
   }
 
-  /** The step that the key at `start` is, if it is text that is looked for. */
+  /** The step for the key at `start`, if it is one of those searched for. */
   byKey(bytes: Buffer, start: number, end: number): Step | undefined {
     const first = bytes[start] ?? 0;
     const text = start + textHead(first);
     if (text === start || !this.lengths.has(end - text)) return undefined;
     const step = this.steps.get(bytes.toString('utf8', text, end));
-    // What is no UTF-8 was read as something that it is not.
+    // Bytes that are not UTF-8 were decoded as other characters.
     return step && bytes.compare(step.key, 0, step.key.length, text, end) === 0 ? step : undefined;
   }
 
@@ -48,7 +48,7 @@ interface Step {
   readonly below: Paths;
 }
 
-/** A value that was looked for, and what was found in it. */
+/** A value that was found, and what was found inside it. */
 export interface Picked {
   readonly raw: Raw;
   /** By key or index; of equal keys the last counts. */
@@ -58,14 +58,14 @@ export interface Picked {
 const NOTHING: ReadonlyMap<string, Picked> = new Map();
 
 /**
- * What these paths lead to. Each byte is passed once, however many there are, and nothing is made of what isn't
- * looked for. The bytes must have passed `toRaw`.
+ * The values at these paths. Each byte is read once, and other values are not decoded. The bytes must have passed
+ * `toRaw`.
  */
 export function pick({ bytes }: Raw, paths: Paths): Picked {
   return walk(bytes, 0, paths).picked;
 }
 
-/** The first key of a map that is text, and none of these. Keys that are no text are passed over. */
+/** The first text key of a map that is none of these. Other keys are skipped. */
 export function otherKey({ bytes }: Raw, known: ReadonlySet<string>): string | undefined {
   const { end, children } = headAt(bytes, 0);
   let offset = end;

@@ -19,13 +19,13 @@ export class Raw {
     return (first >= 0x90 && first <= 0x9f) || first === 0xdc || first === 0xdd;
   }
 
-  /** Text, as `str`: `bin` is none. */
+  /** Whether it is text (`str`, not `bin`). */
   get isText(): boolean {
     const first = this.bytes[0] ?? 0;
     return (first >= 0xa0 && first <= 0xbf) || (first >= 0xd9 && first <= 0xdb);
   }
 
-  /** Of any width: Go writes small numbers in eight bytes. */
+  /** Whether it is an integer of any width: Go writes small numbers in eight bytes. */
   get isInteger(): boolean {
     const first = this.bytes[0] ?? 0;
     return first <= 0x7f || first >= 0xe0 || (first >= 0xcc && first <= 0xd3);

@@ -32,27 +32,27 @@ export function elementsOf(array: Raw): Raw[] {
   return elements;
 }
 
-/** `undefined` for what is no `str`, or not well-formed UTF-8. */
+/** `undefined` if it is not a `str`, or not well-formed UTF-8. */
 export function textOf(raw: Raw): string | undefined {
   if (!raw.isText) return undefined;
   const text = raw.bytes.subarray(textHead(raw.bytes[0] ?? 0));
   return isUtf8(text) ? text.toString('utf8') : undefined;
 }
 
-/** How many bytes stand before the text itself, by its first one; 0 for what is no `str`. */
+/** How many bytes precede the text, from its first byte; 0 if it is not a `str`. */
 export function textHead(first: number): number {
   if (first >= 0xa0 && first <= 0xbf) return 1;
   return first >= 0xd9 && first <= 0xdb ? 1 + 2 ** (first - 0xd9) : 0;
 }
 
-/** A number, or a bigint for what a number would not hold exactly; `undefined` for what is no integer. */
+/** A number, or a bigint if a number can't hold it exactly; `undefined` if it is not an integer. */
 export function integerOf(raw: Raw): number | bigint | undefined {
   if (!raw.isInteger) return undefined;
   const value = decode(raw.bytes, { useBigInt64: true }) as number | bigint;
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** `undefined` for what is neither true nor false. */
+/** `undefined` if it is neither true nor false. */
 export function booleanOf(raw: Raw): boolean | undefined {
   const [byte] = raw.bytes;
   return byte === 0xc3 ? true : byte === 0xc2 ? false : undefined;

@@ -7,7 +7,7 @@ export type JqModuleOptions = JqClientOptions;
 const DEFAULT_NAME = 'default';
 const OPTIONS = Symbol('JqModuleOptions');
 
-/** The token of a module's client: the class itself for the one without a name. */
+/** The token of a module's client: the class itself for a module without a name. */
 export function getJqClientToken(name: string = DEFAULT_NAME): string | typeof JqClient {
   return name === DEFAULT_NAME ? JqClient : `JqClient:${name}`;
 }

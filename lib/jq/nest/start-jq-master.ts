@@ -13,7 +13,7 @@ export async function startJqMaster(
   options: JqMasterOptions,
   logger: LoggerService | boolean = true,
 ): Promise<JqMaster> {
-  // Workers and pushers do without the packages that serve HTTP.
+  // Workers and pushers don't need the packages that serve HTTP.
   const { listenMaster } = await withPackages(
     'A master',
     '@nestjs/platform-express undici',

@@ -7,16 +7,16 @@ import { endOf, headAt, skip } from '../../job/message-pack/skip.js';
 import { elementsOf, lengthOf, textOf, toRaw } from '../message-pack/unpack.js';
 import { Fields } from './fields.js';
 
-/** How many messages one request holds at most. */
+/** The most messages in one request. */
 export const MAX_BATCH = 100;
-/** What they may add up to; a longer message goes alone. A peer with a shorter limit takes no batches. */
+/** Their limit in bytes; a longer message goes alone. A peer with a shorter limit takes no batches. */
 export const MAX_BATCH_BYTES = 256 * 1024;
 
-/** The head of the array: more than that is in none of ours. */
+/** The most bytes of our arrays' heads. */
 const MAX_HEAD_BYTES = 5;
 const VERDICT_DEPTH = 8;
 
-/** A batch of none, or of more than may be. Nothing was written. */
+/** A batch that is empty or too long. Nothing was written. */
 export class InvalidBatchError extends GearMonkeyError {
   readonly code = 'INVALID_BATCH';
 
@@ -31,7 +31,7 @@ export class InvalidBatchError extends GearMonkeyError {
 export type Element<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * Each element of an array as `read` makes it of its fields. Those that can't be read are errors of their own.
+ * Each element of an array, decoded by `read`. An element that can't be read is an error of its own.
  *
  * @param maxDepth how deep each may be
  * @throws MalformedMessageError when the bytes are not one array, or InvalidBatchError
@@ -69,7 +69,7 @@ function elementAt<T>(
     const next = endOf(bytes, start, maxDepth);
     return [valueOf(() => read(Fields.of(new Raw(bytes.subarray(start, next))))), next];
   } catch (error) {
-    // Too deep is its own fault; what is cut off or no MessagePack leaves nothing to be read behind it.
+    // Too much depth affects only this element; after malformed bytes nothing can be read.
     return [{ error }, skip(bytes, start)];
   }
 }
@@ -82,12 +82,12 @@ function valueOf<T>(read: () => T): Element<T> {
   }
 }
 
-/** Messages that are packed already, as one array. */
+/** Joins packed messages into one array. */
 export function packBatch(messages: readonly Buffer[]): Buffer {
   return pack(messages.map((bytes) => new Raw(bytes)));
 }
 
-/** How many of these messages, from the first on, go into one request: one at least. */
+/** How many of these messages, from the first, fit into one request: at least one. */
 export function fitting(messages: readonly { readonly body: Buffer }[], most: number): number {
   let bytes = MAX_HEAD_BYTES;
   let count = 0;
@@ -99,7 +99,7 @@ export function fitting(messages: readonly { readonly body: Buffer }[], most: nu
   return count;
 }
 
-/** What a message of a batch is answered with: its status alone, and the fields of an error with it. */
+/** The answer to one message of a batch: its status, and an error's fields. */
 export type Verdict = {
   readonly status: number;
   readonly code?: string;
@@ -108,7 +108,7 @@ export type Verdict = {
   readonly retry_after?: number;
 };
 
-/** The verdicts on so many messages; `undefined` for a reply that is anything else. */
+/** The verdicts on `count` messages; `undefined` if the reply is anything else. */
 export function readVerdicts(body: Buffer, count: number): readonly Verdict[] | undefined {
   try {
     const array = toRaw(body, VERDICT_DEPTH);

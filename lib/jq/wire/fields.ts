@@ -13,7 +13,7 @@ export interface IntegerRule {
   readonly max: number;
 }
 
-/** What the fields of all our messages are called. Nothing is made of others, however many a body has. */
+/** The names of all fields in our messages. Other fields are not decoded. */
 const NAMES = [
   ...['name', 'argument', 'priority', 'max_retry', 'keep_result', 'timeout', 'id', 'job_id', 'retry_count'],
   ...['max_jobs', 'url', 'names', 'batch', 'worker_id', 'attempt', 'finished_at', 'type', 'status', 'result'],
@@ -27,7 +27,7 @@ const LONGEST_NAME_SHOWN = 80;
 
 export type FieldName = (typeof NAMES)[number];
 
-/** The fields of a map, read by name. Each reader throws `InvalidFieldError` for what is not as it says. */
+/** The fields of a map, read by name. Each reader throws `InvalidFieldError` for other types or ranges. */
 export class Fields {
   private constructor(
     private readonly picked: Picked,
@@ -83,12 +83,12 @@ export class Fields {
     return raw?.isMap ? raw : this.fail(name, 'a map');
   }
 
-  /** Of the field's own fields, which are named after it in errors. */
+  /** The fields of a nested map; errors name them by their path. */
   optionalFields(name: FieldName): Fields | undefined {
     return this.has(name) ? new Fields(pick(this.map(name), KNOWN), `${this.path}${name}.`) : undefined;
   }
 
-  /** Longer ones are refused before anything is made of their elements, which are called `what`. */
+  /** A list of at most `most` elements; longer ones are refused before they are decoded. */
   optionalList(name: FieldName, most: number, what: string): Raw[] | undefined {
     const raw = this.raw(name);
     if (!raw) return undefined;

@@ -1,7 +1,7 @@
 /** The longest Idempotency-Key. */
 export const LONGEST_KEY = 255;
 
-/** Visible characters of ASCII, which every header takes as they are. */
+/** Visible ASCII, which every header can carry unchanged. */
 export function isIdempotencyKey(key: unknown): key is string {
   return typeof key === 'string' && key.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(key);
 }

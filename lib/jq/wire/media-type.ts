@@ -4,7 +4,7 @@ import { GearMonkeyError } from '../../job/errors.js';
 export const MESSAGE_PACK = 'application/msgpack';
 export const JSON_TYPE = 'application/json';
 
-/** It was registered late, so that clients write others. */
+/** The type was registered late, so clients use other names as well. */
 export const MESSAGE_PACK_NAMES: readonly string[] = [
   MESSAGE_PACK,
   'application/x-msgpack',

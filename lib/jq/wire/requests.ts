@@ -3,7 +3,7 @@ import { Raw } from '../message-pack/raw.js';
 import { textOf } from '../message-pack/unpack.js';
 import { MAX_INT32, MIN_INT32, type FieldName, type Fields } from './fields.js';
 
-/** A name's longest form in bytes: it is part of keys. */
+/** A name's most bytes: it is part of keys. */
 export const MAX_NAME_BYTES = 255;
 const MAX_URL_BYTES = 2048;
 export const MAX_NAMES = 1000;
@@ -41,11 +41,11 @@ export function readEnqueue(fields: Fields): EnqueueRequest {
 export interface RegisterRequest {
   readonly name: string;
   readonly maxJobs: number;
-  /** Where jobs are pushed to, without a slash at its end. A worker without it pulls. */
+  /** Where jobs are pushed to, without a trailing slash. A worker without it pulls. */
   readonly url?: string;
-  /** The only jobs it wants. */
+  /** The names of the only jobs it wants. */
   readonly names?: readonly string[];
-  /** How many jobs it takes in one push; absent for a worker that knows of no batches. */
+  /** How many jobs it takes in one push; absent if it doesn't know batches. */
   readonly batch?: number;
 }
 
@@ -69,9 +69,9 @@ export function readRegister(fields: Fields): RegisterRequest {
 /** `POST /done`. */
 export type DoneRequest = {
   readonly jobId: string;
-  /** As it came with the job; without it the report is of the worker's current attempt. */
+  /** The attempt that came with the job. Without it the report is for the worker's current attempt. */
   readonly attempt?: number;
-  /** ISO 8601, as the worker wrote it. */
+  /** ISO 8601, in the worker's own text. */
   readonly finishedAt?: string;
 } & (
   | { readonly type: 'success'; readonly result: Raw }
@@ -110,7 +110,7 @@ export function readDone(fields: Fields): DoneRequest {
 /** `POST /worker/release`: ours. */
 export interface ReleaseRequest {
   readonly jobId: string;
-  /** As it came with the job. */
+  /** The attempt that came with the job. */
   readonly attempt: number;
 }
 
@@ -138,7 +138,7 @@ function readUrl(fields: Fields): string | undefined {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/** Date and time with an offset, as RFC 3339 and every library writes it; seconds and more are optional. */
+/** Date and time with an offset, as in RFC 3339; seconds and fractions are optional. */
 const ISO_8601 =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d{1,9})?)?(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$/i;
 

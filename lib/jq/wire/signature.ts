@@ -9,7 +9,7 @@ export const SIGNATURE_HEADER = 'jq-signature';
 
 const SCHEME = 'v2=';
 
-/** Headers of a request; those two say that a master with the secret sent it. */
+/** A request's headers; these two prove that a master with the secret sent it. */
 export type SignatureHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
@@ -35,15 +35,15 @@ export function signed(
   return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: sign(body, timestamp, url, secret) };
 }
 
-/** What `verify` holds a push against. */
+/** What `verify` checks a push against. */
 export interface VerifyOptions {
-  /** As the worker registered it, without a slash at its end: a push to another worker is not for this one. */
+  /** The worker's registered URL without a trailing slash, so that a push for another worker is refused. */
   readonly url: string;
-  /** Any of them is good: while a secret is being changed there are two. */
+  /** Any of them is accepted: while a secret is being changed there are two. */
   readonly secrets: readonly string[];
   /** How far a push's clock may be from ours, both ways. */
   readonly window: Duration;
-  /** @default what time it is */
+  /** @default the present time */
   readonly now?: Date;
 }
 
@@ -57,7 +57,7 @@ export function verify(
   const { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: signature } = headers;
   if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return false;
   if (typeof signature !== 'string') return false;
-  // Not "more than": a time that is none is within no window.
+  // Not `>`: this way an invalid time fails, too.
   if (!(Math.abs(now.getTime() - Number(timestamp) * 1000) <= most)) return false;
   const given = Buffer.from(signature);
   const expected = secrets.map((secret) => Buffer.from(sign(body, timestamp, url, secret)));

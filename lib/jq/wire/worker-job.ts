@@ -2,14 +2,14 @@ import { defined } from '../../job/defined.js';
 import type { Raw } from '../message-pack/raw.js';
 import { MAX_INT32, type Fields } from './fields.js';
 
-/** `POST /worker-job`, and the reply of a pull. */
+/** The body of `POST /worker-job`, and the reply to a pull. */
 export interface WorkerJob {
   readonly id: string;
   readonly name: string;
   readonly argument: Raw;
   /** Seconds. */
   readonly timeout: number;
-  /** Fences this hand-over off from others of the job. A master that knows the contract alone doesn't send it. */
+  /** Tells this hand-out from others of the job. Masters that only implement the contract don't send it. */
   readonly attempt?: number;
   /** How often the job was begun before. */
   readonly retryCount: number;

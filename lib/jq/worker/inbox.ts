@@ -7,41 +7,41 @@ import { ReplayCache } from './replay-cache.js';
 /** How long an unclaimed job waits: a running worker claims again almost at once. */
 const PATIENCE_MS = 100;
 /**
- * How long a push is remembered. A master sends it again when its connection breaks, within its `pushTimeout`: the
- * job may have been run and reported by then.
+ * How long a push is remembered. After a broken connection a master sends it again, within its `pushTimeout`; by then
+ * the job may have been run and reported.
  */
 const REPLAY_MS = 15_000;
 
-/** A job of this process: taken from the master, and not handed back yet. */
+/** A job of this process: taken from the master, and not reported yet. */
 export interface HeldJob {
   readonly claim: Claim;
   readonly registration: Registration;
-  /** The worker that the master gave it to; absent when it came before the reply to its registration. */
+  /** The worker that the master gave it to; absent if it came before the reply to the registration. */
   readonly workerId: string | undefined;
   readonly attempt: number | undefined;
 }
 
-/** What became of a job that came: only a taken one is this worker's. */
+/** What happened to a job that arrived. This worker has it only if it is `taken`. */
 export type Delivery = 'taken' | 'full' | 'unclaimed';
 
 interface Arrival extends HeldJob {
   end(how: Delivery): void;
 }
 
-/** A claim that waits, and what it has got. */
+/** A waiting claim, and the jobs it has got so far. */
 interface WaitingClaim {
   readonly slots: FreeSlots;
   readonly claims: Claim[];
   end(): void;
 }
 
-/** Calls back when the sender of the job waits no more. */
+/** Calls back when the sender of the job no longer waits. */
 export type OnGone = (callback: () => void) => void;
 
-/** Where jobs that come meet the claims that wait for them. */
+/** Matches jobs that arrive with claims that wait for them. */
 export class Inbox {
   onRevoked: OnRevoked = () => undefined;
-  /** Called when it was full and isn't any more. */
+  /** Called when it is no longer full. */
   onRoom: () => void = () => undefined;
   private readonly held = new Map<string, HeldJob>();
   private readonly claimed = new WeakMap<Claim, HeldJob>();
@@ -52,14 +52,14 @@ export class Inbox {
 
   constructor(private readonly maxJobs: number) {}
 
-  /** Whether as many jobs are held as may be, of whatever function. */
+  /** Whether it holds as many jobs as all functions together may run. */
   get isFull(): boolean {
     return this.held.size >= this.maxJobs;
   }
 
   /**
-   * Resolves when a claim has taken the job, or none will. What is pulled is ours already: it waits for as long
-   * as it takes. Of a push, `onGone` says when its master waits no more.
+   * Resolves when a claim has taken the job, or none will. A pulled job is ours already and waits as long as it takes. For
+   * a push, `onGone` tells when its master no longer waits.
    */
   async arrive(job: WorkerJob, registration: Registration, onGone?: OnGone): Promise<Delivery> {
     if (!onGone || job.attempt === undefined) return this.decide(job, registration, onGone);
@@ -80,7 +80,7 @@ export class Inbox {
     return this.takeNow(arrival) ? 'taken' : this.wait(arrival, onGone);
   }
 
-  /** Takes what has come, up to the slots; waits until there is something, or the signal aborts. */
+  /** Takes arrived jobs, up to the free slots; waits until there is one, or the signal aborts. */
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     if (signal.aborted) return [];
     const claims: Claim[] = [];
@@ -99,7 +99,7 @@ export class Inbox {
     return claims;
   }
 
-  /** Frees the slot of a claim, once. The job that it was for, also when it is not held any more. */
+  /** Frees the slot of a claim, once. Returns its job, even if it is no longer held. */
   release(claim: Claim): HeldJob | undefined {
     const job = this.claimed.get(claim);
     if (!job || this.held.get(claim.id) !== job) return job;
@@ -119,7 +119,7 @@ export class Inbox {
     }
   }
 
-  /** There is room again: for what has come, and for more. */
+  /** There is room again: gives it to arrived jobs, and asks for more. */
   private makeUse(): void {
     if (this.waiting) this.takeArrivals(this.waiting);
     this.onRoom();
@@ -133,7 +133,7 @@ export class Inbox {
     }
   }
 
-  /** What comes before the claim that waits has gone on, goes with it. */
+  /** Jobs that arrive before the waiting claim returns go with it. */
   private takeNow(job: HeldJob): boolean {
     if (!this.waiting || !this.take(job, this.waiting)) return false;
     this.waiting.end();
@@ -167,7 +167,7 @@ export class Inbox {
     });
   }
 
-  /** A job that comes again was taken from this worker before: the attempt that still runs is over. */
+  /** A job that arrives again was taken from this worker before: its running attempt is lost. */
   private replace({ id }: Claim): void {
     const former = this.held.get(id);
     if (!former) return;
@@ -179,8 +179,8 @@ export class Inbox {
 let handOvers = 0;
 
 /**
- * How often a job is tried is its pusher's word (`max_retry`), and the master counts: a failure is final here
- * only when trying again makes no sense.
+ * Its pusher decides how often a job is tried (`max_retry`), and the master counts: here a failure is final only if
+ * trying again makes no sense.
  */
 function claimOf({ id, name, argument, timeout, attempt, retryCount }: WorkerJob): Claim {
   return {

@@ -24,7 +24,7 @@ const LEAVE_TIMEOUT_MS = 2000;
 
 /**
  * Runs the jobs of a JQ master: `GearMonkeyModule.forRoot({ source: jq({ master, listen }) })`. The master pushes
- * them to where it listens; without `listen` they are pulled. Progress has no place in JQ and goes nowhere.
+ * them to where it listens; without `listen` they are pulled. JQ has no progress: it is not recorded.
  *
  * @throws InvalidOptionError, ConfigurationError
  */
@@ -56,7 +56,7 @@ class JqSource implements JobSource {
   private registrations: readonly Registration[] = [];
   private readonly pullers = new Map<string, Puller[]>();
   private readonly onProblem: (message: string) => void;
-  /** What the claim that waits would take. */
+  /** How many jobs of each function the waiting claim would take. */
   private slots: FreeSlots | undefined;
   private opening?: Promise<string | undefined>;
   private pings?: NodeJS.Timeout;
@@ -68,7 +68,7 @@ class JqSource implements JobSource {
     this.http = new MasterHttp(options);
     this.inbox = new Inbox(this.settings.maxJobs);
     this.inbox.onRoom = () => this.pull();
-    // Every request under way listens.
+    // One listener for each request under way.
     setMaxListeners(0, this.leaving.signal);
     const log = nestLog('JqWorker');
     this.onProblem = throttledLog(options.onProblem ?? ((message) => log.warn(message)));
@@ -85,7 +85,7 @@ class JqSource implements JobSource {
     return this.http.url;
   }
 
-  /** Listens. The master hears of a function when its slots are known: with the first claim. */
+  /** Listens. Functions are registered with the first claim, when their slots are known. */
   async open(functions: readonly string[], onRevoked: OnRevoked = this.inbox.onRevoked): Promise<void> {
     this.inbox.onRevoked = onRevoked;
     this.functions = new Set([...this.functions, ...functions]);
@@ -108,12 +108,12 @@ class JqSource implements JobSource {
     }
   }
 
-  /** Jobs are the worker's until their timeout, which the master watches; that it lives is said by pings. */
+  /** A worker has its jobs until their timeout, which the master enforces. Pings show that it is alive. */
   async renew(): Promise<readonly Claim[]> {
     return [];
   }
 
-  /** A no-op: JQ has no word for it. */
+  /** Does nothing: JQ has no progress. */
   async progress(): Promise<boolean> {
     return true;
   }
@@ -197,7 +197,7 @@ class JqSource implements JobSource {
     return Math.min(held + free, this.settings.maxJobs) - known;
   }
 
-  /** Asks for jobs where handlers wait for some. */
+  /** Pulls jobs for functions whose handlers wait. */
   private pull(): void {
     for (const fn of this.slots?.functions() ?? [])
       for (const puller of this.pullers.get(fn) ?? []) puller.want();
@@ -214,7 +214,7 @@ class JqSource implements JobSource {
     });
   }
 
-  /** The key in the path is a registration's; without one the name finds it. */
+  /** The registration by the key in the path; without a key, by the name. */
   private readonly onPush = async (job: WorkerJob, { key, onGone }: Origin): Promise<PushStatus> => {
     if (this.leaving.signal.aborted) return 503;
     const addressed = this.registrations.filter((each) => key === undefined || each.key === key);
@@ -225,14 +225,14 @@ class JqSource implements JobSource {
     return arrived === 'taken' ? 202 : arrived === 'full' ? 429 : 503;
   };
 
-  /** The attempt tells the master of an outcome that is sent again, and of one whose job others have by now. */
+  /** The attempt lets the master recognize repeated and stale outcomes. */
   private async report(outcome: Outcome): Promise<boolean> {
     const job = this.inbox.release(outcome.claim);
     return job ? this.reports.send(job, outcome) : false;
   }
 }
 
-/** By then the outcomes of slots that have come free are handed in, and their jobs not held any more. */
+/** Lets outcomes of freed slots be handed in first, so that their jobs are no longer held. */
 function nextTick(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

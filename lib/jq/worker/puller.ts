@@ -7,7 +7,7 @@ import { readWorkerJob, type WorkerJob } from '../wire/worker-job.js';
 import { isForgotten, type Registration } from './registration.js';
 
 const POLL_SECONDS = 20;
-/** A long poll is answered a little later than its time. */
+/** A long poll is answered a little after its time. */
 const MARGIN_MS = 10_000;
 const MAX_DEPTH = 1000;
 
@@ -22,15 +22,15 @@ export interface PullerOptions {
 }
 
 /**
- * Asks the master for jobs of one function while they are wanted, one at a time. A request under way is never
- * given up while the worker stays: its reply may carry a job already.
+ * Pulls jobs of one function from the master while they are wanted, one at a time. A request is never given up while the
+ * worker stays, since its reply may already carry a job.
  */
 export class Puller {
   private pulling = false;
 
   constructor(private readonly options: PullerOptions) {}
 
-  /** Begins to ask, if it doesn't yet. */
+  /** Starts pulling unless it does already. */
   want(): void {
     if (this.pulling) return;
     this.pulling = true;
@@ -47,7 +47,7 @@ export class Puller {
       try {
         const job = await this.pull();
         backoff.reset();
-        // The claimer asks again for more.
+        // The next claim asks for more.
         if (job) return onJob(job);
       } catch (error) {
         signal.throwIfAborted();
@@ -57,7 +57,7 @@ export class Puller {
     }
   }
 
-  /** `undefined` when there was none in time. */
+  /** `undefined` if there was none in time. */
   private async pull(): Promise<WorkerJob | undefined> {
     const { http, registration, signal } = this.options;
     const id = await registration.ready();

@@ -24,9 +24,9 @@ const DEFAULT_HOST = '127.0.0.1';
 const KEEP_ALIVE_MS = 65_000;
 /** A master has `maxPushes` connections at most, and there are few masters. */
 const MAX_CONNECTIONS = 4096;
-/** For a push to come in: no master waits for longer. */
+/** For a push to arrive: no master waits longer. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Below whatever base; the key tells registrations apart, also those of other processes that were here before. */
+/** Under any base path. The key tells registrations apart, also those of earlier processes. */
 const PATH = /(?:\/([0-9a-f]{24}))?\/worker-job$/;
 
 /** The worker's side of the contract: `POST /worker-job`. */
@@ -60,7 +60,7 @@ export class PushServer {
     await once(this.server, 'listening');
     const { port: bound } = this.server.address() as AddressInfo;
     const own = `http${tls ? 's' : ''}://${urlHost(host)}:${bound}`;
-    // Written as the master writes it, since it is signed.
+    // In the form that the master uses, since it is part of the signature.
     const { origin, pathname } = new URL(url ?? own);
     return (this.url = origin + pathname.replace(/\/+$/, ''));
   }
@@ -94,7 +94,7 @@ export class PushServer {
   }
 }
 
-/** However many jobs of a batch wait, the connection has one listener. */
+/** One listener per connection, however many jobs of a batch wait. */
 function onGoneOf(response: ServerResponse): OnGone {
   const callbacks: (() => void)[] = [];
   return (callback) => {

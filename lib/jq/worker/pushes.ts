@@ -12,22 +12,22 @@ import type { OnGone } from './inbox.js';
 import { ReplayCache } from './replay-cache.js';
 import type { SourceSettings } from './source-options.js';
 
-/** What a push is answered with. */
+/** The answer to a push. */
 export type PushStatus = 202 | 404 | 410 | 429 | 503;
 
-/** Where a push came in. */
+/** Where a push arrived. */
 export interface Origin {
-  /** The registration's in the path, if there is one. */
+  /** The registration's key in the path, if any. */
   readonly key: string | undefined;
   /** The URL that was registered at the master, if it is this one. */
   readonly url: string;
   readonly onGone: OnGone;
 }
 
-/** Takes a job, or not. */
+/** Takes or refuses a job. */
 export type OnPush = (job: WorkerJob, origin: Origin) => Promise<PushStatus>;
 
-/** Deeper than a master takes by default. */
+/** More than a master's default. */
 const MAX_DEPTH = 1000;
 const RETRY_AFTER_SECONDS = 1;
 
@@ -48,7 +48,7 @@ const VERDICTS: Readonly<Record<PushStatus, Verdict>> = {
     retry_after: RETRY_AFTER_SECONDS,
   },
 };
-/** A push without a signature of ours, or with an old one. */
+/** A push without a valid signature, or with an old one. */
 class UnsignedPushError extends GearMonkeyError {
   readonly code = 'BAD_SIGNATURE';
 
@@ -66,7 +66,7 @@ const STATUSES: readonly (readonly [ErrorClass, number])[] = [
   [ForeignPageError, 403],
 ];
 
-/** Decides about bodies of `POST /worker-job`: one job, or a batch of them, each by itself. */
+/** Answers bodies of `POST /worker-job`: one job, or a batch whose jobs are answered one by one. */
 export class Pushes {
   private readonly taken: ReplayCache;
 
@@ -84,7 +84,7 @@ export class Pushes {
     else if (headers[SIGNATURE_HEADER] === undefined) throw new UnsignedPushError();
   }
 
-  /** The reply to one job, or a list of them: a batch is answered when each of its jobs is decided. */
+  /** The answer to one job, or a list: a batch is answered when all of its jobs are decided. */
   async answer(
     request: IncomingMessage,
     body: Buffer,
@@ -110,7 +110,7 @@ export class Pushes {
     );
   }
 
-  /** What is signed and taken is not run again, however often it is sent. */
+  /** A signed push that was taken is not run again if it is replayed. */
   private async once(key: string | undefined, now: number, decide: () => Promise<Verdict>): Promise<Verdict> {
     if (key !== undefined && this.taken.has(key, now)) return VERDICTS[202];
     const verdict = await decide();
@@ -127,7 +127,7 @@ export class Pushes {
   }
 }
 
-/** What is wrong with a push, to who sent it. */
+/** What is wrong with a push, for its sender. */
 export function refusalOf(error: unknown): Verdict {
   if (!(error instanceof GearMonkeyError)) {
     return { status: 500, code: 'INTERNAL', message: 'The worker failed.' };

@@ -16,29 +16,29 @@ export interface RegistrationOptions {
   readonly fn: string;
   readonly maxJobs: number;
   readonly name: string;
-  /** Below it its jobs are pushed; without it they are pulled. */
+  /** The base URL for pushes; without it jobs are pulled. */
   readonly url?: string;
-  /** How many of them it takes in one request. */
+  /** How many jobs it takes in one request. */
   readonly batch: number;
   /** Aborts when the worker leaves. */
   readonly signal: AbortSignal;
   readonly onProblem: (message: string) => void;
-  /** The master has forgotten the worker, and given its jobs to others. */
+  /** Called when the master has forgotten the worker, and given its jobs to others. */
   readonly onForgotten: (registration: Registration) => void;
 }
 
 /**
- * One worker as the master knows it: it runs the jobs of one function, so that a function whose slots are
- * full keeps no other waiting. When the master has forgotten it, it registers again.
+ * One worker in the master's sense. It runs jobs of one function, so that a function without free slots doesn't block
+ * others. If the master has forgotten it, it registers again.
  */
 export class Registration {
-  /** How many of its jobs run here, and have not been handed back. */
+  /** How many of its jobs run here and are not reported yet. */
   held = 0;
   /** The header of its requests; absent while it registers. */
   workerId?: string;
   /** The URL of the last registration: pushes to another one belong to an earlier registration. */
   key = '';
-  /** How many reports the master takes in one request: told with each registration. */
+  /** How many reports the master takes in one request, from its reply to each registration. */
   batch = 1;
   private registering?: Promise<string>;
 
@@ -59,13 +59,13 @@ export class Registration {
     return job.name === this.fn;
   }
 
-  /** Registers if it isn't. Goes on through outages; rejects when the worker leaves. */
+  /** Registers unless it is registered. Retries through outages; rejects when the worker leaves. */
   ready(): Promise<string> {
     if (this.workerId !== undefined) return Promise.resolve(this.workerId);
     return (this.registering ??= this.register().finally(() => delete this.registering));
   }
 
-  /** Says that it is there. */
+  /** Pings the master. */
   async ping(): Promise<void> {
     const id = this.workerId;
     if (id === undefined) return;
@@ -75,7 +75,7 @@ export class Registration {
     if (reply && isForgotten(reply)) this.forgotten(id);
   }
 
-  /** The master doesn't know this id any more. */
+  /** The master no longer knows this id. */
   forgotten(id: string): void {
     if (this.workerId !== id) return;
     delete this.workerId;
@@ -83,7 +83,7 @@ export class Registration {
     this.ready().catch(() => undefined);
   }
 
-  /** Leaves: the jobs it has go back at once. Says so until the master has heard it, or the signal aborts. */
+  /** Unregisters, so that its jobs go back at once. Retries until the master answers, or the signal aborts. */
   async unregister(signal: AbortSignal): Promise<void> {
     const id = this.workerId ?? (await this.nearlyRegistered(signal));
     if (id === undefined) return;
@@ -115,7 +115,7 @@ export class Registration {
     const { fn, maxJobs, name, url, batch, signal, onProblem } = this.options;
     let id = '';
     const ask = async () => {
-      // Another each time: the master may have taken the one before, and its reply been lost.
+      // A new key each time: the reply to the previous try may have been lost.
       this.key = randomBytes(KEY_BYTES).toString('hex');
       const own = url === undefined ? undefined : `${url}/${this.key}`;
       const body = pack({ name: nameOf(name, fn), max_jobs: maxJobs, url: own, names: [fn], batch });
@@ -135,24 +135,24 @@ export class Registration {
   }
 }
 
-/** Whether a reply says that the worker is not known. */
+/** Whether a reply says that the worker is unknown. */
 export function isForgotten(reply: MasterReply): boolean {
   return isUnknownWorker({ status: reply.status, ...reasonOf(reply) });
 }
 
-/** The same of an answer that has been read. */
+/** The same for a decoded answer. */
 export function isUnknownWorker({ status, code }: { status: number; code?: string | undefined }): boolean {
   return status === 404 && code === 'WORKER_NOT_FOUND';
 }
 
-/** What it says of batches, if anything: a master of the contract alone takes none. */
+/** The batch size it takes, if any: masters that only implement the contract take none. */
 function batchOf(fields: Fields): number {
   const raw = fields.raw('batch');
   const most = raw && integerOf(raw);
   return typeof most === 'number' && most > 1 ? Math.min(most, MAX_BATCH) : 1;
 }
 
-/** What people see, as far as the contract has room: the function is known by `names` besides. */
+/** The name that people see, cut to the contract's limit; `names` has the function's full name. */
 function nameOf(name: string, fn: string): string {
   const bytes = Buffer.from(`${name} ${fn}`);
   if (bytes.length <= MAX_NAME_BYTES) return bytes.toString();

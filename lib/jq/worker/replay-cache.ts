@@ -1,4 +1,4 @@
-/** Remembers what was seen for at least so long: two generations, so that forgetting costs nothing. */
+/** Remembers values for at least a given time, in two generations, so that forgetting is cheap. */
 export class ReplayCache {
   private current = new Set<string>();
   private former = new Set<string>();

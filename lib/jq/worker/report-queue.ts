@@ -3,15 +3,15 @@ import { isTemporary, reasonOf, type MasterHttp, type MasterReply } from '../htt
 import { fitting, MAX_BATCH_BYTES, packBatch, readVerdicts } from '../wire/batch.js';
 import type { Registration } from './registration.js';
 
-/** Requests of batches under way: what ends in the meantime goes with the next. */
+/** The most batch requests at a time; later reports go with the next one. */
 const MAX_AT_ONCE = 2;
 
-/** What the master said of one report. */
+/** The master's answer to one report. */
 export interface Answer {
   readonly status: number;
   readonly code?: string | undefined;
   readonly message?: string | undefined;
-  /** Milliseconds, as it asks to wait; 0 where it doesn't. */
+  /** Milliseconds that it asks to wait; 0 if it doesn't. */
   readonly rest: number;
 }
 
@@ -20,7 +20,7 @@ interface Report {
   readonly body: Buffer;
 }
 
-/** The way of one worker's reports: those that come together go together, to a master that takes batches. */
+/** Sends one worker's reports: several together if the master takes batches. */
 export class ReportQueue {
   private readonly reports: Batcher<Report, Answer>;
 
@@ -32,7 +32,7 @@ export class ReportQueue {
     this.reports = new Batcher({
       maxUnderWay: () => (this.registration.batch === 1 ? Infinity : MAX_AT_ONCE),
       take: (waiting) => this.fitting(waiting),
-      // After all that ends in this tick.
+      // After everything that ends in this tick.
       begin: (callback) => setImmediate(callback),
       send: (reports) => (reports.length > 1 ? this.sendBatch(reports) : this.sendSingly(reports)),
     });
@@ -45,7 +45,7 @@ export class ReportQueue {
     return this.reports.add({ workerId, body });
   }
 
-  /** The oldest that fit into a request, all of one id: the master may have given another since. */
+  /** The oldest reports that fit into a request, all of one worker id: a new registration has another. */
   private fitting(waiting: readonly Report[]): number {
     const [first] = waiting;
     const other = waiting.findIndex(({ workerId }) => workerId !== first?.workerId);
@@ -59,12 +59,12 @@ export class ReportQueue {
     if (verdicts)
       return verdicts.map(({ retry_after = 0, ...answer }) => ({ ...answer, rest: retry_after * 1000 }));
     if (isTemporary(reply) || isLocked(reply)) return reports.map(() => answerOf(reply));
-    // It is none that takes batches, whatever it said, until it says so again.
+    // It doesn't take batches after all, until a registration says so again.
     this.registration.batch = 1;
     return this.sendSingly(reports);
   }
 
-  /** Each has an answer or a failure of its own. */
+  /** Sends each one separately, with an answer or a failure of its own. */
   private async sendSingly(reports: readonly Report[]): Promise<readonly Promise<Answer>[]> {
     const answers = reports.map((report) => this.postOne(report));
     await Promise.allSettled(answers);
@@ -82,12 +82,12 @@ export class ReportQueue {
   }
 }
 
-/** Whether a token is wrong: it may be right once it has been corrected. */
+/** Whether the token was refused: it may soon be corrected. */
 export function isLocked({ status }: { readonly status: number }): boolean {
   return status === 401 || status === 403;
 }
 
-/** Of a reply to one report. */
+/** Reads the reply to one report. */
 export function answerOf(reply: MasterReply): Answer {
   const { status, rest } = reply;
   return status < 300 ? { status, rest } : { status, rest, ...reasonOf(reply) };

@@ -11,12 +11,12 @@ import type { HeldJob } from './inbox.js';
 import { isUnknownWorker, type Registration } from './registration.js';
 import { answerOf, isLocked, ReportQueue, type Answer } from './report-queue.js';
 
-/** What a result may be nested; the master has a limit of its own. */
+/** The deepest result that is sent; the master has its own limit. */
 const MAX_DEPTH = 1000;
-/** The master is well and busy: nothing that a person must see to. */
+/** Statuses of a busy master, which need no attention. */
 const LATER = new Error('later');
 
-/** Tells the master how jobs ended, for as long as it takes to get an answer. */
+/** Reports to the master how jobs ended, retrying until there is an answer. */
 export class Reports {
   private readonly queues = new WeakMap<Registration, ReportQueue>();
 
@@ -26,7 +26,7 @@ export class Reports {
     private readonly onProblem: (message: string) => void,
   ) {}
 
-  /** False when the master refused it: the job is not this worker's any more. Rejects when the worker leaves. */
+  /** False if the master refused it because the worker has lost the job. Rejects when the worker leaves. */
   async send(job: HeldJob, outcome: Outcome): Promise<boolean> {
     const isRelease = outcome.status === 'released' && job.attempt !== undefined;
     const path = isRelease ? '/worker/release' : '/done';
@@ -42,7 +42,7 @@ export class Reports {
     return this.reportRefusal(job, head, answer);
   }
 
-  /** A report that the master can't take, for its size or depth, would leave the job to its timeout. */
+  /** If the master can't take a report for its size or depth, reports a failure instead of waiting for the job's timeout. */
   private async reportRefusal(
     job: HeldJob,
     head: { readonly job_id: string },
@@ -57,7 +57,7 @@ export class Reports {
     return isTaken(await this.sendUntilAnswered(job, '/done', pack({ ...head, ...failed(failure, false) })));
   }
 
-  /** What the same report brings a second time is harmless by contract. */
+  /** By contract, repeating a report does no harm. */
   private sendUntilAnswered(job: HeldJob, path: string, body: Buffer): Promise<Answer> {
     const { signal } = this;
     const send = async () => {
@@ -78,7 +78,7 @@ export class Reports {
     });
   }
 
-  /** Reports may travel together; what else there is goes alone. */
+  /** Reports may go together; other requests go alone. */
   private async post(
     registration: Registration,
     workerId: string,

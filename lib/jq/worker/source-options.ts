@@ -6,11 +6,11 @@ import type { MasterAddress } from '../http/master-http.js';
 
 /** Where a worker listens for pushes. */
 export interface ListenOptions {
-  /** 0 takes a free one. */
+  /** 0 for any free port. */
   port: number;
   /** @default '127.0.0.1' */
   host?: string;
-  /** How the master reaches it, where that is not `http://HOST:PORT`: a base, below which it posts. */
+  /** The base URL for the master, if it is not `http://HOST:PORT`. */
   url?: string;
   /** Serves HTTPS. */
   tls?: ServerTls;
@@ -18,21 +18,21 @@ export interface ListenOptions {
 
 /** What `jq` takes. */
 export interface JqSourceOptions extends MasterAddress {
-  /** Where jobs are pushed to. Without it nothing is bound, and the worker pulls. */
+  /** Where to listen for pushes. Without it the worker pulls. */
   listen?: ListenOptions;
-  /** How many jobs all handlers together may run. @default what their `concurrency` adds up to */
+  /** How many jobs all handlers together may run. @default the sum of their `concurrency` */
   maxJobs?: number;
-  /** What the worker is called in lists; a function's name is added. @default the host's name and the process id */
+  /** The worker's name in lists, to which the function's name is added. @default host name and process id */
   name?: string;
-  /** Shared with the master: pushes without its signature are refused. With several, any is good. */
+  /** The secret shared with the master: pushes without its signature are refused. Several are allowed. */
   secret?: string | readonly string[];
-  /** How old a signed push may be, and how far into the future. @default '60s' */
+  /** How far a signed push's time may be from ours, either way. @default '60s' */
   signatureWindow?: Duration;
-  /** How often the worker says that it is there: less than the master's `silence`. @default '15s' */
+  /** How often the worker pings: more often than the master's `silence`. @default '15s' */
   pingInterval?: Duration;
   /** The longest body of a push, in bytes. @default 8 MiB */
   maxBodyBytes?: number;
-  /** Told what an operator should know. @default Nest's logger */
+  /** Called with messages for operators. @default Nest's logger */
   onProblem?: (message: string) => void;
 }
 

@@ -1,7 +1,7 @@
 const REPEAT_MS = 30_000;
 const MOST = 100;
 
-/** Says the same thing no more than once in half a minute. */
+/** Logs the same message at most once in half a minute. */
 export function throttledLog(
   say: (message: string) => void,
   now = () => performance.now(),

@@ -5,7 +5,7 @@ import type { Packable } from '../../message-pack/pack.js';
 
 type Fields = { readonly [key: string]: Packable | undefined };
 
-/** Times are text here, for people to read. */
+/** Times are text here, to be readable. */
 function time(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }

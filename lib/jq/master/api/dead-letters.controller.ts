@@ -9,7 +9,7 @@ import { Query, readClearQuery, readJobsQuery, type ClearQuery, type JobsQuery }
 const readDeadQuery = (query: Readonly<Record<string, unknown>>): JobsQuery =>
   readJobsQuery({ ...query, status: 'error' });
 
-/** Jobs that failed for good, until they are forgotten. */
+/** Jobs that will not be tried again, until they are forgotten. */
 @Controller('api/dead-letters')
 @ForRole('admin')
 export class DeadLettersController {

@@ -4,7 +4,7 @@ import type { Packable } from '../../message-pack/pack.js';
 import { summaryBody } from './bodies.js';
 import { STATUSES, writeCursor, type JobsQuery } from './query.js';
 
-/** Jobs of one status, or of all, one status after the other; of each the last to get it first. */
+/** Jobs of one status, or of all, status by status; each newest first. */
 export async function listJobs(
   administration: Administration,
   { status, name, limit, cursor }: JobsQuery,

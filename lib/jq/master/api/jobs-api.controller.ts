@@ -7,7 +7,7 @@ import { detailsBody } from './bodies.js';
 import { listJobs } from './job-list.js';
 import { Query, readJobsQuery, type JobsQuery } from './query.js';
 
-/** Jobs as people want to see them. */
+/** Jobs, for people. */
 @Controller('api/jobs')
 @ForRole('admin')
 export class JobsApiController {

@@ -8,7 +8,7 @@ import { ForRole } from '../access.guard.js';
 import { nameBody, workerBody } from './bodies.js';
 import { Query, readListQuery, writeCursor, type ListQuery } from './query.js';
 
-/** Who works, what there is, and how much of it. */
+/** Workers, names and counts. */
 @Controller('api')
 @ForRole('admin')
 export class OverviewController {
@@ -38,7 +38,7 @@ export class OverviewController {
     return workerBody(worker);
   }
 
-  /** Its jobs go back, as if it had left. */
+  /** Removes a worker; its jobs go back as if it had left. */
   @Delete('workers/:id')
   @HttpCode(HttpStatus.NO_CONTENT)
   async forget(@Param('id') id: string): Promise<void> {

@@ -15,12 +15,12 @@ export const STATUSES: readonly JobStatus[] = ['running', 'queued', 'retrying', 
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** What follows the `?`, as `read` makes it. */
+/** The query string, decoded by `read`. */
 export const Query = createParamDecorator((read: (query: Parameters) => unknown, context: ExecutionContext) =>
   read(context.switchToHttp().getRequest<{ readonly query: Parameters }>().query),
 );
 
-/** Where a list goes on: within a status, for lists of jobs. */
+/** Where a list continues; for lists of jobs, within a status. */
 export interface Cursor {
   readonly status?: JobStatus;
   readonly after?: Place;

@@ -2,11 +2,11 @@ import { BlockList, isIP } from 'node:net';
 import { ConfigurationError } from '../../../job/errors.js';
 
 const NAME = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
-/** URLs read a host that ends like this as an address: as a name it would never be met. */
+/** URLs parse a host that ends like this as an address, so such a name would never match. */
 const LIKE_ADDRESS = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 const BITS = { 4: 32, 6: 128 } as const;
 
-/** What the registries of IANA set aside: not public addresses. */
+/** Ranges that IANA reserves: these addresses are not public. */
 const SPECIAL = blockList([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -28,7 +28,7 @@ const SPECIAL = blockList([
   '2002::/16',
   '3fff::/20',
 ]);
-/** Of version 6 only this part is public, so that what maps or tunnels to version 4 is not. */
+/** The only public range of IPv6, so that ranges which map or tunnel to IPv4 are excluded. */
 const PUBLIC_6 = blockList(['2000::/3']);
 
 /**
@@ -50,7 +50,7 @@ export class CallbackAllowlist {
     this.listed = blockList(this.ranges);
   }
 
-  /** Whether a worker may register with this host. Where it resolves to is looked at when it is connected to. */
+  /** Whether a worker may register with this host. Its addresses are checked when connecting. */
   admitsHost(host: string): boolean {
     const name = nameOf(host);
     return isIP(name) > 0 ? this.admits(name, name) : this.lists(name) || this.ranges.length > 0;
@@ -104,7 +104,7 @@ function isPublic(address: string, family: 'ipv4' | 'ipv6'): boolean {
   return !SPECIAL.check(address, family) && (family === 'ipv4' || PUBLIC_6.check(address, family));
 }
 
-/** As URLs have it, without the brackets of version 6 and the dot that may end a name. */
+/** A URL's host without the brackets of IPv6 or a trailing dot. */
 function nameOf(host: string): string {
   return host
     .replace(/^\[(.*)\]$/, '$1')

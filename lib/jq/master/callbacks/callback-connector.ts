@@ -6,7 +6,7 @@ import { defined } from '../../../job/defined.js';
 import { GearMonkeyError } from '../../../job/errors.js';
 import type { CallbackAllowlist } from './callback-allowlist.js';
 
-/** A worker's URL whose address the allowlist does not admit. Nothing was sent. */
+/** The allowlist does not admit the address of a worker's URL. Nothing was sent. */
 export class CallbackRefusedError extends GearMonkeyError {
   readonly code = 'CALLBACK_NOT_ALLOWED';
 
@@ -15,14 +15,14 @@ export class CallbackRefusedError extends GearMonkeyError {
   }
 }
 
-/** What connections to workers hold to. */
+/** Options of connections to workers. */
 export interface ConnectorOptions extends ClientTls {
   /** Milliseconds. */
   readonly timeout: number;
   readonly allowlist?: CallbackAllowlist | undefined;
 }
 
-/** Connects only to what the allowlist admits: the very address that is checked is the one connected to. */
+/** Connects only to admitted addresses: the address that is checked is the one that is used. */
 export function callbackConnector({
   allowlist,
   timeout,

@@ -7,7 +7,7 @@ import { Prometheus, type MetricsText } from '../../../metrics/prometheus.js';
 const WAIT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 const PUSH_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** What jobs can come to, by the tally of a turn. */
+/** Outcomes of jobs, from the tally of a turn. */
 const EVENTS = {
   enqueued: 'enqueued',
   cancelled: 'cancelled',
@@ -29,8 +29,8 @@ interface Instruments {
 }
 
 /**
- * Figures for Prometheus. Counters and histograms are of this master's doing, to be summed over masters; gauges
- * are of Redis, and the same on all. Without prom-client nothing is counted.
+ * Metrics for Prometheus. Counters and histograms are this master's, to be summed over masters; gauges are read from
+ * Redis, and equal on all. Without prom-client nothing is counted.
  */
 export class JqMetrics {
   private constructor(private readonly instruments: Instruments | undefined) {}
@@ -53,7 +53,7 @@ export class JqMetrics {
     this.instruments?.pushes.observe({ outcome }, ms / 1000);
   }
 
-  /** The text of Prometheus, with the counts if Redis gave them; `undefined` when there are no metrics. */
+  /** The text for Prometheus, with counts if Redis gave them; `undefined` without metrics. */
   async text(counts: Counts | undefined): Promise<MetricsText | undefined> {
     if (!this.instruments) return undefined;
     const { metrics, jobs, workers: known, redis } = this.instruments;

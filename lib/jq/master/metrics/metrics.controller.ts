@@ -14,7 +14,7 @@ export class MetricsController {
     private readonly metrics: JqMetrics,
   ) {}
 
-  /** Also without Redis: its absence is what the reader wants to know. */
+  /** Works without Redis too: that Redis is missing is worth knowing. */
   @Get()
   async read(@Res() response: ServerResponse): Promise<void> {
     const counts = await this.engine.administration.counts().catch((error: unknown) => {
