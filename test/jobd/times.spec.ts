@@ -92,7 +92,7 @@ describe('times of jobd, with a table', () => {
     await daemon.stop({ timeout: '1s' });
   });
 
-  it('a run tells its milliseconds', async () => {
+  it('a run reports its duration in milliseconds', async () => {
     const { rows } = await open();
     await rows.add('sleep 0.2');
     const daemon = await jobs.daemon(rows.options());
@@ -117,7 +117,7 @@ describe('times of jobd, with a table', () => {
     },
   );
 
-  it('rows are looked at every so often: a duration of 50 ms or more', async () => {
+  it('the interval between reads of rows is a duration of 50 ms or more', async () => {
     const { client } = await open();
     for (const [, interval] of [...noDurations(), ['too short', 49]])
       expect(() => client.rows([1], { interval: interval as number })).toThrow(

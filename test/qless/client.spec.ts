@@ -260,7 +260,7 @@ describe('queues, workers, configuration', () => {
     await expect(client.queues()).resolves.toEqual([]);
   });
 
-  it('are configured for everybody', async () => {
+  it('share one configuration', async () => {
     await client.config.set('heartbeat', 7);
     await expect(client.config.get('heartbeat')).resolves.toBe('7');
     await expect(client.config.all()).resolves.toMatchObject({ heartbeat: '7', 'grace-period': 10 });

@@ -150,7 +150,7 @@ describe('a job', () => {
     await expect(qless.pop(1)).resolves.toEqual(['jid']);
   });
 
-  it('that is put after a cancel of very many jids, which named it in vain, stays', async () => {
+  it('that is put after a cancel of very many jids, which named it before it existed, stays', async () => {
     await qless.put('there');
     const jids = Array.from({ length: 600 }, (_, n) => `j${n}`);
     await qless.q('cancel', 0, ...jids, 'there');

@@ -61,7 +61,7 @@ describe('one call', () => {
     },
   );
 
-  it('of put, or of a claim in vain, is the same however many wait for the queue', async () => {
+  it('of put, or of a claim without a job, is the same however many workers wait for the queue', async () => {
     const put = (jid: string) => () =>
       putScript.run(server.redis, PREFIX, 1, 'w', 'q1', jid, 'Other', '{}', 0, []);
     const vain = claim(1, 1);

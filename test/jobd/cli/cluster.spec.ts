@@ -63,7 +63,7 @@ describe('a master, two workers and a MariaDB', () => {
     await until(() => done(4));
   });
 
-  it('come back when the master was killed, and look for what they missed', async () => {
+  it('register again after the master was killed, and look for rows they missed', async () => {
     master.signal('SIGKILL');
     await master.ended();
     await add('any', '2/low');

@@ -24,7 +24,7 @@ async function answers(port: number): Promise<void> {
 describe.each(['jobd', 'jobd-master'] as const)('%s', (name) => {
   const cli = useCli();
 
-  it('goes on where its log is full, and nobody reads its console any more', async () => {
+  it('goes on if its log is full and its console has no reader', async () => {
     const { config } = await cli.table();
     if (name === 'jobd')
       await runCli('jobd', [
@@ -66,7 +66,7 @@ describe('jobd-master, as others see it', () => {
     await expect(program.ended()).resolves.toMatchObject({ code: 0 });
   });
 
-  it('creates an SQLite file that not everybody may read', async () => {
+  it('creates an SQLite file that other users may not read', async () => {
     const { config, path } = await cli.table();
     await runCli('jobd', ['--config', await cli.file(`host = a\nport = 1\n${config}${LAUNCHER}`), '--init']);
     expect((await stat(path)).mode & 0o007).toBe(0);

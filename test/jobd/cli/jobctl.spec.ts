@@ -113,7 +113,7 @@ describe('jobctl', () => {
       expect(stderr).toContain('set-target-concurrency <target> <n>');
     });
 
-    it('ends with 1 where nobody listens, or a request is refused', async () => {
+    it('ends with 1 if no server listens, or a request is refused', async () => {
       const { code, stderr } = await ask(1, 'list-targets');
       expect([code, stderr]).toEqual([1, expect.stringContaining("can't connect to 127.0.0.1:1: ")]);
       await expect(worker('poll', 'zzz')).resolves.toEqual({
@@ -159,7 +159,7 @@ describe('jobctl', () => {
       );
     });
 
-    it('tells its memory and the manual jobs that are waited for', async () => {
+    it('shows its memory and the manual jobs with waiting clients', async () => {
       const { stdout } = await worker('memory-usage');
       const [header, rule = '', ...rows] = stdout.split('\n').slice(0, -1);
       expect(header).toMatch(/^WHAT {15}\| VALUE *$/);

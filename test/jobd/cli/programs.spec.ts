@@ -263,7 +263,7 @@ describe.each(['jobd', 'jobd-master'] as const)('%s without a password', (name) 
     });
   });
 
-  it('does so where it is told to, and says whether it asks for one', async () => {
+  it('does so if configured, and says whether it asks for a password', async () => {
     const said = async (host: string, more: string) => {
       const program = cli.start(name, ['--config', await configured(host, more)]);
       const { stdout } = program;

@@ -8,7 +8,7 @@ describe('TLS', () => {
   const cli = useCli();
   const tls = useTls();
 
-  it('is for clients, daemons and masters alike, and refuses whoever it does not know', async () => {
+  it('is for clients, daemons and masters alike, and refuses unknown certificates', async () => {
     const secure = `tls_cert = ${tls.files.cert}\ntls_key = ${tls.files.key}\n`;
     const ca = tls.authority.file;
     const master = await cli.serve('jobd-master', secure);

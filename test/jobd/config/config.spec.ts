@@ -82,7 +82,7 @@ describe('the configuration of jobd', () => {
       await expect(read(`${MINIMAL}${line}`)).rejects.toMatchObject({ code: 'CONFIG', message });
   });
 
-  it('says what is unknown in every section, and never what may be a value', async () => {
+  it('names unknown options of every section, and never what may be a value', async () => {
     const text = `${MINIMAL}password : hunter2\nhost: secret\n[targets]\nlow = 1\n[timeouts]\nlwo = 2\n[x]\npassword = hunter2`;
     const { unknown } = await daemon(text);
     expect(unknown).toEqual(['password', 'host', 'lwo in [timeouts]', 'password in [x]']);
@@ -241,7 +241,7 @@ describe('the configuration of jobd-master', () => {
 });
 
 describe('the configuration of jobctl', () => {
-  it('may be missing where nobody named it', () => {
+  it('may be missing unless it was named', () => {
     expect(readJobctlConfig('/nonexistent', true)).toEqual({ master: false, logLevel: 'warn' });
     expect(() => readJobctlConfig('/nonexistent', false)).toThrow('file /nonexistent not found');
   });

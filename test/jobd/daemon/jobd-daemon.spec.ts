@@ -31,7 +31,7 @@ describe('JobdDaemon', () => {
     await expect(jobs.daemon({ ...valid, database: 'nonsense' })).rejects.toThrow('`database` must be a URL');
   });
 
-  it('serves nobody before it has started, and nobody once it stops', async () => {
+  it('serves no requests before it has started or after it was stopped', async () => {
     const rows = await jobs.table();
     const daemon = new JobdDaemon(rows.options());
     await expect(daemon.runManual([1])).rejects.toThrow('the daemon is not started');
@@ -73,7 +73,7 @@ describe('JobdDaemon', () => {
     expect(daemon.targets()).toEqual(['low']);
   });
 
-  it('takes up targets while it runs, tells of them, and keeps those that have work', async () => {
+  it('adds targets while it runs, reports them, and keeps those with work', async () => {
     const rows = await jobs.table();
     const id = await rows.add('until [ -e "$dir/go" ]; do sleep 0.05; done', { target: 'new' });
     const daemon = await jobs.daemon(rows.options());
@@ -99,7 +99,7 @@ describe('JobdDaemon', () => {
     await rows.put('go');
   });
 
-  it('polls by itself where it is told to', async () => {
+  it('polls by itself if configured', async () => {
     const rows = await jobs.table();
     await jobs.daemon({ ...rows.options(), pollInterval: 100 });
     await rows.reach('done', [await rows.add()]);
@@ -112,7 +112,7 @@ describe('JobdDaemon', () => {
     await expect(daemon.runManual([])).resolves.toEqual({ jobs: new Map(), errors: new Map() });
   });
 
-  it('shortens a drain that is under way when it is told again', async () => {
+  it('shortens a drain that is under way when it is stopped again', async () => {
     const rows = await jobs.table();
     const id = await rows.add('while :; do sleep 0.05; done');
     const daemon = await jobs.daemon(rows.options());

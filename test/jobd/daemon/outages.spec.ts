@@ -11,7 +11,7 @@ describe('a daemon whose database is away, or whose rows others hold', () => {
   afterEach(() => jobs.server.restartIfDown());
 
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'writes how jobs ended though the database was gone by %s meanwhile',
+    'writes how jobs ended after the database was gone by %s',
     async (signal) => {
       const rows = await jobs.table(seedTable);
       const ids = await rows.addMany(5, HOLD);
@@ -105,7 +105,7 @@ describe('a daemon whose database is away, or whose rows others hold', () => {
     await rows.reach('done', [held]);
   });
 
-  it('runs each row once though its connections break at any moment, in commits too', async () => {
+  it('runs each row once even if its connections break at any moment, in commits too', async () => {
     const rows = await jobs.table(seedTable);
     const ids = await rows.addMany(30, 'echo $id >> "$dir/history"');
     const options = { ...rows.options({ low: 3 }), fetchLimit: 5, lease: 30_000 };

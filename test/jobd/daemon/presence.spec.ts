@@ -117,7 +117,7 @@ describe('daemons that share a table', () => {
     },
   );
 
-  it('look for what one that stops has given back, or had in mind', async () => {
+  it('look for rows that a stopping daemon has released, or meant to begin later', async () => {
     const rows = await jobs.table();
     const log = logged();
     const leaving = await jobs.daemon({ ...rows.options({ low: 1 }), name: 'leaving' });
@@ -134,7 +134,7 @@ describe('daemons that share a table', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('look for what one that is dead had in mind, though it held nothing', async () => {
+  it('look for rows that a dead daemon meant to begin later, even if it held none', async () => {
     const rows = await jobs.table(seedTable);
     await jobs.daemon({ ...rows.options(), name: 'alive' });
     await rows.execute(
@@ -174,7 +174,7 @@ describe('daemons that share a table', () => {
     expect(await rows.owners()).toEqual([]);
   });
 
-  it('go on when somebody has removed their entry, and see to what they held', async () => {
+  it('go on when their entry was removed, and take care of the rows they held', async () => {
     const rows = await jobs.table(seedTable);
     const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
     await jobs.daemon({ ...rows.options({ low: 1 }), orphans: 'requeue' });
@@ -189,7 +189,7 @@ describe('daemons that share a table', () => {
     expect(await rows.content('overlaps')).toBe('');
   });
 
-  it('begin no more than their concurrency, though a row comes back while its former run ends', async () => {
+  it('begin no more rows than their concurrency, even if a row comes back while its former run ends', async () => {
     const rows = await jobs.table(seedTable);
     const ends = 'until [ -e "$dir/ended" ]; do sleep 0.05; done';
     const [id = 0] = await rows.addMany(
@@ -215,7 +215,7 @@ describe('daemons that share a table', () => {
     await rows.reach('done', [id, ...others], 30_000);
   });
 
-  it('look for rows that they accepted without hearing of it, once those are given back', async () => {
+  it('look for rows that they accepted without getting the answer, once these are released', async () => {
     const rows = await jobs.table(seedTable);
     await jobs.daemon(rows.options());
     await rows.reach('done', [await strayOf(rows, 'accepted'), await strayOf(rows, 'running')], 30_000);

@@ -103,7 +103,7 @@ describe('a CHECK that refuses rows', () => {
     return rival;
   }
 
-  it.each([1, 9])('%d rows that somebody holds: others end and are begun meanwhile', async (count) => {
+  it.each([1, 9])('%d locked rows: others end and are begun meanwhile', async (count) => {
     const rows = await jobs.table(seedTable);
     const held = await rows.addMany(count, HOLD);
     const others = await rows.addMany(8, HOLD);
@@ -122,7 +122,7 @@ describe('a CHECK that refuses rows', () => {
     for (const id of held) expect(await rows.row(id)).toMatchObject({ result: 'ok', stdout: 'end\n' });
   });
 
-  it('run-manual of a row that somebody holds: fetches go on, and it runs when it is free', async () => {
+  it('run-manual of a locked row: fetches go on, and it runs when it is free', async () => {
     const rows = await jobs.table(seedTable);
     const manual = await rows.add('echo out', { status: 'manual' });
     const daemon = await jobs.daemon({ ...rows.options({ low: 4 }), manualPatience: 60_000 });
@@ -144,7 +144,7 @@ describe('a CHECK that refuses rows', () => {
     expect((await asked).jobs.get(manual)).toMatchObject({ result: 'ok', stdout: 'out\n' });
   });
 
-  it('a claimed row that somebody holds: other outcomes are settled meanwhile', async () => {
+  it('a claimed row that is locked: other outcomes are settled meanwhile', async () => {
     const rows = await jobs.table(seedTable);
     const [held = 0, other = 0] = await rows.addMany(2);
     const source = jobd({ database: rows.url, table: rows.table, targets: ['low'], log: SILENT });

@@ -10,7 +10,7 @@ describe('a daemon whose jobs can not be started', () => {
   const jobs = useJobTables(sqliteFile);
   stopProgramsAfterEach();
 
-  it('fails them where their directory can not be looked at, and goes on', async () => {
+  it('fails jobs whose directory can not be read, and goes on', async () => {
     const rows = await jobs.table();
     const [id = 0, manual = 0] = [await rows.add(), await rows.add('', { status: 'manual' })];
     await writeFile(join(rows.folder, 'file'), '');

@@ -88,7 +88,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     });
   });
 
-  it('fails a job whose directory can not be looked at, and says why', async () => {
+  it('fails a job whose directory can not be read, and says why', async () => {
     const notAFolder = join(folder, 'file');
     await writeFile(notAFolder, '');
     await symlink(join(folder, 'loop'), join(folder, 'loop'));
@@ -183,7 +183,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     await expect(run('printf 12345', { maxOutputBuffer: 5 })).resolves.toMatchObject({ stdout: '12345' });
   });
 
-  it('takes what a grandchild says in time, and does not wait for it for ever', async () => {
+  it('takes what a grandchild prints in time, and does not wait for it forever', async () => {
     const late = join(folder, 'late');
     const script = `(sleep 0.02; echo soon; sleep 1; echo late; echo alive > ${late}) & echo first`;
     await expect(run(script)).resolves.toMatchObject({ result: 'ok', stdout: 'first\nsoon\n' });
@@ -238,7 +238,7 @@ describe('a program whose job has left a child behind that holds its output', ()
 });
 
 describe('a process that a signal without a name has ended', () => {
-  it('is told with the number', async () => {
+  it('is named by its number', async () => {
     const launcher = new Launcher({ launcher: '/bin/sleep 60' }, 'i');
     const job = launcher.launch(1);
     const { stdout } = await runProgram('pgrep', ['-n', '-P', `${process.pid}`, 'sleep']);
@@ -248,7 +248,7 @@ describe('a process that a signal without a name has ended', () => {
 });
 
 describe('Launcher in a thread', () => {
-  it('hears of ends though threads get no signals', async () => {
+  it('notices ends although threads get no signals', async () => {
     const thread = new Worker(new URL('../../support/launcher-thread.mjs', import.meta.url), {
       workerData: 20,
     });

@@ -29,7 +29,7 @@ describe('PipeReader', () => {
     reader.finish();
   });
 
-  it.each(['', 'text', 'x'.repeat(65_536)])('finishes at once where nobody writes any more', (text) => {
+  it.each(['', 'text', 'x'.repeat(65_536)])('finishes at once if there is no writer left', (text) => {
     const { reader, write, isOpen } = open();
     writeSync(write, text);
     closeSync(write);
@@ -37,7 +37,7 @@ describe('PipeReader', () => {
     expect([heard, reader.hasEnded, ends, isOpen()]).toEqual([text, true, 1, false]);
   });
 
-  it('goes on reading where somebody may still write', async () => {
+  it('goes on reading while there is a writer', async () => {
     const { reader, write, isOpen } = open();
     writeSync(write, 'one ');
     reader.finish();

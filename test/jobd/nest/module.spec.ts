@@ -119,7 +119,7 @@ describe('JobdModule', () => {
     expect(await rows.owners()).toEqual([]);
   });
 
-  it('tells of a row only when it has changed', async () => {
+  it('emits a row only when it has changed', async () => {
     const rows = await jobs.table();
     const app = await apps.start({ imports: [module(rows)] });
     const client = app.get(JobdClient);

@@ -156,7 +156,7 @@ describe.each([
     expect(job).toMatchObject({ id });
   });
 
-  it('may be the row that a client adds, which is told so', async () => {
+  it('may be the row of a client, whose error says so', async () => {
     const client = new ClientTable(rows.url.replace(/:\d+\//, `:${line.port}/`), rows.table, SILENT);
     await client.add('low', {});
     line.freezeAt('insert');

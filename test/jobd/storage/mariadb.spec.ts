@@ -38,7 +38,7 @@ describe('the storage on MariaDB', () => {
   }
 
   it.each(['a beat', 'a fetch'] as const)(
-    'takes one whose entry is gone for another, though nothing followed %s that made it',
+    'takes a daemon whose entry is gone for another one, even if nothing followed %s that entered it',
     async (way) => {
       const rows = await jobs.table(seedTable);
       const database = await Database.open(parseDatabaseUrl(rows.url), SILENT);
@@ -105,7 +105,7 @@ describe('the storage on MariaDB', () => {
     expect(await key()).toBe('owner_idx');
   });
 
-  it('encrypts where it is told to, and only for a server whose certificate it trusts', async () => {
+  it('encrypts if configured, and only for a server whose certificate it trusts', async () => {
     const { url } = jobs.server;
     const cipher = async (parameters: string) => {
       const database = await Database.open(parseDatabaseUrl(`${url}${parameters}`), SILENT);
@@ -214,7 +214,7 @@ describe('the storage on MariaDB', () => {
     },
   );
 
-  it('passes over rows that somebody holds', async () => {
+  it('skips locked rows', async () => {
     const rows = await jobs.table(seedTable);
     const [first = 0, second = 0] = await rows.addMany(2);
     const rival = await jobs.server.connect();
@@ -241,7 +241,7 @@ describe('the storage on MariaDB', () => {
     expect(await rows.row(id)).toMatchObject({ status: 'accepted', time_started: 0 });
   });
 
-  it('begins a manual row at once if it is a daemon and nobody has locked the row; else it gives up the place, and looks or asks again', async () => {
+  it('begins a manual row at once if it is a daemon and the row is not locked; otherwise it frees the slot, and reads or tries again', async () => {
     const rows = await jobs.table(seedTable);
     const [first = 0, second = 0, locked = 0] = await rows.addMany(3, '', { status: 'manual' });
     let places = 0;
@@ -353,7 +353,7 @@ describe('the storage on MariaDB', () => {
     );
   });
 
-  it('tells all who wait at once when it gives up its connections', async () => {
+  it('rejects all pending statements at once when it gives up its connections', async () => {
     const rows = await jobs.table(seedTable);
     const database = await Database.open(parseDatabaseUrl(rows.url), SILENT, { answerTimeout: 2000 });
     const asked = () => database.attempt((queries) => sql`select 1`.execute(queries));

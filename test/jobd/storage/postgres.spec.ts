@@ -50,7 +50,7 @@ describe('PostgreSQL', () => {
     await database.close();
   });
 
-  it('encrypts where it is told to, and only for a server whose certificate it trusts', async () => {
+  it('encrypts if configured, and only for a server whose certificate it trusts', async () => {
     const { url } = jobs.server;
     const isEncrypted = async (parameters: string) => {
       const database = await Database.open(parseDatabaseUrl(`${url}${parameters}`), SILENT);

@@ -11,7 +11,7 @@ function insertion(queries: JobdDatabase, target: string) {
   return queries.insertInto('jobs').values({ target, time_created: 1 } as never);
 }
 
-describe('A SQLite file that somebody else uses too', () => {
+describe('a SQLite file that another process uses too', () => {
   const endings: (() => unknown)[] = [];
   afterEach(async () => {
     for (const end of endings.splice(0).reverse()) await end();
@@ -58,7 +58,7 @@ describe('A SQLite file that somebody else uses too', () => {
     expect(targets()).toEqual([{ target: 'good' }]);
   });
 
-  it('is opened by many at once though it is new', async () => {
+  it('can be opened by many at once even if it is new', async () => {
     const file = await sqliteFile();
     endings.push(() => file.stop());
     const open = () => initDatabase(file.url, 'jobs', SILENT);

@@ -30,7 +30,7 @@ describe('a worker with a password', () => {
     await expect(client.ended()).resolves.toEqual([INVALID]);
   });
 
-  it('looks at the first request only', async () => {
+  it('checks the first request only', async () => {
     const client = await worker.client();
     await expect(client.answers(poll(1, PASSWORD), poll(2), poll(3, 'wrong'))).resolves.toEqual([
       ok(1),
@@ -70,7 +70,7 @@ describe('a worker with a hashed password', () => {
     expect(make).toThrow("'password_hash' must be a line that `jobctl hash-password` printed");
   });
 
-  it('lets in who knows the password, and nobody else', async () => {
+  it('admits only peers with the password', async () => {
     const [one, other] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
     expect(one).not.toBe(other);
     expect(one).not.toContain(PASSWORD);
@@ -116,7 +116,7 @@ describe('always_allow_localhost', () => {
     }
   });
 
-  it('asks nobody anything where there is no password', () => {
+  it('checks nothing if there is no password', () => {
     expect(authenticator({})).toBeUndefined();
     expect(authenticator({ allowLocalhost: false })).toBeUndefined();
   });
@@ -139,7 +139,7 @@ describe('always_allow_localhost', () => {
 describe('guesses at a hashed password', () => {
   const authenticate = authenticator({ passwordHash: HASH_OF_SECRET });
 
-  it('of one address keep nobody of another out, and there is an end to how many wait', async () => {
+  it('of one address do not block those of another, and only so many may wait', async () => {
     let looked = 0;
     const guesses = Array.from({ length: 1000 }, async () => {
       const verdict = await authenticate?.('wrong', '10.0.0.1');
@@ -153,7 +153,7 @@ describe('guesses at a hashed password', () => {
     expect(new Set(await Promise.all(guesses))).toEqual(new Set([false]));
   });
 
-  it('are not looked at when their sender has left, or when they are longer than any password', async () => {
+  it('are not checked when their sender has left, or when they are longer than any password', async () => {
     expect(authenticate?.('x'.repeat(1025), '10.0.0.1')).toBe(false);
     const gone = Array.from({ length: 20 }, () => authenticate?.('secret', '10.0.0.1', () => true));
     await expect(Promise.all(gone)).resolves.toEqual(gone.map(() => false));

@@ -12,7 +12,7 @@ function readAll(chunks: readonly Buffer[], limit = LIMIT): Frame[] {
 }
 
 describe('FrameReader', () => {
-  it('tells a message over the limit once, as soon as it is seen, and goes on after its end', () => {
+  it('reports a message over the limit once, as soon as it is known, and goes on after its end', () => {
     const reader = new FrameReader(4);
     expect(reader.read(Buffer.from('12345'))).toEqual([TOO_LARGE]);
     expect(reader.read(Buffer.from('6789'))).toEqual([]);

@@ -35,7 +35,7 @@ describe('poke', () => {
     for (const worker of workers) expect(polls(worker).length).toBeGreaterThan(0);
   });
 
-  it('remembers what nobody serves, and polls 50 ms after the ok of the worker that does', async () => {
+  it('remembers targets without a worker, and polls 50 ms after the ok of a worker that serves them', async () => {
     await send(master, poke('late', 'other', 'constructor'));
     expect(master.master.waitingTargets).toBe(3);
     const worker = await master.worker('one', ['late', 'x', 'constructor']);

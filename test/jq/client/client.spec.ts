@@ -156,7 +156,7 @@ describe('JqClient', () => {
       expect(keys[4]).toBe('order-7');
     });
 
-    it('has a connection though more polls wait than there are connections', async () => {
+    it('has a connection even if more polls wait than there are connections', async () => {
       const client = open();
       const { id } = await client.enqueue(mail, { to: 'slow' });
       const abort = new AbortController();
@@ -169,7 +169,7 @@ describe('JqClient', () => {
       await Promise.all(polls);
     });
 
-    it('rejects when nobody answers in time, and names the master', async () => {
+    it('rejects when there is no answer in time, and names the master', async () => {
       const url = `http://127.0.0.1:${await freePort()}`;
       const lost = open({ master: url, timeout: 200 }).enqueue(mail, { to: 'a' });
       await expect(lost).rejects.toThrow(JqUnreachableError);
@@ -314,7 +314,7 @@ describe('JqClient', () => {
       });
     });
 
-    it('asks nobody before it is subscribed, and stops when it is not', async () => {
+    it('sends nothing before it is subscribed, and stops when it is unsubscribed', async () => {
       const open$ = open().result(NO_JOB);
       const watched = await open().enqueue(mail, { to: 'a' });
       expect(open$).toBeDefined();

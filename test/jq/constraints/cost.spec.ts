@@ -109,7 +109,7 @@ describe('what a large body costs', () => {
     expect(counts.parts - before).toBeLessThan(20);
   });
 
-  it('is one walk, for fields that nobody knows: nothing is made of them', () => {
+  it('is one walk for unknown fields, which are not decoded', () => {
     const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`x${i}`, 1]));
     const { raw, counts } = counted(Buffer.from(encode({ ...unknown, name: 'w', max_jobs: 1 })));
     expect(readRegister(Fields.of(raw))).toEqual({ name: 'w', maxJobs: 1 });

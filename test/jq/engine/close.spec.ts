@@ -6,7 +6,7 @@ import { useRedis } from '../../support/use-redis.js';
 describe('an engine whose Redis is gone', () => {
   const redis = useRedis();
 
-  it('closes all the same, though it looks for what falls due ever again', async () => {
+  it('closes, although it goes on sweeping', async () => {
     const engine = new JqEngine({ connection: redis.url });
     await engine.start();
     await redis.server.stop();
@@ -24,7 +24,7 @@ describe('an engine whose Redis is gone', () => {
 describe('an engine whose turns fail', () => {
   const redis = useRedis();
 
-  it('says so once, though nobody asked for anything', async () => {
+  it('reports that once, even without operations', async () => {
     const problems: string[] = [];
     const engine = new JqEngine({ connection: redis.url, onProblem: (problem) => problems.push(problem) });
     await engine.start();

@@ -153,7 +153,7 @@ describe('constraints', () => {
   });
 
   describe('that many lanes wait for', () => {
-    it('are used though the best of the lanes are of names that nobody takes any more', async () => {
+    it('are used even if the best lanes have names that no worker takes any more', async () => {
       const all = await rig.worker({ maxJobs: 1000, names: ['mail'] });
       await create({ match: [], rate: { count: 2, period: 1 } });
       await create({ match: [], per: 'name', concurrency: 1000 });
@@ -173,7 +173,7 @@ describe('constraints', () => {
       expect(mails).toBeGreaterThanOrEqual(26);
     });
 
-    it('let all go that they no longer select, though others wait for them anew', async () => {
+    it('release all jobs that they no longer select, even if others wait for them anew', async () => {
       const id = await create({ match: [MAIL], concurrency: 1 });
       await create({ match: [MAIL], per: 'argument.tenant', concurrency: 1000 });
       await enqueue('mail', { tenant: 'long' }, -9);
@@ -191,7 +191,7 @@ describe('constraints', () => {
       expect(handed).toBeGreaterThanOrEqual(150);
     });
 
-    it('are matched by what the last change says, whoever made one at the same time', async () => {
+    it('are matched by the last change, even if another was made at the same time', async () => {
       const id = await create({ match: [MAIL], concurrency: 1 });
       const version = () => used.redis.get(`${rig.prefix}constraints-version`);
       const before = await version();

@@ -60,7 +60,7 @@ describe('what a job costs Redis', () => {
     await expect(push()).resolves.toMatch(/^a/);
   });
 
-  it('is bounded where thousands of names are wanted by nobody, and an idle turn does nothing for them', async () => {
+  it('is bounded if no worker wants thousands of names, and an idle turn does nothing for them', async () => {
     for (let i = 0; i < 2000; i++) await rig.enqueue({ name: `unwanted-${i}`, priority: -1 });
     await register(200, () => ['other'], 'a');
     await rig.handOut();

@@ -51,7 +51,7 @@ describe('what a master of before has left', () => {
     );
   });
 
-  it('stops no turn where a master of before registers somebody later', async () => {
+  it('stops no turn if an earlier master registers a worker later', async () => {
     await rig.run(operations.adopt());
     const id = await rig.enqueue({ name: 'mail' });
     const late = await rig.puller({ names: ['mail'] });

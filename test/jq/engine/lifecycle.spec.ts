@@ -19,7 +19,7 @@ describe('the life of a job', () => {
   const jobKeys = async () => (await keys()).map((key) => key.slice(rig.prefix.length));
 
   describe('a report', () => {
-    it('is refused of workers and jobs that nobody knows', async () => {
+    it('is refused for unknown workers and jobs', async () => {
       const worker = await rig.worker();
       const id = await rig.enqueue();
       await expect(rig.succeed({ id, worker: NOBODY })).resolves.toBe('unknown worker');
@@ -132,7 +132,7 @@ describe('the life of a job', () => {
       await expect(rig.handOut()).resolves.toEqual([]);
     });
 
-    it('shows who ran the job last, whoever is offered it meanwhile or loses it', async () => {
+    it('shows the worker that ran the job last, even if others were offered it since', async () => {
       const id = await rig.enqueue();
       const first = await rig.worker();
       await rig.fail(await rig.accepted());
@@ -231,7 +231,7 @@ describe('the life of a job', () => {
       return job.id;
     };
 
-    it('is not kept unless asked for, though its end is', async () => {
+    it('is not kept unless asked for, but the end is', async () => {
       const id = await finished(false);
       const view = await rig.view(id);
       expect(view).toMatchObject({ status: 'done', retryCount: 0 });
@@ -270,7 +270,7 @@ describe('the life of a job', () => {
     });
   });
 
-  it('is told to those who wait for its end', async () => {
+  it('is published to clients that wait for its end', async () => {
     const heard: string[] = [];
     const subscriber = used.redis.duplicate();
     await subscriber.subscribe(`${rig.prefix}ended`);

@@ -8,7 +8,7 @@ import { eventually } from '../../support/until.js';
 const MINUTE = 60_000;
 
 describe('a pull', () => {
-  it('that has got a job leaves what it heard meanwhile to one that waits', async () => {
+  it('that has got a job passes its later wake-ups on to one that waits', async () => {
     const accepts: (() => void)[] = [];
     let late = 0;
     const run = ({ name, args }: Operation<unknown>): Promise<unknown> => {

@@ -39,7 +39,7 @@ describe('what is kept besides jobs that wait', () => {
     await expect(totals()).resolves.toEqual({});
   });
 
-  it('are dead letters that nobody looks at: they go, and their bytes with them', async () => {
+  it('are dead letters that are never read: they go, and their bytes with them', async () => {
     const rig = new EngineRig(used.redis, prefix, { tombstone: '1h' });
     await rig.worker();
     await rig.enqueue({ argument: large, maxRetry: 0 });

@@ -102,7 +102,7 @@ describe('selection', () => {
     expect(await rig.run(operations.pull(puller))).toMatchObject({ status: 'job', job: { name: 'n2499' } });
   });
 
-  it('gives a puller the best job, counts its slots, and tells whether there is nothing at all', async () => {
+  it('gives a puller the best job, counts its slots, and says if there is no job at all', async () => {
     const puller = await rig.puller({ names: ['mail'] });
     await expect(rig.run(operations.pull(puller))).resolves.toEqual({ status: 'none', names: ['mail'] });
     await rig.enqueue({ name: 'other' });

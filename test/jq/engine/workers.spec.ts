@@ -15,7 +15,7 @@ describe('workers', () => {
 
   const ping = (worker: string) => rig.run(operations.ping(worker));
 
-  it('are told when nobody knows them', async () => {
+  it('are told if they are unknown', async () => {
     await expect(ping(NOBODY)).resolves.toBe(false);
     await expect(rig.run(operations.unregister(NOBODY))).resolves.toBe(false);
   });
@@ -116,7 +116,7 @@ describe('workers', () => {
       await expect(rig.handOut()).resolves.toEqual([]);
     });
 
-    it('keep a job that nobody answers for from being pushed ever faster', async () => {
+    it('do not let an unanswered job be pushed faster and faster', async () => {
       const id = await rig.enqueue();
       for (let i = 0; i < 3; i++) {
         await rig.worker();
@@ -207,7 +207,7 @@ describe('workers', () => {
       expect(await rig.handOut()).toHaveLength(1);
     });
 
-    it('by jobs that they never report, are forgotten though they go on taking them', async () => {
+    it('by jobs that they never report, are forgotten even if they go on taking jobs', async () => {
       for (let i = 0; i < 200; i++) await rig.enqueue({ timeout: 1 });
       const worker = await rig.worker();
       for (let i = 0; i < 100; i++) {
@@ -226,7 +226,7 @@ describe('workers', () => {
       await expect(rig.handOutOne()).resolves.toMatchObject({ id, worker });
     });
 
-    it('are asked whether they are there when nothing was heard of them for an hour, and forgotten if not', async () => {
+    it('are asked whether they are there after an hour of silence, and forgotten if not', async () => {
       const [quiet, dead, busy] = [await rig.worker(), await rig.worker(), await rig.worker()];
       const probes = async (ms: number) => {
         rig.now += ms;
@@ -247,7 +247,7 @@ describe('workers', () => {
       await expect(left()).resolves.toEqual([busy]);
     });
 
-    it('and came back by taking a push are asked again once nothing is heard of them', async () => {
+    it('and came back by taking a push are asked again after another silence', async () => {
       const worker = await rig.worker();
       const id = await rig.enqueue();
       for (let pushes = 0; pushes < 3; pushes++) {

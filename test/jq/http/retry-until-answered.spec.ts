@@ -17,7 +17,7 @@ function scripted(...replies: (MasterReply | Error)[]): () => Promise<MasterRepl
 }
 
 describe('retryUntilAnswered', () => {
-  it('asks again through broken connections and replies that are no answer, and tells of each', async () => {
+  it('retries after broken connections and replies that are not an answer, and reports each', async () => {
     const told: unknown[] = [];
     const request = scripted(new Error('away'), reply(503), reply(200));
     const answer = retryUntilAnswered(request, {

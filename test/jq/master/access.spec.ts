@@ -44,10 +44,7 @@ describe('who may ask a master', () => {
       ['of a page on another port', { 'sec-fetch-site': 'same-site' }],
       ['for a name that somebody led here', { host: 'evil.example' }],
       ['for such a name with a port and a dot', { host: 'evil.example.:8080' }],
-      [
-        'for such a name though it be its own page',
-        { host: 'evil.example', 'sec-fetch-site': 'same-origin' },
-      ],
+      ['for such a name even from its own page', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }],
       ['for what is no host', { host: 'a b' }],
     ])('are no requests %s', async (_, headers) => {
       const calls: [string, string][] = [
@@ -93,7 +90,7 @@ describe('who may ask a master', () => {
       await expect(ask(any.url, '/job', { host: 'evil.example' })).resolves.toMatchObject({ status: 201 });
     });
 
-    it('is nobody beyond this machine, unless that is said to be meant', async () => {
+    it('is only this machine, unless more is allowed explicitly', async () => {
       await expect(master.another(OPEN)).rejects.toThrow(/no tokens.*allowOpen/);
       await expect(master.another({ ...OPEN, host: '::' })).rejects.toThrow(/no tokens/);
       await expect(master.another({ ...OPEN, tokens: { admin: [] } })).rejects.toThrow(/no tokens/);
@@ -110,7 +107,7 @@ describe('who may ask a master', () => {
     });
   });
 
-  it('is anybody with a token, whatever a browser says', async () => {
+  it('is any client with a token, whatever a browser sends', async () => {
     const guarded = await master.another({ tokens: { pusher: ['p'] } });
     const headers = { authorization: 'Bearer p', origin: 'https://intranet.example', host: 'jq.example' };
     await expect(ask(guarded.url, '/job', headers)).resolves.toMatchObject({ status: 201 });
@@ -154,7 +151,7 @@ describe('who may ask a master', () => {
     expect(String(head)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('is told by all replies that it could display that nothing in them is to be run or framed', async () => {
+  it('gets headers with each reply it could display, so that nothing in it is run or framed', async () => {
     for (const path of [
       '/health/live',
       '/nowhere',

@@ -87,7 +87,7 @@ describe('the routes for administrators', () => {
       expect(found.flat().map(({ id }) => id)).toEqual(mail);
     });
 
-    it('goes on where it was, though what it showed last is gone and others have come', async () => {
+    it('continues where it was, even if the last item is gone and others were added', async () => {
       const ids = await Promise.all(Array.from({ length: 30 }, () => master.enqueue()));
       const { jobs, cursor } = await get('/api/jobs?status=queued&limit=10');
       const first = (jobs as Summary[]).map(({ id }) => id);
@@ -116,7 +116,7 @@ describe('the routes for administrators', () => {
       await expect(statusOf('GET', `/api/jobs/${id}`)).resolves.toBe(404);
     });
 
-    it('tells what each attempt came to, and when the next is due', async () => {
+    it('shows how each attempt ended, and when the next is due', async () => {
       const id = await master.enqueue({ name: 'mail', argument: { to: 'a' }, priority: -3, max_retry: 1 });
       expect(await pull()).toBe(id);
       await fail(id, true, 'first');
@@ -252,7 +252,7 @@ describe('the routes for administrators', () => {
   });
 
   describe('dead letters', () => {
-    it('are requeued or discarded one by one, and nothing else is', async () => {
+    it('are requeued or discarded one by one, and no other jobs are', async () => {
       const [one, other] = [await die({ name: 'a' }), await die({ name: 'b' })];
       const queued = await master.enqueue();
       for (const [method, path] of [

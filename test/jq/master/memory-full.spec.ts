@@ -5,7 +5,7 @@ import { useMaster } from './use-master.js';
 describe('a master whose Redis is full', () => {
   const master = useMaster();
 
-  it('answers 503 to what needs memory, without a word of Redis, and lets what runs come to its end', async () => {
+  it('answers 503 to what needs memory, without details of Redis, and lets running jobs end', async () => {
     const { redis } = master.redis;
     const id = await master.enqueue();
     const worker = await master.register();

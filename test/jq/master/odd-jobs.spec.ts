@@ -30,7 +30,7 @@ describe('a job whose argument no condition can read', () => {
     }
   };
 
-  it('is taken where a constraint looks at it', async () => {
+  it('is accepted if a constraint tests it', async () => {
     await limitTenants();
     await expect(enqueueOdd()).resolves.toMatchObject({ status: 201 });
     await pullAll(1);

@@ -39,7 +39,7 @@ describe('pushes to workers', () => {
     await expect(master.job(job_id)).resolves.toMatchObject({ body: { worker_id } });
   });
 
-  it('are not all that tells whether a worker is there: one that is never heard of is asked, and forgotten', async () => {
+  it('are not the only sign of a worker: a silent one is asked, and forgotten', async () => {
     const http = await master.another({
       prefix: '{asks}:',
       forgetWorker: 200,

@@ -113,7 +113,7 @@ describe('POST /done with a batch', () => {
     }
   });
 
-  it('is 404 for each report of a worker that nobody knows', async () => {
+  it('is 404 for each report of an unknown worker', async () => {
     const id = await pulled();
     const { status, body } = await done([success(id), success(NO_JOB)], 'f'.repeat(16));
     expect(status).toBe(200);
@@ -123,7 +123,7 @@ describe('POST /done with a batch', () => {
     ]);
   });
 
-  it('may be JSON, and is answered so', async () => {
+  it('may be JSON, and is answered in JSON', async () => {
     const id = await pulled();
     const deep = JSON.parse('['.repeat(64) + ']'.repeat(64)) as unknown;
     const body = `\n ${JSON.stringify([success(id, { result: { a: 1 } }), success(id, { result: deep }), 1])}`;

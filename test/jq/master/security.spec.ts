@@ -99,7 +99,7 @@ describe('the security of a master', () => {
       await eventually(() => expect(worker.pushes.length).toBeGreaterThan(0));
     });
 
-    it('looks at the address that a name leads to when it connects', async () => {
+    it('checks the address that a name resolves to when it connects', async () => {
       const worker = await plainWorker();
       const url = worker.url.replace('127.0.0.1', 'localhost');
       const named = await master.another({ callbacks: { allow: ['localhost'] } });
@@ -174,7 +174,7 @@ describe('the security of a master', () => {
       await expect(ready(mutual.url, { ca })).rejects.toThrow();
     });
 
-    it('pushes to workers of an authority that is given, and to none that nobody vouches for', async () => {
+    it('pushes to workers with a certificate of the configured authority, and to no others', async () => {
       const { ca, cert, key } = pem;
       let pushes = 0;
       const worker = createTlsServer(

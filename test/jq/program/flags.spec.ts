@@ -46,7 +46,7 @@ describe('the flags of jq-master', () => {
     expect(optionsFromFlags(flags)).toMatchObject(settings);
   });
 
-  it('may be variables of the environment', () => {
+  it('may be environment variables', () => {
     const names = Object.entries(settings).map(
       ([name, value]) => [`JQ_${dashed(name).toUpperCase().replaceAll('-', '_')}`, String(value)] as const,
     );

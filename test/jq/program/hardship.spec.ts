@@ -37,7 +37,7 @@ describe('jq-master among bad peers', () => {
     return made;
   };
 
-  it('goes on, and drains, when nobody reads what it says any more', async () => {
+  it('goes on, and drains, when its output has no reader any more', async () => {
     const open = await listenMaster({ connection: used.url, port: 0 });
     const worker = await new Http(open.url).register({ url: 'http://127.0.0.1:1' });
     await open.close();
@@ -99,7 +99,7 @@ describe('jq-master among bad peers', () => {
     await expect(master.end('SIGTERM')).resolves.toBe(0);
   });
 
-  it('drains though clients neither end their requests nor read their replies', async () => {
+  it('drains even if clients neither end their requests nor read their replies', async () => {
     const master = start();
     const url = await urlOf(master);
     const http = new Http(url);

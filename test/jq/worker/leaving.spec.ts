@@ -42,7 +42,7 @@ describe('a worker that leaves while its master says "later"', () => {
     return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, replies };
   }
 
-  it('gives its job back, and takes its leave, until both are heard', async () => {
+  it('releases its job and unregisters, retrying until both are answered', async () => {
     const { url, replies } = await unwilling('POST /worker/release', 'DELETE /worker');
     const running = gate();
     const handle = () => {

@@ -85,7 +85,7 @@ describe('POST /worker-job with a batch', () => {
     end.open();
   });
 
-  it('answers 503 for each job that nobody claims', async () => {
+  it('answers 503 for each unclaimed job', async () => {
     const port = await freePort();
     const source = jq({ master: master.url, listen: { port } });
     await source.open(['mail']);
@@ -104,7 +104,7 @@ describe('POST /worker-job with a batch', () => {
     await source.close();
   });
 
-  it('keeps no job that nobody claimed when the connection is cut; those that were taken run', async () => {
+  it('drops unclaimed jobs when the connection is cut; those that were taken run', async () => {
     const port = await freePort();
     const source = jq({ master: master.url, listen: { port } });
     await source.open(['mail']);
@@ -151,7 +151,7 @@ describe('POST /worker-job with a batch', () => {
     expect(ran.toSorted()).toEqual(['a', 'b', 'c']);
   });
 
-  it('is offered to the master, unless bodies have to be shorter than batches may be', async () => {
+  it('is offered to the master, unless bodies must be shorter than batches may be', async () => {
     const offered = async (maxBodyBytes?: number) => {
       await master.redis.redis.flushall();
       await listeningWorker(master.url, 'mail', () => 1, maxBodyBytes === undefined ? {} : { maxBodyBytes });

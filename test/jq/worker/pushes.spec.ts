@@ -105,7 +105,7 @@ describe('POST /worker-job', () => {
     });
   });
 
-  it('answers 403 to what a web page of somebody else may have sent, and runs nothing', async () => {
+  it('answers 403 to what another site may have sent, and runs nothing', async () => {
     const ran: unknown[] = [];
     const { http } = await listeningWorker(master.url, 'mail', (input) => ran.push(input));
     for (const headers of [
@@ -164,7 +164,7 @@ describe('POST /worker-job', () => {
     end.open();
   });
 
-  it('answers 503 with Retry-After when nobody claims, so that the job goes to others', async () => {
+  it('answers 503 with Retry-After without a claim, so that the job goes to others', async () => {
     const port = await freePort();
     const source = jq({ master: master.url, listen: { port } });
     await source.open(['mail']);

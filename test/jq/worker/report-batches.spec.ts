@@ -51,7 +51,7 @@ describe('the reports of a worker', () => {
     until(() => ids.every((id) => master.taken.has(id)));
   const batches = (master: ScriptedMaster) => master.reports.filter((body) => Array.isArray(body));
 
-  it('go one by one to a master that offers nothing', async () => {
+  it('go one by one to a master that takes no batches', async () => {
     const master = await scriptedMaster();
     const ids = await endTogether(master);
     await untilTaken(master, ids);
@@ -174,7 +174,7 @@ describe('the reports of a worker', () => {
     expect(batches(master).flat()).not.toContainEqual(expect.objectContaining({ job_id: 'job-5' }));
   });
 
-  it('do not keep a worker from leaving, though the master says nothing to a batch', async () => {
+  it('do not keep a worker from leaving, even if the master does not answer a batch', async () => {
     const master = await scriptedMaster({ batch: 100 });
     const asked = gate();
     master.onDone = () => asked.open();

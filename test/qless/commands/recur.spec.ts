@@ -80,7 +80,7 @@ describe('recur', () => {
     });
   });
 
-  it('makes up for every run that was missed, as many as are asked for', async () => {
+  it('catches up on missed runs, as many as are asked for', async () => {
     await recur(0, 10, 0);
     await expect(qless.pop(35, 3)).resolves.toEqual(['r-1', 'r-2', 'r-3']);
     await expect(qless.pop(35, 3)).resolves.toEqual(['r-4']);

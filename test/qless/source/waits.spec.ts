@@ -52,7 +52,7 @@ describe('a source that waits', () => {
     await Promise.all(claims);
   });
 
-  it('leaves no mark for ever where its process is killed', async () => {
+  it('leaves no wake-up forever if its process is killed', async () => {
     await used.redis.zadd('ql:idlers:q', 1, 'killed');
     await used.client.queue('q').put('K');
     await expect(used.redis.llen('ql:wake:q')).resolves.toBe(1);

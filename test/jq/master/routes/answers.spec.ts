@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { failure, JOB, useRoutes } from './use-routes.js';
 
-describe('what any request may be answered', () => {
+describe('replies to any request', () => {
   const { master } = useRoutes();
 
-  it('answers 404 to what it has no route for, and tells that it lives and is ready', async () => {
+  it('are 404 without a route, and 200 for liveness and readiness', async () => {
     await expect(master.call('GET', '/nothing')).resolves.toMatchObject({
       status: 404,
       body: failure('NOT_FOUND'),
@@ -13,7 +13,7 @@ describe('what any request may be answered', () => {
     await expect(master.call('GET', '/health/ready')).resolves.toMatchObject({ status: 200 });
   });
 
-  it('answers 429 with Retry-After when the queue is full', async () => {
+  it('are 429 with Retry-After when the queue is full', async () => {
     const small = await master.another({ maxQueued: 1 });
     await small.enqueue();
     const reply = await small.post('/job', JOB);
@@ -21,7 +21,7 @@ describe('what any request may be answered', () => {
     expect(reply.headers.get('retry-after')).toBe('1');
   });
 
-  it('keeps roles apart by their tokens, once there is one', async () => {
+  it('depend on the role of the token, once there is one', async () => {
     const tokens = { pusher: ['push'], worker: ['work'], admin: ['root'] };
     const guarded = await master.another({ tokens });
     const statuses = async (token?: string) => {

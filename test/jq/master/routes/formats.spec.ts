@@ -46,7 +46,7 @@ describe('MessagePack and JSON', () => {
   });
 
   describe('JSON', () => {
-    it('is for whoever sends it, and whoever asks for it', async () => {
+    it('is for clients that send it, and clients that ask for it', async () => {
       const sent = await master.call('POST', '/job', {
         headers: JSON_HEADERS,
         body: JSON.stringify({ ...JOB, keep_result: true }),
@@ -71,7 +71,7 @@ describe('MessagePack and JSON', () => {
       }
     });
 
-    it('is the reply to JSON where nothing is said of it, and MessagePack where that is asked for', async () => {
+    it('is the reply to JSON without an Accept header, and MessagePack if that is asked for', async () => {
       const send = async (headers: Record<string, string>) => {
         const body = JSON.stringify(JOB);
         const type = { 'content-type': 'application/json; charset=utf-8' };

@@ -67,7 +67,7 @@ describe('the routes of jobs', () => {
       });
     });
 
-    it('tells each stage, and leaves out what there is none of', async () => {
+    it('shows each status, and leaves out absent fields', async () => {
       const id = await master.enqueue({ keep_result: true, max_retry: 1 });
       const read = async () => (await master.job(id)).body;
       await expect(read()).resolves.toEqual({ status: 'queued', retry_count: 0 });
