@@ -67,7 +67,7 @@ export class TestInstances implements OnApplicationBootstrap, OnApplicationShutd
       records,
       functions,
       interventions,
-      client: () => made,
+      client: (): GearMonkeyTestClient => made,
     });
     const made = new GearMonkeyTestClient(store, options, functions, test);
     run.add(instance, source);

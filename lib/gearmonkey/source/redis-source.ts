@@ -49,7 +49,7 @@ export class RedisSource implements JobSource {
       onProblem: (message) => problems.report(message, message),
     });
     const blocking = {
-      get isDown() {
+      get isDown(): boolean {
         return claimer.isDown;
       },
     };
