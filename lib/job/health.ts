@@ -17,15 +17,15 @@ export interface Health {
   readonly leasesKeptBy?: 'thread' | 'main thread';
 }
 
-/** What can be asked whether it answers. */
+/** Something with a connection that can be checked. */
 export interface Pinged {
-  /** What is known of it. */
+  /** The known state, without a request. */
   health(): Health;
-  /** Connects if nothing has yet, and asks. Rejects after `timeout` milliseconds. */
+  /** Asks the server; connects first if needed. Rejects after `timeout` milliseconds. */
   reach(timeout: number): Promise<unknown>;
 }
 
-/** Asks, and tells how that went. Rejects for a bad `timeout` only. @throws InvalidOptionError */
+/** Asks the server and returns the health. Rejects only for an invalid `timeout`. @throws InvalidOptionError */
 export async function ping(pinged: Pinged, timeout: Duration): Promise<Health> {
   const limit = toMilliseconds('timeout', timeout);
   const late = () => new ConnectionError('The server did not answer', `not within ${limit} ms`);

@@ -11,15 +11,15 @@ import { ConfigurationError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
-/** What a function of the configuration is given: ConfigService of `@nestjs/config`, or what reads like it. */
+/** The argument of a function of the configuration: ConfigService of `@nestjs/config`, or an object with the same method. */
 export interface Configuration {
   get(key: never): unknown;
 }
 
-/** Options that a function makes of the configuration when the app starts. */
+/** A function that makes options from the configuration when the app starts. */
 export type OptionsOf<Options, Config extends Configuration> = (config: Config) => Options | Promise<Options>;
 
-/** Options that a factory makes of what it injects, as the decorated class could. */
+/** A factory that makes options from injected providers, which the decorated class could also inject. */
 export interface OptionsFactory<Options> {
   /** The module instance, which is known before the factory is called. @default the instance without a name */
   instance?: string;
@@ -27,16 +27,16 @@ export interface OptionsFactory<Options> {
   useFactory: (...injected: never[]) => Options | Promise<Options>;
 }
 
-/** A decorator's options, or what makes them. */
+/** A decorator's options, or the function that makes them. */
 export interface Configured<Options> {
   readonly instance: string;
-  /** Absent where a factory makes them. */
+  /** Absent if a factory makes them. */
   readonly options?: Options;
   readonly factory?: Factory;
 }
 
 interface Factory {
-  /** Absent: the configuration, if there is one. */
+  /** The injected providers; absent for the configuration, if there is one. */
   readonly inject?: (InjectionToken | OptionalFactoryDependency)[] | undefined;
   readonly make: (...injected: never[]) => unknown;
 }
@@ -47,7 +47,7 @@ const FACTORY = optionNames<Required<OptionsFactory<object>>>({
   useFactory: true,
 });
 
-/** What a decorator was given. @throws ConfigurationError */
+/** Reads a decorator's argument. @throws ConfigurationError */
 export function readConfigured<Options extends { instance?: string }>(
   decorator: string,
   given: Options | OptionsFactory<object> | ((config: never) => unknown),
@@ -57,7 +57,7 @@ export function readConfigured<Options extends { instance?: string }>(
   if (typeof given === 'object' && given !== null && 'useFactory' in given) {
     const { instance = DEFAULT_INSTANCE, inject = [], useFactory } = checkOptions(decorator, given, FACTORY);
     if (typeof useFactory !== 'function')
-      throw new ConfigurationError(`\`useFactory\` of ${decorator} is no function that returns options.`);
+      throw new ConfigurationError(`\`useFactory\` of ${decorator} must be a function that returns options.`);
     return { instance, factory: { inject, make: useFactory } };
   }
   const { instance = DEFAULT_INSTANCE, ...options } = checkOptions(decorator, given, known);
@@ -73,9 +73,9 @@ export class ConfiguredOptions {
   ) {}
 
   /**
-   * @param user as messages name it
-   * @param host of the class's module, whose imports an `inject` sees
-   * @throws ConfigurationError, and what the factory throws
+   * @param user name for messages
+   * @param host the class's module, whose imports `inject` can use
+   * @throws ConfigurationError, and errors of the factory
    */
   async of<Options extends object>(
     configured: Configured<Options>,
@@ -97,7 +97,7 @@ export class ConfiguredOptions {
     return checkOptions(user, fromText(made as Options), known);
   }
 
-  /** A function that takes nothing may read process.env, which has the .env file by then. */
+  /** A function without parameters may read process.env, which contains the .env file by then. */
   private configuration({ make }: Factory, user: string): unknown {
     const token = configServiceOf(this.modules);
     if (token) return this.core.get<unknown>(token, { strict: false });
@@ -109,7 +109,7 @@ export class ConfiguredOptions {
   }
 }
 
-/** What a configuration reads from the environment is text; an empty one says nothing. */
+/** Converts text from the environment; empty text counts as absent. */
 function fromText<Options>(made: Options): Options {
   if (typeof made !== 'object' || made === null || Array.isArray(made)) return made;
   const entries = Object.entries(made).filter(([, value]) => value !== undefined && value !== '');
@@ -123,7 +123,7 @@ const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {
   enabled: (value) => (value === 'true' ? true : value === 'false' ? false : value),
 };
 
-/** Nest resolves it as it does a constructor's parameters, and its message names the one that is missing. */
+/** Lets Nest resolve the providers like constructor parameters, so its message names a missing one. */
 async function inject(
   moduleRef: ModuleRef,
   tokens: readonly (InjectionToken | OptionalFactoryDependency)[],
@@ -145,8 +145,8 @@ async function inject(
 }
 
 /**
- * The class that `@nestjs/config` provides, by the token that it has for it: the package need not be installed.
- * Where there is no such token, as in an app with a stand-in or a class of its own, a provider of that name.
+ * Finds ConfigService by the token of `@nestjs/config`, which need not be installed. Without this token, as in a
+ * test with a substitute, it finds a provider of that name.
  */
 function configServiceOf(modules: ModulesContainer): Type | undefined {
   const providers = [...modules.values()].flatMap(({ providers: own }) => [...own]);

@@ -11,13 +11,13 @@ import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { boundTo } from './handler-binder.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 
-/** What `GearMonkeyWorkers.add` takes. */
+/** Options of `GearMonkeyWorkers.add`. */
 export interface AddWorkerOptions extends HandlerOptions {
   /** The module instance whose jobs the handler runs. @default the instance without a name */
   instance?: string;
 }
 
-/** What `GearMonkeyWorkers.set` takes. */
+/** Options of `GearMonkeyWorkers.set`. */
 export interface SetWorkerOptions {
   /** How many jobs of the function run at the same time in this process; 0 pauses it here. */
   concurrency: number;
@@ -25,7 +25,7 @@ export interface SetWorkerOptions {
   instance?: string;
 }
 
-/** How a handler is stopped. */
+/** Options for stopping a handler. */
 export interface StopWorkerOptions {
   /** How long running jobs may go on; then they go back to their queue. 0 for not at all. @default the module's `shutdownTimeout` */
   drain?: Duration;
@@ -34,9 +34,9 @@ export interface StopWorkerOptions {
 /** A handler that was added at run time. */
 export interface AddedWorker {
   readonly fn: string;
-  /** False where `workers` or GEARMONKEY_WORKERS keeps the function from running in this process. */
+  /** False if `workers` or GEARMONKEY_WORKERS prevents the function from running in this process. */
   readonly runs: boolean;
-  /** Takes no more jobs, and resolves when those that ran have ended or gone back. Again: the same. */
+  /** Stops claiming, and resolves when running jobs have ended or were released. Can be called again. */
   stop(options?: StopWorkerOptions): Promise<void>;
 }
 
@@ -44,13 +44,13 @@ export interface AddedWorker {
 export interface RunningWorker {
   readonly instance: string;
   readonly fn: string;
-  /** How many of its jobs run at the same time in this process; 0 where it is paused. */
+  /** How many of its jobs may run at the same time in this process; 0 if it is paused. */
   readonly concurrency: number;
   /** How many run now. */
   readonly running: number;
 }
 
-/** What runs jobs where no class does: it gets the input and the running job. */
+/** A handler that is no method of a class. It gets the input and the running job. */
 export type WorkerFunction<F extends FunctionRef> = (
   input: ReceivedOf<F>,
   job: RunningJob<ReceivedOf<F>>,
@@ -66,7 +66,7 @@ const ADD = optionNames<AddWorkerOptions>({
 const SET = optionNames<SetWorkerOptions>({ concurrency: true, instance: true });
 const STOP = optionNames<StopWorkerOptions>({ drain: true });
 
-/** Changes while the app runs what this process does: other processes go on as they were. Injectable everywhere. */
+/** Changes the handlers of this process while the app runs, without affecting other processes. Inject it anywhere. */
 @Injectable()
 export class GearMonkeyWorkers {
   static {
@@ -76,7 +76,7 @@ export class GearMonkeyWorkers {
   /** @internal */
   constructor(private readonly orchestrator: WorkerOrchestrator) {}
 
-  /** What runs in this process. */
+  /** The functions that run in this process. */
   list(): RunningWorker[] {
     return this.orchestrator
       .allWorkers()
@@ -84,11 +84,11 @@ export class GearMonkeyWorkers {
   }
 
   /**
-   * How many jobs of a function run at the same time in this process. More begin at once; with fewer, those that run
-   * go on to their end, and with 0 no further job begins until it is set again. It does nothing where this process
-   * doesn't run the function.
+   * Sets how many jobs of a function run at the same time in this process. With a higher value more jobs begin at once;
+   * with a lower one running jobs continue to their end. With 0 no further job begins until it is set again. Does
+   * nothing if this process doesn't run the function.
    *
-   * @throws InvalidOptionError, and ConfigurationError for a function that has no handler
+   * @throws InvalidOptionError, and ConfigurationError for a function without a handler
    */
   set(ref: FunctionRef, options: SetWorkerOptions): void {
     const user = 'GearMonkeyWorkers.set';
@@ -98,11 +98,11 @@ export class GearMonkeyWorkers {
   }
 
   /**
-   * Runs jobs of a function that is not known when the app is written. Resolves when its jobs are taken; before the app
-   * has started it resolves at once, and the handler begins with the others. Guards, pipes, interceptors and
-   * filters are for methods of classes: a function has none.
+   * Adds a handler of a function that is not known when the app is written. Resolves when the worker claims its jobs;
+   * before the app has started it resolves at once, and the handler starts with the others. Guards, pipes, interceptors
+   * and filters only apply to methods of classes.
    *
-   * @throws ConfigurationError when the function has a handler or the app is closing, InvalidOptionError,
+   * @throws ConfigurationError if the function has a handler or the app is closing, InvalidOptionError,
    * ConnectionError
    */
   async add<F extends FunctionRef>(
@@ -114,7 +114,7 @@ export class GearMonkeyWorkers {
     const { instance: name = DEFAULT_INSTANCE, ...own } = checkOptions(user, options, ADD);
     const fn = functionName(ref);
     if (typeof handler !== 'function')
-      throw new ConfigurationError(`The handler that ${user} was given for "${fn}" is no function.`);
+      throw new ConfigurationError(`The handler that ${user} got for "${fn}" must be a function.`);
     const workers = this.orchestrator.workersOf(name, user);
     const { instance } = workers;
     const owner = `${user}("${fn}")`;

@@ -14,7 +14,7 @@ import { moduleRefOf } from './scoped-instance.js';
 import { HANDLER_OPTIONS } from './worker.decorator.js';
 import type { WorkerBinding } from './worker.explorer.js';
 
-/** Makes a handler of a decorated method, with its options as the app's configuration has them. */
+/** Makes the handler of a decorated method, with options from the app's configuration. */
 @Injectable()
 export class HandlerBinder {
   constructor(
@@ -22,7 +22,7 @@ export class HandlerBinder {
     private readonly options: ConfiguredOptions,
   ) {}
 
-  /** Undefined where its options leave it out. @throws ConfigurationError, InvalidOptionError */
+  /** Returns undefined if its options disable it. @throws ConfigurationError, InvalidOptionError */
   async bind(instance: GearMonkeyInstance, binding: WorkerBinding): Promise<HandlerBinding | undefined> {
     const { annotation, label, wrapper } = binding;
     const user = `@Worker on ${label}`;
@@ -36,7 +36,7 @@ export class HandlerBinder {
   }
 }
 
-/** A handler's own `jobLimits` go before the instance's. @throws InvalidOptionError that says whose option it is */
+/** Binds a handler; its own `jobLimits` override the instance's. @throws InvalidOptionError that names the handler */
 export function boundTo(
   instance: GearMonkeyInstance,
   ref: FunctionRef,
@@ -54,7 +54,7 @@ export function boundTo(
   }
 }
 
-/** Text such as `'false'` would leave nothing out. @throws InvalidOptionError */
+/** Refuses text such as `'false'`, which would not disable anything. @throws InvalidOptionError */
 export function checkEnabled(enabled: unknown, label: string): void {
   if (typeof enabled !== 'boolean')
     throw new InvalidOptionError(`enabled of ${label}`, enabled, 'true or false');

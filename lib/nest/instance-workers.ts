@@ -8,24 +8,24 @@ import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 import type { StartedWorkers } from './start-line.js';
 import { runsHere, type WorkerRole } from './worker-role.js';
 
-/** What handles a function. */
+/** The handler of a function. */
 interface Handler {
-  /** As messages name it. */
+  /** Its name in messages. */
   readonly owner: string;
-  /** None where this process doesn't run it. */
+  /** Undefined if this process doesn't run it. */
   readonly binding: HandlerBinding | undefined;
 }
 
-/** The handlers of one instance in this process: those of decorators, and those that are added at run time. */
+/** The handlers of one instance in this process: decorated methods, and handlers that were added at run time. */
 export class InstanceWorkers {
   private readonly handlers = new Map<string, Handler>();
   private readonly disabled = new Set<string>();
-  /** What was asked for before the start. */
+  /** Concurrencies that were set before the start. */
   private readonly concurrency = new Map<string, number>();
   private worker: JobWorker | undefined;
   private hasBegun = false;
   private phase: 'waiting' | 'running' | 'closed' = 'waiting';
-  /** Handlers begin one after the other: the first makes the worker. */
+  /** Handlers start one after the other, because the first one makes the worker. */
   private beginning: Promise<unknown> = Promise.resolve();
   private closing: Promise<void> | undefined;
 
@@ -35,17 +35,17 @@ export class InstanceWorkers {
     private readonly log: Required<WorkerLog>,
   ) {}
 
-  /** All that it has handlers for, be they left out here or disabled. */
+  /** All functions with handlers, including those that are left out in this process or disabled. */
   get functions(): string[] {
     return [...this.handlers.keys(), ...this.disabled];
   }
 
-  /** What runs here now. */
+  /** The functions that run now. */
   list(): RunningFunction[] {
     return this.worker?.list() ?? [];
   }
 
-  /** What its line in the log says at its start. */
+  /** The contents of its log line at the start. */
   started(): StartedWorkers {
     const leftOut = this.functions.filter((fn) => !this.runs(fn));
     const functions = this.list().map(({ fn, concurrency }) => ({ fn, concurrency }));
@@ -57,12 +57,12 @@ export class InstanceWorkers {
     return runsHere(this.role, fn);
   }
 
-  /** A handler that its options leave out. */
+  /** Records a handler that its options disable. */
   disable(fn: string): void {
     this.disabled.add(fn);
   }
 
-  /** @throws ConfigurationError when the function has a handler */
+  /** Records a handler. @throws ConfigurationError if the function has one already */
   keep(fn: string, handler: Handler): void {
     const other = this.handlers.get(fn);
     if (other) throw duplicate(fn, other.owner, handler.owner);
@@ -77,7 +77,7 @@ export class InstanceWorkers {
     if (bindings.length > 0) await this.begin(bindings);
   }
 
-  /** Before the start it is begun with the others. @throws ConfigurationError, ConnectionError */
+  /** Adds a handler; before the start, it starts with the others. @throws ConfigurationError, ConnectionError */
   async add(fn: string, handler: Handler): Promise<void> {
     if (this.phase === 'closed') throw closed(fn);
     const other = this.handlers.get(fn);
@@ -92,7 +92,7 @@ export class InstanceWorkers {
     }
   }
 
-  /** Ends a function's handler: running jobs may go on for `timeout` milliseconds. */
+  /** Stops a function's handler; running jobs may go on for `timeout` milliseconds. */
   async remove(fn: string, timeout: number): Promise<void> {
     await this.worker?.remove(fn, timeout);
     await this.closing;
@@ -107,7 +107,7 @@ export class InstanceWorkers {
     this.worker?.setConcurrency(fn, concurrency);
   }
 
-  /** What runs may go on for `timeout` milliseconds. */
+  /** Stops all handlers; running jobs may go on for `timeout` milliseconds. */
   stop(timeout: number): Promise<void> {
     this.phase = 'closed';
     return (this.closing ??= this.stopNow(timeout));
@@ -130,7 +130,7 @@ export class InstanceWorkers {
     if (this.worker && this.hasBegun) {
       for (const binding of bindings) await this.worker.add(binding);
     } else {
-      // One that could not start stays until the next is made, for what it has opened to be closed.
+      // A worker that could not start is kept until the next one is made, so that its connections get closed.
       this.worker = this.workerOf(bindings);
       await this.worker.start();
       this.hasBegun = true;

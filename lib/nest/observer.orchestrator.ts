@@ -15,7 +15,7 @@ interface Observer {
   readonly messages: Observable<object>;
 }
 
-/** Runs the observers of an app: every process that has them hears of all jobs, in whichever process these run. */
+/** Runs the observers of an app. Each process with observers gets the events of all jobs, in any process. */
 @Injectable()
 export class ObserverOrchestrator {
   private readonly log = new JobLog(nestLog('GearMonkey'));
@@ -27,7 +27,7 @@ export class ObserverOrchestrator {
     private readonly options: ConfiguredOptions,
   ) {}
 
-  /** Finds them. Starts nothing. @throws ConfigurationError */
+  /** Finds the observers, without starting them. @throws ConfigurationError */
   async prepare(): Promise<readonly Observer[]> {
     const observers: Observer[] = [];
     for (const binding of this.explorer.observers()) {

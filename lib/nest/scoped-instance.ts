@@ -7,14 +7,14 @@ export interface ScopedInstance {
   readonly contextId: ContextId;
 }
 
-/** Of the module that a class belongs to. */
+/** The ModuleRef of a class's module. */
 export function moduleRefOf(wrapper: HostWrapper): ModuleRef | undefined {
   return wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef)?.instance;
 }
 
 /**
- * A request-scoped or durable class for one job or event, which its providers may inject as REQUEST. What is durable
- * is shared by all that the app's ContextIdStrategy takes for one tenant's.
+ * Makes an instance of a request-scoped or durable class for one job or event, which its providers may inject as
+ * REQUEST. Durable instances are shared as the app's ContextIdStrategy decides.
  */
 export async function resolvedFor(wrapper: HostWrapper, request: object): Promise<ScopedInstance> {
   const moduleRef = moduleRefOf(wrapper) as ModuleRef;

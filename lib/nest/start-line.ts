@@ -7,11 +7,11 @@ const MAX_ADDRESS = 200;
 /** How many functions the line names; its fields have all of them. */
 const MAX_NAMED = 20;
 
-/** What an instance runs in this process, and what it leaves out. */
+/** The functions that an instance runs in this process, and those that it leaves out. */
 export interface StartedWorkers {
   readonly functions: readonly { readonly fn: string; readonly concurrency: number }[];
   readonly leftOut: readonly string[];
-  /** Where that is said. */
+  /** The option or variable that decides this. */
   readonly saidBy: string;
 }
 

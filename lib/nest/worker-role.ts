@@ -4,21 +4,21 @@ import { checkFunctionName } from '../job/function-name.js';
 /** Which handlers of an instance run in this process: all, none, or those of these functions. */
 export type WorkersOption = boolean | readonly string[];
 
-/** For all instances; followed by `_` and the name of an instance in upper case, for that one. */
+/** The variable for all instances. With `_` and the name of an instance in upper case, it is for that instance. */
 export const WORKERS_VARIABLE = 'GEARMONKEY_WORKERS';
-/** Names that a message lists. */
+/** How many names a message lists. */
 const MAX_LISTED = 20;
 
-/** Which handlers of an instance run in this process, and where that is said. */
+/** Which handlers of an instance run in this process, and the option or variable that decides this. */
 export interface WorkerRole {
   readonly workers: boolean | ReadonlySet<string>;
-  /** As messages name it. */
+  /** Its name in messages. */
   readonly saidBy: string;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment goes before the option. @throws ConfigurationError, InvalidOptionError */
+/** Determines the role; the environment overrides the option. @throws ConfigurationError, InvalidOptionError */
 export function workerRole(instance: string, option: WorkersOption = true, env: Environment): WorkerRole {
   for (const variable of [variableOf(instance), WORKERS_VARIABLE]) {
     const text = env[variable]?.trim();
@@ -32,7 +32,7 @@ export function runsHere({ workers }: WorkerRole, fn: string): boolean {
   return typeof workers === 'boolean' ? workers : workers.has(fn);
 }
 
-/** What is wrong with it is known only when it runs: it may come from a configuration. @throws InvalidOptionError */
+/** Checks the option at run time, since it may come from a configuration. @throws InvalidOptionError */
 export function checkWorkers(option: unknown): void {
   if (option === undefined || typeof option === 'boolean') return;
   const isList = Array.isArray(option) && option.length > 0;
@@ -45,7 +45,7 @@ export function checkWorkers(option: unknown): void {
   for (const name of option) checkFunctionName(name);
 }
 
-/** The role of an instance, and the functions that it has handlers for. */
+/** The role of an instance, and its functions with handlers. */
 export interface RoleInUse {
   readonly instance: string;
   readonly role: WorkerRole;
@@ -53,9 +53,9 @@ export interface RoleInUse {
 }
 
 /**
- * A name with a typing error would leave its function without a worker, and nothing would say so.
+ * Refuses names without a handler: a misspelt name would leave a function without a worker, unnoticed.
  *
- * @throws ConfigurationError for a name that is no handler's, and for a variable that is no instance's
+ * @throws ConfigurationError for a name without a handler, and for a variable of an unknown instance
  */
 export function checkRoles(roles: readonly RoleInUse[], env: Environment): void {
   for (const saidBy of new Set(roles.map(({ role }) => role.saidBy))) {

@@ -10,12 +10,12 @@ import { timeOf } from './testing-options.js';
 export interface EnqueuedJob<Input = unknown> {
   readonly fn: string;
   readonly id: string;
-  /** As a handler will read it: it went through the codec. */
+  /** The input as a handler reads it, after the codec. */
   readonly input: Input;
   readonly priority: Priority;
   /** When it was enqueued, by the test's clock. */
   readonly created: Date;
-  /** From when it may run; absent where that is at once. */
+  /** When it may run; absent if at once. */
   readonly scheduled?: Date;
 }
 
@@ -26,19 +26,19 @@ export type PartialInput<T> = T extends readonly unknown[]
     ? { readonly [K in keyof T]?: PartialInput<T[K]> }
     : T;
 
-/** What is expected of a job: all that is given has to fit. */
+/** Expected properties of a job; all given ones must match. */
 export interface ExpectedJob<Input = unknown> {
-  /** Some properties of the input; what is not named may be anything. */
+  /** A part of the input; other properties may have any value. */
   input?: PartialInput<Input>;
-  /** After how long it may run, counted from when it was enqueued; a second more or less fits. 0: at once. */
+  /** Its delay, counted from when it was enqueued, within a second. 0: at once. */
   in?: Duration;
-  /** When it may run; a second earlier or later fits. */
+  /** When it may run, within a second. */
   scheduled?: Date;
   priority?: Priority;
   id?: string;
 }
 
-/** How far a time may be off: an app may compute it by the system's clock. */
+/** Tolerance of times: an app may compute them with the system's clock. */
 const TOLERANCE_MS = 1000;
 
 const KNOWN = optionNames<Required<ExpectedJob>>({
@@ -51,7 +51,7 @@ const KNOWN = optionNames<Required<ExpectedJob>>({
 
 export const asEnqueuedJob = recordsOf<EnqueuedJob>('EnqueuedJob');
 
-/** `expected` itself, if it makes sense. @throws ConfigurationError, InvalidOptionError */
+/** Checks and returns `expected`. @throws ConfigurationError, InvalidOptionError */
 export function checkExpected<Input>(user: string, expected: ExpectedJob<Input>): ExpectedJob<Input> {
   checkOptions(user, expected, KNOWN);
   if (expected.in !== undefined) toMilliseconds('in', expected.in, { least: 0, most: MAX_SPAN_MS });
@@ -59,7 +59,7 @@ export function checkExpected<Input>(user: string, expected: ExpectedJob<Input>)
   return expected;
 }
 
-/** In words, in what a job is not as expected; nothing where it is. */
+/** Describes the differences between a job and the expected one. */
 export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
   const { input, in: span, scheduled, priority, id } = expected;
   const wrong = (name: string, is: unknown, wanted: unknown) => [

@@ -3,9 +3,9 @@ import { checkExpected, type ExpectedJob } from './expected-job.js';
 import { TestJobs } from './test-jobs.js';
 import { JobTestingError } from './testing-errors.js';
 
-/** What `expect(jobs)` can do with `gearMonkeyMatchers`, to be added to the types of a test runner. */
+/** The matchers that `gearMonkeyMatchers` adds to `expect(jobs)`; add this interface to the types of your test runner. */
 export interface GearMonkeyMatchers<R = void> {
-  /** That the app has enqueued such a job. If not, the message says what it enqueued instead. */
+  /** Passes if the app has enqueued such a job; otherwise the message shows what it enqueued instead. */
   toHaveEnqueued<F extends FunctionRef>(ref: F, expected?: ExpectedJob<InputOf<F>>): R;
 }
 

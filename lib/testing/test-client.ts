@@ -5,8 +5,8 @@ import type { AnyJobDefinition } from '../job/job-definition.js';
 import type { TestJobs } from './test-jobs.js';
 
 /**
- * The GearMonkeyClient of an app under test, with what tests need: `module.get(GearMonkeyTestClient).test`. It is the object
- * that the app gets as its GearMonkeyClient.
+ * The GearMonkeyClient of an app under test, with methods for tests in `module.get(GearMonkeyTestClient).test`. The app gets
+ * this same object as its GearMonkeyClient.
  */
 export class GearMonkeyTestClient extends GearMonkeyClient {
   readonly #functions: KnownFunctions;
@@ -16,7 +16,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
     store: JobStore,
     options: ClientOptions,
     functions: KnownFunctions,
-    /** What was enqueued, what runs, and what time it is. */
+    /** Methods for tests: enqueued jobs, running them, and the clock. */
     readonly test: TestJobs,
   ) {
     super(store, options);

@@ -8,25 +8,25 @@ import type { JobStep } from './job-records.js';
 /** How long a test waits, in real time: less than test runners give it. */
 const PATIENCE = '4s';
 
-/** What `perform` takes. */
+/** Options of `perform`. */
 export interface PerformOptions {
-  /** Which attempt it is: what `job.attempts` says, and what the last one is told by. @default 1 */
+  /** The number of the attempt, as in `job.attempts`; it also decides whether this is the last one. @default 1 */
   attempt?: number;
   /** How much real time it may take. @default '4s' */
   timeout?: Duration;
 }
 
-/** What `drain` takes. */
+/** Options of `drain`. */
 export interface DrainOptions {
-  /** Also jobs that are due later, retries included, until all have ended: the clock moves to each. @default false */
+  /** Also runs jobs that are due later, including retries, until all have ended; the clock moves for each. @default false */
   scheduled?: boolean;
-  /** Also what these jobs enqueue. @default false */
+  /** Also runs jobs that these jobs enqueue. @default false */
   recursive?: boolean;
   /** How much real time it may take. @default '4s' */
   timeout?: Duration;
 }
 
-/** What `until` takes. */
+/** Options of `until`. */
 export interface UntilOptions {
   /** How much real time it may take. @default '4s' */
   timeout?: Duration;

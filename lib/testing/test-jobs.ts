@@ -39,7 +39,7 @@ export interface TestJobsParts {
   readonly client: () => GearMonkeyClient;
 }
 
-/** What a test does with the jobs of one instance: see what was enqueued, run it, and move the clock. */
+/** Methods for tests of one instance's jobs: check enqueued jobs, run them, and move the clock. */
 export class TestJobs {
   static {
     showAs(TestJobs, (jobs) => ({ instance: jobs.#parts.instance, now: jobs.now }));
@@ -54,7 +54,7 @@ export class TestJobs {
     this.#jobs = new EnqueuedJobs(parts.records, parts.functions);
   }
 
-  /** What the test's clock says. */
+  /** The time of the test's clock. */
   get now(): Date {
     return new Date(this.#parts.run.clock.now());
   }
@@ -69,13 +69,13 @@ export class TestJobs {
     return this.#jobs.list(ref, checkExpected('enqueued', expected));
   }
 
-  /** That such a job was enqueued. @throws AssertionError that says what was enqueued instead */
+  /** Asserts that such a job was enqueued. @throws AssertionError that shows what was enqueued instead */
   assert<F extends FunctionRef>(ref: F, expected: ExpectedJob<InputOf<F>> = {}): void {
     const message = this.#jobs.missing(ref, checkExpected('assert', expected));
     if (message !== undefined) throw new AssertionError({ message, operator: 'assert' });
   }
 
-  /** That no such job was enqueued. @throws AssertionError that names those that were */
+  /** Asserts that no such job was enqueued. @throws AssertionError that shows matching jobs */
   refute<F extends FunctionRef>(ref: F, expected: ExpectedJob<InputOf<F>> = {}): void {
     const message = this.#jobs.present(ref, checkExpected('refute', expected));
     if (message !== undefined) throw new AssertionError({ message, operator: 'refute' });
@@ -88,9 +88,9 @@ export class TestJobs {
 
   /**
    * Runs one job now, through schemas, guards, pipes, interceptors and filters, and returns it as `jobs.get` does. It has
-   * status `idle` if it failed and will be tried again; `errors` says why. It is not among `enqueued`.
+   * status `idle` if it failed and will be retried; `errors` has the reason. It is not included in `enqueued`.
    *
-   * @throws JobTestingError where the app has no handler for it · JobTestTimeoutError · as `GearMonkeyClient.run` for the input
+   * @throws JobTestingError if the app has no handler for it · JobTestTimeoutError · as `GearMonkeyClient.run` for the input
    */
   async perform<F extends FunctionRef>(
     ref: F,
@@ -116,10 +116,11 @@ export class TestJobs {
   }
 
   /**
-   * Runs the jobs that are due now, once each, and says how that ended. With `scheduled` also those that are due later, the
-   * clock moved to each, and retries, until all have ended. With `recursive` also what they enqueue meanwhile.
+   * Runs the jobs that are due now, once each, and returns the counts of outcomes. With `scheduled` it also runs jobs that are
+   * due later, including retries, until all have ended, and moves the clock for each. With `recursive` it also runs jobs that
+   * these enqueue.
    *
-   * @throws JobTestingError before the app has started · JobTestTimeoutError, naming the jobs that still run
+   * @throws JobTestingError before the app has started · JobTestTimeoutError that names the running jobs
    */
   async drain(options: DrainOptions = {}): Promise<Drained> {
     const { scheduled, recursive, timeout } = checkDrain(options);
@@ -131,8 +132,8 @@ export class TestJobs {
   }
 
   /**
-   * Lets time pass: runs what is due now and what falls due on the way, retries and scheduled jobs, each at its time, and
-   * ends what times out. It holds for all instances of the app. @throws JobTestingError, InvalidOptionError
+   * Lets time pass for all instances of the app: runs jobs that are due now or become due, including retries and scheduled
+   * jobs, each at its time, and applies timeouts. @throws JobTestingError, InvalidOptionError
    */
   async advance(span: Duration): Promise<Drained> {
     const { run } = this.#parts;
@@ -169,15 +170,15 @@ export class TestJobs {
     return client().getOrThrow(ref, id);
   }
 
-  /** The next runs of the function's handler throw this instead, inside its guards, interceptors and filters. */
+  /** Makes the next runs of the function's handler throw this error, inside its guards, interceptors and filters. */
   failNext(ref: FunctionRef, error: unknown, times = 1): void {
     checkWhole('times', times, 1);
     this.#parts.interventions.failNext(functionName(ref), error, times);
   }
 
   /**
-   * Ends the lease of a job, as if its worker had been silent for too long: its signal aborts with LeaseLostError, its
-   * outcome is refused, and it goes back to its queue. A job that doesn't run loses it when its handler has begun.
+   * Ends the lease of a job, as if its worker had been silent for too long. Its signal aborts with LeaseLostError, its
+   * outcome is refused, and it goes back to its queue. A job that is not running loses the lease when its handler begins.
    *
    * @throws JobTestingError where there is no such job
    */
@@ -190,7 +191,7 @@ export class TestJobs {
   }
 
   /**
-   * Cancels a job in the middle of a run: now, if it runs, or as soon as its handler has begun. Its signal aborts with
+   * Cancels a job during a run: now if it runs, otherwise as soon as its handler has begun. Its signal aborts with
    * JobCancelledError. @throws JobTestingError where there is no such job
    */
   async cancelDuring(job: JobToFind): Promise<void> {
@@ -201,7 +202,7 @@ export class TestJobs {
     else interventions.onNextRun(name, () => void cancel());
   }
 
-  /** Forgets all jobs of this instance and what was to happen to them; those that wait won't run. The clock stays. */
+  /** Deletes all jobs of this instance, and errors and cancellations that were set for them. The clock is not changed. */
   async clear(): Promise<void> {
     const { source, backend, records, interventions } = this.#parts;
     for (const { fn, id } of records.all()) await backend.discard(fn, id);

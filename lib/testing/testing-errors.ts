@@ -1,11 +1,11 @@
 import { GearMonkeyError } from '../job/gearmonkey-error.js';
 
-/** A test asked for what can't be: an app that was not started, a function without a handler, a job that is not there. */
+/** An invalid call of a test: the app was not started, or a function has no handler, or a job does not exist. */
 export class JobTestingError extends GearMonkeyError {
   readonly code = 'JOB_TESTING';
 }
 
-/** What a test waited for did not come in time. The message says how far the jobs are. */
+/** A wait of a test timed out. The message shows the state of the jobs. */
 export class JobTestTimeoutError extends GearMonkeyError {
   readonly code = 'JOB_TEST_TIMEOUT';
 

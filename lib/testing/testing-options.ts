@@ -10,7 +10,7 @@ export interface FakeTimers {
   setSystemTime(now: Date): unknown;
 }
 
-/** How a test runs the jobs of an app. */
+/** Options for running the jobs of an app in a test. */
 export interface TestingOptions {
   /**
    * `'manual'`: a job waits until `drain`, `advance`, `setTime` or `perform` runs it. `'auto'`: workers run what is due by
@@ -18,15 +18,15 @@ export interface TestingOptions {
    */
   mode?: 'manual' | 'auto';
 
-  /** What the clock says when the test begins. It stands still until the test moves it. @default the time of day */
+  /** The clock's time when the test begins. It stands still until the test moves it. @default the current time */
   now?: Date;
 
   /** Fake timers that the clock moves along, so that `Date` and timers of the app agree with it: `jest` or `vi`. */
   timers?: FakeTimers;
 
   /**
-   * How much real time `advance` and `setTime` give a running handler to end before they move the clock on: one that still
-   * runs then is taken to wait for the clock. @default '250ms'
+   * How much real time `advance` and `setTime` give a running handler to end before they move the clock. One that still
+   * runs then is assumed to wait for the clock. @default '250ms'
    */
   patience?: Duration;
 
@@ -34,7 +34,7 @@ export interface TestingOptions {
   redis?: string;
 }
 
-/** What `GearMonkeyTestingModule.forRoot` takes: how the test runs, and what a module's own options would say. */
+/** Options of `GearMonkeyTestingModule.forRoot`: those of the test, and options of the module. */
 export interface TestingModuleOptions extends TestingOptions, CommonModuleOptions {
   /** Names of the instances. @default the instance without a name */
   instances?: readonly string[];

@@ -15,12 +15,12 @@ import type { TestJobs } from './test-jobs.js';
 import { splitOptions, type TestingModuleOptions, type TestingOptions } from './testing-options.js';
 
 /**
- * Jobs under test: no server, the test's clock, and nothing runs until the test says so. Its clients are
- * GearMonkeyTestClients: `module.get(GearMonkeyTestClient).test`.
+ * Runs the jobs of an app in a test: without a server, with the test's clock, and only when the test says so. Its clients
+ * are GearMonkeyTestClients: `module.get(GearMonkeyTestClient).test`.
  */
 @Module({})
 export class GearMonkeyTestingModule {
-  /** In place of `GearMonkeyModule.forRoot`, for tests that choose their providers. */
+  /** Replaces `GearMonkeyModule.forRoot`, for tests that choose their providers. */
   static forRoot(options: TestingModuleOptions = {}): DynamicModule {
     const { testing, instances = [DEFAULT_INSTANCE], module } = splitOptions(options);
     const roots = instances.map((name) =>
@@ -34,7 +34,7 @@ export class GearMonkeyTestingModule {
   }
 
   /**
-   * An app as it is wired, with all its instances, wherever their jobs come from: nothing connects to a server of the app.
+   * Imports a whole app with all its instances, for any source of jobs. Nothing connects to a server of the app.
    * `Test.createTestingModule({ imports: [GearMonkeyTestingModule.override(AppModule)] })`.
    */
   static override(
@@ -78,8 +78,8 @@ function withdraw(modules: ModulesContainer): undefined {
 }
 
 /**
- * The jobs of any instance of an app under test, by its name: also of one whose jobs come from a `source` of another system,
- * for which the app has no GearMonkeyClient. @throws JobTestingError
+ * Returns the methods for tests of a named instance, also of one whose jobs come from a `source` of another system, where
+ * the app has no GearMonkeyClient. @throws JobTestingError
  */
 export function testJobsOf(
   app: Pick<INestApplicationContext, 'get'>,

@@ -6,7 +6,7 @@ import { SlotTable } from './slot-table.js';
 /** A function that a worker runs. */
 export interface RunningFunction {
   readonly fn: string;
-  /** How many of its jobs run at the same time in this process; 0 where it is paused. */
+  /** How many of its jobs may run at the same time in this process; 0 if it is paused. */
   readonly concurrency: number;
   /** How many run now. */
   readonly running: number;
@@ -14,7 +14,7 @@ export interface RunningFunction {
 
 /** The functions of a worker, and how many jobs of each may be claimed. */
 export class FunctionTable {
-  /** What a source asks. */
+  /** The free slots that a source reads. */
   readonly free = new SlotTable();
   private readonly functions = new Map<string, FunctionSlots>();
 
@@ -51,12 +51,12 @@ export class FunctionTable {
     this.update(fn);
   }
 
-  /** Its slots have changed. */
+  /** Updates the free slots of a function. */
   update(fn: string): void {
     this.free.set(fn, this.functions.get(fn)?.free ?? 0);
   }
 
-  /** The claim waited for a slot, and is gone. */
+  /** Drops a claim that waited for a slot. */
   drop(claim: Claim): boolean {
     const dropped = this.functions.get(claim.fn)?.drop(claim) ?? false;
     if (dropped) this.update(claim.fn);

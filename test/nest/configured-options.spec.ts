@@ -167,7 +167,7 @@ describe('options of @Worker from a factory', () => {
   });
 
   it.each([
-    ['no function', { useFactory: {} }, '`useFactory` of @Worker is no function'],
+    ['no function', { useFactory: {} }, '`useFactory` of @Worker must be a function'],
     ['options of its own', { useFactory: () => ({}), concurrency: 2 }, '@Worker has no option `concurrency`'],
   ])('are refused with %s', (_, options, said) => {
     expect(() => {

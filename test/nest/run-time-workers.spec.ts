@@ -273,7 +273,7 @@ describe('GearMonkeyWorkers', () => {
       'the instance "x"',
     ],
     ['add a wrong name', (w: GearMonkeyWorkers) => w.add('a b', () => undefined), 'white space'],
-    ['add no function', (w: GearMonkeyWorkers) => w.add('a', 'handler' as never), 'is no function'],
+    ['add no function', (w: GearMonkeyWorkers) => w.add('a', 'handler' as never), 'must be a function'],
     [
       'add none at a time',
       (w: GearMonkeyWorkers) => w.add('a', () => undefined, { concurrency: 0 }),
