@@ -42,6 +42,7 @@ export class MemoryFunction {
   constructor(
     private readonly name: string,
     private readonly maxStalls: number,
+    private readonly keptFor = JOB_TTL_SECONDS * 1000,
   ) {}
 
   enqueue(input: Payload, { queue, score, options }: Placement, now: number): string {
@@ -216,9 +217,8 @@ export class MemoryFunction {
     now: number,
   ): void {
     this.leases.delete(id);
-    const ended = { status, output, finished: now };
-    this.set(id, error ? { ...ended, error: JSON.stringify(error) } : ended);
-    this.expiring.push({ id, at: now + JOB_TTL_SECONDS * 1000 });
+    this.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
+    this.expiring.push({ id, at: now + this.keptFor });
     this.publish('finish', id);
   }
 

@@ -3,6 +3,8 @@ import { MemoryFunction } from './memory-function.js';
 export interface MemoryServerOptions {
   /** How often a job may lose its worker before it ends as an error. @default 3 */
   maxStalls?: number;
+  /** How long a finished job can be read, in ms. @default 25 hours */
+  keptFor?: number;
 }
 
 /** The server of `memory:` connections. It lives in this process, and its jobs end with it. */
@@ -14,7 +16,7 @@ export class MemoryServer {
   function(name: string): MemoryFunction {
     let found = this.functions.get(name);
     if (!found) {
-      found = new MemoryFunction(name, this.options.maxStalls ?? 3);
+      found = new MemoryFunction(name, this.options.maxStalls ?? 3, this.options.keptFor);
       this.functions.set(name, found);
     }
     return found;

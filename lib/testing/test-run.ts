@@ -184,10 +184,10 @@ export class TestRun {
 }
 
 function lateError(what: string, timeout: number, running: string): JobTestTimeoutError {
-  const why = running ? `${running} still runs` : 'there was always another job';
+  const why = running ? `${running} still runs` : 'no handler was free for what waits';
   return new JobTestTimeoutError(
-    `${what} waited ${timeout} ms, and ${why}. If that may take so long, pass a \`timeout\`; if a handler waits for the ` +
-      'clock, call advance() meanwhile.',
+    `${what} waited ${timeout} ms, and ${why}. If that may take so long, pass a \`timeout\`. If a handler waits for the ` +
+      "clock, call advance() meanwhile; if it waits for another job, use drain({ recursive: true }) or mode: 'auto'.",
     timeout,
   );
 }

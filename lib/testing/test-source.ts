@@ -37,7 +37,7 @@ export class TestSource implements JobSource {
   private readonly held = new HeldJobs();
   private onRevoked: OnRevoked = () => undefined;
   /** Nothing is claimed while a job is made ready. */
-  private paused = false;
+  private pauses = 0;
   /** Questions to the server that it has not answered. */
   private asked = 0;
 
@@ -131,11 +131,11 @@ export class TestSource implements JobSource {
 
   /** Makes a job ready before any worker sees it. */
   async prepare<T>(make: () => Promise<T>): Promise<T> {
-    this.paused = true;
+    this.pauses += 1;
     try {
       return await make();
     } finally {
-      this.paused = false;
+      this.pauses -= 1;
     }
   }
 
@@ -219,7 +219,7 @@ export class TestSource implements JobSource {
     const now = this.clock.now();
     const claims: Claim[] = [];
     for (const { id, due } of await backend.waiting(fn)) {
-      if (claims.length === most || this.paused) break;
+      if (claims.length === most || this.pauses > 0) break;
       if (due > now || !permits.allows(instance, fn, id)) continue;
       const claim = await this.held.take(fn, id, () => backend.take(fn, id));
       if (!claim) continue;

@@ -104,6 +104,8 @@ describe.each(SERVERS)('The clock of a test, in %s', (server) => {
     expect(jobs.test.now.getTime() - begin).toBe(HOUR_MS + 29_000);
     await jobs.test.setTime(new Date(begin + 2 * HOUR_MS));
     expect(late.at(-1)).toBe('at 2 h');
+    await jobs.test.advance('1 year');
+    await expect(jobs.get('note', '1')).resolves.toMatchObject({ status: 'success' });
   });
 
   it('is one for all instances', async () => {

@@ -15,6 +15,7 @@ import { map, type Observable } from 'rxjs';
 import { z } from 'zod';
 import {
   GearMonkeyClient,
+  GearMonkeyWorkers,
   Input,
   RetryLaterError,
   Worker,
@@ -93,6 +94,11 @@ class Handlers {
   @Worker('later')
   later() {
     throw new RetryLaterError('5m');
+  }
+
+  @Worker('parent')
+  parent(to: string) {
+    return this.jobs.call(mail, { to });
   }
 
   @Worker('hangs')
@@ -222,6 +228,28 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       expect(ran).toEqual(['chain 2', 'chain 1', 'chain 0']);
       await jobs.run(chain, 2);
       await expect(test.drain({ recursive: true, scheduled: true })).resolves.toMatchObject({ done: 3 });
+    });
+
+    it('runs the job that another waits for, if asked', async () => {
+      const { jobs, test } = await start();
+      await jobs.run('parent', 'ada');
+      const alone = test.drain({ timeout: 50 });
+      await expect(alone).rejects.toThrow('parent 1 still runs');
+      await expect(alone).rejects.toThrow('if it waits for another job, use drain({ recursive: true })');
+      await expect(test.drain({ recursive: true })).resolves.toMatchObject({ done: 2 });
+    });
+
+    it('runs jobs of a handler that was added while the app ran, until it stops', async () => {
+      const module = await testing.start({ providers: [Handlers] });
+      const jobs = module.get(GearMonkeyTestClient);
+      const added = await module.get(GearMonkeyWorkers).add('added', (input) => [input]);
+      await expect(jobs.test.perform('added', 1)).resolves.toMatchObject({ output: [1] });
+      jobs.test.failNext('added', new Error('no'));
+      await expect(jobs.test.perform('added', 1)).resolves.toMatchObject({ error: { message: 'no' } });
+      await added.stop();
+      await jobs.run('added', 2);
+      await expect(jobs.test.drain()).resolves.toEqual(NONE);
+      await expect(jobs.test.perform('added', 1)).rejects.toThrow('No handler runs "added"');
     });
 
     it('names the jobs for which it waited too long', async () => {
