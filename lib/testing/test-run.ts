@@ -1,3 +1,4 @@
+import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
 import { Changes } from './changes.js';
 import { RealTime, turnOfEventLoop } from './real-time.js';
 import { Permit, Permits, type Drained } from './run-permits.js';
@@ -17,6 +18,8 @@ export class TestRun {
   private readonly sources = new Map<string, TestSource>();
   private isStarted = false;
   private isClosed = false;
+  /** Running jobs that were given time to end, and did not: they wait for the clock. */
+  private readonly waiting = new Set<string>();
   /** Moves of the clock, one after the other. */
   private moving: Promise<unknown> = Promise.resolve();
 
@@ -76,7 +79,7 @@ export class TestRun {
    */
   async runPermitted(permit: Permit, what: string, timeout: number, scheduled = false): Promise<Drained> {
     const time = new RealTime(timeout);
-    const late = () => lateError(what, timeout, this.named(permit));
+    const late = () => lateError(what, timeout, this.running(permit).join(', '));
     try {
       return await this.whileAllowed(permit, async () => {
         for (;;) {
@@ -144,18 +147,23 @@ export class TestRun {
     return moved;
   }
 
-  /** Handlers that wait for the clock would never end before it moves. */
+  /** Handlers that wait for the clock would never end before it moves: those that are known to are given less time. */
   private async giveTime(permit: Permit): Promise<void> {
+    const { patience } = this.options;
     for (;;) {
       const seen = this.changes.version;
-      const time = new RealTime(this.options.patience);
+      const running = new Set(this.running(permit));
+      for (const name of this.waiting) if (!running.has(name)) this.waiting.delete(name);
+      const time = new RealTime(this.waiting.size === running.size ? patience / 10 : patience);
       try {
         if (this.isClosed || (await this.isIdle(permit, time))) return;
       } finally {
         time.clear();
       }
       const isAsking = [...this.sources.values()].some((source) => source.isAsking);
-      if (time.isOver && this.changes.version === seen && !isAsking) return;
+      if (!time.isOver || this.changes.version !== seen || isAsking) continue;
+      for (const name of running) this.waiting.add(name);
+      return;
     }
   }
 
@@ -172,14 +180,15 @@ export class TestRun {
     return this.changes.version === seen;
   }
 
-  private named({ allows }: Permit): string {
-    const names = [...this.sources].flatMap(([instance, source]) =>
+  private running({ allows }: Permit): string[] {
+    return [...this.sources].flatMap(([instance, source]) =>
       source
         .running()
         .filter(({ fn, id }) => allows(instance, fn, id))
-        .map(({ fn, id }) => `${fn} ${id}`),
+        .map(({ fn, id }) =>
+          instance === DEFAULT_INSTANCE ? `${fn} ${id}` : `${fn} ${id} of "${instance}"`,
+        ),
     );
-    return names.join(', ');
   }
 }
 
