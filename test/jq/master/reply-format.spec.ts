@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { performance } from 'node:perf_hooks';
 import { formatOfReply } from '../../../lib/jq/master/reply-format.js';
-import { onThisMachine } from '../../support/machine.js';
 
 const JSON_BODY = { 'content-type': 'application/json; charset=utf-8' };
 
@@ -28,18 +26,9 @@ describe('the format of a reply', () => {
     expect(formatOfReply({ headers: { ...headers, ...JSON_BODY } })).toBe(afterJson);
   });
 
-  it.each([
-    ['commas', ','],
-    ['ranges', 'a/b,'],
-    ['ranges with weights', '*/*;q=0.5,'],
-    ['parameters', 'a/b;c=d;'],
-    ['quotes', 'a/b;c="'],
-    ['spaces', ' '],
-    ['slashes', '/'],
-  ])('takes at most milliseconds to find in the longest header that Node takes, of %s', (_, part) => {
-    const accept = part.repeat(Math.ceil(16_384 / part.length)).slice(0, 16_384);
-    const started = performance.now();
-    for (let times = 0; times < 10; times++) formatOfReply({ headers: { accept } });
-    expect(performance.now() - started).toBeLessThan(onThisMachine(500));
+  it('reads no header that is longer than any client needs, since thousands of ranges take long to parse', () => {
+    const accept = `application/json${', a/b'.repeat(200)}`;
+    expect(formatOfReply({ headers: { accept } })).toBe('json');
+    expect(formatOfReply({ headers: { accept: `${accept}${', a/b'.repeat(10)}` } })).toBe('msgpack');
   });
 });
