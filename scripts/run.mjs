@@ -64,6 +64,11 @@ const CHECKS = {
     node: [...JEST, 'test/jq/kills', '--testTimeout', '3600000'],
     env: { JQ_WAVES: '200', JQ_STORM: '20' },
   },
+  environments: {
+    says: 'the packed package on other versions of Node and Nest, with pnpm, tsx, vitest, Jest and the Nest CLI',
+    needs: ['packages', 'servers', 'build'],
+    node: [...JEST, '--testMatch', '**/environments.check.ts', '--testTimeout', '900000'],
+  },
   'jq-load': {
     says: '100,000 JQ jobs, with all limits checked while they run',
     needs: ['packages', 'servers'],

@@ -1,0 +1,71 @@
+/** Enqueues one job and ends by itself. */
+export const ENQUEUE_AND_EXIT = `
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+
+@Module({ imports: [GearMonkeyModule.forRoot({ connection: process.argv[2] ?? '' })] })
+class Script {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(Script, { logger: false });
+  const { id } = await app.get(GearMonkeyClient).run('mail', { to: 'ada' });
+  await app.close();
+  console.log('enqueued', id);
+}
+void main();
+`;
+
+/** Names types of every entry point, and nothing that is there at run time. */
+export const TYPES_ONLY = `
+import type { GearMonkeyClient, GearMonkeyModuleOptions, Job, JobDefinition, RunningJob } from 'nestjs-gearmonkey';
+import type { JobdModuleOptions } from 'nestjs-gearmonkey/jobd';
+import type { JqJob } from 'nestjs-gearmonkey/jq';
+import type { QlessClient } from 'nestjs-gearmonkey/qless';
+
+export const options: GearMonkeyModuleOptions = { connection: 'memory:', shutdownTimeout: '5s' };
+export type Everything = [JobdModuleOptions, JqJob<string>, QlessClient, Job];
+
+export async function greet(jobs: GearMonkeyClient, definition: JobDefinition<string, number>): Promise<number> {
+  const { output } = (await jobs.get(definition, '1')) ?? {};
+  return output ?? 0;
+}
+
+export function report(job: RunningJob): Promise<void> {
+  // @ts-expect-error: it counts
+  void job.update('1', 2);
+  return job.update(1, 2);
+}
+console.log('types only');
+`;
+
+/** A test of a handler in memory, for runners whose compilers write no metadata. */
+export const SPEC = `
+import 'reflect-metadata';
+import { Inject, Injectable, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { GearMonkeyClient, GearMonkeyModule, Input, Worker, defineJob } from 'nestjs-gearmonkey';
+
+const greet = defineJob<{ name: string }, string>('greet');
+
+@Injectable()
+class Greeter {
+  constructor(@Inject(GearMonkeyClient) private readonly jobs: GearMonkeyClient) {}
+
+  @Worker(greet)
+  async greet(@Input('name') name: string): Promise<string> {
+    return name + ' ' + (await this.jobs.rollCall(greet));
+  }
+}
+
+it('greets', async () => {
+  const module = await Test.createTestingModule({
+    imports: [GearMonkeyModule.forRoot({ connection: 'memory:' })],
+    providers: [Greeter],
+  }).compile();
+  await module.init();
+  expect(await module.get(GearMonkeyClient).call(greet, { name: 'Ada' })).toBe('Ada 1');
+  await module.close();
+});
+`;
