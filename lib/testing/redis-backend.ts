@@ -43,7 +43,9 @@ export class RedisBackend implements TestBackend {
     this.store = new RedisStore(commands, hub, { timeout: ANSWER_MS, keysOf: this.keysOf, clock });
   }
 
+  /** A server that is gone is not told that a worker is. */
   async count(fn: string, change: 1 | -1): Promise<void> {
+    if (change < 0 && !this.connections.commands.isReady) return;
     await this.ask((redis) => redis.incrby(this.keysOf(fn).count, change));
   }
 
@@ -109,7 +111,8 @@ export class RedisBackend implements TestBackend {
 
   /** A Redis that can't be reached keeps its keys, and the test its result. */
   private async leave(): Promise<void> {
-    await this.ask((redis) => this.deleteKeys(redis)).catch(() => undefined);
+    const { commands } = this.connections;
+    if (commands.isReady) await this.ask((redis) => this.deleteKeys(redis)).catch(() => undefined);
     await this.store.close();
     this.connections.close();
   }

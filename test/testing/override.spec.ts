@@ -173,6 +173,18 @@ describe.each(SERVERS)('An app of several instances, with its own wiring, in %s'
   });
 });
 
+describe('An app under test whose Redis is not there', () => {
+  it('does not start, says so, and closes', async () => {
+    const imports = [GearMonkeyTestingModule.override(AppModule, { redis: NOWHERE })];
+    const module = await Test.createTestingModule({ imports }).compile();
+    module.useLogger(false);
+    const starting = module.init();
+    await expect(starting).rejects.toMatchObject({ code: 'CONNECTION' });
+    await expect(starting).rejects.not.toThrow('secret');
+    await module.close();
+  });
+});
+
 describe('An app whose instances all have names', () => {
   const testing = useTesting();
 
