@@ -13,7 +13,7 @@ export class Deadlines<T> {
     private readonly clock: () => Clock = () => systemClock,
   ) {}
 
-  /** In so many milliseconds. */
+  /** Delay in milliseconds. */
   set(entry: T, ms: number): void {
     const at = this.clock().elapsed() + ms;
     this.entries.set(entry, at);

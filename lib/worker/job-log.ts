@@ -53,7 +53,7 @@ export class JobLog {
       this.log.debug(`${nameOf(claim)} (attempt ${attempt}): ${errorWords(error)}`, fields({ stack }));
   }
 
-  /** @param job what it was told of, if anything */
+  /** @param job the job of the event, if there is one */
   observerFailed(observer: string, thrown: unknown, job: { fn?: string; id?: string } = {}): void {
     const error = toErrorInfo(thrown);
     const { fn, id } = job;

@@ -80,7 +80,7 @@ export class JobWorker {
     this.wakeUp();
   }
 
-  /** Runs at most so many jobs of a function at a time; what runs goes on. False if it has no such function. */
+  /** Sets how many jobs of a function may run at a time; running jobs go on. Returns false for an unknown function. */
   setConcurrency(fn: string, concurrency: number): boolean {
     const slots = this.functions.get(fn);
     if (!slots || this.stopping) return false;
@@ -91,7 +91,7 @@ export class JobWorker {
     return true;
   }
 
-  /** Claims no more jobs of a function, lets those that run finish for `timeout` milliseconds, and gives back the rest. */
+  /** Claims no more jobs of a function, waits up to `timeout` milliseconds for running ones, and releases the rest. */
   async remove(fn: string, timeout: number): Promise<void> {
     const slots = this.functions.get(fn);
     if (!slots || !this.setConcurrency(fn, 0)) return;

@@ -8,8 +8,8 @@ export const MAX_BATCH = 250;
 export const MAX_BATCH_SIZE = 256 * 1024;
 
 /**
- * Enqueues in parts what doesn't go with one call, so many at a time: the time of each begins when it is handed over.
- * After a failure no more are begun, and those under way are waited for.
+ * Splits jobs that are too many for one call into parts, with a limited number under way. The timeout of each part begins
+ * when it is passed on. After a failure no more parts are begun, and those under way are awaited.
  *
  * @throws as `enqueue` · NotDurableError, PartlyEnqueuedError with the ids of all that were created
  */
