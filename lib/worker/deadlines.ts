@@ -9,11 +9,11 @@ export class Deadlines<T> {
 
   constructor(
     private readonly onDue: (entry: T) => void,
-    /** Asked when it is needed. */
+    /** Called when the time is needed. */
     private readonly clock: () => Clock = () => systemClock,
   ) {}
 
-  /** Delay in milliseconds. */
+  /** Sets the deadline of an entry to `ms` milliseconds from now. */
   set(entry: T, ms: number): void {
     const at = this.clock().elapsed() + ms;
     this.entries.set(entry, at);
