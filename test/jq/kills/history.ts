@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** What pushers and workers have seen with their own eyes. */
 export type Event =
   | { readonly type: 'registered'; readonly worker: string }
@@ -82,7 +84,8 @@ function faultsOfJob(job: string, history: readonly Event[]): string[] {
   if (results.size > 1) faults.push(`${job}: ${results.size} results`);
   if (taken.size > 1) faults.push(`${job}: accepted of ${taken.size} runs`);
   for (const result of results) {
-    if (typeof result !== 'string' || !begun.has(result)) faults.push(`${job}: a result of no run`);
+    if (typeof result !== 'string' || !begun.has(result))
+      faults.push(`${job}: a result of no run, ${inspect(result)}`);
     else if (taken.size > 0 && !taken.has(result)) faults.push(`${job}: the accepted result was replaced`);
   }
   return faults;

@@ -27,6 +27,8 @@ const PATIENCE_MS = 90_000;
 const SOON = {
   ...{ backoff: 50, grace: 500, pushTimeout: '3s', suspect: 20, suspectCap: 200, silence: '3s' },
   ...{ forgetWorker: '2s', lostAfter: 100, maxLosses: 100 },
+  // Results are read twice, which takes a while where there are thousands.
+  readResult: '1h',
 } as const;
 
 /** Met once a worker has been silent for `forgetWorker`. */
