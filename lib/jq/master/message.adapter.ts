@@ -30,7 +30,7 @@ async function loadExpress() {
   try {
     return await import('@nestjs/platform-express');
   } catch (error) {
-    throw missingPackage(error, 'A master', '@nestjs/platform-express');
+    throw missingPackage(error, 'A master', '@nestjs/platform-express undici');
   }
 }
 
