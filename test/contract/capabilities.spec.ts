@@ -7,7 +7,7 @@ const PAGE = new URL('../../docs/understand/architecture.md', import.meta.url);
 it('docs/understand/architecture.md has the table of what each source can do', () => {
   const rows = readFileSync(PAGE, 'utf8')
     .split('\n')
-    .filter((line) => line.startsWith('| `') && / (yes|no) /.test(line))
+    .filter((line) => line.startsWith('| `') && /\| (yes|no) +\|/.test(line))
     .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
   const sources = Object.values(CAPABILITIES);
   const names = Object.keys(CAPABILITIES.gearmonkey) as (keyof typeof CAPABILITIES.gearmonkey)[];
