@@ -5,7 +5,7 @@
 import 'reflect-metadata';
 import { Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { MessageAdapter } from '../../../dist/jq/master/message.adapter.js';
+import { messageAdapter } from '../../../dist/jq/master/message.adapter.js';
 import { listenMaster } from '../../../dist/jq/master/listen-master.js';
 import { portOf, readTask, report } from '../../harness/ipc.mjs';
 
@@ -31,7 +31,7 @@ async function startEmpty() {
   class App {}
   Module({ controllers: [Empty] })(App);
   /** @type {import('@nestjs/platform-express').NestExpressApplication} */
-  const app = await NestFactory.create(App, new MessageAdapter(), { bodyParser: false, logger: false });
+  const app = await NestFactory.create(App, await messageAdapter(), { bodyParser: false, logger: false });
   app.disable('x-powered-by');
   app.useBodyParser('raw', { type: () => true, limit: 4 * 1024 * 1024, inflate: false });
   await app.listen(0, '127.0.0.1');
