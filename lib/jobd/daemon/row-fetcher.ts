@@ -54,6 +54,7 @@ export class RowFetcher {
     const { acceptance, database } = this.table;
     // One time for both queries: a row that fell due between two times would be missed by both.
     const now = nowInSeconds();
+    const refused = new Set<number>();
     const fetch = (limit: number, only?: number) =>
       held.accept(() => acceptance.waiting(targets, limit, now, only), signal);
     const fetched = await acceptUnlessRefused(
@@ -61,12 +62,13 @@ export class RowFetcher {
         together: () => fetch(fetchLimit),
         rows: () => database.insist(() => acceptance.dueRows(targets, fetchLimit, now), { signal }),
         one: ({ id }) => fetch(1, id),
+        onRefused: ({ id }) => refused.add(id),
       },
       log,
     );
     const jobs = fetched.flatMap(({ accepted }) => accepted);
     if (fetchLimit > 0 && jobs.length >= fetchLimit) polled.add(targets);
     this.rows.hand(jobs);
-    await polled.watchDue(targets, now);
+    await polled.watchRest(targets, { now, refused });
   }
 }

@@ -8,11 +8,13 @@ export interface Acceptances<Row extends { readonly id: number }, T> {
   /** The rows that there are to accept. */
   readonly rows: () => Promise<readonly Row[]>;
   readonly one: (row: Row) => Promise<T>;
+  /** Called for each row that the table refuses. */
+  readonly onRefused: (row: Row) => void;
 }
 
 /** Accepts rows together, or one by one if the table refuses one of them: that one is left and logged. */
 export async function acceptUnlessRefused<Row extends { readonly id: number }, T>(
-  { together, rows, one }: Acceptances<Row, T>,
+  { together, rows, one, onRefused }: Acceptances<Row, T>,
   log: JobdLog,
 ): Promise<readonly T[]> {
   try {
@@ -25,11 +27,14 @@ export async function acceptUnlessRefused<Row extends { readonly id: number }, T
     try {
       accepted.push(await one(row));
     } catch (error) {
-      if (isRefusedRow(error))
+      if (isRefusedRow(error)) {
         log.error(`Row ${row.id} can't be accepted, the table refuses it: ${messageOf(error)}`);
+        onRefused(row);
+        continue;
+      }
       // Those already accepted must still be handled.
-      else if (accepted.length > 0) return accepted;
-      else throw error;
+      if (accepted.length > 0) return accepted;
+      throw error;
     }
   }
   return accepted;

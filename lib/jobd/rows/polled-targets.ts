@@ -1,6 +1,15 @@
 import type { JobTable } from '../storage/job-table.js';
+import { nowInSeconds } from '../storage/row-writer.js';
 import { Alarms } from './alarms.js';
 import type { Targets } from './targets.js';
+
+/** A poll that has ended. */
+export interface Poll {
+  /** The time it asked for, in seconds since 1970. */
+  readonly now: number;
+  /** Rows that the table refuses: they wait, but polling again is no use. */
+  readonly refused: ReadonlySet<number>;
+}
 
 /** Targets that may have waiting rows, and the times at which more fall due. */
 export class PolledTargets {
@@ -44,12 +53,22 @@ export class PolledTargets {
     return ready;
   }
 
-  /** Polls the targets when their next row falls due, unless they are polled anyway. @throws DatabaseError when aborted */
-  async watchDue(targets: readonly string[], now: number): Promise<void> {
+  /**
+   * Polls the targets again for rows that the poll did not get, unless they are polled anyway: in a second for rows that
+   * were locked, since another poll may only have looked at them; later for rows that fall due.
+   *
+   * @throws DatabaseError when aborted
+   */
+  async watchRest(targets: readonly string[], { now, refused }: Poll): Promise<void> {
     const fetched = targets.filter((target) => !this.pending.has(target));
     if (fetched.length === 0) return;
+    const { acceptance, database } = this.table;
     const ask = () => this.table.nextDue(fetched, now);
-    const due = await this.table.database.insist(ask, { signal: this.signal });
+    const due = await database.insist(ask, { signal: this.signal });
     if (due !== undefined) this.addAt(due, fetched);
+    if (!database.traits.skipLocked) return;
+    const look = () => acceptance.dueRows(fetched, refused.size + 1, now);
+    const waiting = await database.insist(look, { signal: this.signal });
+    if (waiting.some(({ id }) => !refused.has(id))) this.addAt(nowInSeconds() + 1, fetched);
   }
 }

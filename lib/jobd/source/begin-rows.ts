@@ -9,6 +9,8 @@ export interface Beginning {
   readonly now: number;
   readonly signal: AbortSignal;
   readonly log: JobdLog;
+  /** Called with the id of each row that the table refuses. */
+  readonly onRefused: (id: number) => void;
 }
 
 /** Accepts and begins up to so many rows of each target: together, or singly where the table refuses one of them. */
@@ -16,7 +18,7 @@ export function beginRows(
   { acceptance, database }: JobTable,
   held: AcceptedRows,
   rooms: ReadonlyMap<string, number>,
-  { now, signal, log }: Beginning,
+  { now, signal, log, onRefused }: Beginning,
 ): Promise<readonly FetchedRows[]> {
   const begin = (some: ReadonlyMap<string, number>, only?: number) =>
     held.accept(() => acceptance.begin(some, now, only), signal);
@@ -31,6 +33,7 @@ export function beginRows(
       together: () => begin(rooms),
       rows: due,
       one: ({ id, target }) => begin(new Map([[target, 1]]), id),
+      onRefused: ({ id }) => onRefused(id),
     },
     log,
   );

@@ -1,6 +1,7 @@
 import { messageOf } from '../../job/errors.js';
 import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
 import { Membership, type MemberOptions } from '../membership/membership.js';
+import type { Poll } from '../rows/polled-targets.js';
 import { RowsInHand, TAKEN_OVER } from '../rows/rows-in-hand.js';
 import { Targets } from '../rows/targets.js';
 import type { AcceptedJob } from '../storage/accepted-job.js';
@@ -167,9 +168,12 @@ export class WorkerRows {
     const now = nowInSeconds();
     try {
       const { table } = this.member;
-      const fetched = await beginRows(table, held, rooms, { now, signal, log: this.options.log });
+      const refused = new Set<number>();
+      const onRefused = (id: number) => refused.add(id);
+      const { log } = this.options;
+      const fetched = await beginRows(table, held, rooms, { now, signal, log, onRefused });
       const accepted = fetched.flatMap((some) => some.accepted);
-      this.lookFurther(rooms, accepted, now);
+      this.lookFurther(rooms, accepted, { now, refused });
       for (const job of accepted) this.targets.hold(job);
       return fetched.flatMap(({ accepted: jobs, rows }) =>
         jobs.map((job) => this.claims.add(job, rows.get(job.id) ?? {})),
@@ -181,17 +185,17 @@ export class WorkerRows {
     }
   }
 
-  /** A target that filled its room may have more rows; the others may have rows that fall due later. */
+  /** A target that filled its room may have more rows; the others may have rows that were locked or fall due later. */
   private lookFurther(
     rooms: ReadonlyMap<string, number>,
     accepted: readonly AcceptedJob[],
-    now: number,
+    poll: Poll,
   ): void {
     const { polled } = this.rows;
     const came = (target: string) => accepted.filter((job) => job.target === target).length;
     polled.add([...rooms].filter(([target, room]) => came(target) >= room).map(([target]) => target));
     // It fails only when the source is closed.
-    void polled.watchDue([...rooms.keys()], now).catch(() => undefined);
+    void polled.watchRest([...rooms.keys()], poll).catch(() => undefined);
   }
 
   private lose(job: AcceptedJob): void {

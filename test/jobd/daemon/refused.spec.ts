@@ -103,6 +103,35 @@ describe('a CHECK that refuses rows', () => {
     return rival;
   }
 
+  it('a waiting row that is locked during the only poll: it runs when it is free', async () => {
+    const rows = await jobs.table(seedTable);
+    const [held = 0, other = 0] = await rows.addMany(2);
+    const rival = await holding(rows, [held]);
+    await jobs.daemon(rows.options({ low: 4 }));
+    await rows.reach('done', [other]);
+    expect(await rows.row(held)).toMatchObject({ status: 'waiting' });
+    await rival.query('ROLLBACK');
+    await rival.end();
+    await rows.reach('done', [held]);
+  });
+
+  it('a waiting row that is locked during the only poll of handlers: it is claimed when it is free', async () => {
+    const rows = await jobs.table(seedTable);
+    const [held = 0, other = 0] = await rows.addMany(2);
+    const rival = await holding(rows, [held]);
+    const source = jobd({ database: rows.url, table: rows.table, targets: ['low'], log: SILENT });
+    await source.open(['low']);
+    const first = await claimOne(source, 'low');
+    expect(first.id).toBe(`${other}`);
+    const claiming = claimOne(source, 'low');
+    await rival.query('ROLLBACK');
+    await rival.end();
+    const second = await claiming;
+    expect(second.id).toBe(`${held}`);
+    await source.settle([success(first), success(second)]);
+    await source.close();
+  });
+
   it.each([1, 9])('%d locked rows: others end and are begun meanwhile', async (count) => {
     const rows = await jobs.table(seedTable);
     const held = await rows.addMany(count, HOLD);
