@@ -1,6 +1,7 @@
 import { createSecureContext, type TlsOptions } from 'node:tls';
 import { defined } from '../job/defined.js';
 import { ConfigurationError, messageOf } from '../job/errors.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 
 /** A certificate or key, in PEM. */
 export type Pem = string | Buffer;
@@ -24,6 +25,9 @@ export interface ClientTls extends TlsIdentity {
   ca?: Pem | readonly Pem[];
 }
 
+const SERVER_TLS = optionNames<ServerTls>({ cert: true, key: true, passphrase: true, clientCa: true });
+const CLIENT_TLS = optionNames<ClientTls>({ cert: true, key: true, ca: true });
+
 /** Converts to the options of Node's TLS servers. */
 export function serverTlsOptions({
   cert,
@@ -46,12 +50,12 @@ export function clientTlsOptions({ ca, cert, key }: ClientTls): { ca?: Pem[]; ce
 
 /** Checks at startup that OpenSSL accepts these options. @throws ConfigurationError */
 export function checkServerTls(option: string, tls: ServerTls): void {
-  checkTls(option, tls, serverTlsOptions(tls));
+  checkTls(option, checkOptions(option, tls, SERVER_TLS), serverTlsOptions(tls));
 }
 
 /** Checks a client's options in the same way. @throws ConfigurationError */
 export function checkClientTls(option: string, tls: ClientTls): void {
-  checkTls(option, tls, clientTlsOptions(tls));
+  checkTls(option, checkOptions(option, tls, CLIENT_TLS), clientTlsOptions(tls));
 }
 
 function checkTls(option: string, { cert, key }: TlsIdentity, options: TlsOptions): void {

@@ -3,6 +3,7 @@ import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
 import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry } from '../../job/retry.js';
 import type { LauncherOptions } from '../launcher/launcher.js';
 import type { CheckedTarget, TargetOptions } from '../rows/targets.js';
@@ -35,6 +36,28 @@ export interface DaemonOptions extends LauncherOptions {
   readonly log?: JobdLog;
 }
 
+export const DAEMON_OPTIONS = optionNames<DaemonOptions>({
+  launcher: true,
+  cwd: true,
+  env: true,
+  maxOutputBuffer: true,
+  outputGrace: true,
+  killGrace: true,
+  posixSpawn: true,
+  database: true,
+  table: true,
+  fetchLimit: true,
+  targets: true,
+  name: true,
+  pollInterval: true,
+  orphans: true,
+  lease: true,
+  drainTimeout: true,
+  manualPatience: true,
+  log: true,
+});
+const TARGET = optionNames<TargetOptions>({ concurrency: true, timeout: true, retry: true });
+
 /** Rows at once. */
 export const MAX_FETCH_LIMIT = 1_000_000;
 
@@ -55,8 +78,9 @@ export interface CheckedOptions extends DaemonOptions {
 /** The shortest interval between polls, and the shortest lease. */
 const LEAST_MS = 100;
 
-/** @throws InvalidOptionError */
+/** @throws ConfigurationError, InvalidOptionError */
 export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
+  checkOptions('JobdDaemon', options, DAEMON_OPTIONS);
   const { fetchLimit = 100, orphans = 'fail', pollInterval } = options;
   checkWhole('fetchLimit', fetchLimit, 0, MAX_FETCH_LIMIT);
   if (orphans !== 'requeue' && orphans !== 'fail')
@@ -79,7 +103,8 @@ export function checkDaemonOptions(options: DaemonOptions): CheckedOptions {
   };
 }
 
-function checkTarget(name: string, { concurrency, timeout, retry }: TargetOptions): CheckedTarget {
+function checkTarget(name: string, target: TargetOptions): CheckedTarget {
+  const { concurrency, timeout, retry } = checkOptions(`targets.${name}`, target, TARGET);
   checkWhole(`targets.${name}.concurrency`, concurrency, 1, 1_000_000);
   return defined({
     concurrency,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { defined } from '../../job/defined.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import type { Health } from '../../job/health.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { Launcher } from '../launcher/launcher.js';
 import { processWay } from '../launcher/start-process.js';
 import { checkDaemonOptions, type CheckedOptions, type DaemonOptions } from './daemon-options.js';
@@ -12,6 +13,8 @@ import { Targets } from '../rows/targets.js';
 import { DaemonRows } from './daemon-rows.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
+
+const STOP = optionNames<{ timeout?: Duration }>({ timeout: true });
 
 interface Started {
   readonly member: Membership;
@@ -42,7 +45,7 @@ export class JobdDaemon implements DaemonOperations {
   private stopping: Promise<void> | undefined;
   private hurry: (timeout: number) => void = () => undefined;
 
-  /** @throws InvalidOptionError */
+  /** @throws ConfigurationError, InvalidOptionError */
   constructor(options: DaemonOptions) {
     this.options = checkDaemonOptions(options);
     this.served = new Targets(this.options.targets);
@@ -71,10 +74,11 @@ export class JobdDaemon implements DaemonOperations {
    * Releases what has not begun, lets running jobs finish until `timeout`, then ends them by force. A second call
    * can shorten the time that is left.
    *
-   * @param timeout @default `drainTimeout`
-   * @throws InvalidOptionError
+   * @param options `timeout` is `drainTimeout` by default
+   * @throws ConfigurationError, InvalidOptionError
    */
-  async stop({ timeout = this.options.drainTimeout }: { timeout?: Duration } = {}): Promise<void> {
+  async stop(options: { timeout?: Duration } = {}): Promise<void> {
+    const { timeout = this.options.drainTimeout } = checkOptions('stop', options, STOP);
     const ms = toMilliseconds('timeout', timeout, { least: 0 });
     if (!this.started) return;
     this.stopping ??= this.drain(this.started);

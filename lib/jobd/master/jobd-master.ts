@@ -1,4 +1,5 @@
 import { millisecondsOr, type Duration } from '../../job/duration.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
 import { checkExposure, sayExposure } from '../protocol/exposure.js';
@@ -31,6 +32,19 @@ export interface JobdMasterOptions {
   readonly onRequest?: (type: string) => void;
 }
 
+/** Names of all options. */
+export const MASTER_OPTIONS = optionNames<JobdMasterOptions>({
+  host: true,
+  port: true,
+  auth: true,
+  tls: true,
+  pingInterval: true,
+  pokeThrottleInterval: true,
+  pollAllWorkers: true,
+  log: true,
+  onRequest: true,
+});
+
 /** Knows which workers serve which targets, and passes clients' requests on to them. */
 export class JobdMaster {
   static {
@@ -43,8 +57,9 @@ export class JobdMaster {
   private readonly throttle: PokeThrottle;
   private readonly pingInterval: number;
 
-  /** @throws InvalidOptionError, ConfigError for a host that others reach, without a password */
+  /** @throws ConfigurationError, InvalidOptionError, ConfigError for a host that others reach, without a password */
   constructor(private readonly options: JobdMasterOptions) {
+    checkOptions('JobdMaster', options, MASTER_OPTIONS);
     checkExposure(options);
     const { host, port, auth, tls, log, onRequest, pollAllWorkers = false } = options;
     this.poker = new Poker(this.registry, { pollAll: pollAllWorkers, log });

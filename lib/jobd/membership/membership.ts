@@ -3,7 +3,7 @@ import { messageOf } from '../../job/errors.js';
 import { ownIdentity } from '../launcher/process-identity.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { DaemonRegistry, type OrphanPolicy } from '../storage/daemon-registry.js';
-import { parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import { toLocation, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
 import { DatabaseSetupError, isContention } from '../storage/errors.js';
 import { JobTable } from '../storage/job-table.js';
@@ -55,7 +55,7 @@ export class Membership {
   static async open(options: MemberOptions): Promise<Membership> {
     const { database: location, log, instance, name } = options;
     const names = tableNames(options.table);
-    const place = typeof location === 'string' ? parseDatabaseUrl(location) : location;
+    const place = toLocation(location);
     const database = await Database.open(place, log);
     const opened = [database];
     try {

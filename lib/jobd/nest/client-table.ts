@@ -6,7 +6,7 @@ import { ping, type Health } from '../../job/health.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
 import { plainRow, type TableRow } from '../source/row-input.js';
-import { databaseAddress, parseDatabaseUrl, type DatabaseLocation } from '../storage/database-location.js';
+import { databaseAddress, toLocation, type DatabaseLocation } from '../storage/database-location.js';
 import { Database } from '../storage/database.js';
 import { inChunks } from '../storage/chunks.js';
 import { DatabaseError, hadNoEffect, isContention } from '../storage/errors.js';
@@ -35,7 +35,7 @@ export class ClientTable {
     table: string,
     private readonly log: JobdLog,
   ) {
-    this.location = typeof database === 'string' ? parseDatabaseUrl(database) : database;
+    this.location = toLocation(database);
     this.names = tableNames(table);
   }
 

@@ -1,6 +1,7 @@
 import { defer, filter, from, mergeMap, repeat, retry, takeWhile, timer, type Observable } from 'rxjs';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
 import type { ManualResults } from '../vocabulary/operations.js';
 import type { TableRow } from '../source/row-input.js';
@@ -18,6 +19,7 @@ export type JobRow = JobsTable & TableRow;
 export type NewRow = Readonly<Partial<Omit<JobsTable, 'id' | 'target'>>> & TableRow;
 
 const DEFAULT_INTERVAL = '500ms';
+const ROWS = optionNames<{ interval?: Duration }>({ interval: true });
 const MIN_INTERVAL_MS = 50;
 const AFTER_FAILURE_MS = 1000;
 
@@ -99,12 +101,10 @@ export class JobdClient {
    * Emits each row now and after each change; completes when all of them are done, ignored or gone. Reads the table
    * every `interval` (50 ms at least) while subscribed, also through outages.
    *
-   * @throws InvalidOptionError
+   * @throws ConfigurationError, InvalidOptionError
    */
-  rows(
-    ids: readonly number[],
-    { interval = DEFAULT_INTERVAL }: { readonly interval?: Duration } = {},
-  ): Observable<JobRow> {
+  rows(ids: readonly number[], options: { readonly interval?: Duration } = {}): Observable<JobRow> {
+    const { interval = DEFAULT_INTERVAL } = checkOptions('rows', options, ROWS);
     const delay = toMilliseconds('interval', interval, { least: MIN_INTERVAL_MS });
     return defer(() => {
       const seen = new Map<number, string>();

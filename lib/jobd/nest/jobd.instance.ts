@@ -11,7 +11,7 @@ import { unlessDraining } from '../worker/unless-draining.js';
 import { workerRequests } from '../worker/worker-requests.js';
 import { ClientTable } from './client-table.js';
 import { JobdClient } from './jobd.client.js';
-import type { JobdModuleOptions, WorkerModuleOptions } from './jobd.options.js';
+import { checkModuleOptions, type JobdModuleOptions, type WorkerModuleOptions } from './jobd.options.js';
 import { daemonRoute, masterRoute, NO_ROUTE, remoteRoute, type RequestRoute } from './request-routes.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
@@ -40,12 +40,12 @@ export class JobdInstance {
   private isDraining = false;
   private ports: { master?: number; worker?: number } = {};
 
-  /** @internal @throws InvalidOptionError, DatabaseSetupError */
+  /** @internal @throws ConfigurationError, InvalidOptionError, DatabaseSetupError */
   constructor(
     private readonly options: JobdModuleOptions,
     private readonly log: JobdLog,
   ) {
-    const { database, table = 'jobs', worker } = options;
+    const { database, table = 'jobs', worker } = checkModuleOptions(options);
     this.table = new ClientTable(database, table, log);
     this.key = tableKey(database, table);
     this.master = createMaster(options.master, log);
@@ -118,10 +118,11 @@ function createMaster(options: JobdModuleOptions['master'], log: JobdLog): JobdM
 }
 
 function createDaemon(
-  { targets, ...options }: WorkerModuleOptions,
+  worker: WorkerModuleOptions,
   where: Pick<JobdModuleOptions, 'database' | 'table'>,
   log: JobdLog,
 ): JobdDaemon {
+  const { targets, listen: _, master: __, ...options } = worker;
   const entries = Object.entries(targets).map(
     ([name, target]) => [name, typeof target === 'number' ? { concurrency: target } : target] as const,
   );

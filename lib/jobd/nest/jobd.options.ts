@@ -1,10 +1,10 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
-import type { DaemonOptions } from '../daemon/daemon-options.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
+import { DAEMON_OPTIONS, type DaemonOptions } from '../daemon/daemon-options.js';
 import type { TargetOptions } from '../rows/targets.js';
-import type { JobdMasterOptions } from '../master/jobd-master.js';
+import { MASTER_OPTIONS, type JobdMasterOptions } from '../master/jobd-master.js';
 import type { AuthOptions } from '../protocol/authentication.js';
-import type { ClientTls } from '../../net/tls.js';
-import type { ServerTls } from '../../net/tls.js';
+import { checkClientTls, type ClientTls, type ServerTls } from '../../net/tls.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 import type { MasterAddress } from '../protocol/master-address.js';
 
@@ -63,3 +63,33 @@ export interface JobdOptionsFactory {
 
 /** What `JobdModule.forRootAsync` takes. */
 export type JobdModuleAsyncOptions = ConfigurableModuleAsyncOptions<JobdModuleOptions, 'createJobdOptions'>;
+
+const MODULE = optionNames<JobdModuleOptions>({
+  database: true,
+  table: true,
+  createTable: true,
+  server: true,
+  worker: true,
+  master: true,
+});
+const SERVER = optionNames<ServerAddress>({ kind: true, host: true, port: true, password: true, tls: true });
+const LISTEN = optionNames<ListenOptions>({ host: true, port: true, auth: true, tls: true });
+const NOT_OF_WORKER: ReadonlySet<string> = new Set(['database', 'table', 'log']);
+const WORKER: ReadonlySet<string> = new Set([
+  ...[...DAEMON_OPTIONS].filter((name) => !NOT_OF_WORKER.has(name)),
+  ...['listen', 'master'],
+]);
+const MASTER: ReadonlySet<string> = new Set([...MASTER_OPTIONS].filter((name) => name !== 'log'));
+
+/** Refuses unknown options at each level. @throws ConfigurationError */
+export function checkModuleOptions(options: JobdModuleOptions): JobdModuleOptions {
+  const { server, worker, master } = checkOptions('JobdModule', options, MODULE);
+  if (server) {
+    checkOptions('server', server, SERVER);
+    if (server.tls) checkClientTls('server.tls', server.tls);
+  }
+  if (worker) checkOptions('worker', worker, WORKER);
+  if (worker?.listen) checkOptions('worker.listen', worker.listen, LISTEN);
+  if (master) checkOptions('master', master, MASTER);
+  return options;
+}

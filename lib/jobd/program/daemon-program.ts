@@ -11,7 +11,9 @@ export async function startDaemon(config: DaemonConfig, log: JobdLog): Promise<P
   process.title = `jobd ${config.name}`;
   const requests = new RequestCounter();
   const daemon = new JobdDaemon({ ...config.daemon, log });
-  const worker = new JobdWorker(daemon, { ...config, log, onRequest: requests.count });
+  const { host, port: asked, auth, tls, name, master } = config;
+  const onRequest = requests.count;
+  const worker = new JobdWorker(daemon, { host, port: asked, auth, tls, name, master, log, onRequest });
   await daemon.start();
   try {
     const port = await worker.start();

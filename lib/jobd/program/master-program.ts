@@ -8,7 +8,8 @@ import { startMonitor, type Program } from './program.js';
 export async function startMaster(config: MasterConfig, log: JobdLog): Promise<Program> {
   process.title = 'jobd-master';
   const requests = new RequestCounter();
-  const master = new JobdMaster({ ...config, log, onRequest: requests.count });
+  const { log: _, http: __, unknown: ___, ...options } = config;
+  const master = new JobdMaster({ ...options, log, onRequest: requests.count });
   const port = await master.start();
   const monitored = {
     measures: [requests.measure('jobd_master_requests'), ...measuresOf(master)],

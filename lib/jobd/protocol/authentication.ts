@@ -1,5 +1,6 @@
 import { randomBytes, scrypt, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { secretDigest, secretEquals } from '../../net/secret-equals.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { GuessQueue } from './guess-queue.js';
@@ -15,6 +16,13 @@ export interface AuthOptions {
   readonly allowNoPassword?: boolean;
 }
 
+const KNOWN = optionNames<AuthOptions>({
+  password: true,
+  passwordHash: true,
+  allowLocalhost: true,
+  allowNoPassword: true,
+});
+
 /** Whether the first request of a connection may pass. */
 export type Authenticate = (
   password: string | undefined,
@@ -26,12 +34,9 @@ export type Authenticate = (
 const LOCALHOST = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** Returns undefined if no password is needed. @throws ConfigError for an empty password, or an invalid hash */
-export function authenticator({
-  password,
-  passwordHash,
-  allowLocalhost,
-}: AuthOptions): Authenticate | undefined {
+/** Returns undefined if no password is needed. @throws ConfigError for an empty password or an invalid hash; ConfigurationError */
+export function authenticator(auth: AuthOptions): Authenticate | undefined {
+  const { password, passwordHash, allowLocalhost } = checkOptions('auth', auth, KNOWN);
   for (const [name, value] of Object.entries({ password, passwordHash })) {
     // Perhaps from a variable that is not set: it must not mean that everyone may.
     if (value === '' || value === null)

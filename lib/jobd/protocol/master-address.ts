@@ -1,5 +1,6 @@
 import { millisecondsOr, type Duration } from '../../job/duration.js';
-import type { ClientTls } from '../../net/tls.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
+import { checkClientTls, type ClientTls } from '../../net/tls.js';
 
 /** Where a worker's master is. */
 export interface MasterAddress {
@@ -20,9 +21,19 @@ export interface CheckedMasterAddress extends MasterAddress {
   readonly pingInterval: number;
 }
 
-/** With its defaults. @throws InvalidOptionError */
+const KNOWN = optionNames<MasterAddress>({
+  host: true,
+  port: true,
+  password: true,
+  tls: true,
+  reconnectTimeout: true,
+  pingInterval: true,
+});
+
+/** With its defaults. @throws ConfigurationError, InvalidOptionError */
 export function checkMasterAddress(master: MasterAddress): CheckedMasterAddress {
-  const { reconnectTimeout, pingInterval } = master;
+  const { reconnectTimeout, pingInterval, tls } = checkOptions('master', master, KNOWN);
+  if (tls) checkClientTls('master.tls', tls);
   return {
     ...master,
     reconnectTimeout: millisecondsOr('10s', 'master.reconnectTimeout', reconnectTimeout, { least: 0 }),

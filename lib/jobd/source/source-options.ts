@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { SILENT } from '../vocabulary/logging.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
@@ -34,6 +35,20 @@ export interface JobdSourceOptions {
   readonly log?: JobdLog;
 }
 
+const KNOWN = optionNames<JobdSourceOptions>({
+  database: true,
+  table: true,
+  targets: true,
+  input: true,
+  master: true,
+  pollInterval: true,
+  orphans: true,
+  lease: true,
+  manualPatience: true,
+  name: true,
+  log: true,
+});
+
 export interface CheckedSourceOptions extends JobdSourceOptions {
   readonly table: string;
   readonly name: string;
@@ -47,9 +62,9 @@ export interface CheckedSourceOptions extends JobdSourceOptions {
 
 const MIN_LEASE_MS = 100;
 
-/** The options with their defaults. @throws InvalidOptionError */
+/** The options with their defaults. @throws ConfigurationError, InvalidOptionError */
 export function checkSourceOptions(options: JobdSourceOptions): CheckedSourceOptions {
-  const { targets, orphans = 'fail', pollInterval, input } = options;
+  const { targets, orphans = 'fail', pollInterval, input } = checkOptions('jobd', options, KNOWN);
   if (!Array.isArray(targets) || targets.length === 0 || !targets.every(isTarget))
     throw new InvalidOptionError('targets', targets, "one target's name or more");
   if (orphans !== 'fail' && orphans !== 'requeue')

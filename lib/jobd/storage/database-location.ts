@@ -1,4 +1,5 @@
 import { defined } from '../../job/defined.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { DatabaseSetupError } from './errors.js';
 
 /** A server, as the `mysql_*` options or a URL name it. */
@@ -25,9 +26,40 @@ export interface FileLocation {
 /** Where the database is: a server, or a file of SQLite. */
 export type DatabaseLocation = ServerLocation | FileLocation;
 
+const SERVER = optionNames<ServerLocation>({
+  dialect: true,
+  host: true,
+  port: true,
+  user: true,
+  password: true,
+  database: true,
+  tls: true,
+  tlsCa: true,
+});
+const FILE = optionNames<FileLocation>({ dialect: true, path: true });
+const KNOWN: ReadonlyMap<unknown, ReadonlySet<string>> = new Map<
+  DatabaseLocation['dialect'],
+  ReadonlySet<string>
+>([
+  ['mysql', SERVER],
+  ['postgres', SERVER],
+  ['sqlite', FILE],
+]);
+
+/** Reads a URL, or checks an object: a mistyped `tlsCa` would be a connection that any server may answer. @throws DatabaseSetupError, ConfigurationError */
+export function toLocation(database: string | DatabaseLocation): DatabaseLocation {
+  if (typeof database === 'string') return parseDatabaseUrl(database);
+  const known = typeof database === 'object' ? KNOWN.get(database?.dialect) : undefined;
+  if (!known)
+    throw new DatabaseSetupError(
+      `${EXPECTED}, or its parts with a \`dialect\`: 'mysql', 'postgres' or 'sqlite'.`,
+    );
+  return checkOptions('database', database, known);
+}
+
 /** Where a database is, without its user and password. */
 export function databaseAddress(database: string | DatabaseLocation): string {
-  const place = typeof database === 'string' ? parseDatabaseUrl(database) : database;
+  const place = toLocation(database);
   if (place.dialect === 'sqlite') return `sqlite:${place.path}`;
   const { dialect, host, port = DEFAULT_PORTS[dialect] } = place;
   return `${dialect}://${host.includes(':') ? `[${host}]` : host}:${port}/${place.database}`;

@@ -1,5 +1,5 @@
 import type { JobdLog } from '../vocabulary/log.js';
-import { parseDatabaseUrl, type DatabaseLocation } from './database-location.js';
+import { toLocation, type DatabaseLocation } from './database-location.js';
 import { Database } from './database.js';
 import { tableNames } from './schema.js';
 import { createJobsTable, ensureOwnerIndex, prepareTables } from './table-setup.js';
@@ -16,10 +16,7 @@ export async function initDatabase(
   log: JobdLog,
 ): Promise<boolean> {
   const names = tableNames(table);
-  const database = await Database.open(
-    typeof location === 'string' ? parseDatabaseUrl(location) : location,
-    log,
-  );
+  const database = await Database.open(toLocation(location), log);
   try {
     const isCreated = await createJobsTable(database, names);
     await prepareTables(database, names);

@@ -1,3 +1,4 @@
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { DaemonOperations } from '../vocabulary/operations.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { authenticator, type AuthOptions } from '../protocol/authentication.js';
@@ -24,6 +25,17 @@ export interface JobdWorkerOptions {
   readonly onRequest?: (type: string) => void;
 }
 
+const KNOWN = optionNames<JobdWorkerOptions>({
+  host: true,
+  port: true,
+  auth: true,
+  tls: true,
+  name: true,
+  master: true,
+  log: true,
+  onRequest: true,
+});
+
 /** How a daemon or an app is registered with a master. @throws InvalidOptionError */
 export function linkOptions(
   daemon: DaemonOperations,
@@ -47,13 +59,17 @@ export class JobdWorker {
   private readonly link?: MasterLink;
   private draining = false;
 
-  /** @throws InvalidOptionError, ConfigError for a host that others reach, without a password */
+  /** @throws ConfigurationError, InvalidOptionError, ConfigError for a host that others reach, without a password */
   constructor(
     daemon: DaemonOperations,
     private readonly options: JobdWorkerOptions,
   ) {
     hideFields(this);
-    const { host, port, auth, tls, log, onRequest, name, master } = options;
+    const { host, port, auth, tls, log, onRequest, name, master } = checkOptions(
+      'JobdWorker',
+      options,
+      KNOWN,
+    );
     checkExposure(options);
     const handlers = unlessDraining(workerRequests(daemon), () => this.draining);
     const authenticate = authenticator(auth);

@@ -3,6 +3,7 @@ import { checkWhole } from '../../job/check-whole.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { AnyJobDefinition } from '../../job/job-definition.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { MAX_INT32, MIN_INT32 } from '../wire/fields.js';
 
 /** Options of one job. They override its definition. */
@@ -19,9 +20,17 @@ export interface JqEnqueueOptions {
   idempotencyKey?: string;
 }
 
-/** The fields of `POST /job` besides name and argument. @throws InvalidOptionError */
+const KNOWN = optionNames<JqEnqueueOptions>({
+  priority: true,
+  maxRetry: true,
+  keepResult: true,
+  timeout: true,
+  idempotencyKey: true,
+});
+
+/** The fields of `POST /job` besides name and argument. @throws ConfigurationError, InvalidOptionError */
 export function jobFields(options: JqEnqueueOptions, { retry, timeout }: AnyJobDefinition) {
-  const { priority, keepResult } = options;
+  const { priority, keepResult } = checkOptions('enqueue', options, KNOWN);
   const attempts = retry?.attempts;
   const maxRetry = options.maxRetry ?? (attempts === undefined ? undefined : attempts - 1);
   const limit = options.timeout === undefined ? timeout : options.timeout;

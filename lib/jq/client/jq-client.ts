@@ -3,6 +3,7 @@ import { from, Observable } from 'rxjs';
 import { codecOf, write, type Codec, type CodecName } from '../../job/codec.js';
 import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
 import {
   functionName,
@@ -33,6 +34,15 @@ export interface JqClientOptions extends MasterAddress {
   codec?: CodecName | Codec;
 }
 
+const KNOWN = optionNames<JqClientOptions>({
+  master: true,
+  token: true,
+  ca: true,
+  timeout: true,
+  codec: true,
+});
+const POLL = optionNames<JqPollOptions>({ timeout: true, signal: true });
+
 /** A function's name for messages and codecs. A job's id alone identifies it. */
 type Ref = FunctionRef | undefined;
 
@@ -51,6 +61,7 @@ export class JqClient {
 
   /** @throws InvalidOptionError, ConfigurationError */
   constructor(options: JqClientOptions) {
+    checkOptions('JqClient', options, KNOWN);
     const timeout = millisecondsOr(DEFAULT_TIMEOUT, 'timeout', options.timeout);
     this.calls = new MasterCalls(new MasterHttp(options), timeout);
     this.codec = options.codec === undefined ? messagePack : codecOf(options.codec);
@@ -70,7 +81,7 @@ export class JqClient {
    * Resolves when the master has the job. A lost reply makes no second job: retries carry the same
    * Idempotency-Key.
    *
-   * @throws InvalidOptionError, ValidationError, NotSerializableError, JqRefusedError, JqUnreachableError
+   * @throws ConfigurationError, InvalidOptionError, ValidationError, NotSerializableError, JqRefusedError, JqUnreachableError
    */
   async enqueue<F extends FunctionRef>(
     ref: F,
@@ -114,13 +125,14 @@ export class JqClient {
    * The job once it has ended, or null when that took longer than the timeout. Longer than a master holds a request
    * it asks again.
    *
-   * @throws InvalidOptionError, JqJobNotFoundError
+   * @throws ConfigurationError, InvalidOptionError, JqJobNotFoundError
    */
   async poll<F extends FunctionRef = string>(
     id: string,
-    { timeout = DEFAULT_POLL, signal }: JqPollOptions = {},
+    options: JqPollOptions = {},
     ref?: F,
   ): Promise<JqJob<OutputOf<F>> | null> {
+    const { timeout = DEFAULT_POLL, signal } = checkOptions('poll', options, POLL);
     const seconds = Math.ceil(toMilliseconds('timeout', timeout, { least: 0 }) / 1000);
     for (let left = seconds; ; left -= LONGEST_POLL_SECONDS) {
       const wait = Math.min(left, LONGEST_POLL_SECONDS);

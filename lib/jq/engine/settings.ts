@@ -53,6 +53,33 @@ export interface EngineOptions {
   maxConstraints?: number;
 }
 
+/** Names of all engine options. */
+export const ENGINE_OPTIONS: Readonly<Record<keyof EngineOptions, true>> = {
+  backoff: true,
+  backoffCap: true,
+  grace: true,
+  pushTimeout: true,
+  maxPushes: true,
+  suspect: true,
+  suspectCap: true,
+  lostAfter: true,
+  silence: true,
+  maxLosses: true,
+  forgetWorker: true,
+  forgetMissingName: true,
+  unreadResult: true,
+  readResult: true,
+  tombstone: true,
+  forgetKey: true,
+  maxQueued: true,
+  maxQueuedBytes: true,
+  maxKeys: true,
+  maxWorkers: true,
+  maxWorkersPerClient: true,
+  maxJobsPerClient: true,
+  maxConstraints: true,
+};
+
 /** The settings as the scripts name them, in milliseconds. */
 export interface EngineSettings {
   readonly backoff: number;

@@ -3,11 +3,12 @@ import { checkClientTls, checkServerTls, type ClientTls, type ServerTls } from '
 import { checkWhole } from '../../job/check-whole.js';
 import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { ConnectionSpec } from '../../redis/connect.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { MAX_INT32 } from '../wire/fields.js';
 import type { BodyLimits } from '../http/read-body.js';
-import { engineSettings, type EngineOptions } from '../engine/settings.js';
+import { ENGINE_OPTIONS, engineSettings, type EngineOptions } from '../engine/settings.js';
 import { CallbackAllowlist } from './callbacks/callback-allowlist.js';
 
 export const MASTER_SETTINGS = Symbol('JqMasterSettings');
@@ -69,6 +70,34 @@ export interface JqMasterOptions extends EngineOptions {
   metrics?: boolean;
 }
 
+const KNOWN = optionNames<JqMasterOptions>({
+  ...ENGINE_OPTIONS,
+  connection: true,
+  prefix: true,
+  host: true,
+  port: true,
+  tokens: true,
+  tls: true,
+  callbacks: true,
+  allowOpen: true,
+  hosts: true,
+  maxConnections: true,
+  maxPollsPerClient: true,
+  requestTimeout: true,
+  maxBodyBytes: true,
+  maxDepth: true,
+  docs: true,
+  metrics: true,
+});
+const ROLES = optionNames<Record<Role, true>>({ pusher: true, worker: true, admin: true, metrics: true });
+const CALLBACKS = optionNames<CallbackOptions>({
+  allow: true,
+  secret: true,
+  ca: true,
+  cert: true,
+  key: true,
+});
+
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8080;
 const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -111,6 +140,7 @@ export interface MasterSettings extends BodyLimits, ConnectionLimits {
 
 /** @throws InvalidOptionError, ConfigurationError */
 export function masterSettings(options: JqMasterOptions): MasterSettings {
+  checkOptions('JqMaster', options, KNOWN);
   const { host = DEFAULT_HOST, port = DEFAULT_PORT, tokens = {}, tls, docs, metrics } = options;
   const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, maxDepth = DEFAULT_MAX_DEPTH } = options;
   checkTokens(tokens);
@@ -140,7 +170,8 @@ export function masterSettings(options: JqMasterOptions): MasterSettings {
   });
 }
 
-function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSettings['callbacks'] {
+function callbackSettings(callbacks: CallbackOptions): MasterSettings['callbacks'] {
+  const { allow, secret, ...tls } = checkOptions('callbacks', callbacks, CALLBACKS);
   checkClientTls('callbacks', tls);
   if (secret !== undefined && Buffer.byteLength(secret) < MIN_SECRET_BYTES) {
     throw new ConfigurationError(
@@ -155,6 +186,7 @@ function callbackSettings({ allow, secret, ...tls }: CallbackOptions): MasterSet
 }
 
 function checkTokens(tokens: NonNullable<JqMasterOptions['tokens']>): void {
+  checkOptions('tokens', tokens, ROLES);
   if (Object.values(tokens).some((list) => list?.some((token) => !/^\S+$/.test(token)))) {
     throw new ConfigurationError(
       'A token of the master is empty or has white space. Give it some other text.',

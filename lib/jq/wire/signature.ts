@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { secretEquals } from '../../net/secret-equals.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 
 /** Unix seconds at which a push was signed. */
 const TIMESTAMP_HEADER = 'jq-timestamp';
@@ -47,12 +48,11 @@ export interface VerifyOptions {
   readonly now?: Date;
 }
 
-/** Whether one of the secrets signed this body within the window. Takes as long whatever is wrong with it. @throws InvalidOptionError */
-export function verify(
-  body: Uint8Array,
-  headers: SignatureHeaders,
-  { url, secrets, window, now = new Date() }: VerifyOptions,
-): boolean {
+const VERIFY = optionNames<VerifyOptions>({ url: true, secrets: true, window: true, now: true });
+
+/** Whether one of the secrets signed this body within the window. Takes as long whatever is wrong with it. @throws ConfigurationError, InvalidOptionError */
+export function verify(body: Uint8Array, headers: SignatureHeaders, options: VerifyOptions): boolean {
+  const { url, secrets, window, now = new Date() } = checkOptions('verify', options, VERIFY);
   const most = toMilliseconds('window', window);
   const { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: signature } = headers;
   if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return false;

@@ -2,6 +2,7 @@ import { checkServerTls, type ServerTls } from '../../net/tls.js';
 import { checkWhole } from '../../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { MasterAddress } from '../http/master-http.js';
 
 /** Where a worker listens for pushes. */
@@ -47,13 +48,32 @@ export interface SourceSettings {
   readonly maxBodyBytes: number;
 }
 
+const KNOWN = optionNames<JqSourceOptions>({
+  master: true,
+  token: true,
+  ca: true,
+  listen: true,
+  maxJobs: true,
+  name: true,
+  secret: true,
+  signatureWindow: true,
+  pingInterval: true,
+  maxBodyBytes: true,
+  onProblem: true,
+});
+const LISTEN = optionNames<ListenOptions>({ port: true, host: true, url: true, tls: true });
+
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024;
 const HIGHEST_PORT = 65_535;
 const EVERYWHERE = new Set(['0.0.0.0', '::', '']);
 
 /** @throws InvalidOptionError, ConfigurationError */
 export function sourceSettings(options: JqSourceOptions): SourceSettings {
-  const { maxJobs = Infinity, maxBodyBytes = DEFAULT_MAX_BODY_BYTES, secret = [] } = options;
+  const {
+    maxJobs = Infinity,
+    maxBodyBytes = DEFAULT_MAX_BODY_BYTES,
+    secret = [],
+  } = checkOptions('jq', options, KNOWN);
   if (maxJobs !== Infinity) checkWhole('maxJobs', maxJobs, 1);
   checkWhole('maxBodyBytes', maxBodyBytes, 1);
   const secrets = [secret].flat();
@@ -70,7 +90,8 @@ export function sourceSettings(options: JqSourceOptions): SourceSettings {
   };
 }
 
-function checkListen({ port, host, url, tls }: ListenOptions): void {
+function checkListen(listen: ListenOptions): void {
+  const { port, host, url, tls } = checkOptions('listen', listen, LISTEN);
   if (tls) checkServerTls('listen.tls', tls);
   checkWhole('listen.port', port, 0, HIGHEST_PORT);
   if (url === undefined && host !== undefined && EVERYWHERE.has(host)) {

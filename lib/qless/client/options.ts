@@ -3,6 +3,7 @@ import { checkWhole } from '../../job/check-whole.js';
 import { codecOf, write } from '../../job/codec.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 
 /** How a job is put. What is not given stays as it was where the job is there. */
 export interface PutOptions {
@@ -46,8 +47,42 @@ export interface PageOptions {
   count?: number;
 }
 
-/** @throws InvalidOptionError: to the core 0 and less mean all of some lists, and none of others */
-export function pageArguments({ offset = 0, count = 25 }: PageOptions = {}): [offset: number, count: number] {
+const PUT: Readonly<Record<keyof PutOptions, true>> = {
+  jid: true,
+  delay: true,
+  priority: true,
+  tags: true,
+  retries: true,
+  depends: true,
+};
+export const PUT_OPTIONS = optionNames<PutOptions>(PUT);
+/** Names of `putMany`, whose options are parts of the jobs. */
+export const NEW_JOB_OPTIONS = optionNames<PutOptions & { klass: string; data: unknown }>({
+  ...PUT,
+  klass: true,
+  data: true,
+});
+export const RECUR_OPTIONS = optionNames<RecurOptions>({
+  jid: true,
+  interval: true,
+  offset: true,
+  priority: true,
+  tags: true,
+  retries: true,
+  backlog: true,
+});
+const PAGE_OPTIONS = optionNames<PageOptions>({ offset: true, count: true });
+
+/** Checks options of a job that exists or gets its jid elsewhere. @throws ConfigurationError */
+export function withoutJid<T extends Omit<PutOptions, 'jid'>>(user: string, options: T): T {
+  return checkOptions(user, options, WITHOUT_JID);
+}
+
+const WITHOUT_JID = new Set([...PUT_OPTIONS].filter((name) => name !== 'jid'));
+
+/** The core takes an `offset` or `count` below 1 for all of some lists, and for none of others. @throws ConfigurationError, InvalidOptionError */
+export function pageArguments(page: PageOptions = {}): [offset: number, count: number] {
+  const { offset = 0, count = 25 } = checkOptions('page', page, PAGE_OPTIONS);
   return [checkWhole('offset', offset, 0), checkWhole('count', count, 1)];
 }
 

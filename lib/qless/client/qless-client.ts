@@ -1,6 +1,7 @@
 import { defined } from '../../job/defined.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { ping, type Health } from '../../job/health.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
@@ -28,6 +29,15 @@ export interface QlessClientOptions extends QlessServer {
   clock?: () => Date;
 }
 
+const KNOWN = optionNames<QlessClientOptions>({
+  connection: true,
+  prefix: true,
+  worker: true,
+  timeout: true,
+  clock: true,
+});
+const CONSISTENCY = optionNames<{ resolve?: boolean }>({ resolve: true });
+
 /** Everything that qless can do, typed. One connection, a second for events, and one for each pop that waits. */
 export class QlessClient {
   static {
@@ -52,7 +62,13 @@ export class QlessClient {
   readonly #blocking = new Set<RedisConnection>();
 
   /** @throws ConfigurationError, InvalidOptionError */
-  constructor({ worker = workerName(), timeout = '5s', clock, ...server }: QlessClientOptions) {
+  constructor(given: QlessClientOptions) {
+    const {
+      worker = workerName(),
+      timeout = '5s',
+      clock,
+      ...server
+    } = checkOptions('QlessClient', given, KNOWN);
     const options = { timeout: toMilliseconds('timeout', timeout), clock };
     if (clock !== undefined && typeof clock !== 'function')
       throw new InvalidOptionError('clock', clock, 'a function that returns a Date');
@@ -87,8 +103,9 @@ export class QlessClient {
     return new QlessPopper(this.calls, blocking, { queues, worker: this.worker, ...options });
   }
 
-  /** Finds inconsistencies, and repairs them with `resolve`. */
-  async checkConsistency({ resolve = false } = {}): Promise<Omit<Consistency, 'cursor'>> {
+  /** Finds inconsistencies, and repairs them with `resolve`. @throws ConfigurationError, ConnectionError */
+  async checkConsistency(options: { resolve?: boolean } = {}): Promise<Omit<Consistency, 'cursor'>> {
+    const { resolve = false } = checkOptions('checkConsistency', options, CONSISTENCY);
     const problems = [];
     let [checked, cursor] = [0, ''];
     do {

@@ -1,7 +1,8 @@
 import { chunksOf } from '../../flow/chunks.js';
 import type { QlessCalls } from './calls.js';
 import type { Duration } from '../../job/duration.js';
-import { dataText, optionArguments, toSeconds, type PutOptions } from './options.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
+import { dataText, optionArguments, toSeconds, withoutJid, type PutOptions } from './options.js';
 import type { JobRecord, JobState } from '../wire/replies.js';
 import { putArguments } from '../wire/requests.js';
 import * as scripts from '../wire/scripts.js';
@@ -32,6 +33,15 @@ export interface RetryJobOptions {
   group?: string;
   message?: string;
 }
+
+/** Names of the options of `complete`. */
+export const COMPLETE_OPTIONS = optionNames<CompleteOptions>({
+  data: true,
+  next: true,
+  delay: true,
+  depends: true,
+});
+const RETRY_OPTIONS = optionNames<RetryJobOptions>({ delay: true, queue: true, group: true, message: true });
 
 /** An entry of a job's history. */
 export interface QlessHistoryItem {
@@ -101,8 +111,9 @@ export class QlessJob {
     return failure && { ...failure, when: dateOf(failure.when) };
   }
 
-  /** Its new state. @throws InvalidOptionError, QlessJobLostError, QlessStateError, QlessJobNotFoundError */
-  async complete({ data, delay, ...options }: CompleteOptions = {}): Promise<JobState> {
+  /** Its new state. @throws ConfigurationError, InvalidOptionError, QlessJobLostError, QlessStateError, QlessJobNotFoundError */
+  async complete(changes: CompleteOptions = {}): Promise<JobState> {
+    const { data, delay, ...options } = checkOptions('complete', changes, COMPLETE_OPTIONS);
     const { jid, klass, worker, queue, data: before } = this.record;
     const text = data === undefined ? before : dataText(klass, data);
     const seconds = delay === undefined ? undefined : toSeconds('delay', delay, 0);
@@ -117,7 +128,8 @@ export class QlessJob {
   }
 
   /** How many retries remain; negative when it failed because there were none. @throws as `complete` */
-  async retry({ delay = 0, queue = this.queue, group, message }: RetryJobOptions = {}): Promise<number> {
+  async retry(options: RetryJobOptions = {}): Promise<number> {
+    const { delay = 0, queue = this.queue, group, message } = checkOptions('retry', options, RETRY_OPTIONS);
     const { jid, worker } = this.record;
     const failure: [] | [string, string] =
       group !== undefined && message !== undefined ? [group, message] : [];
@@ -137,7 +149,8 @@ export class QlessJob {
   }
 
   /** Puts it into a queue, where it starts over: a worker that runs it loses it. @throws QlessJobNotFoundError if it is gone */
-  async move(queue: string, { delay = 0, ...options }: Omit<PutOptions, 'jid'> = {}): Promise<void> {
+  async move(queue: string, changes: Omit<PutOptions, 'jid'> = {}): Promise<void> {
+    const { delay = 0, ...options } = withoutJid('move', changes);
     const { jid, klass, data } = this.record;
     const times = { delay: toSeconds('delay', delay, 0) };
     const request = { queue, jid, klass, data, ...times, options: optionArguments({ ...options }) };

@@ -1,10 +1,11 @@
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkOptions } from '../../job/known-options.js';
 import { chunksOf } from '../../flow/chunks.js';
 import type { QlessCalls } from './calls.js';
 import { completeTogether } from './complete-many.js';
 import { QlessDependencyError, QlessError } from './errors.js';
 import { pageArguments, type PageOptions } from './options.js';
-import { QlessJob, type CompleteOptions } from './qless-job.js';
+import { COMPLETE_OPTIONS, QlessJob, type CompleteOptions } from './qless-job.js';
 import type { JobState, Page } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import { showAs } from '../../job/show-as.js';
@@ -41,12 +42,13 @@ export class QlessJobs {
    * Completes jobs that were popped: without `next` a hundred of a worker and queue in one call. For each its new
    * state, or why it was refused.
    *
-   * @throws InvalidOptionError, ConnectionError
+   * @throws ConfigurationError, InvalidOptionError, ConnectionError
    */
   async completeMany(
     jobs: readonly QlessJob[],
     options: CompleteOptions = {},
   ): Promise<(JobState | QlessError)[]> {
+    checkOptions('completeMany', options, COMPLETE_OPTIONS);
     if (options.next === undefined) {
       checkEnd(options);
       return completeTogether(this.calls, jobs, options.data);

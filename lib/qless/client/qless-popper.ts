@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkWhole } from '../../job/check-whole.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { QlessCalls } from './calls.js';
 import { QlessJob } from './qless-job.js';
@@ -33,6 +34,9 @@ export interface PopperOptions {
   readonly worker: string;
 }
 
+const POP = optionNames<PopOptions>({ count: true, wait: true, signal: true });
+const POPPER = optionNames<PopperOptions>({ queues: true, popping: true, worker: true });
+
 /** Connections for calls that block, kept for the next. */
 export interface BlockingConnections {
   take(): RedisConnection;
@@ -48,12 +52,13 @@ export class QlessPopper {
   private first = 1;
   private readonly options: Required<PopperOptions>;
 
-  /** @internal @throws InvalidOptionError */
+  /** @internal @throws ConfigurationError, InvalidOptionError */
   constructor(
     private readonly calls: QlessCalls,
     private readonly blocking: BlockingConnections,
     options: PopperOptions,
   ) {
+    checkOptions('popper', options, POPPER);
     this.options = {
       worker: options.worker,
       queues: checkQueues(options.queues),
@@ -61,8 +66,9 @@ export class QlessPopper {
     };
   }
 
-  /** @throws QlessArgumentError, InvalidOptionError, ConnectionError */
-  async pop({ count = 1, wait = 0, signal }: PopOptions = {}): Promise<QlessJob[]> {
+  /** @throws ConfigurationError, InvalidOptionError, QlessArgumentError, ConnectionError */
+  async pop(options: PopOptions = {}): Promise<QlessJob[]> {
+    const { count = 1, wait = 0, signal } = checkOptions('pop', options, POP);
     checkWhole('count', count, 0);
     const ms = toMilliseconds('wait', wait, { least: 0 });
     if (ms > 0 && count > 0) return this.await(count, ms, signal ?? new AbortController().signal);

@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { chunksOf } from '../../flow/chunks.js';
+import { checkOptions } from '../../job/known-options.js';
 import type { QlessCalls } from './calls.js';
 import {
   dataText,
+  NEW_JOB_OPTIONS,
   optionArguments,
   pageArguments,
+  PUT_OPTIONS,
+  RECUR_OPTIONS,
   timeInSeconds,
   toSeconds,
+  withoutJid,
   type PageOptions,
   type PutOptions,
   type RecurOptions,
@@ -48,9 +53,10 @@ export class QlessQueue {
    * Its jid. Without one of yours the job is put once, however often the connection breaks; with one, a job that is
    * already exists is moved here and starts over.
    *
-   * @throws InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
+   * @throws ConfigurationError, InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
    */
-  async put(klass: string, data?: unknown, { jid, ...options }: PutOptions = {}): Promise<string> {
+  async put(klass: string, data?: unknown, given: PutOptions = {}): Promise<string> {
+    const { jid, ...options } = checkOptions('put', given, PUT_OPTIONS);
     if (jid !== undefined)
       return this.calls.sendOnce(scripts.put, ...this.putArguments({ ...options, jid, klass, data }));
     const made = randomUUID().replaceAll('-', '');
@@ -68,12 +74,13 @@ export class QlessQueue {
     data?: unknown,
     options: Omit<PutOptions, 'jid'> = {},
   ): Promise<boolean> {
-    const request = this.putArguments({ ...options, jid, klass, data });
+    const request = this.putArguments({ ...withoutJid('putAbsent', options), jid, klass, data });
     return (await this.calls.sendOnce(scripts.putAbsent, ...request)) !== null;
   }
 
   /** Their jids; a round trip for a hundred. @throws as `put`, and then some may have been put */
   async putMany(jobs: readonly NewJob[]): Promise<string[]> {
+    for (const job of jobs) checkOptions('putMany', job, NEW_JOB_OPTIONS);
     const jids: string[] = [];
     for (const part of chunksOf(jobs, PIPELINED)) {
       const put = part.map(({ klass, data, ...options }) => this.put(klass, data, options));
@@ -136,11 +143,13 @@ export class QlessQueue {
   }
 
   /** Puts a job at regular intervals; an existing recurring job of that jid is changed. Returns its jid. @throws InvalidOptionError, QlessArgumentError */
-  async recur(
-    klass: string,
-    data: unknown,
-    { jid = randomUUID().replaceAll('-', ''), interval, offset = 0, ...options }: RecurOptions,
-  ): Promise<string> {
+  async recur(klass: string, data: unknown, given: RecurOptions): Promise<string> {
+    const {
+      jid = randomUUID().replaceAll('-', ''),
+      interval,
+      offset = 0,
+      ...options
+    } = checkOptions('recur', given, RECUR_OPTIONS);
     const times = { interval: toSeconds('interval', interval), offset: toSeconds('offset', offset, 0) };
     const job = { queue: this.name, jid, klass, data: dataText(klass, data), ...times };
     return this.calls.sendRetrying(

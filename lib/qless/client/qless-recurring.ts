@@ -1,5 +1,6 @@
 import type { QlessCalls } from './calls.js';
 import type { Duration } from '../../job/duration.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { dataText, optionArguments, toSeconds } from './options.js';
 import type { RecurringRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
@@ -17,6 +18,16 @@ export interface RecurringUpdate {
   queue?: string;
   backlog?: number;
 }
+
+const UPDATE = optionNames<RecurringUpdate>({
+  interval: true,
+  priority: true,
+  retries: true,
+  data: true,
+  klass: true,
+  queue: true,
+  backlog: true,
+});
 
 /** A recurring job as it was when it was read. */
 export class QlessRecurringJob {
@@ -44,8 +55,9 @@ export class QlessRecurringJob {
     return this.record.interval * 1000;
   }
 
-  /** @throws InvalidOptionError, QlessJobNotFoundError, QlessArgumentError */
-  async update({ data, interval, ...changes }: RecurringUpdate): Promise<void> {
+  /** @throws ConfigurationError, InvalidOptionError, QlessJobNotFoundError, QlessArgumentError */
+  async update(update: RecurringUpdate): Promise<void> {
+    const { data, interval, ...changes } = checkOptions('update', update, UPDATE);
     const text = data === undefined ? undefined : dataText(this.record.klass, data);
     const seconds = interval === undefined ? undefined : toSeconds('interval', interval);
     const given = optionArguments({ ...changes, interval: seconds, data: text });

@@ -1,6 +1,7 @@
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { JobSource } from '../../job/job-source.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { nestLog } from '../../nest/nest-log.js';
 import { openConnections, type QlessServer } from '../connection/connections.js';
 import { QlessSource } from './qless-source.js';
@@ -22,13 +23,23 @@ export interface QlessOptions extends QlessServer {
   lock?: Duration;
 }
 
+const KNOWN = optionNames<QlessOptions>({
+  connection: true,
+  prefix: true,
+  queues: true,
+  popping: true,
+  worker: true,
+  lock: true,
+});
+
 /**
  * Jobs of a qless for the handlers of an instance: `GearMonkeyModule.forRoot({ name, source: qless({ … }) })`.
  * `@Worker` takes the klass. Jobs of a klass without a handler are left where they are.
  *
  * @throws InvalidOptionError, ConfigurationError
  */
-export function qless({ queues, popping = 'ordered', worker, lock, ...server }: QlessOptions): JobSource {
+export function qless(options: QlessOptions): JobSource {
+  const { queues, popping = 'ordered', worker, lock, ...server } = checkOptions('qless', options, KNOWN);
   const named = { queues: checkQueues(queues), popping: checkPopping(popping) };
   if (worker !== undefined && !isName(worker)) throw new InvalidOptionError('worker', worker, 'a name');
   const log = nestLog('qless');

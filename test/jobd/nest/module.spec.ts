@@ -161,7 +161,8 @@ describe('JobdModule', () => {
 
   it('has a worker of processes, which the client asks', async () => {
     const rows = await jobs.table();
-    const worker = { ...rows.options(), targets: { low: 1 }, listen: { port: 0 } };
+    const { database: _, table: __, ...options } = rows.options();
+    const worker = { ...options, targets: { low: 1 }, listen: { port: 0 } };
     const app = await apps.start({ imports: [module(rows, { worker })] });
     const client = app.get(JobdClient);
     const id = await client.add('low', { status: 'manual' });
@@ -258,7 +259,8 @@ describe('an app and a master', () => {
       }
     }
     const handlers = () => jobd({ ...table, targets: ['low'], master: address });
-    const worker = { ...rows.options(), targets: { low: 3 }, master: address, drainTimeout: 60_000 };
+    const { database: _, table: __, ...options } = rows.options();
+    const worker = { ...options, targets: { low: 3 }, master: address, drainTimeout: 60_000 };
     const draining = await apps.start(
       kind === 'handlers'
         ? { imports: [GearMonkeyModule.forRoot({ source: handlers() })], providers: [Held] }
