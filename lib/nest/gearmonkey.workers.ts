@@ -4,7 +4,7 @@ import { millisecondsOr, type Duration } from '../job/duration.js';
 import { ConfigurationError } from '../job/errors.js';
 import { functionName, type FunctionRef, type ReceivedOf, type ReturnedOf } from '../job/job-definition.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
-import { showAs } from '../job/show-as.js';
+import { hideFields, showAs } from '../job/show-as.js';
 import type { HandlerOptions, HandlerResult, JobHandler } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
@@ -74,7 +74,9 @@ export class GearMonkeyWorkers {
   }
 
   /** @internal */
-  constructor(private readonly orchestrator: WorkerOrchestrator) {}
+  constructor(private readonly orchestrator: WorkerOrchestrator) {
+    hideFields(this);
+  }
 
   /** The functions that run in this process. */
   list(): RunningWorker[] {

@@ -9,7 +9,7 @@ import {
 import type { JqMaster } from '../master/listen-master.js';
 import type { JqMasterOptions } from '../master/master-options.js';
 import { startJqMaster } from './start-jq-master.js';
-import { showAs } from '../../job/show-as.js';
+import { hideFields, showAs } from '../../job/show-as.js';
 
 const OPTIONS = Symbol('EmbeddedJqMasterOptions');
 
@@ -31,7 +31,9 @@ export class EmbeddedJqMaster implements OnApplicationBootstrap, OnApplicationSh
   private master?: JqMaster;
 
   /** @internal */
-  constructor(@Inject(OPTIONS) private readonly options: JqMasterOptions) {}
+  constructor(@Inject(OPTIONS) private readonly options: JqMasterOptions) {
+    hideFields(this);
+  }
 
   /** Where it listens; absent before the app has started and after it was closed. */
   get url(): string | undefined {
