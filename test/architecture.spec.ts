@@ -35,7 +35,7 @@ const ARROWS: Arrows = {
   qless: SYSTEM,
   jq: [...SYSTEM, 'metrics'],
   jobd: [...TOOLS, 'metrics', 'worker', 'nest'],
-  // On nobody's list, so that nothing imports it.
+  // On no other list, so that nothing imports it.
   cli: [...CORE, 'index', 'qless', 'jq', 'jobd'],
 
   'gearmonkey/wire': [],

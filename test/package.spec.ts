@@ -11,7 +11,7 @@ const LOCK = new URL('../package-lock.json', import.meta.url);
 const PACK_TIMEOUT_MS = 90_000;
 const PROJECT_TIMEOUT_MS = 180_000;
 
-/** What only other entry points, or nobody, may load. */
+/** Packages that only other entry points may load, or none. */
 const NOT_FOR_THE_ROOT =
   /nestjs-gearmonkey\/dist\/jobd\/|node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|libsql|@nestjs\/(swagger|terminus|testing|platform-express)|express|undici|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
 

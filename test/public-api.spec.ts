@@ -8,7 +8,7 @@ const NAMES = JSON.parse(readFileSync(new URL('public-names.json', import.meta.u
   string[]
 >;
 
-/** What the compiler needs to work a public type out. Nobody has to write these. */
+/** What the compiler needs to work a public type out. Users don't write these. */
 const MACHINERY = [
   'Absent',
   'Accepts',
@@ -93,7 +93,7 @@ export async function main(): Promise<void> {
 export function refused(job: RunningJob): unknown {
   // @ts-expect-error the claim is the worker's
   void job.claim;
-  // @ts-expect-error nobody else ends a job
+  // @ts-expect-error only the worker ends a job
   job.abort(new Error('no'));
   // @ts-expect-error handles are given out by clients
   return [new JobHandle('upper', '1'), new RunningJob({}, {}, {}, () => undefined)];

@@ -14,8 +14,8 @@ interface Account {
 }
 
 /**
- * What a server's append-only file says of each job, by `fn#id`: the writes themselves, those included that
- * nobody listened to.
+ * Reads the writes of each job from a server's append-only file, by `fn#id`, also those that no subscriber was
+ * told of.
  *
  * @param directory the server's
  */

@@ -51,7 +51,7 @@ function* everyJobEnds({ enqueued, readings, plain }: History): Iterable<Violati
   for (const [key, { fields, ...job }] of readings) {
     // Without `created` a plain client made it: it may have given up before it queued the job.
     if (known.has(key) || isFinal(fields) || fields['created'] === undefined || isExcused(job)) continue;
-    yield found(key, `nobody was told of it, and it is still ${fields['status']}`);
+    yield found(key, `no subscriber was told of it, and it is still ${fields['status']}`);
   }
 }
 

@@ -148,7 +148,7 @@ async function killClients(redis: Redis): Promise<void> {
   await Promise.all(ids.map((id) => redis.call('CLIENT', 'KILL', 'ID', id).catch(() => undefined)));
 }
 
-/** Of everybody where the target is 0, of one process otherwise. */
+/** Affects all processes if the target is 0, otherwise one. */
 async function onTheWay(
   { workers, producers }: Ground,
   { target, lasts }: Fault,

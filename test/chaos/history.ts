@@ -123,7 +123,7 @@ export interface History {
   readonly counts: readonly CountSeen[];
   readonly leftovers: readonly string[];
   readonly plain: PlainTrouble;
-  /** Processes that ended though nobody told them to. */
+  /** Processes that ended without being stopped. */
   readonly crashes: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HANDLED, ODD } from './jobs.mjs';
 import type { Enqueued } from './history.js';
 
-/** What somebody may take for ids. None is a number, so no job of a run is meant by accident. */
+/** Texts that a client may send as ids. None is a number, so none names a job of the run by accident. */
 const IDS = [
   '',
   '-',
@@ -37,10 +37,10 @@ const HASHES: readonly Readonly<Record<string, string>>[] = [
 ];
 
 /**
- * A client that writes whatever it likes, of a function of its own, says whatever it likes to everybody, and leaves
- * one queue with the wrong type for a while.
+ * A client that writes odd data for a function of its own, publishes odd messages on all channels, and gives
+ * one queue the wrong type for a while.
  *
- * @returns the one job that it makes as the protocol has it, in the midst of all that
+ * @returns the one job that it enqueues as the protocol says
  */
 export async function writeNonsense(redis: Redis, seed: number, lasts: number): Promise<Enqueued> {
   const low = `queue:${ODD}:low`;
@@ -50,7 +50,7 @@ export async function writeNonsense(redis: Redis, seed: number, lasts: number): 
     if ((seed + i) % 4 === 0) await redis.set(key, 'not a hash');
     else if ((seed + i) % 4 !== 1) await redis.hset(key, HASHES[(seed + i) % HASHES.length] ?? {});
     await redis.lpush(`queue:${ODD}:${i % 2 === 0 ? 'normal' : 'high'}`, id);
-    // Nobody looks at scores below 0, which the protocol doesn't know.
+    // Scores below 0 are never read: the protocol doesn't have them.
     await redis.zadd(`queue:${ODD}:scheduled`, i / 1000, id);
   }
   for (const fn of Object.keys(HANDLED))

@@ -73,7 +73,7 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
   return { fn: FAST, input: input('fast', { ms: random.int(0, 5) }), options: placed(random) };
 }
 
-/** No two alike, for whoever mixes up parts of them. */
+/** No two are alike, so that mixed-up parts are noticed. */
 function text(random, bytes) {
   const word = Math.floor(random.next() * 2 ** 32).toString(36);
   return word.repeat(Math.ceil(bytes / word.length)).slice(0, bytes);

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-/** What may stay: jobs for 25 hours, ids for ever, and what expires by itself. */
+/** Keys that may stay: jobs for 25 hours, ids forever, and keys that expire by themselves. */
 const MAY_STAY = /^(uid|job):/;
 const EXPIRES = /^(sender|lock|plain):/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */

@@ -103,7 +103,7 @@ export class Member<W extends Way = SlowLine> {
   }
 
   /**
-   * Resolves when it has ended. Nobody starts it again but the caller.
+   * Resolves when it has ended. Only the caller starts it again.
    * @param patience milliseconds until it is killed; within the default it has to end
    */
   async end(signal: NodeJS.Signals, patience?: number): Promise<void> {

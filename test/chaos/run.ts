@@ -55,9 +55,9 @@ const RATE_SURPLUS = 1.2;
 const BLOCKED_PART = 0.08;
 /** Within this time after the last fault `count:{FN}` tells the truth. */
 const COUNT_MS = 35_000;
-/** How long a worker that is told to end lets jobs go on: by its life, as none is the worst for all. */
+/** How long a worker that is stopped lets jobs go on. It differs by life, since no value is the worst for all. */
 const SHUTDOWN_TIMEOUTS = ['3s', '50ms', 1] as const;
-/** The part of the jobs that throw what nobody expects. */
+/** The part of the jobs that throw unusual values. */
 const HOSTILE_PART = 0.005;
 /** So many jobs with large payloads at most: the server keeps all of them. */
 const LARGE_JOBS = 60;

@@ -13,7 +13,7 @@ import { Ways } from './ways.js';
 /** Every write is on disk before it is answered, and the whole log of them is kept. */
 const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always', '--auto-aof-rewrite-percentage', '0'];
 
-/** Whoever reaches no server in its time ends and is started again, on a busy machine more than once. */
+/** A process that reaches no server in time ends and is started again, on a busy machine more than once. */
 const START_MS = 120_000;
 const HOSTILE_VALUES = fileURLToPath(new URL('../support/hostile-values.ts', import.meta.url));
 
@@ -68,7 +68,7 @@ export class Stage {
     return [...this.workers, ...this.producers];
   }
 
-  /** Resolves when everybody is there. */
+  /** Resolves when all processes have started. */
   async start(): Promise<void> {
     this.plain.start(this.server.url);
     for (const member of this.members) member.start();

@@ -52,7 +52,7 @@ def parse_arguments():
     parser.add_argument("--scheduled", metavar="TS", help="Unix time in seconds; implies --prio scheduled")
     parser.add_argument("--blocking", action="store_true")
     parser.add_argument("--rollcall", action="store_true")
-    parser.add_argument("--timeout", type=int, default=10, metavar="S", help="of --blocking; 0 waits for ever")
+    parser.add_argument("--timeout", type=int, default=10, metavar="S", help="of --blocking; 0 waits forever")
     parser.add_argument("--pause", type=float, default=0, metavar="S", help="before each job")
     parser.add_argument("--patient", action="store_true", help="go on after an outage, with the next job")
     parser.add_argument("--count", type=int, default=1, metavar="N")

@@ -9,7 +9,7 @@ import type { ClientRig } from './rig.js';
 /** What an error and its causes take at most, with each character escaped. */
 const MOST_BYTES = 200_000;
 
-/** The part of the client's contract that is about values nobody expects. */
+/** The part of the client's contract about unusual values. */
 export function hostileClientContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
   describe('unexpected values', () => {
     it('are returned as the error of the job whose handler threw them, short and without secrets', async () => {

@@ -6,7 +6,7 @@ import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
 /** How often a job of a rig may lose its worker. */
 export const MAX_STALLS = 2;
 
-/** A server and whoever speaks to it, for one `describe`. */
+/** A server with its clients and sources, for one `describe`. */
 export interface SourceRig {
   /** A function name that no other test uses. */
   fn(): string;

@@ -39,7 +39,7 @@ describe('A worker that closes', () => {
     return { held, end, stop: () => worker.stop(SHUTDOWN_MS) };
   }
 
-  /** A worker beside it that is idle, and the outputs of jobs that somebody must run while the other drains. */
+  /** An idle worker beside it, and the outputs of jobs that it must run while the other drains. */
   const beside = (fn: string) =>
     runWorker(rig.source(), fn, () => 'of the other', { concurrency: CONCURRENCY });
 

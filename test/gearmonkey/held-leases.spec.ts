@@ -13,7 +13,7 @@ import { useGearMonkey } from './use-gearmonkey.js';
 
 /** Of those that end. */
 const LEASE_MS = 400;
-/** Of those that hold: a busy machine may keep whoever renews them from it for a second. */
+/** The lease of held jobs: a busy machine may delay their renewal for a second. */
 const HELD_MS = 2000;
 /** What recovery may take beyond the lease: an idle worker looks once a second. */
 const SLACK_MS = 2000;

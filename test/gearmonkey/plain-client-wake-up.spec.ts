@@ -53,7 +53,7 @@ describe("A plain client's job on idle workers", () => {
       await finished(fn, await submit(fn));
       times.push(performance.now() - submitted);
     }
-    // The look comes once a second: half a second would be the median if nobody listened.
+    // The periodic check comes once a second: without a notifier the median would be half a second.
     expect(times.sort((a, b) => a - b)[7]).toBeLessThan(onThisMachine(250));
   });
 

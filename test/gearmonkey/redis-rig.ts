@@ -25,7 +25,7 @@ export class RedisActors {
     private readonly hashTag = false,
   ) {}
 
-  /** Without `keeper` nobody renews its leases but whoever calls `renew`. */
+  /** Without `keeper` its leases are renewed only by calls of `renew`. */
   source(options: RedisSourceOptions = {}, { keeper = false } = {}): RedisSource {
     const { keysOf: naming, ...connections } = this.open();
     return new RedisSource(

@@ -92,7 +92,7 @@ class ScriptEngine implements Engine {
       this.redis.llen(this.k.wake),
     ]);
     const [high = [], normal = [], low = []] = lists.map((list) => list.reverse());
-    // A job that waits in a list has somebody woken for it.
+    // For a job that waits in a list, a worker was notified.
     if (high.length + normal.length + low.length > 0) expect(wake).toBe(1);
     const byId = Object.fromEntries(ids.map((id, index) => [id, jobs[index] as JobState]));
     return { jobs: byId, lists: { high, normal, low }, scheduled, leases };

@@ -144,7 +144,7 @@ describe('GearMonkeyClient', () => {
   ])('enqueues in a command-line app on %s, which ends by itself', async (_, connection) => {
     const { stdout, stderr, code } = await runScript('test/nest/command-line.ts', connection());
     expect({ stdout, stderr, code }).toEqual({
-      stdout: 'enqueued 1, and nobody works: NO_WORKERS\n',
+      stdout: 'enqueued 1, without a worker: NO_WORKERS\n',
       stderr: '',
       code: 0,
     });

@@ -15,7 +15,7 @@ class Command {
       return `enqueued ${id}`;
     } catch (error) {
       if (!(error instanceof GearMonkeyError)) throw error;
-      return `enqueued ${id}, and nobody works: ${error.code}`;
+      return `enqueued ${id}, without a worker: ${error.code}`;
     }
   }
 

@@ -26,7 +26,7 @@ const app = await NestFactory.create(App, { logger: false });
 await app.listen(0, '127.0.0.1');
 const client = app.get(GearMonkeyClient);
 const output = await client.call('upper', 'done', { timeout: '30s' });
-// Subscriptions that nobody gives back, and a job that nobody will run.
+// Subscriptions that stay open, and a job that will not run.
 client.progress('upper').subscribe();
 const started = firstValueFrom(client.events('other'));
 await client.run('other', null, { scheduled: new Date('2100-01-01') });

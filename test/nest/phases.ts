@@ -43,7 +43,7 @@ class Legacy {
   old() {}
 }
 
-/** Opens connections while the app starts, and leaves work to whoever starts. */
+/** Opens connections and enqueues while the app starts. */
 @Injectable()
 class Early {
   constructor(private readonly client: GearMonkeyClient) {}

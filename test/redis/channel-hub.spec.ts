@@ -4,7 +4,7 @@ import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
-/** A script of somebody else's that keeps the server busy until it is killed. */
+/** A script of another program that keeps the server busy until it is killed. */
 const BUSY_LOOP = 'while true do end';
 
 describe('ChannelHub', () => {

@@ -42,7 +42,7 @@ describe('LeaseKeeper', () => {
     }));
   }
 
-  /** Where nobody listens. */
+  /** A port where nothing listens. */
   const deadEnd = async () => toPlainConnection(`redis://127.0.0.1:${await freePort()}`, 'keeper');
 
   it('renews from its thread and reports lost leases', async () => {

@@ -66,7 +66,7 @@ describe('an enqueue that times out', () => {
     ['a wrong password', () => server.url.replace('//', `//:${SECRET}@`), /WRONGPASS/],
     ['no password', () => server.url, /NOAUTH/],
     ['a server that is not there', async () => `redis://127.0.0.1:${await freePort()}`, /ECONNREFUSED/],
-    ['a name that nobody knows', () => 'redis://nobody.invalid', /ENOTFOUND|EAI_AGAIN/],
+    ['a name that does not resolve', () => 'redis://unknown.invalid', /ENOTFOUND|EAI_AGAIN/],
     [
       'TLS where there is none',
       () => server.url.replace('redis:', 'rediss:'),

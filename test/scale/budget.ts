@@ -31,7 +31,7 @@ export function writeBudgets(budgets: Budgets): void {
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(rounded), null, 2)}\n`);
 }
 
-/** What is wrong with a cost, in words for whoever changed the hot path; empty if it keeps its budget. */
+/** Says what is wrong with a cost, for the author of a change of the hot path; empty if it keeps its budget. */
 export function judge(name: string, cost: CommandCost, budget: CommandCost | undefined): string[] {
   if (!budget) return [`${name} has no budget. Record one: ${RECORD}`];
   const slack = slackOf(name);

@@ -114,7 +114,7 @@ interface Effort {
   readonly claims: number;
 }
 
-/** @param waits how often idle workers may have waited for a second in vain */
+/** @param waits how often the calls of idle workers may have waited a second without a job */
 function effortOf(commands: readonly Traced[], connections: readonly Connection[], waits: number): Effort {
   const blocking = new Set(
     connections.filter(({ role }) => role === 'blocking').map(({ address }) => address),

@@ -114,7 +114,7 @@ describe('on a cluster', () => {
 
     const during = client.call(fn, 'during', { timeout: '20s' });
     const refused = async () => (await from.redis.info('errorstats')).includes('errorstat_TRYAGAIN');
-    await until(refused, { message: 'Nobody was asked to try again' });
+    await until(refused, { message: 'No client was asked to try again' });
     await move.finish();
     await expect(during).resolves.toBe('during');
     await expect(client.call(fn, 'after', { timeout: '10s' })).resolves.toBe('after');

@@ -69,7 +69,7 @@ async function tick(): Promise<void> {
   counts.enqueued += TICK_JOBS;
 }
 
-/** Until nobody waits for anything, and all jobs have finished. */
+/** Resolves when all jobs have finished and no call waits. */
 async function drained(): Promise<void> {
   await until(() => underWay.size === 0 && counts.finished >= counts.enqueued, {
     timeout: DRAIN_MS,

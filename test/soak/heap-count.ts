@@ -3,7 +3,7 @@ import { Session } from 'node:inspector';
 /** What is alive once everything else has been collected: counts and no bytes, the same again after the same work. */
 export type HeapCount = Readonly<Record<string, number>>;
 
-/** An id that somebody keeps is no object, but an entry of one. */
+/** An id that is kept is not an object but an entry of one. */
 const COUNT = `function () {
   const count = { objects: this.length, 'entries of maps': 0, 'entries of sets': 0, 'items of arrays': 0 };
   for (const each of this) {

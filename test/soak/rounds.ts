@@ -56,7 +56,7 @@ export class Rounds {
     return Object.fromEntries(counts);
   }
 
-  /** Everybody ends by itself, and leaves nothing. */
+  /** Each part closes by itself; returns what it left behind. */
   async close(): Promise<string[]> {
     await this.driver.close();
     for (const worker of this.workers) await worker.close();

@@ -14,7 +14,7 @@ export interface Identity {
   readonly files: { readonly cert: string; readonly key: string };
 }
 
-/** An authority made for a test; nobody else knows it. */
+/** An authority made for a test, which no system trusts. */
 export class Authority {
   private issued = 0;
 

@@ -43,7 +43,7 @@ export class CutLine {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Cuts it so that whoever writes next is told at once, and mends it. */
+  /** Cuts it so that the next write fails at once, and mends it. */
   reset(): void {
     for (const socket of this.sockets) socket.resetAndDestroy();
   }

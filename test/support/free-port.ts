@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A port of 127.0.0.1 that nobody listens on. It lies below every system's ephemeral range: a client that
+ * A port of 127.0.0.1 that nothing listens on. It lies below every system's ephemeral range: a client that
  * reconnects to a stopped server on an ephemeral port may be given that very port, and so reach itself.
  */
 export async function freePort(): Promise<number> {

@@ -202,7 +202,7 @@ function countsOf(words: readonly string[]): string {
   return [...counts].map(([word, count]) => `${count} ${word}`).join(', ');
 }
 
-/** A SQLite file that somebody writes is asked again. */
+/** A SQLite file that another process writes is read again. */
 function unlessLocked(error: unknown): undefined {
   if (!isContention(error)) throw error;
 }

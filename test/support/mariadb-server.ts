@@ -8,7 +8,7 @@ import { runProgram } from './test-process.js';
 
 const PASSWORD = 'p@ss/w%rd';
 
-/** A mariadbd of the test's own: port, folder and process are nobody else's. */
+/** A mariadbd of the test's own: no other test uses its port, folder and process. */
 export class MariaDbServer {
   readonly user = 'root';
   readonly password = PASSWORD;

@@ -60,7 +60,7 @@ export class RedisCluster {
       const holder = this.members.find(({ server }) => server.port === port);
       if (holder) return holder;
     }
-    throw new Error(`Nobody holds ${key}.`);
+    throw new Error(`No node has ${key}.`);
   }
 
   async replicaOf({ server }: ClusterMember): Promise<ClusterMember> {

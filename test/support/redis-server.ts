@@ -27,7 +27,7 @@ export interface RedisServerTls extends Pick<Identity, 'files'> {
   readonly clients?: boolean;
 }
 
-/** A redis-server of the test's own: port, folder and process are nobody else's. */
+/** A redis-server of the test's own: no other test uses its port, folder and process. */
 export class RedisServer {
   #child: ChildProcess | undefined;
   #log = '';
@@ -57,7 +57,7 @@ export class RedisServer {
         return server;
       } catch (error) {
         await server.stop();
-        // Somebody may have taken the port in between.
+        // Another program may have taken the port in between.
         if (attempt === START_ATTEMPTS) throw error;
       }
     }

@@ -5,7 +5,7 @@ import { delimiter } from 'node:path';
 import { until } from './until.js';
 
 const LOG_CHARACTERS = 4_000;
-/** Debian keeps servers in folders that are on nobody's PATH but root's. */
+/** Debian keeps servers in folders that are only on root's PATH. */
 const PATH = [process.env['PATH'], '/usr/sbin', '/usr/local/sbin'].join(delimiter);
 /** The environment of servers, and of what prepares them. */
 export const SERVER_ENV: NodeJS.ProcessEnv = { ...process.env, PATH };

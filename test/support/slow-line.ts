@@ -89,7 +89,7 @@ export class SlowLine {
   }
 
   /**
-   * Nothing passes any more, in either direction, and nobody is told. What is `held` arrives when it is over,
+   * Nothing passes any more in either direction, and neither end is notified. What is `held` arrives when it is over,
    * as TCP would send it again; where bytes were `swallowed` the connections end then.
    */
   separate(how: 'held' | 'swallowed'): void {

@@ -31,7 +31,7 @@ export interface Ended {
 
 const living = new Set<TestProcess>();
 
-/** A process that a test starts. Whoever waits for it in vain is told what it wrote and how it ended. */
+/** A process that a test starts. A wait for it that fails shows what it wrote and how it ended. */
 export class TestProcess {
   stdout = '';
   stderr = '';

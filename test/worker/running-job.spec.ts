@@ -9,7 +9,7 @@ const CLAIM = { fn: 'fn', id: '1', token: 1, input: new Uint8Array(), attempts: 
 const jobOf = (progress: () => Promise<boolean>) =>
   new RunningJob({ progress }, CLAIM, 'input', () => undefined);
 
-/** Node tells of a rejection that nobody handles after the microtasks of a tick; Jest fails the test for it. */
+/** Node reports an unhandled rejection after the microtasks of a tick; Jest then fails the test. */
 const ticks = async () => {
   for (let tick = 0; tick < 3; tick++) await new Promise(setImmediate);
 };

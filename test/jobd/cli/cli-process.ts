@@ -18,7 +18,7 @@ export class CliProcess extends TestProcess {
     super(process.execPath, [join(dist, `${name}.js`), ...args], { env });
   }
 
-  /** Nobody reads any more what it says. */
+  /** Stops reading its output. */
   leave(): void {
     this.child.stdout.destroy();
     this.child.stderr.destroy();

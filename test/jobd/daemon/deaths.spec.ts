@@ -9,7 +9,7 @@ import { Program, stopProgramsAfterEach } from '../../support/worker-process.js'
 
 const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
 
-/** A zombie, whom nobody has fetched yet, runs no more. */
+/** A zombie no longer runs, though its parent has not collected it yet. */
 function isRunning(pid: number): boolean {
   const stat = `/proc/${pid}/stat`;
   return existsSync(stat) && !readFileSync(stat, 'utf8').includes(') Z ');

@@ -18,9 +18,9 @@ interface History {
   readonly rows: JobRows;
   /** Of daemons, by a signal or by being cut off. */
   readonly kills: number;
-  /** Rows that nobody may run: of a target that only nearly is one, or refused by the table. */
+  /** Rows that no daemon may run: their target is only similar, or the table refuses them. */
   readonly others: readonly number[];
-  /** How manual rows ended, as their clients were told. */
+  /** How manual rows ended, by the replies to their clients. */
   readonly told: ReadonlyMap<number, string>;
 }
 
@@ -98,7 +98,7 @@ describe('a history of SIGKILLs', () => {
     let kills = 0;
     for (const [round, victims] of rounds.entries()) {
       const begun = (await rows.history()).length;
-      // Somebody is at work when they die.
+      // Jobs run when the daemons are killed.
       await eventually(
         async () => expect((await rows.history()).length).toBeGreaterThanOrEqual(begun + 8),
         PATIENCE,
@@ -220,7 +220,7 @@ async function holdSome(rival: Connection, rows: JobRows): Promise<void> {
     await rival.query(`SELECT id FROM ${rows.table} WHERE id = ? FOR UPDATE`, [id]).catch(() => undefined);
 }
 
-/** As long as it takes somebody who lives to beat for two leases. */
+/** Resolves when a living daemon has beaten for two leases. */
 async function leasePasses(rows: JobRows, name: string): Promise<void> {
   const beats = async () => {
     const found = await rows.execute(`SELECT beat FROM ${rows.table}_daemons WHERE name = '${name}'`);

@@ -31,7 +31,7 @@ describe('daemons that share a table', () => {
     const found = await rows.execute(`SELECT beat FROM ${rows.table}_daemons WHERE name = '${name}'`);
     return Number((found as { beat: number }[])[0]?.beat ?? -1);
   };
-  /** As many leases have passed, as somebody who is not held up beats. */
+  /** Resolves after so many leases, counted by the beats of a daemon that is not held up. */
   const leasesPass = async (rows: JobRows, name: string, leases: number) => {
     const beat = await beatOf(rows, name);
     await eventually(async () => expect(await beatOf(rows, name)).toBeGreaterThanOrEqual(beat + leases * 4), {
@@ -148,7 +148,7 @@ describe('daemons that share a table', () => {
     const rows = await jobs.table(seedTable);
     const log = logged();
     const daemon = await jobs.daemon({ ...rows.options(), log });
-    // Nobody takes it before the table is locked.
+    // No daemon takes it before the table is locked.
     const [id = 0] = await rows.addMany(1, 'exit 0', { status: 'manual' });
     const rival = await jobs.server.connect();
     await rival.query(`CREATE TRIGGER refusing BEFORE UPDATE ON ${rows.table} FOR EACH ROW
@@ -268,7 +268,7 @@ describe('daemons that share a table', () => {
     expect(await rows.row(id)).toMatchObject({ ...nothing, stderr: expect.stringContaining('died before') });
   });
 
-  /** As the database has one whose acceptance was answered to nobody. */
+  /** A row as the database has it when the reply to its acceptance was lost. */
   async function strayOf(rows: JobRows, status: 'accepted' | 'running'): Promise<number> {
     const id = await rows.add('', { status });
     await rows.execute(

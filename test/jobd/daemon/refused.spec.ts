@@ -94,7 +94,7 @@ describe('a CHECK that refuses rows', () => {
     await rows.reach('done', good);
   });
 
-  /** Somebody's transaction that has locked rows. */
+  /** A transaction of another client that has locked rows. */
   async function holding(rows: JobRows, ids: readonly number[]) {
     const rival = await jobs.server.connect();
     await rival.query('BEGIN');

@@ -125,7 +125,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       expect((await asked).jobs.get(id)).toMatchObject({ result: 'ok', stdout: 'out\n' });
     });
 
-    it('keeps the place of a job that runs, though somebody asks for it by hand', async () => {
+    it('keeps the slot of a running job when a client runs it manually', async () => {
       const rows = await jobs.table();
       const ids = await rows.addMany(2, 'until [ -e "$dir/go" ]; do sleep 0.05; done');
       const [running = 0, queued = 0] = ids;

@@ -12,7 +12,7 @@ import { processWay } from '../../../lib/jobd/launcher/start-process.js';
 import { runProgram } from '../../support/test-process.js';
 import { eventually, until } from '../../support/until.js';
 
-/** A zombie, whom nobody has fetched yet, runs no more. */
+/** A zombie no longer runs, though its parent has not collected it yet. */
 function isRunning(pid: number): boolean {
   const stat = `/proc/${pid}/stat`;
   return existsSync(stat) && !readFileSync(stat, 'utf8').includes(') Z ');

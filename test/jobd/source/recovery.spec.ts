@@ -47,7 +47,7 @@ describe('rows of an app that is gone', () => {
     const slow = await opened(rows, 'requeue', lost);
     const claim = await claimOne(slow, 'low');
     await expect(slow.renew([claim])).resolves.toEqual([]);
-    // As after a long sleep: somebody took it for dead.
+    // As after a long sleep, in which another process took over.
     await rows.execute(`DELETE FROM ${rows.table}_owners`);
     await rows.execute(`UPDATE ${rows.table} SET status = 'waiting'`);
     const other = await opened(rows, 'requeue');

@@ -22,7 +22,7 @@ const RULES: ManualRules = {
 /** The server shows its transactions as they were up to 100 ms ago. */
 const ANEW = { interval: 150 };
 
-/** The server goes on with statements that it has read, whether or not there is still somebody to answer. */
+/** The server executes statements that it has read even if the client is gone. */
 describe('a line that breaks between two statements of a transaction', () => {
   const jobs = useJobTables(() => MariaDbServer.start());
 

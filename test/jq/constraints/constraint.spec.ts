@@ -67,7 +67,7 @@ describe('readConstraint', () => {
 describe('scalarOf', () => {
   it.each([
     ['a timestamp of 3 bytes', 'c703ff000000'],
-    ['an extension of nobody', 'd42a00'],
+    ['an unknown extension', 'd42a00'],
     ['bytes', 'c40161'],
     ['text that is no UTF-8', 'a2c328'],
     ['a map', '80'],

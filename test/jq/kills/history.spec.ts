@@ -44,7 +44,7 @@ describe('the checker of histories', () => {
       [accepted, { ...accepted, job: 'other' }, begun('a'), ended('a')],
       /two jobs/,
     ],
-    ['one that nobody was told of', [begun('a')], /nobody was told/],
+    ['a run of a job that was never enqueued', [begun('a')], /was never enqueued/],
   ])('finds %s', (_, history, fault) => {
     expect(faultsOf(history).join()).toMatch(fault);
   });

@@ -31,13 +31,13 @@ export function faultsOf(history: readonly Event[]): string[] {
   }
   for (const job of new Set(jobs.values())) faults.push(...faultsOfJob(job, history));
   const accepted = new Set(jobs.values());
-  const strangers = history.filter((event) => event.type === 'begun' && !accepted.has(event.job));
-  for (const event of strangers) faults.push(`${'job' in event ? event.job : ''}: nobody was told of it`);
+  const unknown = history.filter((event) => event.type === 'begun' && !accepted.has(event.job));
+  for (const event of unknown) faults.push(`${'job' in event ? event.job : ''}: it was never enqueued`);
   return faults;
 }
 
 /**
- * Jobs that were run more than once though everybody knew what had become of them.
+ * Jobs that ran more than once though every reply about them arrived.
  *
  * @param excused of which a reply was lost, or a worker or a master was killed
  */
@@ -51,7 +51,7 @@ export function rerunsOf(history: readonly Event[], excused: ReadonlySet<string>
     .map(([job, { size }]) => `${job}: run ${size} times`);
 }
 
-/** The most runs at a time. Of a worker that was killed nobody knows when its runs ended. */
+/** The most runs at a time. When the runs of a killed worker ended is unknown. */
 export function mostAtOnce(history: readonly Event[]): number {
   const ended = new Set(history.flatMap((event) => (event.type === 'ran' ? [event.nonce] : [])));
   const steps = history
@@ -59,7 +59,7 @@ export function mostAtOnce(history: readonly Event[]): number {
       if (event.type === 'begun' && ended.has(event.nonce)) return [{ at: event.at ?? 0, by: 1 }];
       return event.type === 'ran' ? [{ at: event.at ?? 0, by: -1 }] : [];
     })
-    // What ended in a millisecond did so before what began in it: of that nobody can tell.
+    // Ends come before beginnings of the same millisecond: their order is unknown.
     .sort((one, other) => one.at - other.at || one.by - other.by);
   let [now, most] = [0, 0];
   for (const { by } of steps) {

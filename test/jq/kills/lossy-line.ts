@@ -39,7 +39,7 @@ export class Losses {
     return isFirst || this.random.int(1, this.of) === 1;
   }
 
-  /** Jobs that the contract lets run twice, since somebody could not know what had become of them. */
+  /** Jobs that may run twice, since a reply that said how they ended was lost. */
   get excused(): ReadonlySet<string> {
     return new Set(this.lost.flatMap(({ jobs }) => jobs));
   }
@@ -119,7 +119,7 @@ export class LossyLine {
           ),
       );
       passed.on('error', reject);
-      // Whoever polls and goes away is gone for the master too.
+      // A client that disconnects during a poll disconnects from the master too.
       const leave = () => passed.destroy();
       from.socket.once('close', leave);
       passed.once('close', () => from.socket.off('close', leave));

@@ -18,7 +18,7 @@ import { PlainFleetWorker, type PlainOptions } from './plain-fleet.js';
 /** Waves of jobs; the long form: JQ_WAVES=100. */
 const WAVES = Number(process.env['JQ_WAVES'] ?? 4);
 const SEED = Number(process.env['JQ_SEED'] ?? 1);
-/** A route that was not met so far is waited for, not for ever. */
+/** The limit of waves in which each route should lose a reply. */
 const MOST_WAVES = WAVES + 20;
 const A_WAVE = 30;
 /** One reply of so many is lost. */

@@ -13,7 +13,7 @@ const NOBODYS = { match: [{ field: 'name', equal: 'nobodys' }], concurrency: 1 }
 export class People {
   constructor(private readonly url: string) {}
 
-  /** Goes through all that can be done with a job and a worker that nobody else has to do with. */
+  /** Makes each call that there is for a job and a worker, with ones of its own. */
   async work(): Promise<void> {
     const constraint = await this.made('/constraints', NOBODYS, 'id');
     await this.ask('PUT', `/constraints/${constraint}`, { ...NOBODYS, concurrency: 2 });

@@ -126,7 +126,7 @@ describe('a storm', () => {
       expect(faultsOf(history)).toEqual([]);
       expect(ended).toHaveLength(3 * JOBS);
       expect(mostAtOnce(history)).toBeLessThanOrEqual(LIMIT * 2);
-      // A turn whose reply the failover took may have handed out what nobody pushed: that goes back, and is no rerun.
+      // If the failover loses a turn's reply, the jobs it handed out are not pushed: they go back, and that is no rerun.
       expect(rerunsOf(history, new Set())).toEqual([]);
       await eventually(async () => expect(await leftoversOfJobs(replica)).toEqual([]), {
         timeout: PATIENCE_MS,

@@ -12,7 +12,7 @@ const masters = process.argv[2].split(',');
 const maxJobs = Number(process.argv[3]);
 const batch = Number(process.argv[4]);
 const port = Number(process.argv[5]);
-/** Tells pushes from those for whoever had the port before. */
+/** Distinguishes its pushes from those for a process that had the port before. */
 const key = randomBytes(12).toString('hex');
 const RETRY_MS = 30;
 const LONGEST_RUN_MS = 40;

@@ -42,7 +42,7 @@ describe('who may ask a master', () => {
       ['with the Origin of another port', { origin: 'http://127.0.0.1:1' }],
       ['that its browser calls foreign', { 'sec-fetch-site': 'cross-site' }],
       ['of a page on another port', { 'sec-fetch-site': 'same-site' }],
-      ['for a name that somebody led here', { host: 'evil.example' }],
+      ['for a foreign name that resolves to this machine', { host: 'evil.example' }],
       ['for such a name with a port and a dot', { host: 'evil.example.:8080' }],
       ['for such a name even from its own page', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }],
       ['for what is no host', { host: 'a b' }],

@@ -9,7 +9,7 @@ import { Http } from '../master/http.js';
 import { plainWorker, stopPlainWorkersAfterEach } from '../master/plain-worker.js';
 import { killProcessesAfterEach, masterProcess, python, urlOf } from './processes.js';
 
-/** Whether nobody listens there any more. */
+/** Whether nothing listens there any more. */
 function isRefused(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -31,7 +31,7 @@ export class Process extends TestProcess {
     return this.exit();
   }
 
-  /** Nobody reads what it writes any more. */
+  /** Stops reading its output. */
   leave(): void {
     this.child.stdout.destroy();
     this.child.stderr.destroy();

@@ -22,7 +22,7 @@ interface ReadJob {
   readonly history: readonly { readonly what: string }[];
 }
 
-/** Calls that concern a job, whoever holds it. */
+/** Calls about a job, in any state and with any worker. */
 export const JOB_CALLS = {
   put: (model, now, { queue, worker, jid, data, delay, ...given }) => ({
     command: 'put',
