@@ -8,7 +8,7 @@ export abstract class QlessError extends GearMonkeyError {
   constructor(
     /** The command by the core's name: Put, Complete … */
     readonly command: string,
-    /** In the core's words. */
+    /** The core's message. */
     readonly reason: string,
     remedy: string,
   ) {
@@ -16,7 +16,7 @@ export abstract class QlessError extends GearMonkeyError {
   }
 }
 
-/** There is no such job or recurring job: it never was, was cancelled, or has been deleted since it was complete. */
+/** There is no such job or recurring job: it was never put, was cancelled, or was deleted some time after it was complete. */
 export class QlessJobNotFoundError extends QlessError {
   readonly code = 'QLESS_JOB_NOT_FOUND';
 }
@@ -26,17 +26,17 @@ export class QlessJobLostError extends QlessError {
   readonly code = 'QLESS_JOB_LOST';
 }
 
-/** The job is in a state, or a queue, in which that can't be done. */
+/** The job's state or queue doesn't allow this. */
 export class QlessStateError extends QlessError {
   readonly code = 'QLESS_STATE';
 }
 
-/** A job that others depend on can only be cancelled together with them. */
+/** Other jobs depend on the job, which can only be cancelled together with them. */
 export class QlessDependencyError extends QlessError {
   readonly code = 'QLESS_DEPENDENCY';
 }
 
-/** An argument of the wrong type or out of its range. */
+/** An argument has the wrong type or is out of range. */
 export class QlessArgumentError extends QlessError {
   readonly code = 'QLESS_ARGUMENT';
 }
@@ -56,7 +56,7 @@ const KINDS: Readonly<Record<string, readonly [kind: Refusal, remedy: string]>> 
 const PLACE = /^(?:ERR )?(?:Error running script.*?: )?(?:@?user_script:\d+: )+/;
 const TAIL = / script: [0-9a-f]{40}, on @user_script:\d+\.$/;
 
-/** An error of Redis or ioredis as one of ours; a program's error, such as a TypeError, stays as it is. */
+/** Converts an error of Redis or ioredis to one of this package. Other errors, such as a TypeError, are returned unchanged. */
 export function toQlessError(what: string, error: unknown): Error {
   if (error instanceof GearMonkeyError) return error;
   if (!(error instanceof Error) || isOutage(error)) return new ConnectionError(what, error);

@@ -5,41 +5,41 @@ import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.j
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 
-/** How a job is put. What is not given stays as it was where the job is there. */
+/** Options of a job that is put. If the job exists, options that are left out keep their values. */
 export interface PutOptions {
   /** @default a new one */
   jid?: string;
-  /** After how long it may run. @default 0 */
+  /** How long it waits before it may run. @default 0 */
   delay?: Duration;
-  /** Higher runs first. @default 0 */
+  /** Jobs with a higher priority run first. @default 0 */
   priority?: number;
-  /** 1,000 at most. */
+  /** At most 1,000. */
   tags?: readonly string[];
   /** How many further attempts it has after the first. @default 5 */
   retries?: number;
-  /** Jids of jobs that must be complete before, 5,000 at most. */
+  /** Jids of the jobs that must be complete before, at most 5,000. */
   depends?: readonly string[];
 }
 
-/** How a recurring job's jobs are put. */
+/** Options of a recurring job. */
 export interface RecurOptions {
   /** @default a new one */
   jid?: string;
-  /** From one to the next. */
+  /** The time from one job to the next. */
   interval: Duration;
-  /** Until the first. @default 0 */
+  /** The time until the first job. @default 0 */
   offset?: Duration;
   /** @default 0 */
   priority?: number;
-  /** 1,000 at most. */
+  /** At most 1,000. */
   tags?: readonly string[];
   /** @default 0 */
   retries?: number;
-  /** How many missed runs are caught up on; 0 for all. @default 0 */
+  /** How many missed jobs are put later; 0 for all. @default 0 */
   backlog?: number;
 }
 
-/** A part of a list. */
+/** Which part of a list is returned. */
 export interface PageOptions {
   /** @default 0 */
   offset?: number;
@@ -86,12 +86,12 @@ export function pageArguments(page: PageOptions = {}): [offset: number, count: n
   return [checkWhole('offset', offset, 0), checkWhole('count', count, 1)];
 }
 
-/** What qless takes: seconds, or a part of one. No timer waits for them. @throws InvalidOptionError */
+/** Converts to seconds, with fractions. No timer waits for them, so they may be long. @throws InvalidOptionError */
 export function toSeconds(option: string, duration: Duration, least?: number): number {
   return toMilliseconds(option, duration, { least, most: MAX_SPAN_MS }) / 1000;
 }
 
-/** Seconds since 1970. @throws InvalidOptionError */
+/** Converts to seconds since 1970. @throws InvalidOptionError */
 export function timeInSeconds(option: string, time: Date): number {
   if (isDate(time) && !Number.isNaN(time.getTime())) return time.getTime() / 1000;
   throw new InvalidOptionError(option, time, 'a valid Date');
@@ -104,7 +104,7 @@ export function dataText(klass: string, data: unknown): string {
   return String(write(json, klass, 'input', data === undefined ? {} : data));
 }
 
-/** The options that were given: each name followed by its value; lists as JSON. */
+/** Lists the given options: each name followed by its value, lists as JSON. */
 export function optionArguments(
   options: Readonly<Record<string, number | string | readonly string[] | undefined>>,
 ): (string | number)[] {

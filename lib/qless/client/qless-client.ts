@@ -19,13 +19,13 @@ import * as scripts from '../wire/scripts.js';
 import { workerName } from '../connection/worker-name.js';
 import { showAs } from '../../job/show-as.js';
 
-/** What `QlessClient` and `QlessModule.forRoot` take. */
+/** Options of `QlessClient` and `QlessModule.forRoot`. */
 export interface QlessClientOptions extends QlessServer {
-  /** Which worker pops, unless a popper names another. @default host, process id and a random part */
+  /** The name of the worker that pops, unless a popper has its own. @default host, process id and a random part */
   worker?: string;
   /** How long a call may take, an outage included. @default '5s' */
   timeout?: Duration;
-  /** What time it is, for all that this client does. @default the server's clock */
+  /** Returns the time that all calls use. @default the server's clock */
   clock?: () => Date;
 }
 
@@ -38,7 +38,7 @@ const KNOWN = optionNames<QlessClientOptions>({
 });
 const CONSISTENCY = optionNames<{ resolve?: boolean }>({ resolve: true });
 
-/** Everything that qless can do, typed. One connection, a second for events, and one for each pop that waits. */
+/** The whole API of qless, typed. It has one connection, a second for events, and one for each waiting pop. */
 export class QlessClient {
   static {
     showAs(QlessClient, (client) => ({
@@ -53,7 +53,7 @@ export class QlessClient {
   readonly workers: QlessWorkers;
   readonly config: QlessConfig;
   readonly events: QlessEvents;
-  /** Which worker pops, unless a popper names another. */
+  /** The name of the worker that pops, unless a popper has its own. */
   readonly worker: string;
   readonly #connections: QlessConnections;
   private readonly calls: QlessCalls;
@@ -83,15 +83,17 @@ export class QlessClient {
     this.events = new QlessEvents(this.#hub, this.#connections.prefix);
   }
 
+  /** Returns a queue. Nothing is sent. */
   queue(name: string): QlessQueue {
     return new QlessQueue(this.calls, name, () => this.popper([name]));
   }
 
+  /** Returns all queues, with how many of their jobs are in each state. */
   queues(): Promise<QueueCounts[]> {
     return this.calls.sendRetrying(scripts.queues);
   }
 
-  /** Pops from several queues: in their order, or one of each in turn. */
+  /** Returns a popper of several queues: in their order, or one job of each in turn. @throws ConfigurationError, InvalidOptionError */
   popper(
     queues: readonly string[],
     options: Partial<Pick<PopperOptions, 'popping' | 'worker'>> = {},
@@ -118,7 +120,7 @@ export class QlessClient {
   }
 
   /**
-   * Asks Redis, and connects if nothing has yet: for readiness probes. Rejects for a bad `timeout` only.
+   * Sends Redis a request, and connects first if needed: for readiness probes. Rejects only for a wrong `timeout`.
    *
    * @param timeout @default '1s'
    * @throws InvalidOptionError
@@ -132,7 +134,7 @@ export class QlessClient {
     return ping({ health, reach: (ms) => commands.reach(ms) }, timeout);
   }
 
-  /** Calls that are under way reject. */
+  /** Closes the connections. Calls under way reject. */
   close(): void {
     this.#hub.close();
     for (const connection of this.#blocking) connection.close();

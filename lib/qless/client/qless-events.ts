@@ -3,7 +3,7 @@ import type { ChannelHub } from '../../redis/channel-hub.js';
 import { parsed } from '../wire/replies.js';
 import { showAs } from '../../job/show-as.js';
 
-/** What the core says of jobs, as it says it: the other fields depend on the event, and times are seconds. */
+/** An event of a job, as the core publishes it. Other fields depend on the event; times are seconds since 1970. */
 export interface QlessEvent {
   /** put, completed, advanced, failed, canceled, lock_lost, config_set … */
   readonly event: string;
@@ -11,11 +11,11 @@ export interface QlessEvent {
   readonly [field: string]: unknown;
 }
 
-/** What is published about tracked jobs. */
+/** The events of tracked jobs. */
 export type TrackedEvent =
   'put' | 'popped' | 'completed' | 'failed' | 'stalled' | 'canceled' | 'track' | 'untrack';
 
-/** The core's channels as observables: cold, and one subscription a channel. Messages of an outage are missed. */
+/** The core's channels as cold observables with one subscription per channel. Messages during an outage are missed. */
 export class QlessEvents {
   static {
     showAs(QlessEvents, ({ prefix }) => ({ prefix }));
@@ -27,17 +27,17 @@ export class QlessEvents {
     private readonly prefix: string,
   ) {}
 
-  /** Of all jobs, but not their being popped. */
+  /** Emits the events of all jobs except pops. */
   log(): Observable<QlessEvent> {
     return this.channel('log', toEvents);
   }
 
-  /** Events for one worker: jobs it lost, or that were cancelled. */
+  /** Emits the events for one worker: jobs that it lost or that were cancelled. */
   worker(name: string): Observable<QlessEvent> {
     return this.channel(`w:${name}`, toEvents);
   }
 
-  /** Jids of tracked jobs that this happens to. */
+  /** Emits the jids of tracked jobs at each of these events. */
   tracked(event: TrackedEvent): Observable<string> {
     return this.channel(event, (jid) => [jid]);
   }
@@ -58,7 +58,7 @@ export class QlessEvents {
   }
 }
 
-/** None if it isn't an event: anyone may publish on the channel. */
+/** Ignores text that is not an event: any client may publish on the channel. */
 function toEvents(text: string): QlessEvent[] {
   try {
     const event = parsed<QlessEvent | null>(text);

@@ -11,21 +11,21 @@ import { showAs } from '../../job/show-as.js';
 /** Ids of one call: Redis serves no other call while it works through them. */
 const JIDS_A_CALL = 1000;
 
-/** What `complete` takes. */
+/** Options of `complete`. */
 export interface CompleteOptions {
-  /** What the job's data is from now on. @default as it was */
+  /** New data of the job. @default its data stays */
   data?: unknown;
-  /** The queue it moves on to. @default none: it is complete */
+  /** The queue that it moves to. @default none: it is complete */
   next?: string;
-  /** After how long it may go on. Only with `next`. */
+  /** How long it waits in that queue before it may run. Only with `next`. */
   delay?: Duration;
-  /** Jids of jobs that must be complete first, 5,000 at most. Only with `next`. */
+  /** Jids of the jobs that must be complete first, at most 5,000. Only with `next`. */
   depends?: readonly string[];
 }
 
-/** What `retry` takes. */
+/** Options of `retry`. */
 export interface RetryJobOptions {
-  /** After how long it may run. @default 0 */
+  /** How long it waits before it may run. @default 0 */
   delay?: Duration;
   /** @default the queue it is in */
   queue?: string;
@@ -58,10 +58,10 @@ export interface QlessFailure {
   readonly worker: string;
 }
 
-/** Of seconds since 1970. */
+/** Converts seconds since 1970. */
 const dateOf = (seconds: number): Date => new Date(seconds * 1000);
 
-/** A job as it was when it was read or popped, and what can be done with it. */
+/** A job as it was when it was read or popped, with methods that change it. */
 export class QlessJob {
   static {
     showAs(QlessJob, ({ jid, klass, queue, state }) => ({ jid, klass, queue, state }));
@@ -70,7 +70,7 @@ export class QlessJob {
   /** @internal */
   constructor(
     private readonly calls: QlessCalls,
-    /** All that is known of it, as the core writes it: times are seconds there, and a Date or milliseconds here. */
+    /** All fields as the core writes them, times in seconds. The properties of this class have Dates and milliseconds. */
     readonly record: JobRecord,
   ) {}
 
@@ -90,28 +90,28 @@ export class QlessJob {
     return this.record.state;
   }
 
-  /** @throws SyntaxError where another client put what is no JSON */
+  /** @throws SyntaxError if another client has put data that is not JSON */
   get data(): unknown {
     return JSON.parse(this.record.data);
   }
 
-  /** When its lock ends; null without one. */
+  /** When its lock ends; null if it has none. */
   get expires(): Date | null {
     return this.record.expires > 0 ? dateOf(this.record.expires) : null;
   }
 
-  /** What happened to it, oldest first; log messages have fields of their own. */
+  /** Its events, oldest first. Log messages have their own fields. */
   get history(): QlessHistoryItem[] {
     return this.record.history.map((item) => ({ ...item, when: dateOf(item.when) }));
   }
 
-  /** Why it failed, where it has. */
+  /** Why it failed; null if it has not. */
   get failure(): QlessFailure | null {
     const { failure } = this.record;
     return failure && { ...failure, when: dateOf(failure.when) };
   }
 
-  /** Its new state. @throws ConfigurationError, InvalidOptionError, QlessJobLostError, QlessStateError, QlessJobNotFoundError */
+  /** Completes it, and returns its new state. @throws ConfigurationError, InvalidOptionError, QlessJobLostError, QlessStateError, QlessJobNotFoundError */
   async complete(changes: CompleteOptions = {}): Promise<JobState> {
     const { data, delay, ...options } = checkOptions('complete', changes, COMPLETE_OPTIONS);
     const { jid, klass, worker, queue, data: before } = this.record;
@@ -121,13 +121,13 @@ export class QlessJob {
     return this.calls.sendOnce(scripts.complete, jid, worker, queue, text, given);
   }
 
-  /** Files it under a group of failures. @throws as `complete` */
+  /** Fails it, with the group that it is listed in. @throws as `complete` */
   async fail(group: string, message: string, data?: unknown): Promise<void> {
     const { jid, klass, worker } = this.record;
     await this.calls.sendOnce(scripts.fail, jid, worker, group, message, this.given(klass, data));
   }
 
-  /** How many retries remain; negative when it failed because there were none. @throws as `complete` */
+  /** Puts it back into a queue. Returns how many retries remain; negative if there were none, and it failed. @throws as `complete` */
   async retry(options: RetryJobOptions = {}): Promise<number> {
     const { delay = 0, queue = this.queue, group, message } = checkOptions('retry', options, RETRY_OPTIONS);
     const { jid, worker } = this.record;
@@ -136,7 +136,7 @@ export class QlessJob {
     return this.calls.sendOnce(scripts.retry, jid, queue, worker, toSeconds('delay', delay, 0), failure);
   }
 
-  /** When its lock ends now. @throws as `complete` */
+  /** Renews its lock, and returns when it ends. @throws as `complete` */
   async heartbeat(data?: unknown): Promise<Date> {
     const { jid, klass, worker } = this.record;
     const expires = await this.calls.sendRetrying(scripts.heartbeat, jid, worker, this.given(klass, data));
@@ -148,7 +148,7 @@ export class QlessJob {
     await this.calls.sendOnce(scripts.log, this.jid, message, this.given(this.klass, data));
   }
 
-  /** Puts it into a queue, where it starts over: a worker that runs it loses it. @throws QlessJobNotFoundError if it is gone */
+  /** Moves it to a queue, where it starts over. A worker that runs it loses it. @throws QlessJobNotFoundError */
   async move(queue: string, changes: Omit<PutOptions, 'jid'> = {}): Promise<void> {
     const { delay = 0, ...options } = withoutJid('move', changes);
     const { jid, klass, data } = this.record;
@@ -157,47 +157,48 @@ export class QlessJob {
     await this.calls.sendOnce(scripts.requeue, ...putArguments(request));
   }
 
-  /** Deletes it. @throws QlessDependencyError when others depend on it */
+  /** Deletes it. @throws QlessDependencyError if other jobs depend on it */
   async cancel(): Promise<void> {
     await this.calls.sendRetrying(scripts.cancel, [this.jid]);
   }
 
-  /** Takes it from its worker; it is popped next. @throws QlessStateError unless it runs */
+  /** Takes it from its worker; it is popped next. @throws QlessStateError if it is not running */
   timeout(): Promise<void> {
     return this.calls.sendOnce(scripts.timeout, [this.jid]);
   }
 
-  /** Its tags. @throws QlessJobNotFoundError */
+  /** Adds tags, and returns all tags of the job. @throws QlessJobNotFoundError */
   tag(...tags: string[]): Promise<string[]> {
     return this.calls.sendRetrying(scripts.tag, 'add', this.jid, tags);
   }
 
-  /** Its tags. @throws QlessJobNotFoundError */
+  /** Removes tags, and returns the rest. @throws QlessJobNotFoundError */
   untag(...tags: string[]): Promise<string[]> {
     return this.calls.sendRetrying(scripts.tag, 'remove', this.jid, tags);
   }
 
-  /** Whether that changed something. @throws QlessJobNotFoundError */
+  /** Publishes its events to `QlessEvents.tracked` from now on. False if it was tracked already. @throws QlessJobNotFoundError */
   track(): Promise<boolean> {
     return this.calls.sendRetrying(scripts.track, 'track', this.jid);
   }
 
+  /** Ends `track`. False if it was not tracked. */
   untrack(): Promise<boolean> {
     return this.calls.sendRetrying(scripts.track, 'untrack', this.jid);
   }
 
-  /** Higher runs first. @throws QlessJobNotFoundError */
+  /** Sets its priority: jobs with a higher one run first. @throws QlessJobNotFoundError */
   async prioritize(priority: number): Promise<void> {
     await this.calls.sendRetrying(scripts.priority, this.jid, priority);
   }
 
-  /** @throws QlessStateError unless it depends on others already */
+  /** Adds jobs that must be complete first. @throws QlessStateError unless it depends on other jobs already */
   async dependOn(...jids: string[]): Promise<void> {
     for (const part of chunksOf(jids, JIDS_A_CALL))
       await this.calls.sendRetrying(scripts.depends, this.jid, 'on', part);
   }
 
-  /** Without arguments it depends on nothing any more; 5,000 jids at most. @throws QlessStateError unless it depends on others */
+  /** Removes such jobs, at most 5,000; all of them without arguments. @throws QlessStateError unless it depends on other jobs */
   async undepend(...jids: string[]): Promise<void> {
     await this.calls.sendOnce(scripts.depends, this.jid, 'off', jids.length === 0 ? ['all'] : jids);
   }

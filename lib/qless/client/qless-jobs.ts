@@ -15,7 +15,7 @@ const IDS_A_CALL = 200;
 /** Calls that are sent before the first is answered. */
 const PIPELINED = 100;
 
-/** Jobs by their jid, in whatever queue. */
+/** Jobs by their jid, in any queue. */
 export class QlessJobs {
   static {
     showAs(QlessJobs, ({ calls: { connections } }) => ({
@@ -27,20 +27,21 @@ export class QlessJobs {
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
+  /** Returns the job, or null if there is none of that jid. */
   async get(jid: string): Promise<QlessJob | null> {
     const record = await this.calls.sendRetrying(scripts.get, jid);
     return record && new QlessJob(this.calls, record);
   }
 
-  /** Those that exist, in the order of the jids. */
+  /** Returns the existing jobs, in the order of the jids. */
   async getMany(jids: readonly string[]): Promise<QlessJob[]> {
     const found = chunksOf(jids, IDS_A_CALL).map((part) => this.calls.sendRetrying(scripts.multiget, part));
     return (await Promise.all(found)).flat().map((record) => new QlessJob(this.calls, record));
   }
 
   /**
-   * Completes jobs that were popped: without `next` a hundred of a worker and queue in one call. For each its new
-   * state, or why it was refused.
+   * Completes popped jobs: without `next` up to a hundred of a worker and queue per call. Returns for each its new
+   * state, or the error that it was refused with.
    *
    * @throws ConfigurationError, InvalidOptionError, ConnectionError
    */
@@ -60,8 +61,8 @@ export class QlessJobs {
   }
 
   /**
-   * Deletes jobs; those without a job are ignored. Some hundred jids at a time, so of a longer list some may be gone
-   * when it fails.
+   * Deletes jobs, and ignores jids without a job. A list of more than 200 takes several calls: if one fails, others
+   * may have deleted their jobs.
    *
    * @throws QlessDependencyError when another job depends on one of them
    */
@@ -76,43 +77,43 @@ export class QlessJobs {
     if (left.length > 0) await this.calls.sendRetrying(scripts.cancel, left.flat());
   }
 
-  /** Takes jobs from their workers; they are popped next. @throws QlessStateError unless they run */
+  /** Takes running jobs from their workers; they are popped next. @throws QlessStateError if one is not running */
   async timeout(...jids: string[]): Promise<void> {
     for (const part of chunksOf(jids, IDS_A_CALL)) await this.calls.sendOnce(scripts.timeout, part);
   }
 
-  /** Jids of complete jobs, the latest first. */
+  /** Returns the jids of complete jobs, latest first. */
   async complete(page?: PageOptions): Promise<string[]> {
     return this.calls.sendRetrying(scripts.completeJobs, 'complete', ...pageArguments(page));
   }
 
-  /** How many have failed, by group. */
+  /** Returns the number of failed jobs by group. */
   failures(): Promise<Record<string, number>> {
     return this.calls.sendRetrying(scripts.failures);
   }
 
-  /** The failed jobs of a group, the latest first. */
+  /** Returns the failed jobs of a group, latest first. */
   async failed(group: string, page?: PageOptions): Promise<Page> {
     return this.calls.sendRetrying(scripts.failed, group, ...pageArguments(page));
   }
 
-  /** Tracked jobs, and the jids of those that are gone. */
+  /** Returns the tracked jobs, and the jids of tracked jobs that no longer exist. */
   async tracked(): Promise<{ jobs: QlessJob[]; expired: string[] }> {
     const { jobs, expired } = await this.calls.sendRetrying(scripts.tracked);
     return { jobs: jobs.map((record) => new QlessJob(this.calls, record)), expired };
   }
 
-  /** Jids of jobs with the tag, in the order in which they were tagged. */
+  /** Returns the jids of jobs with the tag, in the order in which they were tagged. */
   async tagged(tag: string, page?: PageOptions): Promise<Page> {
     return this.calls.sendRetrying(scripts.tagged, 'get', tag, ...pageArguments(page));
   }
 
-  /** Tags of two jobs or more, the most used first. */
+  /** Returns tags that two jobs or more have, the most used first. */
   async topTags(page?: PageOptions): Promise<string[]> {
     return this.calls.sendRetrying(scripts.topTags, 'top', ...pageArguments(page));
   }
 
-  /** The parts refused because of a job in another part. */
+  /** Returns the parts that were refused because of a job in another part. */
   private async cancelEach(parts: readonly string[][]): Promise<string[][]> {
     const refused: string[][] = [];
     for (const part of parts) {
@@ -127,7 +128,7 @@ export class QlessJobs {
   }
 }
 
-/** @throws InvalidOptionError for what would be ignored */
+/** @throws InvalidOptionError for options that would be ignored */
 function checkEnd({ delay, depends }: CompleteOptions): void {
   const [option, value] = delay === undefined ? (['depends', depends] as const) : (['delay', delay] as const);
   if (value !== undefined) throw new InvalidOptionError(option, value, 'absent without `next`');

@@ -12,20 +12,20 @@ import { claimArguments } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
 import { showAs } from '../../job/show-as.js';
 
-/** Usually one round trip. */
+/** How long `close` may take; usually it is one round trip. */
 const CLOSE_MS = 250;
 
-/** What `pop` takes. */
+/** Options of `pop`. */
 export interface PopOptions {
   /** At most 250. @default 1 */
   count?: number;
   /** How long it waits for the first job. @default 0 */
   wait?: Duration;
-  /** Ends the waiting. */
+  /** Ends the wait. */
   signal?: AbortSignal;
 }
 
-/** Which queues, in which order, and for which worker. */
+/** Options of a popper: its queues, their order, and its worker. */
 export interface PopperOptions {
   readonly queues: readonly string[];
   /** @default 'ordered' */
@@ -66,7 +66,11 @@ export class QlessPopper {
     };
   }
 
-  /** @throws ConfigurationError, InvalidOptionError, QlessArgumentError, ConnectionError */
+  /**
+   * Returns up to `count` jobs, locked for the worker. If there are none, it waits for `wait`.
+   *
+   * @throws ConfigurationError, InvalidOptionError, QlessArgumentError, ConnectionError
+   */
   async pop(options: PopOptions = {}): Promise<QlessJob[]> {
     const { count = 1, wait = 0, signal } = checkOptions('pop', options, POP);
     checkWhole('count', count, 0);

@@ -50,8 +50,8 @@ export class QlessQueue {
   ) {}
 
   /**
-   * Its jid. Without one of yours the job is put once, however often the connection breaks; with one, a job that is
-   * already exists is moved here and starts over.
+   * Puts a job, and returns its jid. Without a `jid` the job is put once, however often the connection breaks. With
+   * one, an existing job of that jid is moved to this queue and starts over.
    *
    * @throws ConfigurationError, InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
    */
@@ -67,7 +67,7 @@ export class QlessQueue {
     return made;
   }
 
-  /** Whether it was put: not where there is a job of that jid, in whatever queue and state. */
+  /** Puts a job unless one of that jid exists, in any queue and state. Returns whether it was put. @throws as `put` */
   async putAbsent(
     jid: string,
     klass: string,
@@ -78,7 +78,7 @@ export class QlessQueue {
     return (await this.calls.sendOnce(scripts.putAbsent, ...request)) !== null;
   }
 
-  /** Their jids; a round trip for a hundred. @throws as `put`, and then some may have been put */
+  /** Puts jobs, a hundred per round trip, and returns their jids. @throws as `put`; some may have been put then */
   async putMany(jobs: readonly NewJob[]): Promise<string[]> {
     for (const job of jobs) checkOptions('putMany', job, NEW_JOB_OPTIONS);
     const jids: string[] = [];
@@ -90,7 +90,7 @@ export class QlessQueue {
   }
 
   /**
-   * Up to `count` jobs, locked for the worker; none when there are none, after `wait`.
+   * Returns up to `count` jobs, locked for the worker. If there are none, it waits for `wait`.
    *
    * @throws InvalidOptionError, QlessArgumentError, ConnectionError
    */
@@ -98,41 +98,43 @@ export class QlessQueue {
     return this.popper().pop(options);
   }
 
-  /** The jobs that would be popped next, at most 250. */
+  /** Returns the jobs that would be popped next, at most 250. */
   async peek(count = 1): Promise<QlessJob[]> {
     const records = await this.calls.sendRetrying(scripts.peek, this.name, count);
     return records.map((record) => new QlessJob(this.calls, record));
   }
 
+  /** Returns how many jobs are in each state. */
   counts(): Promise<QueueCounts> {
     return this.calls.sendRetrying(scripts.queue, this.name);
   }
 
-  /** How many are locked, wait, or are scheduled. */
+  /** Returns how many jobs are locked, waiting or scheduled. */
   length(): Promise<number> {
     return this.calls.sendRetrying(scripts.length, this.name);
   }
 
-  /** Of the day that `date` is in. */
+  /** Returns how long jobs waited and ran on the day of `date`. @throws InvalidOptionError */
   async stats(date: Date = new Date()): Promise<QueueStats> {
     return this.calls.sendRetrying(scripts.stats, this.name, timeInSeconds('date', date));
   }
 
-  /** Jids; those that wait and are scheduled in the order in which they come. */
+  /** Returns the jids of jobs in a state; waiting and scheduled ones in the order in which they will be popped. */
   async jids(state: QueueState, page?: PageOptions): Promise<string[]> {
     return this.calls.sendRetrying(scripts.jobs, state, this.name, ...pageArguments(page));
   }
 
-  /** Nothing is popped until `unpause`. */
+  /** Stops pops of this queue until `unpause`. */
   pause(): Promise<void> {
     return this.calls.sendRetrying(scripts.pause, [this.name]);
   }
 
+  /** Ends a pause. */
   unpause(): Promise<void> {
     return this.calls.sendRetrying(scripts.unpause, [this.name]);
   }
 
-  /** Takes it off the list of queues; its jobs stay. */
+  /** Removes the queue from the list of queues; its jobs stay. */
   forget(): Promise<void> {
     return this.calls.sendRetrying(scripts.forgetQueues, [this.name]);
   }

@@ -6,15 +6,15 @@ import type { RecurringRecord } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import { showAs } from '../../job/show-as.js';
 
-/** What of a recurring job may be changed. */
+/** Changes of a recurring job. */
 export interface RecurringUpdate {
-  /** The next run is shifted by the difference. */
+  /** The next job is put earlier or later by the difference. */
   interval?: Duration;
   priority?: number;
   retries?: number;
   data?: unknown;
   klass?: string;
-  /** Moves it. */
+  /** The queue that its jobs are put into. */
   queue?: string;
   backlog?: number;
 }
@@ -29,7 +29,7 @@ const UPDATE = optionNames<RecurringUpdate>({
   backlog: true,
 });
 
-/** A recurring job as it was when it was read. */
+/** A recurring job as it was when it was read, with methods that change it. */
 export class QlessRecurringJob {
   static {
     showAs(QlessRecurringJob, ({ record: { jid, klass, queue } }) => ({ jid, klass, queue }));
@@ -38,7 +38,7 @@ export class QlessRecurringJob {
   /** @internal */
   constructor(
     private readonly calls: QlessCalls,
-    /** As the core writes it, in seconds. */
+    /** All fields as the core writes them, times in seconds. */
     readonly record: RecurringRecord,
   ) {}
 
@@ -50,12 +50,12 @@ export class QlessRecurringJob {
     return JSON.parse(this.record.data);
   }
 
-  /** Milliseconds from one run to the next. */
+  /** Milliseconds from one job to the next. */
   get interval(): number {
     return this.record.interval * 1000;
   }
 
-  /** @throws ConfigurationError, InvalidOptionError, QlessJobNotFoundError, QlessArgumentError */
+  /** Changes it. @throws ConfigurationError, InvalidOptionError, QlessJobNotFoundError, QlessArgumentError */
   async update(update: RecurringUpdate): Promise<void> {
     const { data, interval, ...changes } = checkOptions('update', update, UPDATE);
     const text = data === undefined ? undefined : dataText(this.record.klass, data);
@@ -64,17 +64,17 @@ export class QlessRecurringJob {
     await this.calls.sendOnce(scripts.updateRecurring, this.jid, given);
   }
 
-  /** Its tags. @throws QlessJobNotFoundError */
+  /** Adds tags, and returns all tags. @throws QlessJobNotFoundError */
   tag(...tags: string[]): Promise<string[]> {
     return this.calls.sendRetrying(scripts.tagRecurring, this.jid, tags);
   }
 
-  /** Its tags. @throws QlessJobNotFoundError */
+  /** Removes tags, and returns the rest. @throws QlessJobNotFoundError */
   untag(...tags: string[]): Promise<string[]> {
     return this.calls.sendRetrying(scripts.untagRecurring, this.jid, tags);
   }
 
-  /** No more jobs are put; those that were stay. */
+  /** Deletes it. Jobs that it has put stay. */
   async cancel(): Promise<void> {
     await this.calls.sendRetrying(scripts.unrecur, this.jid);
   }
@@ -92,6 +92,7 @@ export class QlessRecurring {
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
+  /** Returns the recurring job, or null if there is none of that jid. */
   async get(jid: string): Promise<QlessRecurringJob | null> {
     const record = await this.calls.sendRetrying(scripts.recurring, jid);
     return record && new QlessRecurringJob(this.calls, record);

@@ -2,7 +2,7 @@ import type { QlessCalls } from './calls.js';
 import * as scripts from '../wire/scripts.js';
 import { showAs } from '../../job/show-as.js';
 
-/** Workers by their name. */
+/** The workers of a qless. */
 export class QlessWorkers {
   static {
     showAs(QlessWorkers, ({ calls: { connections } }) => ({
@@ -14,17 +14,17 @@ export class QlessWorkers {
   /** @internal */
   constructor(private readonly calls: QlessCalls) {}
 
-  /** Those that were seen of late, with how many jobs they have locked and lost. */
+  /** Returns recently active workers, with how many jobs each has locked and lost. */
   list(): Promise<{ name: string; jobs: number; stalled: number }[]> {
     return this.calls.sendRetrying(scripts.workers);
   }
 
-  /** Jids. */
+  /** Returns the jids of a worker's locked and lost jobs. */
   get(name: string): Promise<{ jobs: string[]; stalled: string[] }> {
     return this.calls.sendRetrying(scripts.worker, name);
   }
 
-  /** Takes workers off the list; what they have locked stays locked. */
+  /** Removes workers from the list; their jobs stay locked. */
   deregister(...names: string[]): Promise<void> {
     return this.calls.sendRetrying(scripts.deregisterWorkers, names);
   }

@@ -6,14 +6,14 @@ import type { ConnectionLog } from '../../redis/outage-log.js';
 import { toPlainConnection, type PlainConnection } from '../../redis/plain-connection.js';
 import { RedisConnection } from '../../redis/redis-connection.js';
 
-/** Where a qless is. */
+/** The server of a qless, and the prefix of its keys. */
 export interface QlessServer {
   /**
-   * A URL, ioredis options, a cluster's nodes, or an ioredis client whose settings are used (it is left open).
+   * A URL, ioredis options, a cluster's nodes, or an ioredis client, whose settings are copied. The client itself is not used.
    */
   connection: ConnectionSpec;
   /**
-   * What all keys and channels begin with. A cluster keeps those on one node whose prefix has a hash tag.
+   * The prefix of all keys and channels. On a cluster it needs a hash tag, which puts them on one node.
    * @default 'ql:', and '{ql}:' on a cluster
    */
   prefix?: string;

@@ -1,13 +1,13 @@
 import type { Claim } from '../../job/job-source.js';
 import type { JobRecord } from '../wire/replies.js';
 
-/** A job that was popped at the time `token`. */
+/** A job that was popped; `token` is the time of the pop. */
 export function toClaim(job: JobRecord, token: number): Claim {
   const input = Buffer.from(job.data);
   return { fn: job.klass, id: job.jid, token, input, ...attemptsOf(job), options: {} };
 }
 
-/** A job that is locked for this worker, which never received it: it is released. */
+/** A job that is locked for this worker but never reached it: it is released. */
 export function orphan(jid: string, token: number): Claim {
   return { fn: '', id: jid, token, input: Buffer.alloc(0), attempts: 1, stalls: 0, options: {} };
 }

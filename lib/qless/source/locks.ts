@@ -79,7 +79,7 @@ export class Locks {
     return [...this.claims.values()].some(({ id }) => id === jid);
   }
 
-  /** Extends locks from this thread; returns what is lost. */
+  /** Extends locks from this thread; returns the lost ones. */
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
     if (claims.length === 0) return [];
     const { commands, prefix } = this.connections;

@@ -13,7 +13,7 @@ export interface OrphansOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** Jobs locked for this worker that it never received: the reply was lost, or couldn't be read. */
+/** Finds jobs that are locked for this worker but never reached it: the reply was lost or unreadable. */
 export class Orphans {
   private exist = false;
   private alone = 0;
@@ -32,12 +32,12 @@ export class Orphans {
     return this.alone > 0 ? Math.min(1, count) : count;
   }
 
-  /** A claim was read. */
+  /** Call this when the reply to a claim was read. */
   read(): void {
     this.alone = Math.max(0, this.alone - 1);
   }
 
-  /** There may be some. */
+  /** Call this when there may be such jobs. */
   suspect(): void {
     this.exist = true;
   }

@@ -21,7 +21,7 @@ import { showAs } from '../../job/show-as.js';
 export interface QlessSourceOptions {
   readonly queues: readonly string[];
   readonly popping: 'ordered' | 'round-robin';
-  /** This worker's name among all. */
+  /** This worker's name, unique among all workers. */
   readonly worker: string;
   /** Seconds, or '' for the heartbeat of each queue. */
   readonly lock: number | '';
@@ -32,7 +32,7 @@ export interface QlessSourceOptions {
 const WAKE_OTHERS_MS = 1000;
 const MAX_NAMED = 1000;
 
-/** Jobs of a qless: functions are klasses. */
+/** Runs jobs of a qless; a function is a klass. */
 export class QlessSource implements JobSource {
   static {
     showAs(QlessSource, ({ address, connections, options: { queues, worker } }) => ({

@@ -8,17 +8,17 @@ import { QlessSource } from './qless-source.js';
 import { checkPopping, checkQueues, isName } from '../queues/queue-names.js';
 import { workerName } from '../connection/worker-name.js';
 
-/** What `qless` takes. */
+/** Options of `qless`. */
 export interface QlessOptions extends QlessServer {
-  /** Where jobs are taken from, in this order. */
+  /** The queues that jobs are claimed from, in this order. */
   queues: readonly string[];
-  /** `'ordered'`: from the next queue when the one before is empty. `'round-robin'`: one of each in turn. @default 'ordered' */
+  /** `'ordered'` empties one queue before the next; `'round-robin'` claims one job of each in turn. @default 'ordered' */
   popping?: 'ordered' | 'round-robin';
-  /** This worker's name, unique among all. @default host, process id and a random part */
+  /** This worker's name, unique among all workers. @default host, process id and a random part */
   worker?: string;
   /**
-   * How long a job is locked when its worker gives no more sign of life. It is renewed four times as often, from a
-   * thread of its own. @default the queue's heartbeat in qless' configuration, 60 seconds
+   * How long a lock lasts without renewal. It is renewed four times as often, from a separate
+   * thread. @default the queue's heartbeat in qless' configuration, 60 seconds
    */
   lock?: Duration;
 }
@@ -33,8 +33,8 @@ const KNOWN = optionNames<QlessOptions>({
 });
 
 /**
- * Jobs of a qless for the handlers of an instance: `GearMonkeyModule.forRoot({ name, source: qless({ … }) })`.
- * `@Worker` takes the klass. Jobs of a klass without a handler are left where they are.
+ * Makes the source for an instance whose handlers run jobs of a qless: `GearMonkeyModule.forRoot({ name, source: qless({ … }) })`.
+ * `@Worker` takes the klass. Jobs of a klass without a handler stay in their queue.
  *
  * @throws InvalidOptionError, ConfigurationError
  */

@@ -10,7 +10,7 @@ import { settleArguments, type Settlement } from '../wire/requests.js';
 import * as scripts from '../wire/source-scripts.js';
 
 const OUTCOMES_A_CALL = 100;
-/** Calls under way at the same time: what comes up meanwhile goes together. */
+/** Calls under way at the same time; outcomes of the meantime share the next one. */
 const MAX_CALLS = 2;
 
 /** Writes outcomes, several in one call, and retries through outages. */
@@ -18,7 +18,7 @@ export class Settler {
   private readonly outcomes = new Batcher<Outcome, boolean>({
     maxUnderWay: MAX_CALLS,
     take: ({ length }) => Math.min(length, OUTCOMES_A_CALL),
-    // A call that was much work for the server answers for some of them: the rest goes with the next.
+    // A call with too much work for the server replies for some outcomes only: the rest goes with the next.
     send: (outcomes) => this.take(outcomes),
   });
   private readonly closing = new AbortController();
@@ -72,7 +72,7 @@ function failureOf(klass: string, { name, message, stack }: JobErrorInfo) {
   return { group: `${klass}:${name}`, message: stack === undefined ? message : `${message}\n\n${stack}` };
 }
 
-/** What the history keeps: '' for an output that is empty or no text, since qless has only JSON. */
+/** The output as the history keeps it: '' if it is empty or not text, since qless has only JSON. */
 function outputText(output: Payload): string {
   if (typeof output !== 'string' && !isUtf8(output)) return '';
   const text = typeof output === 'string' ? output : Buffer.from(output).toString();

@@ -1,7 +1,7 @@
 import { withParts, type ReadLua } from './includes.js';
 import { LUA } from './lua.embedded.js';
 
-/** Folders in which a part is looked for; the first that has it wins. */
+/** Folders that are searched for a part, in this order. */
 type Form = readonly string[];
 
 /** Keys begin with KEYS[1], and '' as the time means the server's. */
@@ -30,7 +30,7 @@ const parts = new Map(
   ['forms/client', 'forms/cluster', 'forms/legacy', 'parts'].map((folder) => [folder, namesIn(folder)]),
 );
 
-/** A name with a folder is that file, any other a part of the first folder that has it. */
+/** Finds a file: a name with a folder is that file, another is a part in the first folder that contains it. */
 function reader(form: Form): ReadLua {
   return (name) => {
     if (name.includes('/')) return readFile(name);
@@ -46,12 +46,12 @@ export const COMMANDS: readonly string[] = namesIn('commands');
 /** The scripts of the first generation's form. */
 export const LEGACY_SCRIPTS: readonly string[] = namesIn('legacy');
 
-/** One command as a script of its own: KEYS[1] the prefix, ARGV the time and the command's arguments. */
+/** Makes one command a separate script: KEYS[1] the prefix, ARGV the time and the command's arguments. */
 export function clientScript(command: string): string {
   return assembled(CLIENT, ['prefix', 'deferred-work', 'now'], `commands/${command}`);
 }
 
-/** What only our own job source calls, in the same form. */
+/** Makes a script that only our job source calls, in the same form. */
 export function sourceScript(name: string): string {
   return assembled(CLIENT, ['prefix', 'deferred-work', 'now'], `source/${name}`);
 }
@@ -61,7 +61,7 @@ export function legacyScript(name: string): string {
   return assembled(LEGACY, ['prefix', 'deferred-work'], `legacy/${name}`);
 }
 
-/** All commands as one script, command first. Each one's code is in its branch, so that a call makes only that. */
+/** Makes one script of all commands; the command is the first argument. Each command is a branch, so that a call creates only its own functions. */
 export function unifiedScript(form: 'single' | 'cluster' = 'single'): string {
   const read = reader(form === 'cluster' ? CLUSTER : UNIFIED);
   const known = new Set<string>();
@@ -89,7 +89,7 @@ function assembled(form: Form, frame: readonly string[], file: string): string {
   return stripped([...framed(frame, read, known), ...withParts(file, read, known)]);
 }
 
-/** What a script begins with, and any file may use without an include: prefix, now, args. */
+/** The beginning of a script: prefix, now, args, which any file may use without an include. */
 function framed(frame: readonly string[], read: ReadLua, known: Set<string>): string[] {
   return frame.flatMap((name) => {
     known.add(name);
@@ -106,7 +106,7 @@ export function builtScripts(): Map<string, string> {
   ]);
 }
 
-/** Without comments: they stay in the sources. */
+/** Removes comments, which stay in the sources. */
 function stripped(lines: readonly string[]): string {
   return (
     lines

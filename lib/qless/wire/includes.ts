@@ -1,4 +1,4 @@
-/** Reads a file of Lua by its name; a part without a folder is looked for in the folders of a form. */
+/** Reads a Lua file by its name; a part without a folder is searched for in the folders of a form. */
 export type ReadLua = (name: string) => string;
 
 /** `-- include PART: names`, and what an inner one costs at the head of the file. */
@@ -16,7 +16,7 @@ interface Block {
 }
 
 /**
- * The file with each include replaced by its part, once in a block and the blocks within it.
+ * Replaces each include of a file by its part, once in a block and the blocks inside it.
  *
  * @throws Error for an include whose names the part doesn't define or the file doesn't use, and for one that is
  * neither at the head of the file nor says what it would cost there
@@ -71,7 +71,7 @@ function directiveOf(file: string, line: string): Directive | undefined {
   throw new Error(`${file}: "${line.trim()}" is no include: it must be "-- include PART: name, name".`);
 }
 
-/** What the head of a command includes, without its code. */
+/** Returns the includes at the head of a command, without its code. */
 function headOf(name: string, read: ReadLua, known: Set<string>): string[] {
   return bodyOf(read(name)).flatMap((line) => {
     const { kind, indent, parts: [part = ''] = [] } = directiveOf(name, line) ?? {};
@@ -81,7 +81,7 @@ function headOf(name: string, read: ReadLua, known: Set<string>): string[] {
   });
 }
 
-/** Without the contract it begins with. */
+/** Removes the contract at its head. */
 function bodyOf(text: string): string[] {
   return text
     .replace(/^--\[=\[[\s\S]*?\]=\]\n/, '')

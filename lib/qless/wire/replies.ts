@@ -22,9 +22,9 @@ export interface JobRecord {
   readonly jid: string;
   readonly klass: string;
   readonly state: JobState;
-  /** '' once complete. */
+  /** '' when it is complete. */
   readonly queue: string;
-  /** '' unless it runs. */
+  /** '' unless it is running. */
   readonly worker: string;
   readonly tracked: boolean;
   /** Higher runs first. */
@@ -70,7 +70,10 @@ export interface QueueCounts {
   readonly paused: boolean;
 }
 
-/** Of jobs' times, in milliseconds: `std` is that of a sample; how many are in each of the histogram's bins of a second (60), a minute (59), an hour (23), a day (6). */
+/**
+ * Statistics of durations, in milliseconds; `std` is that of a sample. The histogram counts jobs in bins of a second (60),
+ * a minute (59), an hour (23) and a day (6).
+ */
 export interface Summary {
   readonly count: number;
   readonly mean: number;
@@ -78,7 +81,7 @@ export interface Summary {
   readonly histogram: readonly number[];
 }
 
-/** A queue's day: how long its jobs waited and ran. */
+/** How long a queue's jobs waited and ran on one day. */
 export interface QueueStats {
   readonly retries: number;
   readonly failed: number;
@@ -87,17 +90,17 @@ export interface QueueStats {
   readonly run: Summary;
 }
 
-/** Some of many jobs. */
+/** A page of a list of jobs. */
 export interface Page {
   readonly total: number;
   readonly jobs: readonly string[];
 }
 
-/** What a check of the whole qless found. */
+/** The result of a check of the whole qless. */
 export interface Consistency {
   readonly checked: number;
   readonly problems: readonly { readonly what: string; readonly key: string; readonly id: string }[];
-  /** For the next call; '' at the end. */
+  /** The argument of the next call; '' at the end. */
   readonly cursor: string;
 }
 
@@ -157,7 +160,7 @@ export function page(reply: unknown): Page {
   return { total: Number(total), jobs: strings(jobs) };
 }
 
-/** What a claim came to. */
+/** The result of a claim. */
 export interface Claimed {
   readonly jobs: readonly JobRecord[];
   /** When they were popped, in seconds: it distinguishes this claim of a job from any other. */
@@ -168,7 +171,7 @@ export interface Claimed {
   readonly due: number | undefined;
   /** For each queue, where the next claim continues. */
   readonly offsets: readonly number[];
-  /** Klasses of jobs that were left where they are. */
+  /** Klasses of jobs that stayed in their queue. */
   readonly left: readonly string[];
 }
 

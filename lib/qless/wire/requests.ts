@@ -1,4 +1,4 @@
-/** JSON as text. What follows are arguments of scripts by their names, and as lists in the order of the contracts. */
+/** JSON as text. The requests below have the arguments of scripts by name; `…Arguments` lists them in the order of the contracts. */
 export type Json = string;
 /** Each option's name and its value after it, as the command's contract lists them. */
 export type OptionArguments = readonly (string | number)[];
@@ -24,12 +24,12 @@ export type PutArguments = [
   options: OptionArguments,
 ];
 
-/** Without a worker: a client that puts a job gives up no lock of its own. */
+/** Has no worker: a client that puts a job releases no lock. */
 export function putArguments({ queue, jid, klass, data, delay, options }: PutRequest): PutArguments {
   return ['', queue, jid, klass, data, delay, options];
 }
 
-/** A job to put again and again. */
+/** A recurring job. */
 export interface RecurRequest extends Omit<PutRequest, 'delay'> {
   /** Seconds from one to the next. */
   readonly interval: number;
@@ -53,7 +53,7 @@ export function recurArguments(request: RecurRequest): RecurArguments {
   return [queue, jid, klass, data, 'interval', interval, offset, options];
 }
 
-/** What a claim asks for. */
+/** The arguments of a claim. */
 export interface ClaimRequest {
   readonly worker: string;
   /** Seconds that jobs are locked, or '' for the heartbeat of each queue. */
@@ -63,7 +63,7 @@ export interface ClaimRequest {
   readonly first: number;
   /** How many jobs at most. */
   readonly count: number;
-  /** Whose tokens a claim that finds no job leaves with the queues; '' for none. */
+  /** The waiter whose tokens a claim without a job leaves with the queues; '' for none. */
   readonly waiter: string;
   /** Whether queues whose jobs stay because of their klass wake another worker. */
   readonly wakeOthers: boolean;

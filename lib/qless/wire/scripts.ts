@@ -22,7 +22,7 @@ import { scriptOf, type Script } from '../../redis/script.js';
 
 /** Seconds since 1970, or the server's clock. */
 type Now = number | '';
-/** A command as a script of its own. Its only key is the prefix of all keys, `ql:` or `{ql}:`. */
+/** A command as a separate script. Its only key is the prefix of all keys, `ql:` or `{ql}:`. */
 function defineScript<Args extends readonly (string | number | readonly (string | number)[])[], Reply>(
   command: string,
   decode: (reply: unknown) => Reply,
@@ -34,7 +34,7 @@ const textOrNull = (reply: unknown): string | null => (reply === null ? null : S
 
 export const put = defineScript<[now: Now, ...PutArguments], string>('put', text);
 export const requeue = defineScript<[now: Now, ...PutArguments], string>('requeue', text);
-/** Null where there is a job of that jid. */
+/** Null if a job of that jid exists. */
 export const putAbsent = defineScript<[now: Now, ...PutArguments], string | null>('put.absent', textOrNull);
 export const pop = defineScript<[now: Now, queue: string, worker: string, count: number], JobRecord[]>(
   'pop',
@@ -59,7 +59,7 @@ export const retry = defineScript<
   [now: Now, jid: string, queue: string, worker: string, delay: number, failure: [] | [string, string]],
   number
 >('retry', count);
-/** Seconds since 1970 when the lock ends now. */
+/** When the lock ends, in seconds since 1970. */
 export const heartbeat = defineScript<[now: Now, jid: string, worker: string, data: [] | [Json]], number>(
   'heartbeat',
   count,
@@ -85,7 +85,7 @@ export const topTags = defineScript<[now: Now, command: 'top', offset: number, c
   'tag',
   (reply) => strings(parsed(reply)),
 );
-/** Whether that changed something. */
+/** Whether it changed anything. */
 export const track = defineScript<[now: Now, action: 'track' | 'untrack', jid: string], boolean>(
   'track',
   (reply) => count(reply) === 1,
@@ -101,7 +101,7 @@ export const tracked = defineScript<[now: Now], { jobs: JobRecord[]; expired: st
 export const get = defineScript<[now: Now, jid: string], JobRecord | null>('get', (reply) =>
   reply === null ? null : jobRecord(parsed(reply)),
 );
-/** Those that exist. */
+/** The existing jobs. */
 export const multiget = defineScript<[now: Now, jids: readonly string[]], JobRecord[]>(
   'multiget',
   jobRecords,
@@ -161,7 +161,7 @@ export const deregisterWorkers = defineScript<[now: Now, workers: readonly strin
   nothing,
 );
 
-/** Numbers are defaults; what was set is a string. */
+/** Defaults are numbers; values that were set are strings. */
 export const config = defineScript<[now: Now], Record<string, string | number>>('config.get', (reply) =>
   parsed(reply),
 );

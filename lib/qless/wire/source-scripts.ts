@@ -33,7 +33,7 @@ export const renew = defineScript<
   string[]
 >('renew', strings);
 
-/** Whether it was taken: false when the job is no longer the worker's. */
+/** Whether it was accepted: false if another worker has the job by now. */
 export const progress = defineScript<
   [now: Now, worker: string, jid: string, token: number, dividend: number, divisor: number],
   boolean
