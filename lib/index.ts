@@ -70,11 +70,13 @@ export {
   type SchemaOptions,
 } from './job/job-definition.js';
 export type { Claim, FreeSlots, JobOptions, JobSource, OnRevoked, Outcome } from './job/job-source.js';
+export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type { Health } from './job/health.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
-export type { HandlerOptions, HandlerResult, JobLimits } from './worker/job-handler.js';
+export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
+export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
 export { JobHandle } from './gearmonkey/client/job-handle.js';
 export type {
   CallOptions,
@@ -87,6 +89,7 @@ export type { ClusterSettings, ConnectionSpec, IoredisClient } from './redis/con
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type {
   CommonModuleOptions,
+  EnqueueModuleOptions,
   GearMonkeyModuleAsyncOptions,
   GearMonkeyModuleOptions,
   GearMonkeyOptionsFactory,

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { JobErrorInfo } from './errors.js';
+import type { JobHeaders } from './headers.js';
 import type { Codec, Payload } from './codec.js';
 import type { Health } from './health.js';
 import type { JobRetryOptions } from './retry.js';
@@ -28,6 +29,7 @@ export interface JobOptions {
   readonly timeout?: number;
   /** The client that waits for the output: sources that support it send the output there directly. */
   readonly reply?: string;
+  readonly headers?: JobHeaders;
 }
 
 /** How a claim ended. */

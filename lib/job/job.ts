@@ -1,4 +1,5 @@
 import type { JobErrorInfo } from './errors.js';
+import type { JobHeaders } from './headers.js';
 
 /** The protocol's names. `error` includes cancelled jobs. */
 export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
@@ -39,6 +40,8 @@ export interface Job<Input = unknown, Output = unknown> {
   /** How often a worker of this package claimed the job, without claims that were released. */
   readonly attempts: number;
   readonly times: JobTimes;
+  /** Text that its client sent with it. */
+  readonly headers: JobHeaders;
 }
 
 /** An event that the protocol publishes on `channel:{FN}`. */

@@ -78,6 +78,7 @@ function checkWhere(instance: string, options: Unchecked): void {
   }
   if (isGiven(source)) {
     checkSource(source);
+    if (options.headers !== undefined) throw headersWithoutClient(instance);
     return refuseRedisOptions(instance, options, `the jobs come from a \`source\``);
   }
   if (!isGiven(connection)) {
@@ -93,6 +94,12 @@ function checkWhere(instance: string, options: Unchecked): void {
     );
   if (typeof connection === 'string' && connection.startsWith('memory:'))
     refuseRedisOptions(instance, options, `the connection is '${connection}'`);
+}
+
+function headersWithoutClient(instance: string): ConfigurationError {
+  return new ConfigurationError(
+    `GearMonkeyModule "${instance}" has \`headers\`, but its jobs come from a \`source\`, which has no client that could send them. Leave it out.`,
+  );
 }
 
 function isGiven(value: unknown): boolean {
@@ -155,11 +162,17 @@ function checkChoices({
   durability,
   hashTag = false,
   globalEnhancers = false,
+  headers,
+  runWith,
 }: GearMonkeyModuleOptions) {
   if (!DETAILS.has(errorDetail))
     throw new InvalidOptionError('errorDetail', errorDetail, "'message' or 'stack'");
   if (durability !== undefined && durability !== 'wait')
     throw new InvalidOptionError('durability', durability, "'wait' or absent");
+  for (const [option, value] of Object.entries({ headers, runWith })) {
+    if (value !== undefined && typeof value !== 'function')
+      throw new InvalidOptionError(option, value, 'a function, which is called for each job');
+  }
   for (const [option, value] of Object.entries({ hashTag, globalEnhancers })) {
     if (typeof value !== 'boolean') throw new InvalidOptionError(option, value, 'true or false');
   }

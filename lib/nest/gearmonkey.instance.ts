@@ -60,12 +60,12 @@ export function createInstance(
 ): GearMonkeyInstance {
   const options = checkedOptions(name, given);
   // `connection` is not kept, because it may hold a password.
-  const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers } = options;
+  const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith } = options;
   const { close, ...backend } = backends(name, options, log);
   return asInstance({
     ...backend,
     name,
-    options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers },
+    options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith },
     shutdownTimeout:
       backend.shutdownTimeout ?? millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
     onApplicationShutdown: async () => {

@@ -1,15 +1,16 @@
 import type { ConfigurableModuleAsyncOptions } from '@nestjs/common';
 import type { ClientOptions } from '../gearmonkey/client/client.js';
+import type { PayloadOptions } from '../gearmonkey/client/known-functions.js';
 import type { Duration } from '../job/duration.js';
 import type { ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
 import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
-import type { JobLimits } from '../worker/job-handler.js';
+import type { JobLimits, RunWith } from '../worker/job-handler.js';
 import type { WorkersOption } from './worker-role.js';
 
 /** Options of `forRoot` for all kinds of instances. */
-export interface CommonModuleOptions extends ClientOptions {
+export interface CommonModuleOptions extends PayloadOptions {
   /**
    * Which handlers of this instance run in this process: `true` for all, `false` for none, or the functions by name.
    * The environment variable `GEARMONKEY_WORKERS` goes before it: `true`, `false`, or names with commas. @default true
@@ -32,9 +33,18 @@ export interface CommonModuleOptions extends ClientOptions {
   /** How long running jobs may go on when the app closes; the rest goes back to the queue. @default '10s' */
   shutdownTimeout?: Duration;
 
+  /**
+   * Runs each handler, with its guards, pipes and interceptors, inside a context that is made from the job's headers:
+   * `runWith: (headers, next) => storage.run({ tenant: headers.tenant }, next)`. @default without a context
+   */
+  runWith?: RunWith;
+
   /** Whether the app's global guards, pipes, interceptors and filters also apply to handlers. @default false */
   globalEnhancers?: boolean;
 }
+
+/** Options of an instance with a client. */
+export type EnqueueModuleOptions = Pick<ClientOptions, 'headers'>;
 
 /** Options of an instance on Redis only. */
 export interface RedisOnlyOptions {
@@ -68,7 +78,7 @@ type Absent<Names extends PropertyKey> = { readonly [Name in Names]?: undefined 
 
 /** An instance on Redis. The type parameter lets the compiler refuse `'memory:'` together with Redis-only options. */
 export interface RedisModuleOptions<Connection extends ConnectionSpec = ConnectionSpec>
-  extends CommonModuleOptions, RedisOnlyOptions, Absent<'source'> {
+  extends CommonModuleOptions, EnqueueModuleOptions, RedisOnlyOptions, Absent<'source'> {
   /**
    * `'redis://…'`, ioredis options (also with `sentinels` and `name`), `{ nodes }` of a Redis Cluster, or an ioredis
    * client (`Redis` or `Cluster`), whose settings are copied. The client itself is neither used nor closed.
@@ -77,14 +87,15 @@ export interface RedisModuleOptions<Connection extends ConnectionSpec = Connecti
 }
 
 /** An instance without a server: jobs exist only in this process. */
-export interface MemoryModuleOptions extends CommonModuleOptions, Absent<keyof RedisOnlyOptions | 'source'> {
+export interface MemoryModuleOptions
+  extends CommonModuleOptions, EnqueueModuleOptions, Absent<keyof RedisOnlyOptions | 'source'> {
   /** `'memory:'` keeps jobs in this instance; `'memory:NAME'` shares them within this process. */
   connection: MemoryConnection;
 }
 
 /** An instance whose handlers run jobs of another system. Jobs are enqueued with that system's client. */
 export interface SourceModuleOptions
-  extends CommonModuleOptions, Absent<keyof RedisOnlyOptions | 'connection'> {
+  extends CommonModuleOptions, Absent<keyof RedisOnlyOptions | keyof EnqueueModuleOptions | 'connection'> {
   /** The job system whose jobs the handlers of this instance run. */
   source: JobSource;
 }
@@ -131,6 +142,8 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   errorDetail: true,
   jobLimits: true,
   workers: true,
+  headers: true,
+  runWith: true,
 });
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

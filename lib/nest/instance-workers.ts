@@ -139,7 +139,7 @@ export class InstanceWorkers {
 
   private workerOf(bindings: readonly HandlerBinding[]): JobWorker {
     const { options, source } = this.instance;
-    const { codec, errorDetail } = options;
+    const { codec, errorDetail, runWith } = options;
     const worker = new JobWorker(source, bindings, {
       codec: codecOf(codec ?? source.codec),
       maxPayloadBytes: maxPayloadBytesOf(options),
@@ -147,6 +147,7 @@ export class InstanceWorkers {
       // The default stores them and keeps the log to one line.
       logStacks: errorDetail === 'stack',
       log: this.log,
+      runWith,
     });
     for (const [fn, concurrency] of this.concurrency) worker.setConcurrency(fn, concurrency);
     return worker;

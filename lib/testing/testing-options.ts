@@ -2,7 +2,7 @@ import { isDate } from 'node:util/types';
 import { millisecondsOr, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
-import type { CommonModuleOptions } from '../nest/gearmonkey.options.js';
+import type { CommonModuleOptions, EnqueueModuleOptions } from '../nest/gearmonkey.options.js';
 
 /** Fake timers that move with the test's clock: `jest` of Jest, or `vi` of vitest. */
 export interface FakeTimers {
@@ -35,7 +35,7 @@ export interface TestingOptions {
 }
 
 /** Options of `GearMonkeyTestingModule.forRoot`: those of the test, and options of the module. */
-export interface TestingModuleOptions extends TestingOptions, CommonModuleOptions {
+export interface TestingModuleOptions extends TestingOptions, CommonModuleOptions, EnqueueModuleOptions {
   /** Names of the instances. @default the instance without a name */
   instances?: readonly string[];
 }
@@ -52,6 +52,8 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   shutdownTimeout: true,
   globalEnhancers: true,
   workers: true,
+  headers: true,
+  runWith: true,
 });
 
 /** The options of a test, with all defaults. */
@@ -68,7 +70,7 @@ export interface CheckedTestingOptions {
 export function splitOptions(options: TestingModuleOptions): {
   testing: TestingOptions;
   instances: readonly string[] | undefined;
-  module: CommonModuleOptions;
+  module: CommonModuleOptions & EnqueueModuleOptions;
 } {
   const { mode, now, timers, patience, redis, instances, ...module } = checkOptions(
     'GearMonkeyTestingModule.forRoot',

@@ -1,10 +1,17 @@
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
-import { PayloadTooLargeError, toErrorInfo, type ErrorDetail, type JobErrorInfo } from '../job/errors.js';
+import {
+  ConfigurationError,
+  PayloadTooLargeError,
+  toErrorInfo,
+  type ErrorDetail,
+  type JobErrorInfo,
+} from '../job/errors.js';
 import { JobTimeoutError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { retryDelay, type RetryOptions } from '../job/retry.js';
+import { NO_HEADERS } from '../job/headers.js';
 import { validate } from '../job/standard-schema.js';
-import type { HandlerBinding } from './job-handler.js';
+import type { HandlerBinding, RunWith } from './job-handler.js';
 import { settleResult } from './handler-result.js';
 import { RunningJob } from './running-job.js';
 
@@ -15,6 +22,8 @@ export interface ExecutionLimits {
   readonly maxPayloadBytes: number;
   /** How much of what a handler throws is stored. @default 'stack' */
   readonly errorDetail?: ErrorDetail;
+  /** @default runs the handler as it is */
+  readonly runWith?: RunWith | undefined;
 }
 
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
@@ -102,12 +111,28 @@ export class JobExecution {
       : received;
     // The job was aborted and released while its output was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
-    this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined));
-    const returned = await settleResult(await handle(input, this.job), this.job);
+    const job = (this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined)));
+    const returned = await this.inContext(async () => settleResult(await handle(input, job), job));
     const output = definition.output
       ? await validate(definition.output, definition.name, 'output', returned)
       : returned;
     return this.encode(codec, output);
+  }
+
+  /** The output is that of the handler, whatever `runWith` returns. */
+  private async inContext(handle: () => Promise<unknown>): Promise<unknown> {
+    const { runWith } = this.limits;
+    if (!runWith) return handle();
+    let handled: Promise<unknown> | undefined;
+    const next = () => {
+      handled ??= handle();
+      // Its rejection is handled below, when `runWith` has ended.
+      handled.catch(() => undefined);
+      return handled;
+    };
+    await runWith(this.claim.options.headers ?? NO_HEADERS, next);
+    if (!handled) throw new ConfigurationError('`runWith` ended without calling next(), so no handler ran.');
+    return handled;
   }
 
   private encode(codec: Codec, value: unknown): Payload {

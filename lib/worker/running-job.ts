@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
+import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { showAs } from '../job/show-as.js';
 
@@ -32,6 +33,11 @@ export class RunningJob<Input = unknown> {
   /** How often this job was started, this time included. */
   get attempts(): number {
     return this.claim.attempts;
+  }
+
+  /** Text that its client sent with the job: empty for jobs of plain clients and of other systems. */
+  get headers(): JobHeaders {
+    return this.claim.options.headers ?? NO_HEADERS;
   }
 
   /** Aborts when the job has to stop: its lease is lost, or the worker shuts down. */

@@ -7,6 +7,7 @@ import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
 import { closeContract } from './close-contract.js';
 import { codecContract } from './codec-contract.js';
+import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { observableContract } from './observable-contract.js';
 import { retryContract } from './retry-contract.js';
@@ -276,6 +277,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       () => rig,
       () => client,
     );
+    headersContract(() => rig);
     closeContract(() => rig);
   });
 }

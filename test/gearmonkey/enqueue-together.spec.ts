@@ -49,6 +49,15 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     expect(lengths).toEqual([50, 50, 50, 50, 250, 250, 250, 250, 250, 250]);
   });
 
+  it('share calls whatever headers each of them has', async () => {
+    const fn = server.fn();
+    const client = actors.client();
+    await trace.take();
+    await Promise.all(numbers.map((number) => client.run(fn, number, { headers: { number: `${number}` } })));
+    const calls = (await trace.take()).filter(({ name }) => name === 'enqueue');
+    expect(calls.map(({ args }) => (args.length - BEFORE_INPUTS) / 2)).toEqual([50, 50, 20]);
+  });
+
   it('do not delay those of another function', async () => {
     const [many, one] = [server.fn(), server.fn()];
     const client = actors.client();

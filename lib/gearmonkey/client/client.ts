@@ -12,7 +12,8 @@ import { JobAccess, outputOf } from './job-access.js';
 import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
 import type { JobStore } from './job-store.js';
-import { KnownFunctions, type ClientOptions } from './known-functions.js';
+import type { GivenHeaders } from '../../job/headers.js';
+import { KnownFunctions, type PayloadOptions } from './known-functions.js';
 import { observeAllProgress, observeEvents } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
 import {
@@ -26,7 +27,14 @@ import {
 } from './run-options.js';
 import { showAs } from '../../job/show-as.js';
 
-export type { ClientOptions };
+/** Options of a client. */
+export interface ClientOptions extends PayloadOptions {
+  /**
+   * Asked at each enqueue for headers that every job gets, such as a tenant or a correlation id from an
+   * AsyncLocalStorage. What it throws rejects the enqueue.
+   */
+  headers?: () => GivenHeaders | undefined;
+}
 
 /** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient {
@@ -102,7 +110,7 @@ export class GearMonkeyClient {
     inputs: readonly InputOf<F>[],
     options: RunManyOptions = {},
   ): Promise<JobHandle<F>[]> {
-    const placement = placementOfMany(options);
+    const placement = placementOfMany(options, this.#options.headers?.());
     if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
     const payloads: Payload[] = [];
     for (const input of inputs) {
@@ -208,7 +216,7 @@ export class GearMonkeyClient {
   }
 
   async #enqueue(ref: FunctionRef, input: unknown, options: RunOptions, reply?: string): Promise<JobKey> {
-    const placement = placementOf(options, reply);
+    const placement = placementOf(options, { reply, headers: this.#options.headers?.() });
     const encoded = this.#functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
     if (options.rollCall) await this.#requireWorkers(ref);

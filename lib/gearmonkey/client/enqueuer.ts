@@ -13,7 +13,8 @@ import {
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
-import { inParts, MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
+import { isFull, jobArguments, sizeOf, type Batch, type Call } from './enqueue-call.js';
+import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import { scoreOf, type Placement } from './job-store.js';
 import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
@@ -42,25 +43,6 @@ export interface EnqueuerOptions {
   readonly keysOf?: KeysOf;
   /** When jobs are created. @default the system's */
   readonly clock?: Pick<Clock, 'now'>;
-}
-
-interface Call {
-  readonly fn: string;
-  readonly placement: Placement;
-  /** The mark of all its jobs. */
-  readonly mark: number;
-  readonly inputs: Payload[];
-  /** Most jobs that it takes if they are enqueued one by one. */
-  readonly most: number;
-  size: number;
-  /** When it fails, by `performance.now()`. */
-  readonly until: number;
-  /** Ids that the server has acknowledged; replicas may not have the jobs yet. */
-  created?: string[];
-}
-
-interface Batch extends Call {
-  readonly ids: Promise<readonly string[]>;
 }
 
 /** Its calls are numbered and go one after the other, so that one that is sent again after a lost reply creates nothing twice. */
@@ -97,7 +79,11 @@ export class Enqueuer {
     return inParts(fn, inputs, 2 * SENDERS, (part) => this.addPart(fn, part, placement));
   }
 
-  private async addPart(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  private async addPart(
+    fn: string,
+    inputs: readonly Payload[],
+    { options = '', ...placement }: Placement,
+  ): Promise<JobKey[]> {
     const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
@@ -108,7 +94,8 @@ export class Enqueuer {
     const { mark } = batch;
     const mine = (ids: readonly string[]) => ids.slice(from, from + inputs.length);
     batch.inputs.push(...inputs);
-    batch.size += sizeOf(inputs);
+    for (let i = 0; i < inputs.length; i++) batch.options.push(options);
+    batch.size += sizeOf(inputs) + options.length * inputs.length;
     try {
       return mine(await batch.ids).map((id) => ({ id, mark }));
     } catch (error) {
@@ -121,13 +108,14 @@ export class Enqueuer {
   }
 
   /** Collects until the tick is over and a sender is free. */
-  private open(key: string, fn: string, placement: Placement): Batch {
+  private open(key: string, fn: string, placement: Call['placement']): Batch {
     const sender = this.senderOf(fn);
     const call: Call = {
       fn,
       placement,
       mark: newMark(),
       inputs: [],
+      options: [],
       most: sender.open === 0 ? MAX_JOINED : MAX_BATCH,
       size: 0,
       until: performance.now() + this.options.timeout,
@@ -201,8 +189,7 @@ export class Enqueuer {
       MEMORY_SECONDS + Math.ceil(this.options.timeout / 1000),
       mark,
       scoreOf(placement, now) ?? '',
-      placement.options ?? '',
-      [...inputs],
+      ...jobArguments(call),
     );
     return inputs.map((_, index) => String(last - inputs.length + 1 + index));
   }
@@ -233,13 +220,4 @@ export class Enqueuer {
       throw new NotDurableError(fn, ids, messageOf(error));
     }
   }
-}
-
-function isFull({ inputs, size, most: joined }: Call, more: readonly Payload[]): boolean {
-  const most = more.length === 1 ? joined : MAX_BATCH;
-  return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
-}
-
-function sizeOf(inputs: readonly Payload[]): number {
-  return inputs.reduce((size, { length }) => size + length, 0);
 }

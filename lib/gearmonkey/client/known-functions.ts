@@ -22,7 +22,7 @@ import { validate } from '../../job/standard-schema.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 /** Options for payloads. */
-export interface ClientOptions {
+export interface PayloadOptions {
   /** How payloads are encoded unless a definition sets a codec. @default 'json' */
   codec?: CodecName | Codec;
   /** Limit of an input or output, in bytes. @default 1 MiB */
@@ -30,7 +30,7 @@ export interface ClientOptions {
 }
 
 /** @throws InvalidOptionError */
-export function maxPayloadBytesOf({ maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES }: ClientOptions): number {
+export function maxPayloadBytesOf({ maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES }: PayloadOptions): number {
   if (typeof maxPayloadBytes !== 'number' || !(maxPayloadBytes > 0))
     throw new InvalidOptionError('maxPayloadBytes', maxPayloadBytes, 'a number above 0');
   return maxPayloadBytes;
@@ -44,7 +44,7 @@ export class KnownFunctions {
 
   /** @throws InvalidOptionError */
   constructor(
-    options: ClientOptions,
+    options: PayloadOptions,
     /** Whether other functions than the registered ones are refused. */
     private readonly restricted: boolean,
   ) {

@@ -2,6 +2,7 @@ import { isDate } from 'node:util/types';
 import { defined } from '../../job/defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { checkHeaders, type GivenHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
@@ -28,6 +29,8 @@ export interface RunOptions {
   retry?: JobRetryOptions;
   /** How long a run of this job may take. @default the options of handler or definition */
   jobTimeout?: Duration;
+  /** Text that travels with the job, for `job.headers`. Goes before headers of the module with the same names. */
+  headers?: GivenHeaders;
 }
 
 /** Options of `call`, which always waits. */
@@ -46,25 +49,37 @@ const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
   rollCall: true,
   retry: true,
   jobTimeout: true,
+  headers: true,
 };
 const RUN_MANY = optionNames<RunManyOptions>(MANY);
 const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
 const RESULT = optionNames<ResultOptions>({ timeout: true });
 
 /** @throws ConfigurationError, InvalidOptionError */
-export function placementOfMany(options: RunManyOptions): Placement {
-  return placementOf(checkOptions('runMany', options, RUN_MANY));
+export function placementOfMany(options: RunManyOptions, headers?: GivenHeaders): Placement {
+  return placementOf(checkOptions('runMany', options, RUN_MANY), { headers });
 }
 
-/** `reply` names the client that the output is sent to. @throws ConfigurationError, InvalidOptionError */
-export function placementOf(options: RunOptions, reply?: string): Placement {
-  const own = jobOptionsOf(options, reply);
+/** What the client adds to a job's own options. */
+export interface AddedOptions {
+  /** The client that the output is sent to. */
+  readonly reply?: string | undefined;
+  /** Those of the module. */
+  readonly headers?: GivenHeaders | undefined;
+}
+
+/** @throws ConfigurationError, InvalidOptionError */
+export function placementOf(options: RunOptions, added: AddedOptions): Placement {
+  const own = jobOptionsOf(options, added);
   return defined({ ...queueOf(options), options: own });
 }
 
 /** The options that the job itself carries, as JSON. */
-function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string | undefined {
-  if (retry === undefined && jobTimeout === undefined && reply === undefined) return undefined;
+function jobOptionsOf({ retry, jobTimeout, ...own }: RunOptions, added: AddedOptions): string | undefined {
+  const { reply } = added;
+  const headers = checkHeaders(added.headers, own.headers);
+  if (retry === undefined && jobTimeout === undefined && reply === undefined && headers === undefined)
+    return undefined;
   if (typeof retry?.backoff === 'function') {
     throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");
   }
@@ -72,6 +87,7 @@ function jobOptionsOf({ retry, jobTimeout }: RunOptions, reply?: string): string
     retry: retry === undefined ? undefined : (checkRetry(retry) as JobRetryOptions),
     timeout: jobTimeout === undefined ? undefined : toMilliseconds('jobTimeout', jobTimeout),
     reply,
+    headers,
   });
   return JSON.stringify(options);
 }

@@ -1,8 +1,11 @@
 import { defined } from '../../job/defined.js';
 import { toMilliseconds } from '../../job/duration.js';
+import { readHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkRetryValues, type JobRetryOptions } from '../../job/retry.js';
 
+/** In place of options that all jobs of a call share: each input is followed by its job's own. */
+export const OWN_OPTIONS = '*';
 /** The client's name, which becomes part of a channel's name. */
 const REPLY = /^[\w-]{1,64}$/;
 const NO_OPTIONS: JobOptions = Object.freeze({});
@@ -11,11 +14,12 @@ const NO_OPTIONS: JobOptions = Object.freeze({});
 export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {
-    const { retry, timeout, reply } = JSON.parse(json) as JobOptions;
+    const { retry, timeout, reply, headers } = JSON.parse(json) as JobOptions;
     return defined({
       retry: retry === undefined ? undefined : (checkRetryValues(retry) as JobRetryOptions),
       timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
       reply: typeof reply === 'string' && REPLY.test(reply) ? reply : undefined,
+      headers: readHeaders(headers),
     });
   } catch {
     return NO_OPTIONS;

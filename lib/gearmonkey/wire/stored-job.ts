@@ -3,6 +3,8 @@ import { defined } from '../../job/defined.js';
 import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
 import { recordsOf } from '../../job/show-as.js';
+import { readJobOptions } from './job-options.js';
+import { NO_HEADERS } from '../../job/headers.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
 
 /** A job's hash as it is stored: field names to bytes. */
@@ -33,6 +35,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       errors: attemptErrors(stored),
       attempts: numberOf(stored, 'attempts') ?? 0,
       times: timesOf(stored),
+      headers: readJobOptions(text(stored.get('options')) ?? '').headers ?? NO_HEADERS,
     }),
   );
 }
@@ -40,7 +43,17 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
 /** A finished job of which only the output is known. @throws UnreadablePayloadError */
 export function toFinished(fn: string, id: string, output: string, codec: Codec): Job {
   const value = read(codec, fn, 'output', Buffer.from(output));
-  return { id, fn, status: 'success', input: undefined, output: value, errors: [], attempts: 0, times: {} };
+  return {
+    id,
+    fn,
+    status: 'success',
+    input: undefined,
+    output: value,
+    errors: [],
+    attempts: 0,
+    times: {},
+    headers: NO_HEADERS,
+  };
 }
 
 /** @throws MalformedJobError */
