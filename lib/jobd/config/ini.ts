@@ -4,7 +4,7 @@ export type IniValue = string | boolean | null;
 export type IniSection = ReadonlyMap<string, IniValue>;
 
 export interface IniFile {
-  /** What stands before the first section. */
+  /** The lines before the first section. */
   readonly top: IniSection;
   readonly sections: ReadonlyMap<string, IniSection>;
 }

@@ -5,7 +5,7 @@ import { parseIni } from './ini.js';
 import { readConfigFile, readNamedFile } from './config-file.js';
 import { OptionReader } from './option-reader.js';
 
-/** What jobctl's file says; the command line overrides it. */
+/** jobctl's configuration file; the command line overrides it. */
 export interface JobctlConfig {
   readonly master: boolean;
   readonly host?: string;

@@ -5,7 +5,7 @@ import type { ServerTls } from '../../net/tls.js';
 import { readNamedFile } from './config-file.js';
 import type { OptionReader } from './option-reader.js';
 
-/** What daemon and master have in common. */
+/** Options of both daemon and master. */
 export interface ServerConfig {
   readonly host: string;
   readonly port: number;

@@ -12,7 +12,7 @@ import { SILENT } from '../vocabulary/logging.js';
 import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 
-/** What a daemon takes. */
+/** Options of `JobdDaemon`. */
 export interface DaemonOptions extends LauncherOptions {
   /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
   readonly database: string | DatabaseLocation;
@@ -21,17 +21,17 @@ export interface DaemonOptions extends LauncherOptions {
   /** Rows that are fetched at once; 0 for all. @default 100 */
   readonly fetchLimit?: number;
   readonly targets: ReadonlyMap<string, TargetOptions>;
-  /** What others call this daemon. @default the host's name */
+  /** This daemon's name, for others. @default the host's name */
   readonly name?: string;
   /** How often all targets are polled, for tables without a master. @default never */
   readonly pollInterval?: Duration;
-  /** What happens to jobs whose daemon died, or ended them to shut down. @default 'fail' */
+  /** What happens to jobs whose daemon died, or ended them at its shutdown. @default 'fail' */
   readonly orphans?: OrphanPolicy;
-  /** How long a silent daemon keeps its rows. @default '15s' */
+  /** How long a daemon without a heartbeat keeps its rows. @default '15s' */
   readonly lease?: Duration;
-  /** How long running jobs may go on when the daemon stops. @default '30s' */
+  /** How long running jobs may continue when the daemon stops. @default '30s' */
   readonly drainTimeout?: Duration;
-  /** How long `runManual` waits for a database that is away. @default '10s' */
+  /** How long `runManual` waits during an outage of the database. @default '10s' */
   readonly manualPatience?: Duration;
   readonly log?: JobdLog;
 }

@@ -9,7 +9,7 @@ import { JobRunner, type RunEnd, type RunnerOptions, type RunnerParts } from './
 import { ReservedPlaces } from './reserved-places.js';
 import { RowFetcher } from './row-fetcher.js';
 
-/** How long a stopping daemon waits for a database that is away, in milliseconds. */
+/** How long a stopping daemon waits during an outage of the database, in milliseconds. */
 const LAST_WRITES_MS = 5000;
 const REFUSED_PAUSE_MS = 1000;
 
@@ -70,13 +70,13 @@ export class DaemonRows {
     return this.rows.reconcile();
   }
 
-  /** Others have taken this daemon for dead: ends what it runs. */
+  /** Another daemon took over all rows: ends the running processes. */
   loseAll(): void {
     this.rows.loseAll();
   }
 
   /**
-   * Gives back what has not begun, and lets the rest end: by itself until `hurry`, then by force. Waits for
+   * Releases rows that have not begun. Running jobs may finish until `hurry`, then they are ended by force. Waits for
    * the last results to be written, but not forever.
    *
    * @returns whether everything was written
@@ -115,13 +115,13 @@ export class DaemonRows {
 
   private async ended(job: AcceptedJob, end: RunEnd): Promise<void> {
     const { rows } = this;
-    // A row that can't say that it runs would be fetched again at once.
+    // A row that can't be marked as running would be fetched again at once.
     if (end.kind === 'returned' && end.isRefused)
       await delay(REFUSED_PAUSE_MS, undefined, { signal: rows.signal }).catch(() => undefined);
     if (end.kind === 'returned') return rows.giveBack([job]);
     if (end.kind !== 'unwritten') rows.accepted.forget(job);
     if (end.kind === 'retry') rows.polled.addAt(end.due, [job.target]);
-    // The result of a run that lost its row is not the row's.
+    // A run that lost its row must not write its result there.
     const isTheRows = end.kind === 'unwritten' || (end.kind === 'done' && !end.isLost);
     rows.endManual(job.id, isTheRows ? end.result : TAKEN_OVER);
   }

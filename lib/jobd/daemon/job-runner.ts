@@ -13,19 +13,19 @@ import { nowInSeconds, type RowWriter } from '../storage/row-writer.js';
 import type { CheckedTarget } from '../rows/targets.js';
 import type { JobRun } from '../vocabulary/operations.js';
 
-/** How a job left this daemon. */
+/** How a job ended in this daemon. */
 export type RunEnd =
   | { readonly kind: 'done'; readonly result: JobResult; readonly isLost?: boolean }
   /** It failed and may be tried again at `due`, in seconds since 1970. */
   | { readonly kind: 'retry'; readonly due: number }
-  /** Not run, or not to its end: the row is released. */
+  /** It did not run, or was ended early: the row is released. */
   | { readonly kind: 'returned'; readonly isRefused?: boolean }
   /** Another daemon has taken the row. */
   | { readonly kind: 'lost' }
   /** It ran, but its end could not be written. This daemon keeps the row, so that it doesn't run again. */
   | { readonly kind: 'unwritten'; readonly result: JobResult };
 
-/** What a runner works with. */
+/** The parts that a runner uses. */
 export interface RunnerParts {
   readonly writer: RowWriter;
   readonly launcher: Launcher;
@@ -34,27 +34,27 @@ export interface RunnerParts {
 export interface RunnerOptions {
   readonly orphans: OrphanPolicy;
   readonly log: JobdLog;
-  /** The process has ended: another may take its place. */
+  /** Called when the process has ended, and its slot is free. */
   readonly onFree: (job: AcceptedJob) => void;
   /** Whether the row is still this job's. */
   readonly holds: (job: AcceptedJob) => boolean;
-  /** A run has ended, and its row says so. */
+  /** Called when a run has ended and its row is written. */
   readonly onRun: (run: JobRun) => void;
 }
 
-/** What came of a process. */
+/** The result of a process. */
 interface Stay {
   readonly result: JobResult;
   /** Milliseconds. */
   readonly duration: number;
 }
 
-/** Between attempts to start a process for which resources are missing. */
+/** The pause before a process is started again after a shortage of resources. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 1000;
 const SHUTDOWN = 'the daemon shut down';
 
-/** Takes a job through its life: marks it as running, runs its process, writes its end. */
+/** Runs a job: marks it as running, runs its process, writes its result. */
 export class JobRunner {
   private readonly launched = new Map<number, LaunchedJob>();
   private readonly occupied = new Map<number, Promise<unknown>>();
@@ -118,7 +118,7 @@ export class JobRunner {
     const notBegun = await this.begin(job).catch((error: unknown) => this.failed(job, error));
     const started = performance.now();
     const stay = notBegun ?? { result: await this.launch(job, target) };
-    // In this order, so that whatever waits for the end finds the slot free.
+    // In this order: the slot is free when a wait for the end resolves.
     this.occupied.delete(job.id);
     this.options.onFree(job);
     return 'kind' in stay ? stay : { ...stay, duration: performance.now() - started };

@@ -22,8 +22,8 @@ interface Started {
 }
 
 /**
- * Runs the jobs of a table, for one or more targets. Any number of daemons may share a table; what one of
- * them leaves when it dies, the others take over.
+ * Runs the jobs of a table, for one or more targets. Any number of daemons may share a table; if one dies, the
+ * others take over its rows.
  */
 export class JobdDaemon implements DaemonOperations {
   static {
@@ -71,8 +71,8 @@ export class JobdDaemon implements DaemonOperations {
   }
 
   /**
-   * Releases what has not begun, lets running jobs finish until `timeout`, then ends them by force. A second call
-   * can shorten the time that is left.
+   * Releases rows that have not begun. Running jobs may finish until `timeout`, then they are ended by force. A second
+   * call can shorten the timeout.
    *
    * @param options `timeout` is `drainTimeout` by default
    * @throws ConfigurationError, InvalidOptionError

@@ -18,9 +18,9 @@ export interface Command {
   readonly summary: string;
   /** Whether `--all` may stand in place of targets. */
   readonly takesAll?: boolean;
-  /** What it asks a worker … */
+  /** The request to a worker … */
   readonly worker?: Run;
-  /** … and a master. */
+  /** … and to a master. */
   readonly master?: Run;
 }
 

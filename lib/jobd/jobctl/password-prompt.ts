@@ -11,7 +11,7 @@ export async function promptPassword(
   terminal: NodeJS.WriteStream = process.stderr,
 ): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // With an output of its own to echo to, readline keeps the terminal from echoing.
+  // With a separate output for the echo, readline does not echo on the terminal.
   const lines = createInterface({ input, output: nowhere, terminal: input.isTTY === true });
   // Only once the echo is off, so that nothing typed early is shown.
   terminal.write(PROMPT);

@@ -4,7 +4,7 @@ import type { ListedWorker } from '../master/worker-states.js';
 import type { ManualReply } from '../protocol/job-results.js';
 import { renderTable } from './table.js';
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Report {
   /** The reply's data, for `--json`. */
   readonly data: unknown;

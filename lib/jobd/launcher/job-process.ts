@@ -10,14 +10,14 @@ export interface JobProcessOptions {
   readonly outputGrace: number;
   readonly killGrace: number;
   readonly timeout: number | undefined;
-  /** What stderr says if the process couldn't be started. */
+  /** The text of stderr if the process couldn't be started. */
   readonly describeFailure: (error: Error) => string;
 }
 
 const SIGNAL_NUMBERS: ReadonlySet<number> = new Set([0, ...Object.values(constants.signals)]);
 const GROUP_CHECK_MS = 20;
 
-/** A process that leads a group of its own, from its start to the end of its output. */
+/** A process that leads its own group, from its start to the end of its output. */
 export class JobProcess {
   readonly result: Promise<JobResult>;
   private readonly stdout: OutputBuffer;
@@ -95,7 +95,7 @@ export class JobProcess {
 
   private end(ended: Omit<JobResult, 'result'>): void {
     for (const timer of this.timers) clearTimeout(timer);
-    // A grandchild may go on writing; its output is ignored, and does not keep this process alive.
+    // A grandchild may continue to write; its output is ignored, and does not keep this process alive.
     this.child.onOutput(() => undefined);
     this.child.letGo();
     this.child.removeAllListeners('close');

@@ -34,7 +34,7 @@ export interface LauncherOptions {
 
 const DEFAULT_OUTPUT_BYTES = 1_048_576;
 
-/** A process under way. */
+/** A running process. */
 export interface LaunchedJob {
   /** Never rejects. */
   readonly result: Promise<JobResult>;

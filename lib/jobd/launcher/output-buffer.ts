@@ -1,7 +1,7 @@
 import { headOf, withMarker } from '../vocabulary/output-limit.js';
 
 /**
- * What a process writes to one of its streams, as text of a limited size. Bytes that are no UTF-8 become
+ * Collects what a process writes to one of its streams, as text of limited size. Bytes that are not UTF-8 become
  * U+FFFD; characters that arrive in pieces stay whole.
  */
 export class OutputBuffer {

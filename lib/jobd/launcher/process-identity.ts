@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Where a process is, and which it is. */
+/** Identifies a process and its machine. */
 export interface ProcessIdentity {
   /** Equal for processes that can see each other: one boot, one host name, one PID namespace. Empty if unknown. */
   readonly machine: string;
@@ -20,7 +20,7 @@ export function isLocal({ machine: place }: ProcessIdentity): boolean {
   return place !== '' && place === machine();
 }
 
-/** Whether a process is known to be gone. False if that can't be known. */
+/** Whether a process has certainly ended. False if that is unknown. */
 export function isGone(identity: ProcessIdentity): boolean {
   const { process: name } = identity;
   if (!isLocal(identity)) return false;
@@ -38,7 +38,7 @@ function machine(): string {
   }
 }
 
-/** Undefined for a process that is gone or a zombie. */
+/** Undefined for a process that has ended or is a zombie. */
 function processName(pid: number): string | undefined {
   try {
     // After the command, which may hold anything in its parentheses: the state, and 19 fields on the start.

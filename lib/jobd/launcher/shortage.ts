@@ -1,7 +1,7 @@
 /** Resources that may be short for a moment: descriptors, processes, memory. */
 const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']);
 
-/** Whether a process could not start for want of resources that others may free: not the job's fault. */
+/** Whether a process could not start because of a shortage that may pass, and not because of the job. */
 export function isShortage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && SHORTAGES.has(String(error.code));
 }

@@ -16,7 +16,7 @@ export function processWay(posixSpawn: UsePosixSpawn = 'auto'): 'posix_spawn' | 
   return posixSpawn && PosixSpawn.open() ? 'posix_spawn' : 'child_process';
 }
 
-/** The cheapest way here, and child_process for what that can't do. */
+/** Uses the cheapest way on this system, and child_process for arguments that it doesn't support. */
 export function processStarter(
   surroundings: ProcessSurroundings,
   posixSpawn: UsePosixSpawn = 'auto',

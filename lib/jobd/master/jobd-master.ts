@@ -16,15 +16,15 @@ import { RegisteredWorker } from './registered-worker.js';
 import { WorkerRegistry } from './worker-registry.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
-/** What `JobdMaster` takes. */
+/** Options of `JobdMaster`. */
 export interface JobdMasterOptions {
   readonly host: string;
   readonly port: number;
   readonly auth: AuthOptions;
   readonly tls?: ServerTls;
-  /** A worker that is silent from one ping to the next is dropped. @default '30s' */
+  /** How often workers are pinged; one that sends nothing between two pings is disconnected. @default '30s' */
   readonly pingInterval?: Duration;
-  /** How long pokes are collected. @default '0.5s' */
+  /** How long pokes are collected before they are sent. @default '0.5s' */
   readonly pokeThrottleInterval?: Duration;
   /** Pokes go to every worker that serves a target, not to a random one. @default false */
   readonly pollAllWorkers?: boolean;
@@ -93,19 +93,19 @@ export class JobdMaster {
     return this.poker.waiting;
   }
 
-  /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
+  /** Listens, and returns the port. @throws Node's error if that fails, such as EADDRINUSE */
   async start(): Promise<number> {
     const port = await this.server.listen();
     sayExposure(this.options, this.options.log);
     return port;
   }
 
-  /** As the request `poke` does. */
+  /** Does the same as the request `poke`. */
   poke(targets: readonly string[]): void {
     this.throttle.add(targets);
   }
 
-  /** As the request `run-manual` does. */
+  /** Does the same as the request `run-manual`. */
   runManual(jobs: readonly JobAddress[]): Promise<ManualReply> {
     return runManual(this.registry, jobs);
   }

@@ -15,7 +15,7 @@ const MAX_NAME_LENGTH = 255;
 /** Takes a registration. */
 export type Register = (connection: Peer, name: string, targets: readonly string[]) => void;
 
-/** What a master understands, as the protocol lists it. */
+/** The requests that a master serves, as the protocol lists them. */
 export function masterRequests(
   registry: WorkerRegistry,
   throttle: PokeThrottle,

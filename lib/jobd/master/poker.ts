@@ -14,8 +14,8 @@ export interface PokerOptions {
 }
 
 /**
- * Makes sure that a worker polls each poked target: where one can't, another is asked, and
- * a target without a worker is remembered until one registers for it.
+ * Makes sure that a worker polls each poked target. If a worker can't, another is asked; a
+ * target without a worker is remembered until one registers for it.
  */
 export class Poker {
   private readonly remembered = new Set<string>();
@@ -41,7 +41,7 @@ export class Poker {
     if (targets.length > 0) void this.poll(worker, targets);
   }
 
-  /** @param refused workers that were asked already and can't */
+  /** @param refused workers that were asked already and refused */
   private pollAny(targets: readonly string[], refused?: ReadonlySet<Peer>): void {
     const unserved: string[] = [];
     const pairs = targets.flatMap((target) => {
@@ -72,7 +72,7 @@ export class Poker {
     }
   }
 
-  /** One line per request, whatever it names. */
+  /** Logs one line per request, however many targets it names. */
   private remember(targets: readonly string[]): void {
     for (const target of targets) this.remembered.add(target);
     const excess = [...this.remembered].slice(0, Math.max(0, this.remembered.size - MAX_REMEMBERED));

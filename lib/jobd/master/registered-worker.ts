@@ -16,7 +16,7 @@ export class RegisteredWorker {
     readonly targets: ReadonlySet<string>,
   ) {}
 
-  /** Those of `targets` that it serves. */
+  /** Returns the `targets` that it serves. */
   served(targets: readonly string[]): string[] {
     return targets.filter((target) => this.targets.has(target));
   }

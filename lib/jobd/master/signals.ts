@@ -10,7 +10,7 @@ export interface SignalledJob extends JobAddress {
 
 export const SIGNAL: FieldRule = { name: 'signal', types: ['integer'], required: true };
 
-/** Whether each job got its signal; `errors` has those no worker could be asked for. */
+/** Whether each job got its signal; `errors` has the jobs whose workers could not be asked. */
 export type SignalReply = Record<string, boolean | Record<string, string>>;
 
 const ANSWER_TIMEOUT_MS = 10_000;

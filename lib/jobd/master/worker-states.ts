@@ -8,9 +8,9 @@ export interface ListedWorker {
   readonly remotePort?: number;
   readonly targets: readonly string[];
   readonly name: string;
-  /** The worker's answer, without targets if it gave none … */
+  /** The worker's reply, without targets if it has none … */
   readonly workerStatus?: unknown;
-  /** … and why it gave none. */
+  /** … and why there is no reply. */
   readonly workerStatusError?: string;
 }
 
@@ -33,7 +33,7 @@ export function listWorkers(registry: WorkerRegistry, ask: boolean): Promise<Lis
 }
 
 /**
- * Has workers pause or continue targets: those named, or all.
+ * Makes workers pause or continue the named targets, or all.
  *
  * @throws RequestError naming the workers that failed
  */

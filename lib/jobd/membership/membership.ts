@@ -14,9 +14,9 @@ import { Presence, type PresenceOptions } from './presence.js';
 export interface MemberOptions {
   readonly database: string | DatabaseLocation;
   readonly table: string;
-  /** What others call this member. */
+  /** This member's name, for others. */
   readonly name: string;
-  /** Another one with each start. */
+  /** New at each start. */
   readonly instance: string;
   /** Milliseconds. */
   readonly lease: number;
@@ -26,7 +26,7 @@ export interface MemberOptions {
 
 /** Callbacks of a member. */
 export interface MemberListeners extends Pick<PresenceOptions, 'onReleased' | 'onBeat'> {
-  /** Others took it for dead: it has lost all its rows, and goes on as `instance`. */
+  /** Another member took over its rows, for example after a long pause. It continues as `instance`, without rows. */
   readonly onReborn: (instance: string) => void;
 }
 

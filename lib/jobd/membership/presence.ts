@@ -13,18 +13,18 @@ export interface PresenceOptions {
   readonly lease: number;
   readonly orphans: OrphanPolicy;
   readonly log: JobdLog;
-  /** Another member has left or died: look for its rows, and for those it meant to begin later. */
+  /** Called when another member has left or died, for its rows, also those it was to begin later. */
   readonly onReleased: () => void;
-  /** After each beat that the database took. */
+  /** Called after each heartbeat that was written. */
   readonly onBeat: () => Promise<void>;
 }
 
 const BEATS_A_LEASE = 4;
 
 /**
- * Tells others that this daemon lives, and takes over from those that don't. Another's beat is judged by
- * whether it changes while we look, so that clocks need not agree; and only as long as we look without a
- * gap, since no daemon can write heartbeats during an outage.
+ * Writes this daemon's heartbeat, and takes over from daemons whose heartbeat has stopped. It only counts whether a
+ * heartbeat changes while this daemon reads it, so clocks need not agree; and only while it reads without a gap, since
+ * no daemon can write heartbeats during an outage.
  */
 export class Presence {
   private readonly seen = new Map<string, { beat: number; since: number }>();
@@ -47,7 +47,7 @@ export class Presence {
     await this.insist(() => this.look());
     const { orphans } = this.options;
     await this.insist(() => this.registry.takeUnentered(orphans, nowInSeconds()));
-    // Separate timers: beats go on, whatever a look waits for.
+    // Separate timers: heartbeats continue while a check waits.
     this.again(() => (this.beating = this.beat()));
     this.again(() => this.round());
   }
@@ -102,7 +102,7 @@ export class Presence {
   private async look(): Promise<void> {
     const others = await this.registry.others();
     const now = performance.now();
-    // A daemon that can't beat can't judge whether others can.
+    // A daemon that can't write its own heartbeat can't judge others.
     if (now - Math.min(this.lastLook, this.lastBeat) > 2 * this.interval) this.seen.clear();
     this.lastLook = now;
     for (const other of others) {
@@ -116,7 +116,7 @@ export class Presence {
     this.missed(present);
   }
 
-  /** A daemon that left may have had rows that others don't know of: given back, or scheduled. */
+  /** A daemon that left may have had rows that others have not read: released, or scheduled. */
   private missed(present: Set<string>): void {
     const hasLeft = [...this.known].some((instance) => !present.has(instance));
     this.known = present;

@@ -12,15 +12,15 @@ export interface Measure {
   readonly labelName?: string;
 }
 
-/** How a program is doing, and what it knows of others. */
+/** The health of a program. */
 export interface ProgramHealth extends Health {
-  /** Whether a master has it among its workers; absent where no master is configured. */
+  /** Whether it is registered with its master; absent without a master. */
   readonly master?: boolean;
   /** Of a master: how many workers it has. */
   readonly workers?: number;
 }
 
-/** What is monitored. */
+/** The values that are monitored. */
 export interface Monitored {
   readonly measures: readonly Measure[];
   /** Calls `listener` for each run of a job from now on; absent where no jobs are run. */

@@ -12,10 +12,10 @@ import type { ClientTable } from './client-table.js';
 import type { RequestRoute } from './request-routes.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
-/** A row with the columns every table of jobs has, and any further ones. Times are seconds. */
+/** A row with the columns that every table of jobs has, and all further ones. Times are seconds, as in the table. */
 export type JobRow = JobsTable & TableRow;
 
-/** A new row's columns, your own included. Times are seconds. */
+/** The columns of a new row, also your own ones. Times are seconds, as in the table. */
 export type NewRow = Readonly<Partial<Omit<JobsTable, 'id' | 'target'>>> & TableRow;
 
 const DEFAULT_INTERVAL = '500ms';
@@ -23,7 +23,7 @@ const ROWS = optionNames<{ interval?: Duration }>({ interval: true });
 const MIN_INTERVAL_MS = 50;
 const AFTER_FAILURE_MS = 1000;
 
-/** Adds rows to a table of jobs, has them run, and watches them. */
+/** Adds rows to a table of jobs, runs and observes them. */
 export class JobdClient {
   static {
     showAs(JobdClient, ({ table }) => ({ table: table.address }));
@@ -39,7 +39,7 @@ export class JobdClient {
   }
 
   /**
-   * Asks the database, and connects if nothing has yet: for readiness probes. Rejects for a bad `timeout` only.
+   * Sends the database a request, and connects first if needed: for readiness probes. Rejects only for a wrong `timeout`.
    *
    * @param timeout @default '1s'
    * @throws InvalidOptionError
@@ -49,19 +49,19 @@ export class JobdClient {
   }
 
   /**
-   * Adds a row, `waiting` unless `columns` says `manual`. It is not run before a poke or poll. Others
-   * who have locked what it needs are waited for, for 5 s at most.
+   * Adds a row, with the status `waiting` unless `columns` has `manual`. It is not run before a poke or poll. While other
+   * clients hold locks that are in the way, it is tried again for up to 5 s.
    *
    * @returns its id
-   * @throws DatabaseError when it was not written, or that is unknown; InvalidOptionError
+   * @throws DatabaseError if it was not written, or if that is unknown; InvalidOptionError
    */
   add(target: string, columns: NewRow = {}): Promise<number> {
     return this.table.add(target, columns);
   }
 
   /**
-   * Has waiting rows of the targets looked for: by the handlers and daemons of this process that share the
-   * table, and by workers that the module's server or master pokes.
+   * Makes handlers and daemons of this process that share the table fetch waiting rows of the targets, and workers that
+   * the module's server or master pokes.
    *
    * @throws RequestError, PeerLostError
    */
@@ -74,8 +74,8 @@ export class JobdClient {
   /**
    * Runs `manual` rows and waits until all of them have ended.
    *
-   * @returns what ran, failed jobs too, and why the others didn't
-   * @throws RequestError, PeerLostError, DatabaseError when the request as a whole could not be served
+   * @returns the results of jobs that ran, also failed ones, and why others did not
+   * @throws RequestError, PeerLostError, DatabaseError if the request as a whole could not be served
    */
   async runManual(...ids: readonly number[]): Promise<ManualResults> {
     const rows = await this.table.read(ids);
@@ -91,14 +91,14 @@ export class JobdClient {
     return results;
   }
 
-  /** A row as it is now. @throws the database's errors */
+  /** Reads a row. Undefined if there is none of that id. @throws the database's errors */
   async row(id: number): Promise<JobRow | undefined> {
     const [row] = await this.table.read([id]);
     return row as JobRow | undefined;
   }
 
   /**
-   * Emits each row now and after each change; completes when all of them are done, ignored or gone. Reads the table
+   * Emits each row now and after each change. Completes when all of them are done, ignored or deleted. Reads the table
    * every `interval` (50 ms at least) while subscribed, also through outages.
    *
    * @throws ConfigurationError, InvalidOptionError

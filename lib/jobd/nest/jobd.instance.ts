@@ -18,7 +18,7 @@ import { databaseAddress } from '../storage/database-location.js';
 
 const LOCALHOST = '127.0.0.1';
 
-/** What one `forRoot` makes. Parts are created at once; they connect and listen when started. */
+/** The parts of one `forRoot`. They are created at once, and connect and listen when started. */
 export class JobdInstance {
   static {
     showAs(JobdInstance, ({ options, ports }) => ({

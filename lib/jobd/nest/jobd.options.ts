@@ -14,12 +14,12 @@ export interface ListenOptions {
   readonly host?: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** @default everyone may */
+  /** @default all clients may send requests */
   readonly auth?: AuthOptions;
   readonly tls?: ServerTls;
 }
 
-/** A worker or master elsewhere, that the client asks. */
+/** The worker or master of another process that the client sends requests to. */
 export interface ServerAddress {
   readonly kind: 'worker' | 'master';
   /** @default '127.0.0.1' */
@@ -42,7 +42,7 @@ export interface WorkerModuleOptions extends Omit<DaemonOptions, 'database' | 't
 export interface MasterModuleOptions
   extends ListenOptions, Partial<Omit<JobdMasterOptions, 'log' | 'auth' | 'tls' | 'host' | 'port'>> {}
 
-/** What `forRoot` takes. */
+/** Options of `JobdModule.forRoot`. */
 export interface JobdModuleOptions {
   /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
   readonly database: string | DatabaseLocation;
@@ -61,7 +61,7 @@ export interface JobdOptionsFactory {
   createJobdOptions(): JobdModuleOptions | Promise<JobdModuleOptions>;
 }
 
-/** What `JobdModule.forRootAsync` takes. */
+/** Options of `JobdModule.forRootAsync`. */
 export type JobdModuleAsyncOptions = ConfigurableModuleAsyncOptions<JobdModuleOptions, 'createJobdOptions'>;
 
 const MODULE = optionNames<JobdModuleOptions>({

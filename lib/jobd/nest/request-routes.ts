@@ -19,7 +19,7 @@ export interface RequestRoute {
   runManual(jobs: readonly JobAddress[]): Promise<ManualResults>;
 }
 
-/** A worker or master elsewhere. Each request has a connection of its own. */
+/** Sends requests to a worker or master of another process, each over a new connection. */
 export function remoteRoute(
   { kind, host = '127.0.0.1', port, password, tls }: ServerAddress,
   pingInterval = PING_MS,

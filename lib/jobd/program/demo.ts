@@ -17,7 +17,7 @@ const LOOK_MS = 50;
 const BACKGROUND = ['quick', 'quick', 'quick', 'quick', 'slow', 'slow'];
 const MANUAL_IDS = [7, 8];
 
-/** A daemon on an SQLite file of its own with some jobs: shows a table, a poll and a manual run. */
+/** Runs a daemon on a new SQLite file with some jobs: shows a table, a poll and a manual run. */
 export async function runDemo(print: (text: string) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'jobd-demo-'));
   const location = { dialect: 'sqlite', path: join(folder, 'jobs.db') } as const;

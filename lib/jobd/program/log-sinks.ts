@@ -4,7 +4,7 @@ import type { LogConfig } from '../config/server-config.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import type { LogLevel, LogSink } from '../vocabulary/logging.js';
 
-/** The console's is stdout. The file stays open as long as the program runs. @throws ConfigError where it can't be written */
+/** Writes to stdout and to a file, which stays open as long as the program runs. @throws ConfigError if the file can't be written */
 export function openSinks({ file, fileLevel, consoleLevel }: LogConfig): LogSink[] {
   const console: LogSink = { level: consoleLevel, write: (line) => process.stdout.write(line) };
   return file ? [console, fileSink(file, fileLevel)] : [console];
@@ -19,7 +19,7 @@ function openFile(path: string): number {
 }
 
 /**
- * Each line is written at once, so that what led to a crash is in the file. A full disk does not end the daemon. On
+ * Each line is written at once, so that the last lines before a crash are in the file. A full disk does not end the daemon. On
  * SIGHUP the file is reopened, since it may have been rotated.
  */
 function fileSink(path: string, level: LogLevel): LogSink {

@@ -6,11 +6,11 @@ import { createLog } from '../vocabulary/logging.js';
 import { HttpMonitor } from '../monitor/http-monitor.js';
 import type { Monitored } from '../monitor/measure.js';
 
-/** A daemon or master that runs. */
+/** A running daemon or master. */
 export interface Program {
   /** The port it listens on. */
   readonly port: number;
-  /** Shuts down in order; called again, in a hurry. */
+  /** Shuts down in order; a second call stops at once. */
   stop(): Promise<void>;
 }
 

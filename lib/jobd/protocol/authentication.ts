@@ -5,7 +5,7 @@ import { secretDigest, secretEquals } from '../../net/secret-equals.js';
 import { ConfigError } from '../vocabulary/errors.js';
 import { GuessQueue } from './guess-queue.js';
 
-/** Who may send requests. Without a password everyone may. */
+/** Which clients may send requests: without a password all of them. */
 export interface AuthOptions {
   readonly password?: string;
   /** As `hashPassword` makes it; used instead of `password`. */
@@ -38,7 +38,7 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 export function authenticator(auth: AuthOptions): Authenticate | undefined {
   const { password, passwordHash, allowLocalhost } = checkOptions('auth', auth, KNOWN);
   for (const [name, value] of Object.entries({ password, passwordHash })) {
-    // Perhaps from a variable that is not set: it must not mean that everyone may.
+    // It may come from a variable that is not set, which must not open the port to all clients.
     if (value === '' || value === null)
       throw new ConfigError(`'${name}' is there but empty: give it a value, or leave it out`);
   }

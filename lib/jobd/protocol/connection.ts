@@ -192,7 +192,7 @@ export class JobdConnection implements Peer {
     return decision;
   }
 
-  /** What was sent after a first request waits until that one is allowed. */
+  /** Messages after a first request wait until that one is allowed. */
   private holdUntil(decision: Promise<void>, frames: readonly Frame[]): void {
     this.deciding = true;
     this.held = frames;

@@ -1,6 +1,6 @@
 const LONGEST_ECHO = 1000;
 
-/** A value from outside as error texts show it: cheap for any depth, and never throws. */
+/** Shows a received value in an error. Cheap for any depth, and never throws. */
 export function display(value: unknown): string {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return '[object Object]';
   try {

@@ -2,7 +2,7 @@ import { RequestError } from '../vocabulary/errors.js';
 
 type FieldType = 'string' | 'number' | 'integer' | 'object' | 'array';
 
-/** What a field of an object from outside must be. */
+/** A rule for a field of a received object. */
 export interface FieldRule {
   readonly name: string;
   /** @default any */
@@ -14,7 +14,7 @@ const IS: Record<FieldType, (value: unknown) => boolean> = {
   string: (value) => typeof value === 'string',
   number: (value) => typeof value === 'number',
   integer: Number.isInteger,
-  // As `typeof` says: null is one too.
+  // As by `typeof`, null is an object too.
   object: (value) => typeof value === 'object',
   array: Array.isArray,
 };

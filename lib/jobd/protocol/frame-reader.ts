@@ -2,7 +2,7 @@ const EOT = 0x04;
 const SMALLEST_STORE = 4096;
 const NOTHING = Buffer.alloc(0);
 
-/** Stands for a message over the limit; the rest of it is read and dropped. */
+/** Takes the place of a message over the limit, whose rest is read and dropped. */
 export const TOO_LARGE = Symbol('too large');
 
 /** The bytes of one message without its EOT, as text. */

@@ -1,6 +1,6 @@
 import type { Peer } from './peer.js';
 
-/** Pings a daemon, and closes the connection when nothing at all has come from one ping to the next. */
+/** Pings a daemon, and closes the connection if nothing arrives from one ping to the next. */
 export class Heartbeat {
   private readonly timer: NodeJS.Timeout;
   private pingedAt = Infinity;

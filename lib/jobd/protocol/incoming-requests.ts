@@ -9,11 +9,11 @@ import { toArguments, type RequestHandlers } from './request-handlers.js';
 
 export interface IncomingOptions {
   readonly log: JobdLog;
-  /** What the peer may ask of us. @default nothing */
+  /** Handlers for the peer's requests. @default none */
   readonly handlers?: RequestHandlers;
   /** Checks the peer's first request. @default every request is allowed */
   readonly authenticate?: Authenticate;
-  /** Told the type of each request that is handled. */
+  /** Called with the type of each request that is handled. */
   readonly onRequest?: (type: string) => void;
 }
 
@@ -33,7 +33,7 @@ export class IncomingRequests {
     return this.authorized;
   }
 
-  /** Whether it waits for answers. */
+  /** Whether it waits for replies. */
   get isServing(): boolean {
     return this.serving > 0;
   }

@@ -1,7 +1,7 @@
 import { defined } from '../../job/defined.js';
 import type { JobResult } from '../vocabulary/job-result.js';
 
-/** What `run-manual` answers; either field is left out where it would be empty. */
+/** The reply to `run-manual`. A field that would be empty is left out. */
 export interface ManualReply {
   readonly jobs?: Readonly<Record<string, JobResult>>;
   readonly errors?: Readonly<Record<string, string>>;

@@ -2,16 +2,16 @@ import { millisecondsOr, type Duration } from '../../job/duration.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkClientTls, type ClientTls } from '../../net/tls.js';
 
-/** Where a worker's master is. */
+/** The address of a worker's master. */
 export interface MasterAddress {
   readonly host: string;
   readonly port: number;
   /** The master's password. @default the worker's own */
   readonly password?: string;
   readonly tls?: ClientTls;
-  /** How long after a failure the master is tried again. @default '10s' */
+  /** How long after a failure the worker connects again. @default '10s' */
   readonly reconnectTimeout?: Duration;
-  /** How often the master is pinged; one that doesn't answer counts as gone. @default '30s' */
+  /** How often the master is pinged. If it doesn't reply, the worker connects again. @default '30s' */
   readonly pingInterval?: Duration;
 }
 
@@ -30,7 +30,7 @@ const KNOWN = optionNames<MasterAddress>({
   pingInterval: true,
 });
 
-/** With its defaults. @throws ConfigurationError, InvalidOptionError */
+/** Checks the options and adds defaults. @throws ConfigurationError, InvalidOptionError */
 export function checkMasterAddress(master: MasterAddress): CheckedMasterAddress {
   const { reconnectTimeout, pingInterval, tls } = checkOptions('master', master, KNOWN);
   if (tls) checkClientTls('master.tls', tls);

@@ -2,7 +2,7 @@ import { GearMonkeyError } from '../../job/errors.js';
 import { display } from './display.js';
 import { checkFields, type FieldRule } from './fields.js';
 
-/** The first item of a message says what it is. */
+/** The first item of a message: its type. */
 const MESSAGE = { REQUEST: 0, RESPONSE: 1, PING: 2, PONG: 3 } as const;
 
 const EOT = '\x04';
@@ -50,7 +50,7 @@ const RESPONSE_FIELDS: readonly FieldRule[] = [
 ];
 
 /**
- * A message without its EOT; `undefined` for what is not JSON, which has no reply.
+ * Reads a message without its EOT. Returns `undefined` for text that is not JSON, which gets no reply.
  *
  * @throws MalformedMessageError
  */
@@ -88,7 +88,7 @@ function fieldsOf(kind: string, body: unknown, rules: readonly FieldRule[]): obj
   }
 }
 
-/** `data` and `password` are left out where there are none. */
+/** Leaves out `data` and `password` if there are none. */
 export function requestFrame(no: number, type: string, data?: unknown, password?: string): string {
   return frame(MESSAGE.REQUEST, { no, type, data, password });
 }

@@ -1,6 +1,6 @@
 /** The other end of a connection. */
 export interface Peer {
-  /** Resolves once the connection is gone, with the reason. */
+  /** Resolves when the connection has closed, with the reason. */
   readonly closed: Promise<string>;
   readonly remoteAddress: string | undefined;
   readonly remotePort: number | undefined;
@@ -8,10 +8,10 @@ export interface Peer {
   readonly address: string;
   /** Whether the connection is closed for sending. */
   readonly hasEnded: boolean;
-  /** When something last came from it, by `performance.now()`. */
+  /** When data last arrived from it, by `performance.now()`. */
   readonly heardAt: number;
 
-  /** Trusts it as one of our daemons: its messages may be large, and reading them never waits for our writes. */
+  /** Treats it as one of our daemons: its messages may be large, and reading them never waits for our writes. */
   trust(): void;
   /**
    * @throws RequestError with its `error`
@@ -21,7 +21,7 @@ export interface Peer {
   ping(): void;
   /** Sends a message, with its EOT. */
   write(frame: string): void;
-  /** Sends what is written, then closes; what it still sends is dropped. */
+  /** Sends what was written, then closes. Data that still arrives is dropped. */
   end(): void;
   /** Closes at once. */
   destroy(reason: string): void;

@@ -3,7 +3,7 @@ import type { Peer } from './peer.js';
 /** The arguments of a request: its `data`, or none if that is not an object. */
 export type RequestArguments = Readonly<Record<string, unknown>>;
 
-/** Answers one type of request: what it returns is the reply's `data`, what it throws the reply's `error`. */
+/** Handles one type of request. Its result is the reply's `data`, an error it throws the reply's `error`. */
 export type RequestHandler = (args: RequestArguments, from: Peer) => unknown;
 
 /** Handlers by request type. A Map, because types may be named like members of every object. */

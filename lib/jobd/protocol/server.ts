@@ -56,7 +56,7 @@ export class JobdServer {
     }
   }
 
-  /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
+  /** Listens, and returns the port. @throws Node's error if that fails, such as EADDRINUSE */
   async listen(): Promise<number> {
     const { host, port, log } = this.options;
     this.server.listen(port, host);
@@ -72,15 +72,15 @@ export class JobdServer {
     return this.open.size;
   }
 
-  /** Accepts no new connections. Open ones go on. */
+  /** Accepts no new connections. Open ones continue. */
   stopListening(): void {
     this.server.close();
   }
 
-  /** Closes everything. Replies that are written are still sent. */
+  /** Closes all connections. Replies that were written are still sent. */
   async close(): Promise<void> {
     this.stopListening();
-    // Lets handlers that have just finished write their replies.
+    // Handlers that have just finished can write their replies.
     await setImmediate();
     for (const connection of this.open) connection.end();
     await Promise.all([...this.open].map(({ closed }) => closed));

@@ -5,7 +5,7 @@ import type { JobdLog } from '../vocabulary/log.js';
 /** How rows are accepted. */
 export interface Acceptances<Row extends { readonly id: number }, T> {
   readonly together: () => Promise<T>;
-  /** The rows that there are to accept. */
+  /** The rows to accept. */
   readonly rows: () => Promise<readonly Row[]>;
   readonly one: (row: Row) => Promise<T>;
   /** Called for each row that the table refuses. */

@@ -11,7 +11,7 @@ interface Accepted {
 
 /**
  * The rows that this daemon has accepted and not finished. If a connection breaks after the database has accepted
- * rows and before it can say so, these strays are found and released.
+ * rows and before its reply arrives, these strays are found and released.
  */
 export class AcceptedRows {
   private readonly held = new Map<number, AcceptedJob>();
@@ -46,19 +46,19 @@ export class AcceptedRows {
     return this.held.get(job.id) === job;
   }
 
-  /** Call this when the row has been written for the last time, or is no longer ours. */
+  /** Call this when the row was written for the last time, or another daemon has it. */
   forget(job: AcceptedJob): void {
     if (this.holds(job)) this.held.delete(job.id);
   }
 
-  /** Others have taken this daemon for dead: it has lost all its rows. */
+  /** Another daemon took over all rows. */
   loseAll(): void {
     const lost = [...this.held.values()];
     this.held.clear();
     for (const job of lost) this.onLost(job);
   }
 
-  /** Gives rows back; waits for the database until `signal` aborts. @throws DatabaseError */
+  /** Releases rows, and waits for the database until `signal` aborts. @throws DatabaseError */
   async release(jobs: readonly AcceptedJob[], signal: AbortSignal): Promise<void> {
     // Checked with each try: an earlier one may have released the row without an answer, and it was accepted again.
     // Never while rows are being accepted, which are ours before they are held.
@@ -110,7 +110,7 @@ export class AcceptedRows {
     return { stored: new Set(stored), released };
   }
 
-  /** A row that the table refuses does not hold up the others; the next beat tries it again. @returns how many were released */
+  /** Releases rows one by one: one that the table refuses is tried again at the next heartbeat. @returns how many were released */
   private async releaseEach(ids: readonly number[]): Promise<number> {
     try {
       await this.table.release(ids);

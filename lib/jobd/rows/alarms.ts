@@ -6,7 +6,7 @@ export class Alarms {
 
   constructor(private readonly ring: (targets: readonly string[]) => void) {}
 
-  /** @param time seconds since 1970; one that is too far away comes early */
+  /** @param time seconds since 1970; the call for a time in the far future comes early */
   set(time: number, targets: readonly string[]): void {
     const alarm = this.alarms.get(time) ?? { timer: this.timerTo(time), targets: new Set() };
     for (const target of targets) alarm.targets.add(target);

@@ -14,7 +14,7 @@ export interface ManualPlaces extends ManualRules {
 
 export interface ManualAcceptance {
   readonly rules: ManualRules;
-  /** Milliseconds a client waits for a database that is away. */
+  /** Milliseconds that a client waits during an outage of the database. */
   readonly patience: number;
   /** Called with rows that were accepted when their clients no longer waited. */
   readonly onUnwanted: (accepted: Promise<readonly AcceptedJob[]>) => void;

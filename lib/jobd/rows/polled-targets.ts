@@ -7,7 +7,7 @@ import type { Targets } from './targets.js';
 export interface Poll {
   /** The time it asked for, in seconds since 1970. */
   readonly now: number;
-  /** Rows that the table refuses: they wait, but polling again is no use. */
+  /** Rows that the table refuses. They wait, but another poll would not help. */
   readonly refused: ReadonlySet<number>;
 }
 

@@ -6,14 +6,14 @@ import type { AcceptedRows } from './accepted-rows.js';
 
 export interface ReleaseOptions {
   readonly log: JobdLog;
-  /** Milliseconds that a database which is away is waited for, once `until` has resolved. */
+  /** Milliseconds to wait during an outage of the database, once `until` has resolved. */
   readonly lastWrites: number;
   readonly until?: Promise<void> | undefined;
   /** Aborted when this one shuts down. */
   readonly closing: AbortSignal;
 }
 
-/** Gives accepted rows back that were not run. Never rejects: what the database does not take goes back with a later beat. */
+/** Releases accepted rows that were not run. Never rejects: rows that could not be written are released at a later heartbeat. */
 export async function releaseRows(
   accepted: AcceptedRows,
   jobs: readonly AcceptedJob[],

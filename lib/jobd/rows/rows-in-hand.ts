@@ -11,13 +11,13 @@ import { PolledTargets } from './polled-targets.js';
 import { releaseRows } from './release-rows.js';
 import type { Targets } from './targets.js';
 
-/** Who runs rows: with processes, or with handlers. */
+/** The part that runs rows: with processes, or with handlers. */
 export interface RowsConsumer {
   /** Takes an accepted row; false if its target has been removed. */
   take(job: AcceptedJob): boolean;
-  /** Another has the row now: stop running it. */
+  /** Called when another one has the row now: its run must stop. */
   lose(job: AcceptedJob): void;
-  /** There may be work: a target was polled, or rows were taken. */
+  /** Called when there may be work: a target was polled, or rows were accepted. */
   wake(): void;
   /** For the manual rows of one request. */
   places(): ManualPlaces;
@@ -25,9 +25,9 @@ export interface RowsConsumer {
 
 export interface RowsOptions {
   readonly log: JobdLog;
-  /** Milliseconds a client of manual rows waits for a database that is away. */
+  /** Milliseconds that a client of manual rows waits during an outage of the database. */
   readonly manualPatience: number;
-  /** Milliseconds that a database which is away is waited for when rows are given back. */
+  /** Milliseconds to wait during an outage of the database when rows are released. */
   readonly lastWrites: number;
   /** The reply to clients during a shutdown. */
   readonly refusal: string;
@@ -36,7 +36,7 @@ export interface RowsOptions {
 /** The reply to the client of a manual row that another daemon took. */
 export const TAKEN_OVER = 'another daemon has taken this job over';
 
-/** The rows that a daemon or an app has in hand: polled for, accepted, asked for by clients, given back. */
+/** The rows of a daemon or an app: polled, accepted, run manually, released. */
 export class RowsInHand {
   readonly accepted: AcceptedRows;
   readonly polled: PolledTargets;
@@ -81,29 +81,29 @@ export class RowsInHand {
     return this.manual.results(ends);
   }
 
-  /** Tells the client of a manual row how it ended, if there is one. */
+  /** Sends the result of a manual row to its client, if there is one. */
   endManual(id: number, end: ManualEnd): void {
     this.manual.end(id, end);
   }
 
-  /** Hands accepted rows to the consumer. Rows that come too late, or whose target has been removed, are released. */
+  /** Passes accepted rows to the consumer. Rows that arrive too late, or whose target was removed, are released. */
   hand(jobs: readonly AcceptedJob[]): void {
     const homeless = jobs.filter((job) => this.signal.aborted || !this.consumer.take(job));
     if (homeless.length > 0) this.track(this.giveBack(homeless));
     this.consumer.wake();
   }
 
-  /** Compares what is held here with the database: releases strays, and reports lost rows. @throws the database's errors */
+  /** Compares the held rows with the database: releases strays, and reports lost rows. @throws the database's errors */
   async reconcile(): Promise<void> {
     if (await this.accepted.reconcile()) this.poll();
   }
 
-  /** Others have taken this one for dead: it has lost all its rows. */
+  /** Another one took over all rows. */
   loseAll(): void {
     this.accepted.loseAll();
   }
 
-  /** Gives rows back that were not run, and tells their clients. @param until from then on not much longer */
+  /** Releases rows that were not run, and replies to their clients. @param until when it resolves, little time is left */
   async giveBack(jobs: readonly AcceptedJob[], until?: Promise<void>): Promise<void> {
     for (const { id } of jobs) this.endManual(id, this.options.refusal);
     if (jobs.length === 0) return;
@@ -111,7 +111,7 @@ export class RowsInHand {
     await releaseRows(this.accepted, jobs, { log, lastWrites, until, closing: this.signal });
   }
 
-  /** Takes no more rows from now on. */
+  /** Accepts no more rows from now on. */
   close(): void {
     this.closing.abort();
   }
@@ -122,12 +122,12 @@ export class RowsInHand {
     this.tracked.add(tracked);
   }
 
-  /** Resolves when nothing that is tracked is under way. */
+  /** Resolves when all tracked runs have ended. */
   async settled(): Promise<void> {
     while (this.tracked.size > 0) await Promise.all(this.tracked);
   }
 
-  /** Whether no row is held any more, as soon as nothing is being accepted. */
+  /** Resolves when nothing is being accepted, with whether no row is held any more. */
   async hasNone(): Promise<boolean> {
     await this.accepted.idle();
     return this.accepted.size === 0;
@@ -146,7 +146,7 @@ export class RowsInHand {
     this.hand(accepted);
   }
 
-  /** Their clients no longer wait. */
+  /** Called for rows whose clients no longer wait. */
   private async abandon(jobs: readonly AcceptedJob[], places: ManualPlaces): Promise<void> {
     await this.giveBack(jobs);
     places.giveUp();

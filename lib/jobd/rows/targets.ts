@@ -8,9 +8,9 @@ import type { TargetStatus } from '../vocabulary/operations.js';
 export interface TargetOptions {
   /** How many run at once. */
   readonly concurrency: number;
-  /** How long a job may run, if its row doesn't say. @default no limit */
+  /** How long a job may run if its row has no timeout. @default no limit */
   readonly timeout?: Duration;
-  /** For failed jobs, where the table has the columns `attempts` and `time_scheduled`. @default once only */
+  /** Retries of failed jobs, if the table has the columns `attempts` and `time_scheduled`. @default none */
   readonly retry?: RetryOptions;
 }
 
@@ -146,7 +146,7 @@ export class Targets {
     this.targets.get(target)?.running.delete(id);
   }
 
-  /** Empties the queues; running jobs go on. */
+  /** Empties the queues; running jobs continue. */
   takeQueued(): AcceptedJob[] {
     return [...this.targets.values()].flatMap(({ queue }) => queue.splice(0));
   }

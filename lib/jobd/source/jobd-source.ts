@@ -103,12 +103,12 @@ export class JobdSource implements JobSource {
     await this.rows.database.reach(timeout);
   }
 
-  /** An app that runs no workers never opens it, and nothing is wrong with that. */
+  /** An app without workers never opens it, which is no problem. */
   private get isUnused(): boolean {
     return this.opening === undefined && !this.isResting;
   }
 
-  /** Has waiting rows of these targets fetched, or of all. */
+  /** Fetches waiting rows of these targets, or of all. */
   poll(targets?: readonly string[]): void {
     this.rows?.poll(targets);
   }

@@ -7,7 +7,7 @@ import type { AcceptedJob } from '../storage/accepted-job.js';
 import type { JobsTable } from '../storage/schema.js';
 import type { OptionalColumn } from '../storage/table-setup.js';
 
-/** What an outcome means for the row, and for the client of a manual one. */
+/** The result of an outcome, for the row and for the client of a manual one. */
 export interface RowOutcome {
   readonly columns: Partial<JobsTable>;
   /** Undefined if the row waits again. */

@@ -2,7 +2,7 @@ import { RequestError } from '../vocabulary/errors.js';
 import type { DaemonOperations, DaemonStatus, ManualResults } from '../vocabulary/operations.js';
 import type { WorkerRows } from './worker-rows.js';
 
-/** What a master may ask of an app. Its targets come from its handlers; signals are for processes only. */
+/** The requests of a master to an app. Its targets are those of its handlers; signals are for processes only. */
 export class SourceOperations implements DaemonOperations {
   constructor(private readonly rows: WorkerRows) {}
 

@@ -9,7 +9,7 @@ import type { OrphanPolicy } from '../storage/daemon-registry.js';
 import type { DatabaseLocation } from '../storage/database-location.js';
 import { checkMasterAddress, type MasterAddress } from '../protocol/master-address.js';
 
-/** What `jobd` takes. */
+/** Options of `jobd`. */
 export interface JobdSourceOptions {
   /** A URL, such as `mysql://…`, `postgres://…` or `sqlite:/path/jobs.db`, or its parts. */
   readonly database: string | DatabaseLocation;
@@ -25,13 +25,13 @@ export interface JobdSourceOptions {
   readonly pollInterval?: Duration;
   /** What happens to rows whose app or daemon died while they ran. @default 'fail' */
   readonly orphans?: OrphanPolicy;
-  /** How long a silent app keeps its rows. @default '15s' */
+  /** How long an app without a heartbeat keeps its rows. @default '15s' */
   readonly lease?: Duration;
-  /** How long `run-manual` waits for a database that is away. @default '10s' */
+  /** How long `run-manual` waits during an outage of the database. @default '10s' */
   readonly manualPatience?: Duration;
-  /** What the master lists this app as. @default the host's name */
+  /** This app's name in the master's list. @default the host's name */
   readonly name?: string;
-  /** @default Nest's, of a source that `jobd()` makes */
+  /** @default Nest's logger, for a source that `jobd()` makes */
   readonly log?: JobdLog;
 }
 

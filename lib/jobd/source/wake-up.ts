@@ -8,12 +8,12 @@ export class WakeUp {
     this.resume();
   }
 
-  /** How often it has rung. Read it before looking for work. */
+  /** How many wake-ups there were. Read it before looking for work. */
   get count(): number {
     return this.rung;
   }
 
-  /** Resolves when it has rung more often than `count`, or `signal` aborts. */
+  /** Resolves when there were more than `count` wake-ups, or `signal` aborts. */
   async next(count: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.rung !== count) return;
     await new Promise<void>((resolve) => {

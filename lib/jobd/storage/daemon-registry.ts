@@ -11,7 +11,7 @@ export type OrphanPolicy = 'requeue' | 'fail';
 
 export type DaemonIdentity = Omit<DaemonsTable, 'beat'>;
 
-/** What was done with the rows of a dead daemon. */
+/** How the rows of a dead daemon were settled. */
 export interface TakenOver {
   /** Released: they will run, for a second time if they had begun. */
   readonly released: number;

@@ -23,7 +23,7 @@ export interface FileLocation {
   readonly path: string;
 }
 
-/** Where the database is: a server, or a file of SQLite. */
+/** Where the database is: on a server, or in a file of SQLite. */
 export type DatabaseLocation = ServerLocation | FileLocation;
 
 const SERVER = optionNames<ServerLocation>({

@@ -205,7 +205,7 @@ export class Database {
   }
 }
 
-/** Milliseconds: locks are soon gone, and an unreachable database is not back at once. */
+/** Milliseconds: locks are short, and an unreachable database needs longer. */
 function pauseAfter(error: unknown, failures: number): number {
   if (isContention(error)) return CONTENTION_PAUSE_MS * Math.random();
   return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10));

@@ -95,7 +95,7 @@ const MYSQL_SESSION = [
   "SET SESSION TX_ISOLATION = IF(@@log_bin AND @@binlog_format = 'STATEMENT', @@tx_isolation, 'READ-COMMITTED')",
 ];
 
-/** A server hears nothing of a client that lost power, and would keep its locks for hours. MariaDB only. */
+/** A server does not notice that a client lost power, and would keep its locks for hours. MariaDB only. */
 function idleTransactions(ms: number): string {
   return `SET SESSION idle_transaction_timeout = ${Math.ceil(ms / 1000)}`;
 }

@@ -3,7 +3,7 @@ import type { AcceptedJob } from './accepted-job.js';
 import { idOf } from './row-statements.js';
 import type { JobsTable } from './schema.js';
 
-/** A row as it was found. */
+/** A row as it was read. */
 export type FoundRow = Pick<JobsTable, 'id' | 'target' | 'status'> & Partial<JobsTable>;
 
 /** Whether a row begins at once. */

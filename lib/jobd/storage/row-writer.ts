@@ -87,7 +87,7 @@ export class RowWriter {
     }
   }
 
-  /** Writes each row when it is no longer locked, and does not try earlier. */
+  /** Writes each row once it is no longer locked, not before. */
   private async waitFor(batch: readonly Write[]): Promise<void> {
     let held = batch;
     while (held.length > 0 && !this.signal.aborted) {

@@ -5,7 +5,7 @@ export class RequestError extends GearMonkeyError {
   readonly code = 'REQUEST_REFUSED';
 }
 
-/** The peer is gone or can't be reached: the request may or may not have been served. */
+/** The peer has disconnected or can't be reached. The request may or may not have been served. */
 export class PeerLostError extends GearMonkeyError {
   readonly code = 'PEER_LOST';
 }

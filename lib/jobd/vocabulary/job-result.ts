@@ -1,4 +1,4 @@
-/** How a job's process ended: what `run-manual` answers and the row's columns hold. */
+/** How a job's process ended, as in the reply to `run-manual` and the row's columns. */
 export interface JobResult {
   /** `ok` if the process exited with code 0. */
   readonly result: 'ok' | 'fail';
@@ -9,6 +9,6 @@ export interface JobResult {
   readonly stdout: string;
   /** The process's stderr; the reason if none could be started. */
   readonly stderr: string;
-  /** No process could be started, for want of descriptors, processes or memory: it may be tried again. */
+  /** No process could be started, because descriptors, processes or memory were short. It may be tried again. */
   readonly isShort?: boolean;
 }

@@ -8,7 +8,7 @@ export interface TargetStatus {
   readonly length: number;
 }
 
-/** What the `status` request answers. */
+/** The reply to the `status` request. */
 export interface DaemonStatus {
   readonly targets: Record<string, TargetStatus>;
   /** Manual jobs that clients are waiting for. */
@@ -33,11 +33,11 @@ export interface ManualResults {
   readonly errors: Map<number, string>;
 }
 
-/** What a worker's requests ask of the daemon. Errors have the wire's texts. */
+/** The operations of a daemon that a worker's requests call. Errors have the wire's texts. */
 export interface DaemonOperations {
   /** Polls all targets if none are given. Returns at once. */
   poll(targets?: readonly string[]): void;
-  /** Running jobs go on; a poll doesn't end the pause. */
+  /** Begins no more jobs; running ones continue. A poll doesn't end the pause. */
   pause(targets?: readonly string[]): void;
   /** Ends the pause and polls. */
   continue(targets?: readonly string[]): void;

@@ -12,7 +12,7 @@ export type OnOutput = (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 type OnEnd = (code: number | null, signal: string | null) => void;
 
 /**
- * A process that leads a session and group of its own and has no input, with the events of child_process:
+ * A process that leads its own session and group and has no input, with the events of child_process:
  * `exit` when it has ended, `close` when no process holds its output any more either.
  */
 export interface StartedProcess {

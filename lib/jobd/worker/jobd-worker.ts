@@ -11,7 +11,7 @@ import { unlessDraining } from './unless-draining.js';
 import { workerRequests } from './worker-requests.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 
-/** What `JobdWorker` takes. */
+/** Options of `JobdWorker`. */
 export interface JobdWorkerOptions {
   readonly host: string;
   readonly port: number;
@@ -86,7 +86,7 @@ export class JobdWorker {
     return this.link?.isRegistered;
   }
 
-  /** The port it listens on. @throws what Node says where that can't be, such as EADDRINUSE */
+  /** Listens, and returns the port. @throws Node's error if that fails, such as EADDRINUSE */
   async start(): Promise<number> {
     const port = await this.server.listen();
     sayExposure(this.options, this.options.log);

@@ -18,7 +18,7 @@ export interface MasterLinkOptions {
   readonly tls?: ClientTls;
   /** Milliseconds between a failure or closing and the next attempt. */
   readonly reconnectTimeout: number;
-  /** Milliseconds between pings; a master that doesn't answer counts as gone. */
+  /** Milliseconds between pings. If the master doesn't reply, the connection is closed. */
   readonly pingInterval: number;
   readonly handlers: RequestHandlers;
   /** The targets to register, read for each registration. */
@@ -51,7 +51,7 @@ export class MasterLink {
     this.running = this.keep();
   }
 
-  /** Sends the master the present targets. Masters take no worker without targets: it leaves until it has one. */
+  /** Sends the master the present targets. Masters refuse a worker without targets: it disconnects until it has one. */
   update(): void {
     const { connection } = this;
     this.isUpToDate = false;
@@ -61,7 +61,7 @@ export class MasterLink {
     else if (!this.isRegistering) void this.announce(connection).catch(() => undefined);
   }
 
-  /** On a new connection: an original master takes a second registration on the same one for another worker. */
+  /** Uses a new connection: an original master treats a second registration on the same one as another worker. */
   private renew(connection: JobdConnection): void {
     this.isRenewing = true;
     connection.end();
@@ -100,7 +100,7 @@ export class MasterLink {
     }
   }
 
-  /** One connection, from beginning to end. Resolves to the reason it ended. */
+  /** Makes one connection. Resolves when it has ended, with the reason. */
   private async serveOnce(): Promise<string> {
     const connection = await connect({ ...this.options, signal: this.stopping.signal });
     this.connection = connection;

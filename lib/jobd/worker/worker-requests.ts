@@ -60,7 +60,7 @@ function readSignals({ jobs }: RequestArguments): readonly (readonly [string, un
   return Object.entries(jobs);
 }
 
-/** Malformed ids and signals count as not delivered, like those of jobs that don't run. */
+/** Malformed ids and signals count as not delivered, as for jobs that don't run. */
 function sendSignals(
   daemon: DaemonOperations,
   asked: readonly (readonly [string, unknown])[],

@@ -26,7 +26,7 @@ import { JqJobHandle, type JqPollOptions } from './jq-job-handle.js';
 import { MasterCalls } from './master-calls.js';
 import { showAs } from '../../job/show-as.js';
 
-/** What `JqClient` takes. */
+/** Options of `JqClient`. */
 export interface JqClientOptions extends MasterAddress {
   /** How long a call retries during outages of the master before it rejects. @default '10s' */
   timeout?: Duration;
@@ -68,7 +68,7 @@ export class JqClient {
   }
 
   /**
-   * Asks the master whether it takes requests: for readiness probes. Rejects for a bad `timeout` only.
+   * Asks the master whether it serves requests: for readiness probes. Rejects only for a wrong `timeout`.
    *
    * @param timeout @default '1s'
    * @throws InvalidOptionError

@@ -27,7 +27,7 @@ export interface CallbackOptions extends ClientTls {
   secret?: string;
 }
 
-/** What `startJqMaster` and `JqMasterModule.forRoot` take. */
+/** Options of `startJqMaster` and `JqMasterModule.forRoot`. */
 export interface JqMasterOptions extends EngineOptions {
   /** A URL, ioredis options or a client. All masters on one Redis share the work. */
   connection: ConnectionSpec;

@@ -1,7 +1,7 @@
 import { ConfigurableModuleBuilder, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { JqClient, type JqClientOptions } from '../client/jq-client.js';
 
-/** What `JqModule.forRoot` takes. */
+/** Options of `JqModule.forRoot`. */
 export type JqModuleOptions = JqClientOptions;
 
 const DEFAULT_NAME = 'default';

@@ -17,7 +17,7 @@ export interface ListenOptions {
   tls?: ServerTls;
 }
 
-/** What `jq` takes. */
+/** Options of `jq`. */
 export interface JqSourceOptions extends MasterAddress {
   /** Where to listen for pushes. Without it the worker pulls. */
   listen?: ListenOptions;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type Koffi from 'koffi';
 
-/** What a process is started from. The descriptors stay this process's. */
+/** The arguments of a new process. This process keeps the descriptors. */
 export interface SpawnArguments {
   readonly command: string;
   /** The command's name first. */
@@ -21,7 +21,7 @@ export interface CStrings {
   readonly addresses: BigUint64Array;
 }
 
-/** A process as `waitpid` sees it: with a status once it has ended; gone if something else has already waited for it. */
+/** The result of `waitpid`: a status once the process has ended; `gone` if other code has already waited for it. */
 export type WaitedFor = { readonly status: number } | 'running' | 'gone';
 
 /** The state of a pipe for its reader: it has data, it has no writer any more, or neither yet. */
@@ -109,14 +109,14 @@ export class Libc {
   /** Checks without waiting. */
   look(fd: number): PipeState {
     const look = Int32Array.of(fd, 0);
-    // What to look for, and what was seen.
+    // The events to wait for, and those that occurred.
     const events = new Int16Array(look.buffer, Int32Array.BYTES_PER_ELEMENT);
     events[0] = POLLIN;
     if (this.call.poll(look, 1, 0) === 0) return 'open';
     return (events[1] ?? 0) & POLLIN ? 'data' : 'end';
   }
 
-  /** Starts a process in a session of its own, with no input. Undefined if none was started. */
+  /** Starts a process in a new session, without input. Undefined if none was started. */
   spawn({ command, args, env, cwd, stdout, stderr }: SpawnArguments): number | undefined {
     const { call } = this;
     const actions = Buffer.alloc(STRUCT_BYTES);

@@ -39,7 +39,7 @@ export class PipeReader {
     this.socket?.unref();
   }
 
-  /** Reads what is there; if that is not all, goes on reading as it comes. */
+  /** Reads the available output; if that is not all, continues as more arrives. */
   finish(): void {
     for (let reads = 0; reads < MAX_READS && !this.hasEnded && !this.socket; reads++) {
       const state = this.libc.look(this.fd);

@@ -11,7 +11,7 @@ const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, numbe
 
 /**
  * A process that takes longer has its output read as it comes. Until then it fits into the pipe, or waits.
- * A thread gets no signals, and hears of a process's end by that of its output.
+ * A thread gets no signals, and learns of a process's end from the end of its output.
  */
 const SHORT_MS = isMainThread ? 10 : 0;
 
