@@ -22,6 +22,12 @@ export function checkOptions<T extends object>(user: string, options: T, known: 
   return options;
 }
 
+/** Copies the known options of an object, each read once: they may be getters, also of its class. */
+export function copyOptions<T extends object>(options: T, known: ReadonlySet<string>): T {
+  const read = options as Readonly<Record<string, unknown>>;
+  return Object.fromEntries([...known].filter((name) => name in read).map((name) => [name, read[name]])) as T;
+}
+
 function unknownOption(user: string, name: string, known: ReadonlySet<string>): ConfigurationError {
   const [nearest] = [...known]
     .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate.toLowerCase()) }))

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { ConfigurationError } from '../job/errors.js';
-import { checkOptions, optionNames } from '../job/known-options.js';
+import { checkOptions, copyOptions, optionNames } from '../job/known-options.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
 /** The argument of a function of the configuration: ConfigService of `@nestjs/config`, or an object with the same method. */
@@ -58,9 +58,16 @@ export function readConfigured<Options extends { instance?: string }>(
     const { instance = DEFAULT_INSTANCE, inject = [], useFactory } = checkOptions(decorator, given, FACTORY);
     if (typeof useFactory !== 'function')
       throw new ConfigurationError(`\`useFactory\` of ${decorator} must be a function that returns options.`);
+    if (!Array.isArray(inject))
+      throw new ConfigurationError(
+        `\`inject\` of ${decorator} must be a list of providers: inject: [Settings].`,
+      );
     return { instance, factory: { inject, make: useFactory } };
   }
-  const { instance = DEFAULT_INSTANCE, ...options } = checkOptions(decorator, given, known);
+  const { instance = DEFAULT_INSTANCE, ...options } = copyOptions(
+    checkOptions(decorator, given, known),
+    known,
+  );
   return { instance, options };
 }
 
@@ -94,7 +101,7 @@ export class ConfiguredOptions {
       throw new ConfigurationError(
         `The options that a function makes for ${user} contain \`instance\`. Write it beside the function: { instance: '…', inject: […], useFactory: … }.`,
       );
-    return checkOptions(user, fromText(made as Options), known);
+    return fromText(copyOptions(checkOptions(user, made as Options, known), known));
   }
 
   /** A function without parameters may read process.env, which contains the .env file by then. */
@@ -110,8 +117,7 @@ export class ConfiguredOptions {
 }
 
 /** Converts text from the environment; empty text counts as absent. */
-function fromText<Options>(made: Options): Options {
-  if (typeof made !== 'object' || made === null || Array.isArray(made)) return made;
+function fromText<Options extends object>(made: Options): Options {
   const entries = Object.entries(made).filter(([, value]) => value !== undefined && value !== '');
   return Object.fromEntries(
     entries.map(([name, value]) => [name, READERS[name]?.(value) ?? value]),
@@ -137,6 +143,11 @@ async function inject(
   }
   Object.defineProperty(Injected, 'name', { value: `options of ${user}` });
   tokens.forEach((dependency, index) => {
+    if (!dependency)
+      throw new ConfigurationError(
+        `The options of ${user} inject ${String(dependency)} as number ${index + 1} of \`inject\`. If files import ` +
+          'each other in a cycle, move the provider to a file of its own.',
+      );
     const isOptional = typeof dependency === 'object' && 'optional' in dependency;
     Inject(isOptional ? dependency.token : (dependency as InjectionToken))(Injected, undefined, index);
     if (isOptional && dependency.optional) Optional()(Injected, undefined, index);

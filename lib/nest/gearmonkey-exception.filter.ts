@@ -75,8 +75,10 @@ const socketLog = new Logger('WsExceptionsHandler');
 
 /** If a filter handles an error of a gateway, Nest does not answer the client, so this sends Nest's default answer. */
 function answerSocket(error: GearMonkeyError, host: ArgumentsHost): void {
-  const client = host.switchToWs().getClient<Client>();
-  const payload = { status: 'error', message: 'Internal server error' };
+  const socket = host.switchToWs();
+  const client = socket.getClient<Client>();
+  const cause = { pattern: socket.getPattern(), data: socket.getData<unknown>() };
+  const payload = { status: 'error', message: 'Internal server error', cause };
   if (typeof client?.readyState === 'number')
     client.send?.(JSON.stringify({ event: 'exception', data: payload }));
   else client?.emit?.('exception', payload);

@@ -3,11 +3,12 @@ import { checkWhole } from '../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../job/duration.js';
 import { ConfigurationError } from '../job/errors.js';
 import { functionName, type FunctionRef, type ReceivedOf, type ReturnedOf } from '../job/job-definition.js';
-import { checkOptions, optionNames } from '../job/known-options.js';
+import { checkOptions, copyOptions, optionNames } from '../job/known-options.js';
 import { hideFields, showAs } from '../job/show-as.js';
 import type { HandlerOptions, HandlerResult, JobHandler } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
+import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 import { boundTo } from './handler-binder.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 
@@ -88,7 +89,7 @@ export class GearMonkeyWorkers {
   /**
    * Sets how many jobs of a function run at the same time in this process. With a higher value more jobs begin at once;
    * with a lower one running jobs continue to their end. With 0 no further job begins until it is set again. Does
-   * nothing if this process doesn't run the function.
+   * nothing if this process doesn't run the function, or its handler is being stopped.
    *
    * @throws InvalidOptionError, and ConfigurationError for a function without a handler
    */
@@ -113,7 +114,7 @@ export class GearMonkeyWorkers {
     options: AddWorkerOptions = {},
   ): Promise<AddedWorker> {
     const user = 'GearMonkeyWorkers.add';
-    const { instance: name = DEFAULT_INSTANCE, ...own } = checkOptions(user, options, ADD);
+    const { instance: name = DEFAULT_INSTANCE, ...own } = copyOptions(checkOptions(user, options, ADD), ADD);
     const fn = functionName(ref);
     if (typeof handler !== 'function')
       throw new ConfigurationError(`The handler that ${user} got for "${fn}" must be a function.`);
@@ -126,8 +127,12 @@ export class GearMonkeyWorkers {
     };
     const binding = boundTo(instance, ref, own, handle, owner);
     const runs = workers.runs(fn);
-    await workers.add(fn, { owner, binding: runs ? binding : undefined });
-    if (typeof ref !== 'string') instance.client?.register(ref);
+    workers.refuseTaken(fn);
+    const forget = known(instance, ref);
+    await workers.add(fn, { owner, binding: runs ? binding : undefined }).catch((error: unknown) => {
+      forget();
+      throw error;
+    });
     let stopped: Promise<void> | undefined;
     return {
       fn,
@@ -135,9 +140,17 @@ export class GearMonkeyWorkers {
       stop: async (how = {}) => {
         const { drain } = checkOptions('stop', how, STOP);
         const timeout = millisecondsOr(instance.shutdownTimeout, 'drain', drain, { least: 0 });
-        stopped ??= workers.remove(fn, timeout);
+        stopped ??= workers.remove(fn, timeout).finally(forget);
         return stopped;
       },
     };
   }
+}
+
+/** Makes a definition known to the instance's client, until the function that is returned is called. */
+function known({ client }: GearMonkeyInstance, ref: FunctionRef): () => void {
+  const isNew = typeof ref !== 'string' && client?.register(ref);
+  return () => {
+    if (isNew) client?.forget(ref);
+  };
 }

@@ -20,7 +20,7 @@ interface Handler {
 export class InstanceWorkers {
   private readonly handlers = new Map<string, Handler>();
   private readonly disabled = new Set<string>();
-  /** Concurrencies that were set before the start. */
+  /** Concurrencies that were set, also before the start of their handlers. */
   private readonly concurrency = new Map<string, number>();
   private worker: JobWorker | undefined;
   private hasBegun = false;
@@ -77,11 +77,16 @@ export class InstanceWorkers {
     if (bindings.length > 0) await this.begin(bindings);
   }
 
+  /** @throws ConfigurationError if the function has a handler */
+  refuseTaken(fn: string): void {
+    const other = this.handlers.get(fn);
+    if (other) throw taken(fn, other.owner);
+  }
+
   /** Adds a handler; before the start, it starts with the others. @throws ConfigurationError, ConnectionError */
   async add(fn: string, handler: Handler): Promise<void> {
     if (this.phase === 'closed') throw closed(fn);
-    const other = this.handlers.get(fn);
-    if (other) throw taken(fn, other.owner);
+    this.refuseTaken(fn);
     this.keep(fn, handler);
     if (this.phase === 'waiting' || !handler.binding) return;
     try {
@@ -94,16 +99,19 @@ export class InstanceWorkers {
 
   /** Stops a function's handler; running jobs may go on for `timeout` milliseconds. */
   async remove(fn: string, timeout: number): Promise<void> {
+    const handler = this.handlers.get(fn);
+    if (handler) this.handlers.set(fn, { ...handler, binding: undefined });
     await this.worker?.remove(fn, timeout);
     await this.closing;
     this.handlers.delete(fn);
+    this.concurrency.delete(fn);
   }
 
   /** @throws ConfigurationError for a function without a handler */
   setConcurrency(fn: string, concurrency: number): void {
     if (this.phase === 'closed') return;
-    if (this.phase === 'waiting') return void this.concurrency.set(fn, concurrency);
-    this.check(fn);
+    if (this.phase === 'running') this.check(fn);
+    this.concurrency.set(fn, concurrency);
     this.worker?.setConcurrency(fn, concurrency);
   }
 
@@ -124,11 +132,20 @@ export class InstanceWorkers {
     return begun;
   }
 
-  private async beginNow(bindings: readonly HandlerBinding[]): Promise<void> {
-    const [first] = bindings;
+  private async beginNow(all: readonly HandlerBinding[]): Promise<void> {
+    const [first] = all;
     if (this.phase === 'closed') throw closed(first?.definition.name ?? '');
+    // Those that were not stopped meanwhile.
+    const bindings = all.filter((binding) => this.handlers.get(binding.definition.name)?.binding === binding);
+    if (bindings.length === 0) return;
     if (this.worker && this.hasBegun) {
-      for (const binding of bindings) await this.worker.add(binding);
+      for (const binding of bindings) {
+        const { name } = binding.definition;
+        await this.worker.add(binding);
+        // `stop` has begun while the source was opened for it.
+        if (this.phase !== 'running') throw closed(name);
+        this.applyConcurrency(this.worker, name);
+      }
     } else {
       // A worker that could not start is kept until the next one is made, so that its connections get closed.
       this.worker = this.workerOf(bindings);
@@ -149,8 +166,13 @@ export class InstanceWorkers {
       log: this.log,
       runWith,
     });
-    for (const [fn, concurrency] of this.concurrency) worker.setConcurrency(fn, concurrency);
+    for (const fn of this.concurrency.keys()) this.applyConcurrency(worker, fn);
     return worker;
+  }
+
+  private applyConcurrency(worker: JobWorker, fn: string): void {
+    const concurrency = this.concurrency.get(fn);
+    if (concurrency !== undefined) worker.setConcurrency(fn, concurrency);
   }
 
   private check(fn: string): void {

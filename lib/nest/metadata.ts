@@ -1,13 +1,53 @@
 import { ConfigurationError } from '../job/errors.js';
+import { functionName, type FunctionRef } from '../job/job-definition.js';
+import { readConfigured, type Configured, type OptionsFactory } from './configured-options.js';
 
-/** Stores a method decorator's data. @throws ConfigurationError if the method has the decorator already */
-export function annotate(
+/** A decorator of methods that belong to a function. */
+export interface DecoratorKind {
+  /** As in `@Worker`. */
+  readonly name: string;
+  readonly key: string;
+  /** The names of its options. */
+  readonly known: ReadonlySet<string>;
+}
+
+/** Metadata of a method: its function, its instance, and its options. */
+export interface Annotation<Options> extends Configured<Options> {
+  readonly ref: FunctionRef;
+}
+
+/**
+ * Stores a decorated method's function and options, and what else its decorator adds.
+ *
+ * @throws ConfigurationError, InvalidFunctionNameError
+ */
+export function annotate<Options extends { instance?: string }>(
+  { name, key, known }: DecoratorKind,
+  target: object,
+  method: string | symbol,
+  ref: FunctionRef,
+  options: Options | OptionsFactory<object> | ((config: never) => unknown),
+  more: object = {},
+): void {
+  const configured = readConfigured<Options>(`@${name}`, options, known);
+  functionName(ref);
+  store(key, name, target, method, { ref, ...configured, ...more });
+}
+
+/** @throws ConfigurationError if the method has the decorator already, or can't have one */
+function store(
   key: string,
   decorator: string,
   target: object,
   method: string | symbol,
-  value: unknown,
+  value: Annotation<unknown>,
 ): void {
+  if (typeof method === 'object') {
+    throw new ConfigurationError(
+      `@${decorator} is compiled as one of JavaScript's own decorators, which neither Nest nor this package has. Set ` +
+        '"experimentalDecorators": true in the tsconfig.json that the compiler reads (esbuild and tsx read it too).',
+    );
+  }
   if (typeof target === 'function') {
     throw new ConfigurationError(
       `@${decorator} is on ${target.name}.${String(method)}, which is static. Put it on an instance method.`,
@@ -20,13 +60,18 @@ export function annotate(
       `@${decorator} is on ${where}, which is not a method. Put it on an instance method.`,
     );
   }
+  if (typeof method === 'symbol') {
+    throw new ConfigurationError(
+      `@${decorator} is on ${where}, whose name is a symbol, and Nest finds names of text only. Give the method a name.`,
+    );
+  }
   if (Reflect.hasOwnMetadata(key, handler)) {
     throw new ConfigurationError(`@${decorator} is on ${where} twice. Use one method for each function.`);
   }
   Reflect.defineMetadata(key, value, handler);
 }
 
-/** Reads what `annotate` stored. */
+/** Reads what `annotate` has stored. */
 export function annotationOf<T>(key: string, handler: object): T | undefined {
   return Reflect.getOwnMetadata(key, handler) as T | undefined;
 }

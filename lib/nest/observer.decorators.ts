@@ -1,15 +1,9 @@
 import 'reflect-metadata';
 import type { JobEvent, JobProgress } from '../job/job.js';
-import { functionName, type FunctionRef } from '../job/job-definition.js';
+import type { FunctionRef } from '../job/job-definition.js';
 import { optionNames } from '../job/known-options.js';
-import {
-  readConfigured,
-  type Configuration,
-  type Configured,
-  type OptionsFactory,
-  type OptionsOf,
-} from './configured-options.js';
-import { annotate } from './metadata.js';
+import type { Configuration, OptionsFactory, OptionsOf } from './configured-options.js';
+import { annotate, type Annotation } from './metadata.js';
 
 /** Options of `@OnCreate`, `@OnStart`, `@OnProgress` and `@OnFinish`. */
 export interface ObserverDecoratorOptions {
@@ -32,9 +26,7 @@ const KNOWN = new Set([...OBSERVER_OPTIONS, 'instance']);
 export type Observed = JobEvent['type'] | 'progress';
 
 /** Metadata of an observer method. */
-export interface ObserverAnnotation extends Configured<{ enabled?: boolean }> {
-  readonly ref: FunctionRef;
-}
+export type ObserverAnnotation = Annotation<{ enabled?: boolean }>;
 
 export function observerMetadata(observed: Observed): string {
   return `gearmonkey:on:${observed}`;
@@ -46,7 +38,8 @@ type ObserverDecorator<T> = <M extends (message: T) => unknown>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => void;
 
-function observer<T>(decorator: string, observed: Observed) {
+function observer<T>(name: string, observed: Observed) {
+  const kind = { name, key: observerMetadata(observed), known: KNOWN };
   return <Config extends Configuration = Configuration>(
       ref: FunctionRef,
       options:
@@ -54,14 +47,8 @@ function observer<T>(decorator: string, observed: Observed) {
         | OptionsOf<ConfiguredObserverOptions, Config>
         | OptionsFactory<ConfiguredObserverOptions> = {},
     ): ObserverDecorator<T> =>
-    (target, method) => {
-      const configured = readConfigured<ObserverDecoratorOptions>(`@${decorator}`, options, KNOWN);
-      functionName(ref);
-      annotate(observerMetadata(observed), decorator, target, method, {
-        ref,
-        ...configured,
-      } satisfies ObserverAnnotation);
-    };
+    (target, method) =>
+      annotate<ObserverDecoratorOptions>(kind, target, method, ref, options);
 }
 
 /** Calls the method when any client has created a job of the function. */

@@ -1,19 +1,12 @@
 import 'reflect-metadata';
 import type { FunctionRef, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
-import { functionName } from '../job/job-definition.js';
 import { optionNames } from '../job/known-options.js';
 import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
 import { ConfigurationError } from '../job/errors.js';
 import { RunningJob } from '../worker/running-job.js';
-import {
-  readConfigured,
-  type Configuration,
-  type Configured,
-  type OptionsFactory,
-  type OptionsOf,
-} from './configured-options.js';
+import type { Configuration, OptionsFactory, OptionsOf } from './configured-options.js';
 import { CurrentJob } from './input.decorator.js';
-import { annotate } from './metadata.js';
+import { annotate, type Annotation } from './metadata.js';
 
 /** Options of `@Worker`. */
 export interface WorkerDecoratorOptions extends HandlerOptions {
@@ -32,8 +25,7 @@ export interface ConfiguredWorkerOptions extends Omit<HandlerOptions, 'concurren
 }
 
 /** Metadata of a `@Worker` method. */
-export interface WorkerAnnotation extends Configured<HandlerOptions & { enabled?: boolean }> {
-  readonly ref: FunctionRef;
+export interface WorkerAnnotation extends Annotation<HandlerOptions & { enabled?: boolean }> {
   /** Index of the parameter that gets the running job. */
   readonly jobIndex: number;
 }
@@ -46,9 +38,9 @@ export const HANDLER_OPTIONS = optionNames<ConfiguredWorkerOptions>({
   jobLimits: true,
   enabled: true,
 });
-const KNOWN = new Set([...HANDLER_OPTIONS, 'instance']);
 
 export const WORKER_METADATA = 'gearmonkey:worker';
+const KIND = { name: 'Worker', key: WORKER_METADATA, known: new Set([...HANDLER_OPTIONS, 'instance']) };
 
 /** Nest's metadata key of parameter decorators. */
 export const PARAMETERS_METADATA = '__routeArguments__';
@@ -104,14 +96,8 @@ export function Worker<F extends FunctionRef, Config extends Configuration = Con
     method: string | symbol,
     _descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,
   ): void {
-    const configured = readConfigured<WorkerDecoratorOptions>('@Worker', options, KNOWN);
-    functionName(ref);
     const jobIndex = offerJob(target, method);
-    annotate(WORKER_METADATA, 'Worker', target, method, {
-      ref,
-      ...configured,
-      jobIndex,
-    } satisfies WorkerAnnotation);
+    annotate<WorkerDecoratorOptions>(KIND, target, method, ref, options, { jobIndex });
   };
 }
 

@@ -77,7 +77,10 @@ export class WorkerOrchestrator
     const all = this.allWorkers();
     const roles = all.map(({ instance, role, functions }) => ({ instance: instance.name, role, functions }));
     checkRoles(roles, process.env);
-    this.observers.start(await this.observers.prepare());
+    const observers = await this.observers.prepare();
+    // Options may take their time, and a signal may close the app meanwhile.
+    if (this.closed) return;
+    this.observers.start(observers);
     const starts = await Promise.allSettled(all.map((workers) => workers.start()));
     const failed = starts.find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;

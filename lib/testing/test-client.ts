@@ -23,8 +23,14 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
     this.#functions = functions;
   }
 
-  override register(definition: AnyJobDefinition): void {
-    super.register(definition);
+  override register(definition: AnyJobDefinition): boolean {
     this.#functions.register(definition);
+    return super.register(definition);
+  }
+
+  /** @internal */
+  override forget(definition: AnyJobDefinition): void {
+    this.#functions.forget(definition);
+    super.forget(definition);
   }
 }

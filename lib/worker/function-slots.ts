@@ -21,6 +21,8 @@ export class FunctionSlots {
   private onIdle: () => void = () => undefined;
   /** How many of its jobs may run at the same time; it changes while the app runs. */
   concurrency: number;
+  /** Whether its handler is being stopped: it gets no more jobs, and its concurrency stays 0. */
+  isLeaving = false;
 
   constructor(
     readonly binding: HandlerBinding,

@@ -1,6 +1,7 @@
 import { messageOf } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
+import { Announcer } from './announcer.js';
 import type { FunctionSlots } from './function-slots.js';
 import { FunctionTable, type RunningFunction } from './function-table.js';
 import { JobExecution, type ExecutionLimits } from './job-execution.js';
@@ -37,13 +38,12 @@ export class JobWorker {
   private readonly functions: FunctionTable;
   private readonly running: RunningExecutions;
   private readonly settler: Settler;
+  private readonly announcer: Announcer;
   private readonly log: Required<WorkerLog>;
   private readonly jobLog: JobLog;
   private readonly claiming = new AbortController();
   private wakeUp: () => void = () => undefined;
   private stopping = false;
-  /** What announces functions, one after the other: a source that closes waits for the last. */
-  private opening: Promise<unknown> = Promise.resolve();
   private loop: Promise<void> = Promise.resolve();
   private renewal?: NodeJS.Timeout;
   private waiting?: NodeJS.Timeout;
@@ -58,11 +58,12 @@ export class JobWorker {
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
     this.settler = new Settler(source, this.log, this.jobLog);
+    this.announcer = new Announcer(source, this.log, (claim, why) => this.revoke(claim, why));
   }
 
   /** Registers the functions and starts to claim. */
   async start(): Promise<void> {
-    await this.open(this.functions.names);
+    await this.announcer.open(this.functions.names);
     const { renewInterval } = this.source;
     if (renewInterval) this.renewal = setInterval(() => void this.renew(), renewInterval).unref();
     this.loop = this.claimUntilStopped();
@@ -74,16 +75,16 @@ export class JobWorker {
 
   /** Runs the jobs of one more function. @throws what the source says of a server that doesn't take it */
   async add(binding: HandlerBinding): Promise<void> {
-    await this.open([binding.definition.name]);
+    await this.announcer.open([binding.definition.name]);
     if (this.stopping) return;
     this.functions.add(binding);
     this.wakeUp();
   }
 
-  /** Sets how many jobs of a function may run at a time; running jobs go on. Returns false for an unknown function. */
+  /** Sets how many jobs of a function may run at a time; running jobs go on. False for one that doesn't run or is stopping. */
   setConcurrency(fn: string, concurrency: number): boolean {
     const slots = this.functions.get(fn);
-    if (!slots || this.stopping) return false;
+    if (!slots || slots.isLeaving || this.stopping) return false;
     slots.concurrency = concurrency;
     while (this.beginNext(slots, performance.now()));
     this.functions.update(fn);
@@ -95,6 +96,7 @@ export class JobWorker {
   async remove(fn: string, timeout: number): Promise<void> {
     const slots = this.functions.get(fn);
     if (!slots || !this.setConcurrency(fn, 0)) return;
+    slots.isLeaving = true;
     this.giveBack(slots);
     this.jobLog.draining(this.running.of(fn), timeout);
     await slots.idle(timeout);
@@ -103,7 +105,7 @@ export class JobWorker {
     await this.settler.answered(SETTLE_TIMEOUT_MS);
     if (this.stopping) return;
     this.functions.delete(fn);
-    await this.source.withdraw?.([fn]);
+    await this.announcer.withdraw(fn);
   }
 
   /**
@@ -128,13 +130,6 @@ export class JobWorker {
     await this.source.close();
   }
 
-  private open(functions: readonly string[]): Promise<void> {
-    const open = () => this.source.open(functions, (claim, why) => this.revoke(claim, why));
-    const opening = this.opening.then(open);
-    this.opening = opening.catch(() => undefined);
-    return opening;
-  }
-
   private async claimUntilStopped(): Promise<void> {
     while (!this.stopping) {
       if (this.functions.free.isEmpty) await this.nextWakeUp();
@@ -157,7 +152,7 @@ export class JobWorker {
     const now = performance.now();
     for (const claim of claims) {
       const slots = this.functions.get(claim.fn);
-      if (!slots) this.settler.settle({ claim, status: 'released' });
+      if (!slots || slots.isLeaving) this.settler.settle({ claim, status: 'released' });
       else if (slots.take(claim, now)) this.begin(claim, slots);
       else this.hold(claim);
     }

@@ -1,3 +1,4 @@
+import { messageOf } from '../job/errors.js';
 import { printable } from '../job/printable.js';
 
 /** The values of a line, for programs. Texts are as short and printable as the line; only a `stack` has several lines. */
@@ -20,13 +21,28 @@ export interface WorkerLog {
 /** Those that `inLines` made: it has nothing to do for them. */
 const made = new WeakSet<object>();
 
-/** Wraps a log so that each message stays on one line: names, ids and messages come from outside. */
+/**
+ * Wraps a log so that each message stays on one line: names, ids and messages come from outside. A log that throws, such
+ * as one whose disk is full, does not stop jobs: the process is warned, once.
+ */
 export function inLines(log: WorkerLog): Required<WorkerLog> {
   if (made.has(log)) return log as Required<WorkerLog>;
+  let hasFailed = false;
+  const failed = (error: unknown) => {
+    if (!hasFailed)
+      process.emitWarning(
+        `The logger of nestjs-gearmonkey threw, and lines are missing: ${messageOf(error)}`,
+      );
+    hasFailed = true;
+  };
   const write = (level: 'warn' | 'error' | 'log' | 'debug'): Write => {
     return (message, fields) => {
       const safe = fields && (printableIn(fields) as LogFields);
-      log[level]?.(printable(message), ...(safe ? [safe] : []));
+      try {
+        log[level]?.(printable(message), ...(safe ? [safe] : []));
+      } catch (error) {
+        failed(error);
+      }
     };
   };
   const lines = {

@@ -166,9 +166,64 @@ describe('options of @Worker from a factory', () => {
     await expect(concurrencyIn({ providers: [Scoped, Wrong] })).rejects.toThrow('request');
   });
 
+  it.each([undefined, null])(
+    'name what they inject where that is %s, as in a cycle of files',
+    async (missing) => {
+      @Injectable()
+      class Wrong {
+        @Worker('wrong', { inject: [missing as never], useFactory: () => ({}) })
+        run() {}
+      }
+      const starting = concurrencyIn({ providers: [Wrong] });
+      await expect(starting).rejects.toThrow('options of @Worker on Wrong.run');
+    },
+  );
+
+  it('may be an object of a class, with getters of its prototype', async () => {
+    class Settings {
+      get concurrency() {
+        return 6;
+      }
+    }
+    class Paused {
+      get enabled() {
+        return false;
+      }
+    }
+    @Injectable()
+    class Handlers {
+      @Worker('fixed', new Settings())
+      fixed() {}
+      @Worker('made', () => new Settings())
+      made() {}
+      @Worker('off', new Paused())
+      off() {}
+      @Worker('made-off', () => new Paused())
+      madeOff() {}
+    }
+    @Injectable()
+    class Adding {
+      constructor(private readonly workers: GearMonkeyWorkers) {}
+      async onModuleInit() {
+        await this.workers.add('added', () => undefined, new Settings());
+      }
+    }
+    await expect(concurrencyIn({ providers: [Handlers, Adding] })).resolves.toEqual({
+      fixed: 6,
+      made: 6,
+      added: 6,
+    });
+  });
+
   it.each([
     ['no function', { useFactory: {} }, '`useFactory` of @Worker must be a function'],
     ['options of its own', { useFactory: () => ({}), concurrency: 2 }, '@Worker has no option `concurrency`'],
+    [
+      'one provider without a list',
+      { inject: Scope, useFactory: () => ({}) },
+      '`inject` of @Worker must be a',
+    ],
+    ['null for a list', { inject: null, useFactory: () => ({}) }, '`inject` of @Worker must be a list'],
   ])('are refused with %s', (_, options, said) => {
     expect(() => {
       class Wrong {

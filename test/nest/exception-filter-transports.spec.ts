@@ -33,6 +33,10 @@ class Gateway {
   fail() {
     fail();
   }
+  @SubscribeMessage('crash')
+  crash() {
+    throw new Error('not of this package');
+  }
   @SubscribeMessage('echo')
   echo() {
     return { event: 'echo', data: 'still here' };
@@ -88,17 +92,18 @@ describe('GearMonkeyExceptionFilter', () => {
     await once(socket, 'open');
     const messages: unknown[] = [];
     socket.on('message', (data: Buffer) => messages.push(JSON.parse(String(data))));
-    socket.send(JSON.stringify({ event: 'fail' }));
-    await once(socket, 'message');
+    const data = { job: 7 };
+    for (const event of ['fail', 'crash']) {
+      socket.send(JSON.stringify({ event, data }));
+      await once(socket, 'message');
+    }
     socket.send(JSON.stringify({ event: 'echo' }));
     await once(socket, 'message');
-    expect(messages).toEqual([
-      {
-        event: 'exception',
-        data: expect.objectContaining({ status: 'error', message: 'Internal server error' }),
-      },
-      { event: 'echo', data: 'still here' },
-    ]);
-    expect(printed).toEqual([expect.any(NotCancellableError)]);
+    const answer = (pattern: string) => ({
+      event: 'exception',
+      data: { status: 'error', message: 'Internal server error', cause: { pattern, data } },
+    });
+    expect(messages).toEqual([answer('fail'), answer('crash'), { event: 'echo', data: 'still here' }]);
+    expect(printed).toEqual([expect.any(NotCancellableError), new Error('not of this package')]);
   });
 });

@@ -14,6 +14,7 @@ import { once } from 'node:events';
 import {
   GearMonkeyClient,
   GearMonkeyModule,
+  OnCreate,
   RetryLaterError,
   Worker,
   type ErrorDetail,
@@ -42,6 +43,10 @@ class Handlers {
   async waits(_: unknown, { signal }: RunningJob) {
     await once(signal, 'abort');
     throw signal.reason;
+  }
+  @OnCreate('audited')
+  observe() {
+    throw new Error('no audit');
   }
 }
 
@@ -282,6 +287,32 @@ describe('Any other logger', () => {
     expect(warning[0]).toHaveProperty('message', FIRST);
     expect(JSON.parse(JSON.stringify(warning[0]))).toEqual({ message: FIRST, ...FIELDS });
     expect(warning.at(-1)).toBe('GearMonkey');
+  });
+
+  it('may throw: jobs, observers and the app go on, and the process is warned once', async () => {
+    let isBroken = false;
+    const said: unknown[] = [];
+    const write = (line: unknown) => {
+      said.push(line);
+      if (isBroken) throw new Error('disk full');
+    };
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    spies.push(warn);
+    const client = await start({ log: write, warn: write, error: write, debug: write });
+    isBroken = true;
+    for (let job = 0; job < 5; job++) await endOf(client, 'fails');
+    const job = await client.run('waits', null);
+    await eventually(async () => expect((await job.get())?.status).toBe('busy'));
+    await app?.close();
+    expect(warn.mock.calls).toEqual([
+      ['The logger of nestjs-gearmonkey threw, and lines are missing: disk full'],
+    ]);
+    isBroken = false;
+    const other = await start({ log: write, warn: write, error: write, debug: write });
+    isBroken = true;
+    await other.run('audited', null);
+    await eventually(() => expect(said.map(String)).toContain('Handlers.observe failed: Error: no audit'));
+    await endOf(other, 'fails');
   });
 
   it('may be none at all', async () => {

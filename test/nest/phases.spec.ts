@@ -14,6 +14,7 @@ const ENDS = {
   'closed before it was initialised': 'done',
   'closed as it begins to start': 'done, started: done',
   'closed while its workers start': expect.stringMatching(/^done, started: /),
+  'closed while options are made': 'done, started: done',
   'closed twice': 'done, done, done',
 };
 

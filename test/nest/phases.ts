@@ -138,6 +138,28 @@ const scenarios: Record<string, () => Promise<string>> = {
     await app.get(Starting).begun;
     return `${await outcome(app.close())}, started: ${await starting}`;
   },
+  'closed while options are made': async () => {
+    let make = (): void => undefined;
+    const made = new Promise<void>((resolve) => (make = resolve));
+    let asked = false;
+    @Injectable()
+    class Slow {
+      @Worker('held', async () => {
+        asked = true;
+        await made;
+        return { concurrency: 2 };
+      })
+      held() {}
+      @OnFinish('held')
+      finished() {}
+    }
+    const app = await create({ imports: [jobs()], providers: [Slow] });
+    const starting = outcome(app.init());
+    await until(() => asked);
+    const closed = await outcome(app.close());
+    make();
+    return `${closed}, started: ${await starting}`;
+  },
   'closed twice': async () => {
     const app = await context({ imports: [jobs()], providers: [Handlers, Early] });
     const both = await Promise.all([outcome(app.close()), outcome(app.close())]);

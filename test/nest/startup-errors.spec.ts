@@ -51,6 +51,26 @@ describe('a decorator in the wrong place', () => {
     expect(() => decorate(Misplaced.prototype, 'computed')).toThrow(ConfigurationError);
   });
 
+  it('is on a method whose name is a symbol, which Nest does not find', () => {
+    const run = Symbol('run');
+    expect(() => {
+      class Hidden {
+        @Worker('fn')
+        [run]() {}
+      }
+      return Hidden;
+    }).toThrow('@Worker is on Hidden.Symbol(run), whose name is a symbol, and Nest finds names of text only');
+  });
+
+  it("is compiled as one of JavaScript's own decorators", () => {
+    const decorator = Worker('fn') as unknown as (method: () => void, context: object) => void;
+    expect(() => decorator(() => undefined, { kind: 'method', name: 'resize' })).toThrow(
+      'Set "experimentalDecorators": true',
+    );
+    const observer = OnFinish('fn') as unknown as typeof decorator;
+    expect(() => observer(() => undefined, { kind: 'method', name: 'resize' })).toThrow(ConfigurationError);
+  });
+
   it.each(['', 'two words', 'line\nfeed', 'a{b', 'x'.repeat(1024), 7])(
     'has the invalid function name %j',
     (name) => {

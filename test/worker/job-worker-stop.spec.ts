@@ -16,6 +16,49 @@ import { eventually, until } from '../support/until.js';
 const LONG_MS = 20_000;
 const SHORT_LEASE_MS = 100;
 
+describe('JobWorker.remove', () => {
+  const rig = useMemory();
+
+  it('releases a job whose claim arrives while others drain', async () => {
+    const [started, end, claimed, arrive] = [gate(), gate(), gate(), gate()];
+    const source = rig.source();
+    const claim = source.claim.bind(source);
+    let calls = 0;
+    source.claim = async (slots, signal) => {
+      const claims = await claim(slots, signal);
+      if (++calls !== 2) return claims;
+      claimed.open();
+      await arrive.passed;
+      return claims;
+    };
+    const handle = async () => {
+      started.open();
+      await end.passed;
+    };
+    const { worker } = await runWorker(source, 'fn', handle, { concurrency: 2 });
+    await rig.client.run('fn', 'a');
+    await started.passed;
+    const late = await rig.client.run('fn', 'b');
+    await claimed.passed;
+    const removed = worker.remove('fn', LONG_MS);
+    arrive.open();
+    setImmediate(end.open);
+    await removed;
+    await expect(late.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+  });
+
+  it('stops the handler also if its source can not sign off', async () => {
+    const source = rig.source();
+    const withdraw = source.withdraw?.bind(source);
+    source.withdraw = () => Promise.reject(new Error('no server'));
+    const { worker, said } = await runWorker(source, 'fn', () => 'out');
+    await worker.remove('fn', LONG_MS);
+    if (withdraw) source.withdraw = withdraw;
+    expect(worker.list()).toEqual([]);
+    expect(said).toEqual(['Signing off from fn failed: no server']);
+  });
+});
+
 describe('JobWorker.stop', () => {
   const rig = useMemory();
 

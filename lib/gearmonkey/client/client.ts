@@ -185,9 +185,17 @@ export class GearMonkeyClient {
     return this.#jobs.watch(ref, { id: String(id) });
   }
 
-  /** Registers a definition, so that its codec and schemas also apply where only its name is given. */
-  register(definition: AnyJobDefinition): void {
-    this.#functions.register(definition);
+  /**
+   * Registers a definition, so that its codec and schemas also apply where only its name is given. Returns whether it
+   * wasn't registered before.
+   */
+  register(definition: AnyJobDefinition): boolean {
+    return this.#functions.register(definition);
+  }
+
+  /** Undoes `register`. @internal */
+  forget(definition: AnyJobDefinition): void {
+    this.#functions.forget(definition);
   }
 
   /** Makes a client on the same connections that accepts only functions of these definitions. */

@@ -52,15 +52,22 @@ export class KnownFunctions {
     this.maxPayloadBytes = maxPayloadBytesOf(options);
   }
 
-  /** @throws ConfigurationError for a second definition of one name */
-  register(definition: AnyJobDefinition): void {
+  /** Returns whether it is new. @throws ConfigurationError for a second definition of one name */
+  register(definition: AnyJobDefinition): boolean {
     const known = this.definitions.get(definition.name);
-    if (known && known !== definition) {
+    if (known === definition) return false;
+    if (known) {
       throw new ConfigurationError(
         `"${definition.name}" is defined twice. Export one defineJob('${definition.name}') and use it everywhere.`,
       );
     }
     this.definitions.set(definition.name, definition);
+    return true;
+  }
+
+  /** Undoes `register`. */
+  forget(definition: AnyJobDefinition): void {
+    if (this.definitions.get(definition.name) === definition) this.definitions.delete(definition.name);
   }
 
   /** @throws InvalidFunctionNameError, UnknownFunctionError */
