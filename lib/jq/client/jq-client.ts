@@ -99,7 +99,7 @@ export class JqClient {
   }
 
   /**
-   * Enqueues a job whose result is kept, and waits for it as long as the signal lets it.
+   * Enqueues a job whose result is kept, and waits for it until the signal aborts.
    *
    * @throws JqJobFailedError, and what `enqueue` throws
    */
@@ -113,7 +113,7 @@ export class JqClient {
     return (await this.untilEnded(id, ref, signal)) as OutputOf<F>;
   }
 
-  /** The job as it is now, or null if the master doesn't know it. A kept result is dropped some time after it was first read. */
+  /** Returns the job, or null if the master doesn't know it. A kept result is dropped some time after it was first read. */
   async get<F extends FunctionRef = string>(id: string, ref?: F): Promise<JqJob<OutputOf<F>> | null> {
     const reply = await this.calls.ask('GET', pathOf(id));
     if (reply.status === 404) return null;
@@ -122,8 +122,8 @@ export class JqClient {
   }
 
   /**
-   * The job once it has ended, or null when that took longer than the timeout. Longer than a master holds a request
-   * it asks again.
+   * Returns the job once it has ended, or null after the timeout. A timeout that is longer than a master holds a request
+   * takes several requests.
    *
    * @throws ConfigurationError, InvalidOptionError, JqJobNotFoundError
    */
@@ -148,7 +148,7 @@ export class JqClient {
   }
 
   /**
-   * Takes a job back that waits for its first attempt.
+   * Cancels a job that waits for its first attempt.
    *
    * @throws JqNotCancellableError when it has begun, JqJobNotFoundError
    */
@@ -162,7 +162,7 @@ export class JqClient {
   }
 
   /**
-   * The result once the job is done: one value, or JqJobFailedError. Cold; it waits for as long as it is
+   * Emits the result once the job is done, or JqJobFailedError. Cold; it waits as long as it is
    * subscribed, also through outages.
    */
   result<F extends FunctionRef = string>(id: string, ref?: F): Observable<OutputOf<F>> {
@@ -216,7 +216,7 @@ function pathOf(id: string): string {
   return `/job/${encodeURIComponent(id)}`;
 }
 
-/** Errors that may be gone on the next try. */
+/** Errors that the next try may not have. */
 function isOutage(error: unknown): boolean {
   if (error instanceof JqRefusedError) return error.status === 429 || error.status >= 500;
   return error instanceof JqUnreachableError;

@@ -9,7 +9,7 @@ import { Fields, MAX_INT32 } from '../wire/fields.js';
 /** The states of a job, in the words of the protocol. */
 export type JqStatus = 'queued' | 'running' | 'retrying' | 'error' | 'done';
 
-/** A job as the master has it now. */
+/** A job as the master has it. */
 export interface JqJob<Output = unknown> {
   readonly id: string;
   readonly status: JqStatus;

@@ -9,7 +9,7 @@ interface Runner {
   run<Reply>(operation: Operation<Reply>): Promise<Reply>;
 }
 
-/** Where a page ended. What was listed is not listed again, even if it changes meanwhile. */
+/** Where a page ended. Listed items are not listed again, even if they change meanwhile. */
 export interface Place {
   readonly score: string;
   readonly member: string;
@@ -45,7 +45,7 @@ export interface Cleared {
   readonly more: boolean;
 }
 
-/** What people read of jobs and workers, and do with them. None of it counts as a pusher's request. */
+/** Reads and changes jobs and workers for operators. None of it counts as a pusher's request. */
 export class Administration {
   constructor(private readonly turns: Runner) {}
 

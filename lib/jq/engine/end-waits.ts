@@ -24,7 +24,7 @@ export class EndWaits {
     return { woken, cancel };
   }
 
-  /** Wakes all who wait for the key. */
+  /** Wakes all long polls that wait for the key. */
   wake(key: string): void {
     for (const waiter of Array.from(this.byKey.get(key) ?? [])) waiter();
   }

@@ -21,7 +21,7 @@ const MODES: Readonly<Record<EngineMode, Mode>> = {
   /** Redis has not been reached yet, or refuses a right. */
   starting: { next: ['running', 'stopping'], may: may('answer', 'hold', 'repeat', 'sweep') },
   running: { next: ['stopping'], may: may('answer', 'hand out', 'hold', 'repeat', 'sweep') },
-  /** Waiting requests are answered with what there is, and the outcomes of pushes are still written. */
+  /** Waiting requests get the present state as a reply, and the outcomes of pushes are still written. */
   stopping: { next: ['closing'], may: may('answer', 'sweep') },
   /** Finishes pending operations. Without Redis each turn takes long to fail, so it adds none. */
   closing: { next: ['closed'], may: may('answer') },

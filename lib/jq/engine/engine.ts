@@ -89,7 +89,7 @@ export class JqEngine {
   /**
    * Waits for Redis, then begins to hand out jobs. May be tried again.
    *
-   * @throws ConfigurationError where its user lacks a right, and what Redis says where it refuses a channel
+   * @throws ConfigurationError if its user lacks a right, and Redis' error if it refuses a channel
    */
   async start(): Promise<void> {
     await requireMasterRights(this.connection, this.prefix);
@@ -101,7 +101,7 @@ export class JqEngine {
     if (this.life.enter('running')) this.sweep();
   }
 
-  /** Whether it hands out jobs, and hears from other masters. */
+  /** Whether it hands out jobs, and is subscribed to other masters. */
   get isStarted(): boolean {
     return this.life.mode === 'running';
   }
@@ -169,7 +169,7 @@ export class JqEngine {
     return isWorkerId(worker) && this.turns.run(operations.ping(worker));
   }
 
-  /** A job; `undefined` when the time is over or the signal aborts; or what is wrong. */
+  /** Returns a job; `undefined` when the time is over or the signal aborts; or why the worker can get none. */
   async pull(
     worker: string,
     ms: number,
@@ -207,7 +207,7 @@ export class JqEngine {
     this.sweepWithin(LONGEST_SLEEP_MS);
   }
 
-  /** Hands out no more jobs, and answers waiting requests with what there is. */
+  /** Hands out no more jobs, and answers waiting requests with the present state. */
   stop(): void {
     if (this.life.enter('stopping')) this.polls.wakeAll();
   }

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 const SUFFIX_CHARACTERS = 8;
 const WORKER_ID_BYTES = 8;
 
-/** A job's id is its number, of one width so that ids sort by age, and this, so that it can't be guessed. */
+/** The random part of a job's id, so that it can't be guessed. The first part is its number, of one width so that ids sort by age. */
 export function jobIdSuffix(): string {
   // Node generates UUIDs in bulk; a call for random bytes would cost as much as the rest of an id.
   return randomUUID().slice(0, SUFFIX_CHARACTERS);

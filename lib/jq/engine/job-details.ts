@@ -105,7 +105,7 @@ export function readDetails(id: string, reply: unknown): JobDetails | undefined 
   });
 }
 
-/** The worker that has it, or ran it last. */
+/** The worker that runs it, or ran it last. */
 function workerOf(status: JobStatus, hash: Hash): string | undefined {
   if (status === 'queued') return undefined;
   return (status === 'retrying' ? hash.text('ran') : hash.text('worker')) || undefined;

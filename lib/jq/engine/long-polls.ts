@@ -33,7 +33,7 @@ export class LongPolls {
         const view = await this.turns.run(operations.read(id, left > 0 ? 'wait' : 'read'));
         if (!view || operations.hasEnded(view) || left === 0) return view;
         await waiter.woken;
-        // A client that is gone has not read a result.
+        // A client that has disconnected has not read a result.
         if (signal?.aborted) return view;
       } finally {
         waiter.cancel();
@@ -41,7 +41,7 @@ export class LongPolls {
     }
   }
 
-  /** A job; `undefined` when the time is over or the signal aborts; or what is wrong. */
+  /** Returns a job; `undefined` when the time is over or the signal aborts; or why the worker can get none. */
   async pull(
     worker: string,
     ms: number,

@@ -106,7 +106,7 @@ export interface Pulled {
   readonly status: 'job' | 'more' | 'none' | 'full' | 'stale' | 'unknown worker';
   /** The worker has it once `accept` has returned true. */
   readonly job?: HandedJob;
-  /** The only names that the worker wants; none if it wants all. */
+  /** The only names that the worker takes; none if it takes all. */
   readonly names: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { turn } from './turn.js';
 /** The commands in the script's text. */
 const COMMANDS = new Set([...turn.text.matchAll(/\bcall\('([A-Z]+)'/g)].map(([, command = '']) => command));
 
-/** Waits for Redis. @throws ConfigurationError that names what is missing */
+/** Waits for Redis. @throws ConfigurationError that names missing rights */
 export function requireMasterRights(connection: RedisConnection, prefix: string): Promise<void> {
   const name = `${prefix}x`;
   const calls: Call[] = [...COMMANDS].map((command): Call => {

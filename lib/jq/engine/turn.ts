@@ -56,7 +56,7 @@ export interface TurnReply {
   readonly probes: readonly Probe[];
 }
 
-/** A worker that has been silent for long and is to be asked whether it is there. */
+/** A worker that was silent for long and should be asked whether it still runs. */
 export interface Probe {
   readonly worker: string;
   readonly url: string;

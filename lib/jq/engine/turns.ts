@@ -19,7 +19,7 @@ const REDIS_WAIT_MS = 2000;
 const REPEAT_MS = 30_000;
 const MAX_SEED = 2 ** 31;
 
-/** What the next turn is wanted for besides its operations; a sweep sees to what has fallen due. */
+/** Why the next turn is made besides its operations; a sweep handles what has fallen due. */
 type Wanted = 'nothing' | 'turn' | 'sweep';
 
 interface Pending {

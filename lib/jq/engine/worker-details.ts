@@ -18,7 +18,7 @@ export interface WorkerSummary {
 }
 
 export interface WorkerDetails extends WorkerSummary {
-  /** The names it wants; absent if it takes all. */
+  /** The names it takes; absent if it takes all. */
   readonly names?: readonly string[];
   /** Some of the jobs it has. */
   readonly jobs?: readonly string[];

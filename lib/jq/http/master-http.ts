@@ -15,7 +15,7 @@ import { JqRefusedError } from './master-errors.js';
 export interface MasterAddress {
   /** `http://HOST:PORT`, with a proxy's path if there is one. */
   master: string;
-  /** The token of pushers or workers, if the master wants one. */
+  /** The token of pushers or workers, if the master needs one. */
   token?: string;
   /** PEM certificates of authorities, for an `https:` master without a public certificate. */
   ca?: ClientTls['ca'];
@@ -27,7 +27,7 @@ export interface MasterRequest {
   readonly signal?: AbortSignal;
   /** Milliseconds until an answer must have begun. @default 10 s */
   readonly timeout?: number;
-  /** Whether it is a long poll: these have connections of their own. */
+  /** Whether it is a long poll: these have separate connections. */
   readonly waits?: boolean;
 }
 
@@ -77,7 +77,7 @@ export class MasterHttp {
     return defined({ connected, server: url, lastReplyAt: lastReply, problem });
   }
 
-  /** Asks whether it is ready; one of another make has no such path and is taken for ready. @throws ConnectionError */
+  /** Asks whether it is ready. A master of another implementation has no such path, and counts as ready. @throws ConnectionError */
   async reach(timeout: number): Promise<void> {
     try {
       const signal = AbortSignal.timeout(timeout);
@@ -88,7 +88,7 @@ export class MasterHttp {
     }
   }
 
-  /** Whatever was answered. @throws what connections throw, and when the signal aborts */
+  /** Returns any reply. @throws errors of the connection, and the signal's reason */
   async request(
     method: Dispatcher.HttpMethod,
     path: string,

@@ -27,8 +27,8 @@ export class CompressedBodyError extends GearMonkeyError {
 }
 
 /**
- * The whole body. Without the iterator of streams, which costs as much as all else of a small request; what is too
- * long is let go by.
+ * Reads the whole body; the rest of one that is too long is dropped. Without the iterator of streams, which costs as much
+ * as all else of a small request.
  *
  * @throws BodyTooLargeError, CompressedBodyError, and MalformedMessageError when it is cut off
  */

@@ -21,7 +21,7 @@ export interface AskOptions<T> {
   readonly late?: (lastError: unknown) => unknown;
 }
 
-/** The reply said "later". */
+/** The reply was "later". */
 class NoAnswerYet extends Error {
   constructor(
     override readonly cause: Error,

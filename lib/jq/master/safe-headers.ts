@@ -9,7 +9,7 @@ export const SAFE_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** For the page at `/docs`, which has scripts of its own, and styles in its HTML. */
+/** For the page at `/docs`, which has its own scripts, and styles in its HTML. */
 export const DOCS_HEADERS = {
   ...ON_ALL,
   'content-security-policy':

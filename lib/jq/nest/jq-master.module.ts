@@ -21,7 +21,7 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JqMasterOption
   .setFactoryMethodName('createJqMasterOptions')
   .build();
 
-/** The master that runs inside this app, on a port of its own. */
+/** The master that runs inside this app, on its own port. */
 @Injectable()
 export class EmbeddedJqMaster implements OnApplicationBootstrap, OnApplicationShutdown {
   static {

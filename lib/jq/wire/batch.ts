@@ -31,7 +31,7 @@ export class InvalidBatchError extends GearMonkeyError {
 export type Element<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * Each element of an array, decoded by `read`. An element that can't be read is an error of its own.
+ * Each element of an array, decoded by `read`. An element that can't be read is a separate error.
  *
  * @param maxDepth how deep each may be
  * @throws MalformedMessageError when the bytes are not one array, or InvalidBatchError

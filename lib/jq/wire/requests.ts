@@ -43,7 +43,7 @@ export interface RegisterRequest {
   readonly maxJobs: number;
   /** Where jobs are pushed to, without a trailing slash. A worker without it pulls. */
   readonly url?: string;
-  /** The names of the only jobs it wants. */
+  /** The only names that it takes. */
   readonly names?: readonly string[];
   /** How many jobs it takes in one push; absent if it doesn't know batches. */
   readonly batch?: number;

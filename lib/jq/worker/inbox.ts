@@ -21,7 +21,7 @@ export interface HeldJob {
   readonly attempt: number | undefined;
 }
 
-/** What happened to a job that arrived. This worker has it only if it is `taken`. */
+/** The result of a job's arrival. This worker has it only if it is `taken`. */
 export type Delivery = 'taken' | 'full' | 'unclaimed';
 
 interface Arrival extends HeldJob {

@@ -171,7 +171,7 @@ class JqSource implements JobSource {
     for (const fn of slots.functions()) this.announce(fn, slots.of(fn), url);
   }
 
-  /** What is held and what is free is what the master may count on: more is announced as a further worker. */
+  /** Registers a further worker if there are more held and free slots than were announced. */
   private announce(fn: string, free: number, url: string | undefined): void {
     const missing = this.missing(fn, free);
     if (missing <= 0 || !this.functions.has(fn) || this.leaving.signal.aborted) return;
@@ -232,7 +232,7 @@ class JqSource implements JobSource {
   }
 }
 
-/** Lets outcomes of freed slots be handed in first, so that their jobs are no longer held. */
+/** Waits until outcomes of freed slots are handed in, so that their jobs are no longer held. */
 function nextTick(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

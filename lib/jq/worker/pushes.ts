@@ -127,7 +127,7 @@ export class Pushes {
   }
 }
 
-/** What is wrong with a push, for its sender. */
+/** Says what is wrong with a push, for its sender. */
 export function refusalOf(error: unknown): Verdict {
   if (!(error instanceof GearMonkeyError)) {
     return { status: 500, code: 'INTERNAL', message: 'The worker failed.' };

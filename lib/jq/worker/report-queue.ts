@@ -64,7 +64,7 @@ export class ReportQueue {
     return this.sendSingly(reports);
   }
 
-  /** Sends each one separately, with an answer or a failure of its own. */
+  /** Sends each one separately; each has its own answer or failure. */
   private async sendSingly(reports: readonly Report[]): Promise<readonly Promise<Answer>[]> {
     const answers = reports.map((report) => this.postOne(report));
     await Promise.allSettled(answers);

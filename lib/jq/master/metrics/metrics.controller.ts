@@ -14,7 +14,7 @@ export class MetricsController {
     private readonly metrics: JqMetrics,
   ) {}
 
-  /** Works without Redis too: that Redis is missing is worth knowing. */
+  /** Works without Redis too, and shows that it is missing. */
   @Get()
   async read(@Res() response: ServerResponse): Promise<void> {
     const counts = await this.engine.administration.counts().catch((error: unknown) => {

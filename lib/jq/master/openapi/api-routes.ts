@@ -13,7 +13,7 @@ const CLEAR = [
 ];
 const API = { tag: 'Administration', role: 'admin' } as const;
 
-/** For people, and for pages made for them. */
+/** Routes for operators and their web pages. */
 export const API_ROUTES: readonly Route[] = [
   {
     ...API,
@@ -141,7 +141,7 @@ export const API_ROUTES: readonly Route[] = [
   },
 ];
 
-/** For those who run it. */
+/** Routes for operators. */
 export const OPERATION_ROUTES: readonly Route[] = [
   {
     method: 'get',

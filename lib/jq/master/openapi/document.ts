@@ -10,7 +10,7 @@ import { ref, text, type Schema } from './schema.js';
 
 const BOTH = [MESSAGE_PACK, JSON_TYPE];
 
-/** What each error means; routes name those that are theirs. */
+/** Explains each error; routes name their own. */
 const ERRORS: Readonly<Record<number, string>> = {
   400: 'Malformed: the message says what was expected.',
   401: 'The master wants a token, or another one.',

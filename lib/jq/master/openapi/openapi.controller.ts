@@ -4,7 +4,7 @@ import { JSON_TYPE } from '../../wire/media-type.js';
 import { SAFE_HEADERS } from '../safe-headers.js';
 import { openApiDocument } from './document.js';
 
-/** Open to everyone: it says no more than the documents of this package. */
+/** Open to all clients: it contains no more than the documents of this package. */
 @Controller('openapi.json')
 export class OpenApiController {
   private readonly text = JSON.stringify(openApiDocument());

@@ -10,7 +10,7 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
-/** One route as the document has it. */
+/** One route of the document. */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   readonly path: string;
@@ -23,11 +23,11 @@ export interface Route {
   readonly body?: string;
   /** Status and what it means, with the schema of the reply if it has a body. */
   readonly replies: Readonly<Record<number, readonly [meaning: string, schema?: string]>>;
-  /** Other statuses that it answers, with an Error; what all routes answer goes without saying. */
+  /** Statuses of its other replies, which have an Error; those of all routes are left out. */
   readonly errors?: readonly number[];
   /** Media types of its replies, where they are not MessagePack and JSON. */
   readonly media?: readonly string[];
-  /** Whether it wants Redis. @default true */
+  /** Whether it needs Redis. @default true */
   readonly wantsRedis?: boolean;
 }
 

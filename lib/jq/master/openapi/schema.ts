@@ -3,7 +3,7 @@ import { MAX_BATCH } from '../../wire/batch.js';
 import { MAX_INT32, MIN_INT32 } from '../../wire/fields.js';
 import { MAX_NAME_BYTES } from '../../wire/requests.js';
 
-/** The part of JSON Schema that OpenAPI 3.0 and what is described here have in common. */
+/** The part of JSON Schema that OpenAPI 3.0 supports and this document uses. */
 export interface Schema {
   readonly $ref?: string;
   readonly description?: string;
@@ -47,7 +47,7 @@ export function listOf(items: Schema): Schema {
   return { type: 'array', items };
 }
 
-/** What may go in one request. */
+/** A list of as many items as one request may have. */
 export function batchOf(items: Schema): Schema {
   return { ...listOf(items), minItems: 1, maxItems: MAX_BATCH };
 }
@@ -64,7 +64,7 @@ export function text(description?: string): Schema {
   return defined({ type: 'string', description });
 }
 
-/** Any value at all: whatever its sender put there. */
+/** Any value that its sender chose. */
 export function anything(description: string): Schema {
   return { description };
 }
