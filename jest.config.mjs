@@ -1,21 +1,14 @@
 import { availableParallelism } from 'node:os';
 
+import { swcOptions } from './scripts/swc-options.mjs';
+
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2022',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-        },
-      },
-    ],
+    '^.+\\.ts$': ['@swc/jest', swcOptions],
   },
   moduleNameMapper: {
     '^nestjs-gearmonkey$': '<rootDir>/lib/index.ts',

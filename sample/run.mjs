@@ -1,6 +1,6 @@
 /** Runs one of the samples: `npm run sample -- 01-hello`. They are TypeScript, compiled as they are loaded. */
 import { readdirSync } from 'node:fs';
-import '@swc-node/register/esm-register';
+import '../scripts/typescript.mjs';
 
 const samples = readdirSync(new URL('.', import.meta.url), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())

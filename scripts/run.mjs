@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const JEST = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
-const TYPESCRIPT = ['--import', '@swc-node/register/esm-register'];
+const TYPESCRIPT = ['--enable-source-maps', '--import', './scripts/typescript.mjs'];
 
 /** @type {Record<string, Program>} */
 const SCRIPTS = {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
+const TYPESCRIPT = new URL('../../scripts/typescript.mjs', import.meta.url).href;
 const COUNT = Math.min(4, Math.max(2, availableParallelism()));
 
 /** Several worker processes. */
@@ -13,9 +14,7 @@ export class WorkerProcesses {
   static async start(): Promise<WorkerProcesses> {
     const script = fileURLToPath(new URL('./worker.ts', import.meta.url));
     const workers = new WorkerProcesses(
-      Array.from({ length: COUNT }, () =>
-        fork(script, { execArgv: ['--import', '@swc-node/register/esm-register'] }),
-      ),
+      Array.from({ length: COUNT }, () => fork(script, { execArgv: ['--import', TYPESCRIPT] })),
     );
     try {
       await Promise.race([

@@ -1,12 +1,12 @@
 import type { Report } from '../../bench/harness/report.mjs';
-import { runProgram, type Ended } from '../support/test-process.js';
+import { runProgram, TYPESCRIPT, type Ended } from '../support/test-process.js';
 
 /** The first run installs what it compares with. */
 export const BENCH_TIMEOUT_MS = 300_000;
 
 /** What `npm run bench` does, without its preparations. Rejects with what it said when it fails. */
 export function bench(...args: string[]): Promise<Ended> {
-  const program = ['--import', '@swc-node/register/esm-register', 'bench/run.mjs', ...args];
+  const program = [...TYPESCRIPT, 'bench/run.mjs', ...args];
   return runProgram(process.execPath, program, { env: process.env, timeout: BENCH_TIMEOUT_MS });
 }
 

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { countHeap, type HeapCount } from './heap-count.js';
+import { TYPESCRIPT_WITHOUT_MAPS } from '../support/test-process.js';
 
 /** What a process says of itself. */
 export interface ProcessFigures {
@@ -60,7 +61,7 @@ export class SoakProcess {
 
   static async start(name: string, program: string, ...args: string[]): Promise<SoakProcess> {
     const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, {
-      execArgv: ['--expose-gc', '--no-warnings', '--import', '@swc-node/register/esm-register'],
+      execArgv: ['--expose-gc', '--no-warnings', ...TYPESCRIPT_WITHOUT_MAPS],
       env: { ...process.env, NODE_OPTIONS: '' },
       silent: true,
     });

@@ -5,6 +5,12 @@ import { onThisMachine } from './machine.js';
 import { until, type UntilOptions } from './until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Arguments of Node for programs in TypeScript. Source maps, which `TYPESCRIPT` has, fill the heap at the first errors. */
+export const TYPESCRIPT_WITHOUT_MAPS = [
+  '--import',
+  new URL('../../scripts/typescript.mjs', import.meta.url).href,
+];
+export const TYPESCRIPT = ['--enable-source-maps', ...TYPESCRIPT_WITHOUT_MAPS];
 /** Of a machine with nothing else to do. */
 const PATIENCE_MS = 45_000;
 const LAST_WORDS_MS = 2_000;
@@ -157,7 +163,7 @@ export async function runProgram(
 
 /** The same of a program in TypeScript, by its path in the repository. */
 export function runScript(path: string, ...args: string[]): Promise<Ended> {
-  return runProgram(process.execPath, ['--import', '@swc-node/register/esm-register', path, ...args]);
+  return runProgram(process.execPath, [...TYPESCRIPT, path, ...args]);
 }
 
 /** For `afterEach`: ends all processes of this test file that still run. */

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { afterEach } from '@jest/globals';
-import { killProcesses, TestProcess, type ProcessOptions } from './test-process.js';
+import { killProcesses, TestProcess, TYPESCRIPT, type ProcessOptions } from './test-process.js';
 
 /** What a program says: a line of JSON each. */
 export interface Said {
@@ -23,7 +23,7 @@ export class Program extends TestProcess {
     nodeOptions: readonly string[],
     { node = process.execPath, ...options }: ProgramOptions,
   ) {
-    const loader = path.endsWith('.ts') ? ['--import', '@swc-node/register/esm-register'] : [];
+    const loader = path.endsWith('.ts') ? TYPESCRIPT : [];
     super(node, [...nodeOptions, ...loader, path, JSON.stringify(argument)], options);
     createInterface(this.child.stdout).on('line', (line) => this.said.push(JSON.parse(line) as Said));
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { RedisServer } from '../../support/redis-server.js';
+import { TYPESCRIPT } from '../../support/test-process.js';
 import { runLoad } from './load.js';
 
 const DEFAULT_JOBS = 100_000;
@@ -40,7 +41,7 @@ async function main(): Promise<void> {
 async function startMaster(connection: string, masters: ChildProcess[]): Promise<string> {
   const program = fileURLToPath(new URL('./master.ts', import.meta.url));
   const options = JSON.stringify({ connection, port: 0, pushTimeout: '1m' });
-  const master = spawn(process.execPath, ['--import', '@swc-node/register/esm-register', program, options], {
+  const master = spawn(process.execPath, [...TYPESCRIPT, program, options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   masters.push(master);
