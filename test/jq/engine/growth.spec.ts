@@ -1,13 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import * as operations from '../../../lib/jq/engine/operations.js';
+import type { HandedJob } from '../../../lib/jq/engine/operations.js';
 import { useRedis } from '../../support/use-redis.js';
 import { pack } from '../../../lib/jq/message-pack/pack.js';
 import { Raw } from '../../../lib/jq/message-pack/raw.js';
-import { EngineRig } from './engine-rig.js';
+import { EngineRig, NO_LIMITS } from './engine-rig.js';
 
 const WORKERS = 10_000;
 const NAMES = 1000;
 const AT_ONCE = 500;
+const MANY = 100;
 
 describe('what a job costs Redis', () => {
   const used = useRedis();
@@ -21,13 +23,14 @@ describe('what a job costs Redis', () => {
     namesOf: (i: number) => string[],
     prefix: string,
     url = 'http://w',
+    maxJobs = 1,
   ) => {
     for (let from = 0; from < count; from += AT_ONCE) {
       const list = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, i) => {
         const id = `${prefix}${(from + i).toString(16).padStart(15, '0')}`;
         return operations.register(id, {
           name: 'w',
-          maxJobs: 1,
+          maxJobs,
           ...(url ? { url } : {}),
           names: namesOf(from + i),
         });
@@ -58,6 +61,26 @@ describe('what a job costs Redis', () => {
     await register(WORKERS, (i) => [`n${i % NAMES}`], 'b');
     expect(await commandsOf(push)).toBeLessThanOrEqual(alone + 5);
     await expect(push()).resolves.toMatch(/^a/);
+  });
+
+  it('is less where a turn has many jobs: what they share is read and written once', async () => {
+    await register(1, () => [], 'a', 'http://w', MANY);
+    const request = { priority: 0, maxRetry: 1, keepResult: false, timeout: 30, argument: Raw.EMPTY_MAP };
+    const enqueues = Array.from({ length: MANY }, (_, i) =>
+      operations.enqueue({ ...request, name: 'mail' }, i.toString(16).padStart(8, '0'), NO_LIMITS),
+    );
+    const [handed, nothing] = [[] as HandedJob[], { type: 'success', result: Raw.NIL } as const];
+    const each = async (run: () => Promise<unknown>) => Math.ceil((await commandsOf(run)) / MANY - 0.2);
+    const enqueue = await each(() => rig.turn(enqueues));
+    const handOut = await each(async () => handed.push(...(await rig.handOut())));
+    expect(handed).toHaveLength(MANY);
+    const accept = await each(() =>
+      rig.turn(handed.map((job) => operations.answer(job, { status: 'accepted' }))),
+    );
+    const report = await each(() =>
+      rig.turn(handed.map(({ id, worker }) => operations.done(worker, { jobId: id, ...nothing }))),
+    );
+    expect({ enqueue, handOut, accept, report }).toEqual({ enqueue: 5, handOut: 18, accept: 8, report: 8 });
   });
 
   it('is bounded if no worker wants thousands of names, and an idle turn does nothing for them', async () => {

@@ -1,6 +1,6 @@
 --- What an administrator asks: lists, details, and jobs that are tried again or discarded.
 -- Needs context: write_though_full, read_job, file, prefix, settings, call, turn, BATCH; room: forget_bytes;
---   lanes: queue; workers: ALL; lifecycle: status_of, worker_of, tell, detach, read_handled, HANDED, ENDED;
+--   lanes: queue; classes: ALL; lifecycle: status_of, worker_of, tell, detach, read_handled, HANDED, ENDED;
 --   jobs: is_kept, ops
 -- Gives operations list_jobs, inspect, retry, discard, requeue_dead, discard_dead, list_workers,
 --   inspect_worker, counts, list_names

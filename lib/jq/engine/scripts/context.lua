@@ -1,6 +1,6 @@
 --- What every part of a turn needs. Times are milliseconds; `settings` are those of engine/settings.ts.
--- Gives count, read_tally, text, write_though_full, refuse_if_full, read_job, file, due, prefix, settings,
---   call, turn, BATCH
+-- Gives count, read_tally, text, write_though_full, forget_read, refuse_if_full, read_fields, read_job, file, due,
+--   prefix, settings, call, turn, BATCH
 
 local prefix = KEYS[1]
 local settings = cmsgpack.unpack(ARGV[2])
@@ -30,8 +30,12 @@ local turn = {
   handed = {}, handed_bytes = 0, most = 0,
   --- How many jobs, names and workers were looked at.
   looks = 0,
-  --- What was read of workers and of classes' names.
-  worker_rows = {}, class_names = {},
+  --- What was read of workers, of classes' names and of lanes' names. Who writes what is in a row changes the row.
+  worker_rows = {}, class_names = {}, lane_parts = {},
+  --- Workers that are to be offered before jobs are handed out, and how many jobs each has once that has begun.
+  offers = {}, loads = {},
+  --- Priority of the best job of lanes; whether names are listed; how many jobs wait, nil while that was not asked.
+  best_priorities = {}, listed_names = {}, waiting = nil,
   --- Workers that nothing has been heard of for long: they are asked whether they are there.
   probed = {},
   --- Idempotency-Keys that are remembered, once that was asked, and those of this turn.
@@ -66,18 +70,26 @@ local function write_though_full()
   call('DEL', prefix .. 'full')
 end
 
+--- What was read may not be what is there: an operation has failed on its way.
+local function forget_read()
+  turn.worker_rows, turn.best_priorities, turn.listed_names, turn.waiting = {}, {}, {}, nil
+end
+
 local function refuse_if_full()
   if turn.memory_full then error({ err = turn.memory_full }) end
 end
 
---- The named fields of a job, or nil where there is no such job.
-local function read_job(id, ...)
-  local names, job = { 'name', ... }, {}
+--- These fields of a job, the first of which is 'name', or nil where there is no such job.
+local function read_fields(id, names)
   local values = call('HMGET', prefix .. 'job:' .. id, unpack(names))
   if not values[1] then return nil end
-  for i, name in ipairs(names) do job[name] = values[i] or nil end
+  local job = {}
+  for i = 1, #names do job[names[i]] = values[i] or nil end
   return job
 end
+
+--- The named fields of a job and its name, or nil where there is no such job.
+local function read_job(id, ...) return read_fields(id, { 'name', ... }) end
 
 --[[
   Jobs by their status and the time they got it, for lists and counts: of all names, and of each, but for those
@@ -86,8 +98,11 @@ end
   status:STATUS, status:STATUS:NAME
   names      those with jobs, by when they were seen to have some
 ]]
+local WAITS = { queued = true, retrying = true }
+
 local function file(id, name, from, to)
   if from == to then return end
+  if WAITS[from] or WAITS[to] then turn.waiting = nil end
   if from then
     call('ZREM', prefix .. 'status:' .. from, id)
     if from ~= 'running' then call('ZREM', prefix .. 'status:' .. from .. ':' .. name, id) end

@@ -1,6 +1,6 @@
 --- Brings together jobs that have come up and workers that have room.
--- Needs context: count, prefix, call, turn, BATCH; workers: read_worker, knows, ALL; selection: is_over, assign,
---   front, heads_of, best_heads, is_best, best_for, MAX_LOOKS, FEW
+-- Needs context: count, prefix, call, turn, BATCH; classes: ALL; workers: read_worker, place, place_offered, knows;
+--   selection: is_over, assign, front, heads_of, best_heads, is_best, best_for, MAX_LOOKS, FEW
 -- Gives dispatch, tell_pullers
 
 --- How many bytes of arguments a turn hands out.
@@ -11,12 +11,12 @@ local MAX_ASKED = 100
 --- The least busy free worker of a class, at or after a place, that knows the name; how busy; whether any was free.
 local function idle_from(class, name, start, count)
   local free = prefix .. 'free:' .. class
-  for place = start, start + count - 1 do
-    local row = call('ZRANGE', free, place, place, 'WITHSCORES')
-    if not row[1] then return nil, nil, nil, place > start end
+  for rank = start, start + count - 1 do
+    local row = call('ZRANGE', free, rank, rank, 'WITHSCORES')
+    if not row[1] then return nil, nil, nil, rank > start end
     local worker = row[1]
-    turn.worker_rows[worker] = turn.worker_rows[worker] or read_worker(worker)
-    if knows(worker, turn.worker_rows[worker], name) then return worker, turn.worker_rows[worker], tonumber(row[2]), true end
+    local worker_row = read_worker(worker)
+    if knows(worker, worker_row, name) then return worker, worker_row, tonumber(row[2]), true end
     turn.looks = turn.looks + 1
   end
   return nil, nil, nil, true
@@ -55,11 +55,12 @@ end
 
 local function is_done() return #turn.handed >= turn.most or turn.handed_bytes > MAX_HANDED_BYTES or is_over() end
 
+--- True if the worker is still free.
 local function hand(id, job, worker, worker_row)
   local push = assign(id, job, worker, worker_row)
   turn.handed[#turn.handed + 1] = push
   turn.handed_bytes = turn.handed_bytes + #(push[7] or '')
-  if worker_row.failures > 0 or worker_row.timeouts > 0 then turn.worker_rows[worker] = nil end
+  return place(worker, worker_row)
 end
 
 --- The best job whose name some free worker of the class knows, and who takes it.
@@ -77,16 +78,16 @@ local function past_unknown_names(class)
 end
 
 --- Gives a class with free workers the best jobs. True when it is through with it.
-
 local function serve_class(class)
+  local any = false
   while not is_done() do
-    if call('EXISTS', prefix .. 'free:' .. class) == 0 then return true end
+    if not any and call('EXISTS', prefix .. 'free:' .. class) == 0 then return true end
     local id, job, later = best_for(class)
     if not id then return not later end
     local worker, worker_row = idle_in(class, job.name)
     if not worker then id, job, worker, worker_row = past_unknown_names(class) end
     if not worker then return true end
-    hand(id, job, worker, worker_row)
+    any = hand(id, job, worker, worker_row)
   end
 end
 
@@ -131,6 +132,7 @@ end
 ]]
 local function dispatch(limit)
   turn.most = limit
+  place_offered()
   local kept = {}
   local list = limit > 0 and call('ZRANGE', prefix .. 'stirred', 0, BATCH - 1) or {}
   if #list == BATCH then turn.more = true end

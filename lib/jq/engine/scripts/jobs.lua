@@ -1,6 +1,6 @@
 --- What pushers ask. Each function is one operation of engine/operations.ts.
 -- Needs context: count, text, write_though_full, refuse_if_full, read_job, file, prefix, settings, call, turn;
---   room: has_no_room, note_bytes, forget_bytes, remember_key; lanes: queue; lifecycle: status_of, worker_of,
+--   room: has_no_room, note_bytes, forget_bytes, remember_key; lanes: queue_newest; lifecycle: status_of, worker_of,
 --   tell, detach, read_handled, ENDED
 -- Gives is_kept, ops; operations enqueue, read, cancel
 
@@ -23,7 +23,7 @@ function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout,
   end
   refuse_if_full()
   if found_with ~= turn.version then return { 'stale' } end
-  local waiting = call('ZCARD', prefix .. 'status:queued') + call('ZCARD', prefix .. 'status:retrying')
+  local waiting = turn.waiting or call('ZCARD', prefix .. 'status:queued') + call('ZCARD', prefix .. 'status:retrying')
   if waiting >= settings.max_queued or has_no_room(#argument) then return { 'full' } end
   -- Of one width, so that ids sort in the order in which they were given.
   local id = string.format('%012x', call('INCR', prefix .. 'ids')) .. '-' .. suffix
@@ -31,9 +31,13 @@ function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout,
   call('HSET', prefix .. 'job:' .. id, 'name', name, 'argument', argument, 'priority', priority, 'max_retry', max_retry,
     'keep', keep, 'timeout', timeout, 'lane', lane, 'state', 'queued', 'enqueued', text(turn.now))
   note_bytes(id, #argument)
-  if call('EXISTS', prefix .. 'status:queued:' .. name) == 0 then call('ZADD', prefix .. 'names', turn.now, name) end
+  if not turn.listed_names[name] and call('EXISTS', prefix .. 'status:queued:' .. name) == 0 then
+    call('ZADD', prefix .. 'names', turn.now, name)
+  end
+  turn.listed_names[name] = true
   file(id, name, nil, 'queued')
-  queue(id, lane, priority)
+  turn.waiting = waiting + 1
+  queue_newest(id, lane, priority)
   if key ~= '' then
     call('SET', prefix .. 'key:' .. key, id .. ' ' .. print, 'PX', remember_key() and settings.forget_key or SOON_MS)
   end

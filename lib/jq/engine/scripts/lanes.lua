@@ -15,7 +15,7 @@
   stirred        "n" and a name, or "c" and a class of workers, whose jobs and workers no turn has brought together yet
 ]]
 -- Needs context: count, prefix, call, turn, BATCH
--- Gives stir, limits_of, name_of, show, reindex, queue, unqueue, park, unpark, reshow, UNDER_WAY
+-- Gives stir, limits_of, name_of, show, queue, queue_newest, unqueue, unqueue_best, park, unpark, reshow, UNDER_WAY
 
 local UNPARK = 16
 --- Between the lanes that are shown and the next, while those shown take nothing.
@@ -27,14 +27,22 @@ local function stir(name)
   turn.news['=' .. name] = true
 end
 
-local function limits_of(lane)
-  local found_with, limits = string.match(lane, '^(%d+)|([^|]*)|')
-  local list = {}
-  for limit in string.gmatch(limits, '[^,]+') do list[#list + 1] = limit end
-  return list, found_with
+local function parts_of(lane)
+  local parts = turn.lane_parts[lane]
+  if parts then return parts end
+  local found_with, limits, name = string.match(lane, '^(%d+)|([^|]*)|(.*)$')
+  parts = { found_with = found_with, limits = {}, name = name }
+  for limit in string.gmatch(limits, '[^,]+') do parts.limits[#parts.limits + 1] = limit end
+  turn.lane_parts[lane] = parts
+  return parts
 end
 
-local function name_of(lane) return string.match(lane, '^[^|]*|[^|]*|(.*)$') end
+local function limits_of(lane)
+  local parts = parts_of(lane)
+  return parts.limits, parts.found_with
+end
+
+local function name_of(lane) return parts_of(lane).name end
 
 local function show(lane, head, priority)
   call('ZADD', prefix .. 'heads', priority, head)
@@ -55,6 +63,7 @@ end
 --- Brings the index up to date after the lane has changed. True when it has another best job that may run.
 local function reindex(lane)
   local first = call('ZRANGE', prefix .. 'ready:' .. lane, 0, 0, 'WITHSCORES')
+  turn.best_priorities[lane] = tonumber(first[2])
   local old = call('HGET', prefix .. 'lane-heads', lane)
   if first[1] and first[1] == old then return end
   local limit = call('HGET', prefix .. 'places', lane)
@@ -75,6 +84,24 @@ end
 local function queue(id, lane, priority)
   call('ZADD', prefix .. 'ready:' .. lane, priority, id)
   if reindex(lane) then stir(name_of(lane)) end
+end
+
+--- A job that is newer than all others: of equal priority it is the last.
+local function queue_newest(id, lane, priority)
+  local best = turn.best_priorities[lane]
+  if not best or tonumber(priority) < best then return queue(id, lane, priority) end
+  call('ZADD', prefix .. 'ready:' .. lane, priority, id)
+end
+
+--- Takes out the best job of a lane that may run, which is handed out.
+local function unqueue_best(id, lane)
+  call('ZREM', prefix .. 'ready:' .. lane, id)
+  hide(lane, id)
+  local first = call('ZRANGE', prefix .. 'ready:' .. lane, 0, 0, 'WITHSCORES')
+  turn.best_priorities[lane] = tonumber(first[2])
+  if not first[1] then return call('HDEL', prefix .. 'lane-heads', lane) end
+  call('HSET', prefix .. 'lane-heads', lane, first[1])
+  show(lane, first[1], first[2])
 end
 
 local function unqueue(id, lane)

@@ -18,7 +18,7 @@
   deadlines: jobs that are pushed or run, by when that has taken too long. delayed: jobs to be tried again, by
   when. results: kept results, by when they are dropped.
 ]]
--- Needs context: count, text, read_job, file, prefix, settings, call, turn; room: forget_bytes; lanes: queue,
+-- Needs context: count, text, read_fields, file, prefix, settings, call, turn; room: forget_bytes; lanes: queue,
 --   unqueue; limits: let_go; workers: offer, doubled
 -- Gives status_of, worker_of, tell, detach, finish, put_back, fail, give_back, begin, read_handled, HANDED,
 --   ENDED
@@ -130,7 +130,7 @@ local function begin(id, job)
   if call('SREM', pushing, id) == 1 and call('SCARD', pushing) == settings.max_pushes - 1 then offer(job.worker) end
 end
 
-local HANDLED = { 'state', 'priority', 'lane', 'worker', 'attempt', 'handed', 'failures', 'losses', 'bounces',
+local HANDLED = { 'name', 'state', 'priority', 'lane', 'worker', 'attempt', 'handed', 'failures', 'losses', 'bounces',
   'max_retry', 'timeout', 'begun', 'keep', 'open', 'reported', 'awaited', 'ran', 'bytes' }
 
-local function read_handled(id) return read_job(id, unpack(HANDLED)) end
+local function read_handled(id) return read_fields(id, HANDLED) end

@@ -1,7 +1,7 @@
 --- What workers say, and what became of pushes to them.
--- Needs context: text, write_though_full, refuse_if_full, prefix, settings, call, turn; limits: hold; workers:
---   join_class, read_worker, offer, revive, trust, heard, doubled, blame, enrol, remove_worker, ALL; lifecycle:
---   status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: obstacle, pull; jobs:
+-- Needs context: text, write_though_full, refuse_if_full, prefix, settings, call, turn; limits: hold; classes:
+--   join_class, ALL; workers: read_worker, rest, offer, revive, trust, heard, doubled, blame, enrol, remove_worker;
+--   lifecycle: status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: obstacle, pull; jobs:
 --   ops
 -- Gives operations register, unregister, ping, pull, done, answer, probed
 
@@ -16,6 +16,7 @@ function ops.register(worker, name, max_jobs, url, batch, client, ...)
   if url ~= '' then call('HSET', key, 'url', url) end
   if batch ~= '1' then call('HSET', key, 'batch', batch) end
   join_class(worker, { ... })
+  turn.worker_rows[worker] = nil
   call('ZADD', prefix .. 'workers', turn.now, worker)
   heard(worker)
   if url ~= '' then call('ZADD', prefix .. 'silent', turn.now + settings.forget_worker, worker) end
@@ -110,6 +111,7 @@ function answers.unknown_name(id, job, worker, worker_row)
   if worker_row then
     call('ZADD', unknown, turn.now + settings.forget_missing_name, job.name)
     call('PEXPIRE', unknown, text(settings.forget_missing_name))
+    worker_row.knows_all = nil
     call('ZADD', prefix .. 'with-unknown-names', 'NX', turn.now + settings.forget_missing_name, worker)
     revive(worker, worker_row)
   end
@@ -125,10 +127,10 @@ function answers.gone(id, job, worker, worker_row)
 end
 
 --- 429 or 503: it gets nothing for a while.
-function answers.busy(id, job, worker, worker_row, rest)
+function answers.busy(id, job, worker, worker_row, detail)
   if worker_row then
     revive(worker, worker_row)
-    call('HSET', prefix .. 'worker:' .. worker, 'rests', text(turn.now + rest))
+    rest(worker, worker_row, turn.now + detail)
   end
   detach(id, job, true)
   put_back(id, job)

@@ -1,6 +1,6 @@
 --- Which job is the next to be handed out, and what is written when it is.
--- Needs context: text, read_job, prefix, settings, call, turn, BATCH; lanes: limits_of, reindex, park; limits:
---   blocked_until, hold; workers: offer, ALL
+-- Needs context: text, read_fields, prefix, settings, call, turn, BATCH; lanes: limits_of, unqueue_best, park; limits:
+--   blocked_until, hold; classes: ALL; workers: rest, take_up, offer_after_pull
 -- Gives is_over, assign, obstacle, front, heads_of, best_heads, is_best, best_for, pull, MAX_LOOKS, FEW
 
 --- How many jobs, names and workers a turn looks at.
@@ -16,19 +16,14 @@ local function assign(id, job, worker, worker_row)
   local attempt = tonumber(job.attempt or 0) + 1
   if attempt == 1 then turn.waits[#turn.waits + 1] = turn.now - job.enqueued end
   local key = prefix .. 'job:' .. id
-  call('ZREM', prefix .. 'ready:' .. job.lane, id)
-  reindex(job.lane)
-  call('SADD', prefix .. 'held:' .. worker, id)
+  unqueue_best(id, job.lane)
+  take_up(worker, id)
   hold(id, attempt, job.lane)
   call('HSET', key, 'worker', worker, 'attempt', attempt, 'handed', text(turn.now), 'open', '', 'state', 'pushing')
-  call('SADD', prefix .. 'pushing:' .. worker, id)
   call('ZADD', prefix .. 'deadlines', turn.now + settings.push_lease, id)
-  if worker_row.url then
-    -- One that failed last time gets one job, and no other before it has answered.
-    if worker_row.failures > 0 or worker_row.timeouts >= settings.lost_after then
-      call('HSET', prefix .. 'worker:' .. worker, 'rests', text(turn.now + settings.push_lease))
-    end
-    offer(worker, true)
+  -- One that failed last time gets one job, and no other before it has answered.
+  if worker_row.url and (worker_row.failures > 0 or worker_row.timeouts >= settings.lost_after) then
+    rest(worker, worker_row, turn.now + settings.push_lease)
   end
   local argument = call('HGET', key, 'argument')
   return {
@@ -59,6 +54,8 @@ local function collect_stale(lane)
   end
 end
 
+local READY = { 'name', 'lane', 'priority', 'attempt', 'begun', 'timeout', 'enqueued' }
+
 --[[
   The best job of these heads that may run now; parks what may not. Without one: whether there may
   be one, for the next turn or once jobs were matched anew.
@@ -69,7 +66,7 @@ local function front(heads)
     local head = call('ZRANGE', heads, 0, 0, 'WITHSCORES')
     if not head[1] then return nil end
     local id = head[1]
-    local job = read_job(id, 'lane', 'priority', 'attempt', 'begun', 'timeout', 'enqueued')
+    local job = read_fields(id, READY)
     if not job then
       call('ZREM', prefix .. 'heads', id)
       call('ZREM', heads, id)
@@ -133,6 +130,7 @@ end
 local function pull(worker, worker_row)
   if call('SCARD', prefix .. 'held:' .. worker) >= worker_row.max_jobs then return nil, nil, true end
   local id, job, later = best_for(worker_row.class)
-  if id then return assign(id, job, worker, worker_row) end
-  return nil, later
+  if not id then return nil, later end
+  offer_after_pull(worker, worker_row)
+  return assign(id, job, worker, worker_row)
 end

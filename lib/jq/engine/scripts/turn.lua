@@ -15,6 +15,7 @@
 -- include room
 -- include lanes
 -- include limits
+-- include classes
 -- include workers
 -- include lifecycle
 -- include selection
@@ -34,6 +35,7 @@ local function run_operations()
     local name, count = ARGV[at], tonumber(ARGV[at + 1])
     local ok, reply = pcall(ops[name], unpack(ARGV, at + 2, at + 1 + count))
     if not ok then
+      forget_read()
       local why = type(reply) == 'table' and reply.err or tostring(reply)
       if string.find(why, 'READONLY', 1, true) then error({ err = why }) end
       reply = { 'failed', why }

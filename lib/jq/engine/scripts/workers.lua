@@ -13,107 +13,90 @@
   silent     those whose silence counts, by when it has lasted too long
   gone       lost ones, by when they are forgotten
   leaving    those whose jobs go back, a batch a turn
-
-  Workers that want the same names are a class: a digest of the names, or "*" for those that want all.
-
-  class:CLASS    the names
-  members:CLASS  its workers
-  free:CLASS     those of them to push to, by how full they are
-  classes:NAME   classes that want the name, except those without a free worker at the last check
-  dry:CLASS      the names in whose list it is missing for that reason
 ]]
--- Needs context: text, prefix, settings, call, turn
--- Gives join_class, read_worker, offer, revive, trust, heard, doubled, lose, blame, enrol, remove_worker, knows,
---   ALL
-
-local ALL = '*'
-
---- What workers that want these names are called together, and the names, each once.
-local function class_of(wanted)
-  if #wanted == 0 then return ALL, {} end
-  local seen, names = {}, {}
-  for _, name in ipairs(wanted) do
-    if not seen[name] then names[#names + 1] = name end
-    seen[name] = true
-  end
-  table.sort(names)
-  return redis.sha1hex(cmsgpack.pack(names)), names
-end
-
-local function join_class(worker, wanted)
-  local class, names = class_of(wanted)
-  call('HSET', prefix .. 'worker:' .. worker, 'class', class)
-  call('SADD', prefix .. 'members:' .. class, worker)
-  if class == ALL or call('EXISTS', prefix .. 'class:' .. class) == 1 then return class end
-  for _, name in ipairs(names) do
-    call('SADD', prefix .. 'class:' .. class, name)
-    call('ZADD', prefix .. 'classes:' .. name, 0, class)
-  end
-  return class
-end
-
---- One that registered before there were classes had its names in a set of its own.
-local function join_late(worker)
-  local names = prefix .. 'names:' .. worker
-  local class = join_class(worker, call('SMEMBERS', names))
-  call('DEL', names)
-  return class
-end
+-- Needs context: text, prefix, settings, call, turn; classes: join_late, leave_class, refill
+-- Gives read_worker, rest, offer, take_up, place, place_offered, offer_after_pull, revive, trust, heard, doubled,
+--   lose, blame, enrol, remove_worker, knows
 
 local WORKER_ROW = { 'max_jobs', 'url', 'class', 'rests', 'failures', 'lost', 'pinged', 'batch', 'timeouts' }
 
 local function read_worker(worker)
+  local known = turn.worker_rows[worker]
+  if known then return known end
   local max_jobs, url, class, rests, failures, lost, pinged, batch, timeouts =
     unpack(call('HMGET', prefix .. 'worker:' .. worker, unpack(WORKER_ROW)))
   if not max_jobs then return nil end
-  return {
+  local worker_row = {
     max_jobs = tonumber(max_jobs), url = url or nil, class = class or join_late(worker), rests = tonumber(rests or 0),
     failures = tonumber(failures or 0), lost = lost == '1', pinged = pinged == '1', batch = batch or '1',
     timeouts = tonumber(timeouts or 0),
   }
+  turn.worker_rows[worker] = worker_row
+  return worker_row
 end
 
-local function leave_class(worker, class)
-  call('ZREM', prefix .. 'free:' .. class, worker)
-  call('SREM', prefix .. 'members:' .. class, worker)
-  if class == ALL or call('EXISTS', prefix .. 'members:' .. class) == 1 then return end
-  for _, name in ipairs(call('SMEMBERS', prefix .. 'class:' .. class)) do
-    call('ZREM', prefix .. 'classes:' .. name, class)
-  end
-  call('DEL', prefix .. 'class:' .. class, prefix .. 'dry:' .. class)
+--- It is given nothing until this time.
+local function rest(worker, worker_row, time)
+  worker_row.rests = time
+  call('HSET', prefix .. 'worker:' .. worker, 'rests', text(time))
 end
 
---- A worker of the class is free again: names whose lists it was taken from have it back.
-local function refill(class)
-  local dry = prefix .. 'dry:' .. class
-  local names = call('SMEMBERS', dry)
-  if #names == 0 then return end
-  for _, name in ipairs(names) do call('ZADD', prefix .. 'classes:' .. name, 0, class) end
-  call('DEL', dry)
-end
-
---- Offers it to the dispatch if it may be pushed to. `taking`: it has just got a job, so there is no more room than before.
-local function offer(worker, taking)
+--- Offers it to the dispatch if it may be pushed to: before jobs are handed out, once for all that a turn has changed.
+local function offer(worker)
   local worker_row = read_worker(worker)
   if not worker_row then return end
-  local held = call('SCARD', prefix .. 'held:' .. worker)
-  if not worker_row.url then
-    if not taking and held == worker_row.max_jobs - 1 then turn.news['@' .. worker] = true end
-    return
+  if worker_row.url then
+    turn.offers[worker] = true
+  elseif call('SCARD', prefix .. 'held:' .. worker) == worker_row.max_jobs - 1 then
+    turn.news['@' .. worker] = true
   end
+end
+
+--- How many jobs it has, and how many of them it has not answered yet, once no more are taken from it in this turn.
+local function load_of(worker)
+  local load = turn.loads[worker]
+  if not load then
+    load = { held = call('SCARD', prefix .. 'held:' .. worker), pushing = call('SCARD', prefix .. 'pushing:' .. worker) }
+    turn.loads[worker] = load
+  end
+  return load
+end
+
+--- It gets a job.
+local function take_up(worker, id)
+  local load = turn.loads[worker]
+  local held, pushing = call('SADD', prefix .. 'held:' .. worker, id), call('SADD', prefix .. 'pushing:' .. worker, id)
+  if load then load.held, load.pushing = load.held + held, load.pushing + pushing end
+end
+
+--- Puts it among the free ones of its class, if it is free. True if it is.
+local function place(worker, worker_row)
   local free = prefix .. 'free:' .. worker_row.class
   if worker_row.rests > turn.now then
     call('ZADD', prefix .. 'resting', worker_row.rests, worker)
     call('ZREM', free, worker)
-    return
+    return false
   end
   if worker_row.rests > 0 then call('ZREM', prefix .. 'resting', worker) end
-  if held < worker_row.max_jobs and call('SCARD', prefix .. 'pushing:' .. worker) < settings.max_pushes then
-    if call('ZADD', free, held / worker_row.max_jobs, worker) == 1 then refill(worker_row.class) end
-    if not taking then turn.stirred_classes[worker_row.class] = true end
-  else
-    call('ZREM', free, worker)
+  local load = load_of(worker)
+  if load.held < worker_row.max_jobs and load.pushing < settings.max_pushes then
+    if call('ZADD', free, load.held / worker_row.max_jobs, worker) == 1 then refill(worker_row.class) end
+    return true
   end
+  call('ZREM', free, worker)
+  return false
+end
+
+local function place_offered()
+  for worker, stirs in pairs(turn.offers) do
+    local worker_row = read_worker(worker)
+    if worker_row and place(worker, worker_row) and stirs then turn.stirred_classes[worker_row.class] = true end
+  end
+end
+
+--- It has got a job, so there is no more room than before: its class is not stirred.
+local function offer_after_pull(worker, worker_row)
+  if worker_row.url then turn.offers[worker] = turn.offers[worker] or false end
 end
 
 --[[
@@ -127,8 +110,7 @@ local function revive(worker, worker_row, heard_of)
   if worker_row.timeouts >= settings.lost_after and not heard_of then return end
   worker_row.lost, worker_row.rests = false, 0
   call('HSET', prefix .. 'worker:' .. worker, 'rests', 0, 'lost', 0)
-  call('ZREM', prefix .. 'gone', worker)
-  call('ZREM', prefix .. 'leaving', worker)
+  for _, key in ipairs({ 'gone', 'leaving', 'resting' }) do call('ZREM', prefix .. key, worker) end
   call('ZADD', prefix .. 'silent', 'NX', turn.now + settings.forget_worker, worker)
   offer(worker)
 end
@@ -146,12 +128,15 @@ end
 local function heard(worker, pinged)
   local worker_row = read_worker(worker)
   if not worker_row then return nil end
-  call('HSET', prefix .. 'worker:' .. worker, 'seen', text(turn.now))
   if pinged and not worker_row.pinged then
-    worker_row.pinged = true
+    worker_row.pinged, worker_row.is_heard = true, false
     call('HSET', prefix .. 'worker:' .. worker, 'pinged', 1)
   end
-  if worker_row.pinged or not worker_row.url then call('ZADD', prefix .. 'silent', turn.now + settings.silence, worker) end
+  if not worker_row.is_heard then
+    worker_row.is_heard = true
+    call('HSET', prefix .. 'worker:' .. worker, 'seen', text(turn.now))
+    if worker_row.pinged or not worker_row.url then call('ZADD', prefix .. 'silent', turn.now + settings.silence, worker) end
+  end
   if worker_row.lost then revive(worker, worker_row, true) end
   return worker_row
 end
@@ -161,6 +146,7 @@ local function doubled(first, times, cap) return math.min(cap, first * 2 ^ math.
 --- Its jobs go back with the turns that follow.
 local function lose(worker, worker_row)
   if worker_row.lost then return end
+  worker_row.lost, worker_row.is_heard = true, false
   call('HSET', prefix .. 'worker:' .. worker, 'lost', 1)
   call('ZREM', prefix .. 'silent', worker)
   call('ZADD', prefix .. 'leaving', 0, worker)
@@ -174,8 +160,8 @@ local function blame(worker, what)
   if not worker_row then return end
   worker_row[what] = worker_row[what] + 1
   local blames = math.max(worker_row.failures, worker_row.timeouts)
-  local rests = turn.now + doubled(settings.suspect, blames - 1, settings.suspect_cap)
-  call('HSET', prefix .. 'worker:' .. worker, what, worker_row[what], 'rests', text(rests))
+  call('HSET', prefix .. 'worker:' .. worker, what, worker_row[what])
+  rest(worker, worker_row, turn.now + doubled(settings.suspect, blames - 1, settings.suspect_cap))
   if blames >= settings.lost_after then lose(worker, worker_row) end
   offer(worker)
 end
@@ -206,6 +192,7 @@ local function remove_worker(worker)
   for _, key in ipairs({ 'worker:', 'unknown-names:' }) do call('DEL', prefix .. key .. worker) end
   for _, key in ipairs({ 'workers', 'with-unknown-names', 'resting', 'silent', 'gone' }) do call('ZREM', prefix .. key, worker) end
   if class then leave_class(worker, class) end
+  turn.worker_rows[worker] = nil
   call('ZADD', prefix .. 'leaving', 0, worker)
   turn.more = true
 end
