@@ -15,6 +15,7 @@ export default {
     '^nestjs-gearmonkey/(\\w+)$': '<rootDir>/lib/$1/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
+  // For tests that hang. All waits end earlier, also on a busy machine, and show what they saw last: test/support/until.ts.
   testTimeout: 180_000,
   // Suites wait for servers and leases two fifths of their time: twice as many of them as cores keep the cores busy.
   maxWorkers: 2 * availableParallelism(),

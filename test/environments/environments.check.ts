@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import { BundledProject } from '../bundlers/bundled-project.js';
 import { outlivesKills, type RunApp } from '../bundlers/outlives-kills.js';
-import { pack, temporaryFolder } from '../support/consumer.js';
+import { pack, STRICT_APP, temporaryFolder } from '../support/consumer.js';
 import { runProgram } from '../support/test-process.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
@@ -263,18 +263,7 @@ function nest(version: 11 | 12): string[] {
 }
 
 function tsconfig(options: object = {}): string {
-  const compilerOptions = {
-    target: 'es2022',
-    module: 'nodenext',
-    strict: true,
-    skipLibCheck: false,
-    experimentalDecorators: true,
-    emitDecoratorMetadata: true,
-    types: ['node'],
-    rootDir: 'src',
-    outDir: 'dist',
-    ...options,
-  };
+  const compilerOptions = { ...STRICT_APP, rootDir: 'src', outDir: 'dist', ...options };
   return JSON.stringify({ compilerOptions, include: ['src'] });
 }
 

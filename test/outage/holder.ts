@@ -1,9 +1,8 @@
 /** A worker process, on the server of its argument, whose jobs never end. */
 import 'reflect-metadata';
-import { Injectable, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { GearMonkeyModule, Worker } from '../../lib/index.js';
-import { obey } from '../soak/soak-process.js';
+import { Injectable } from '@nestjs/common';
+import { Worker } from '../../lib/index.js';
+import { runWorkerApp } from '../soak/worker-app.js';
 
 @Injectable()
 class Handlers {
@@ -13,14 +12,4 @@ class Handlers {
   }
 }
 
-@Module({
-  imports: [GearMonkeyModule.forRoot({ connection: process.argv[2] as string })],
-  providers: [Handlers],
-})
-class App {}
-
-const app = await NestFactory.createApplicationContext(App, { logger: false });
-obey(async () => {
-  await app.close();
-  return {};
-});
+await runWorkerApp(Handlers);

@@ -1,11 +1,10 @@
 /** A worker process of the soak, on the server of its argument. */
 import 'reflect-metadata';
-import { Injectable, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { Injectable } from '@nestjs/common';
 import { once } from 'node:events';
-import { GearMonkeyModule, Worker, type RunningJob } from '../../lib/index.js';
-import { obey } from './soak-process.js';
+import { Worker, type RunningJob } from '../../lib/index.js';
 import { soak, type Kind } from './soak.job.js';
+import { runWorkerApp } from './worker-app.js';
 
 const untilAborted = (job: RunningJob) => once(job.signal, 'abort').then(() => 'aborted');
 
@@ -31,14 +30,4 @@ class Handlers {
   }
 }
 
-@Module({
-  imports: [GearMonkeyModule.forRoot({ connection: process.argv[2] as string })],
-  providers: [Handlers],
-})
-class App {}
-
-const app = await NestFactory.createApplicationContext(App, { logger: false });
-obey(async () => {
-  await app.close();
-  return {};
-});
+await runWorkerApp(Handlers);

@@ -57,15 +57,14 @@ export async function consumer(
 }
 
 const PACKAGE = JSON.stringify({ name: 'consumer', private: true });
-const TSCONFIG = JSON.stringify({
-  compilerOptions: {
-    target: 'es2022',
-    module: 'nodenext',
-    strict: true,
-    skipLibCheck: false,
-    experimentalDecorators: true,
-    emitDecoratorMetadata: true,
-    types: ['node'],
-    outDir: 'out',
-  },
-});
+/** Compiler options of a strict app of a user. */
+export const STRICT_APP = {
+  target: 'es2022',
+  module: 'nodenext',
+  strict: true,
+  skipLibCheck: false,
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+  types: ['node'],
+};
+const TSCONFIG = JSON.stringify({ compilerOptions: { ...STRICT_APP, outDir: 'out' } });

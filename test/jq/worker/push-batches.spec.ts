@@ -11,7 +11,7 @@ import { stopWorkersAfterEach } from '../../support/run-worker.js';
 import { eventually, until } from '../../support/until.js';
 import type { Http } from '../master/http.js';
 import { useMaster } from '../master/use-master.js';
-import { listeningWorker, packed, push } from './worker-rig.js';
+import { idleWorker, listeningWorker, packed, push } from './worker-rig.js';
 
 describe('POST /worker-job with a batch', () => {
   const master = useMaster();
@@ -86,14 +86,8 @@ describe('POST /worker-job with a batch', () => {
   });
 
   it('answers 503 for each unclaimed job', async () => {
-    const port = await freePort();
-    const source = jq({ master: master.url, listen: { port } });
-    await source.open(['mail']);
-    await source.claim(new SlotTable([['mail', 1]]), AbortSignal.timeout(50));
-    const reply = await fetch(`http://127.0.0.1:${port}/worker-job`, {
-      method: 'POST',
-      body: Buffer.from(packed([job('a'), job('b', { name: 'sms' })])),
-    });
+    const worker = await idleWorker(master.url);
+    const reply = await worker.push(Buffer.from(packed([job('a'), job('b', { name: 'sms' })])));
     expect([reply.status, decode(await reply.arrayBuffer())]).toEqual([
       200,
       [
@@ -101,7 +95,7 @@ describe('POST /worker-job with a batch', () => {
         { status: 404, code: 'UNKNOWN_NAME', message: expect.any(String) },
       ],
     ]);
-    await source.close();
+    await worker.close();
   });
 
   it('drops unclaimed jobs when the connection is cut; those that were taken run', async () => {

@@ -5,14 +5,13 @@ import { connect } from 'node:net';
 import { request } from 'undici';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import { signed } from '../../../lib/jq/wire/signature.js';
-import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { freePort } from '../../support/free-port.js';
 import { gate } from '../../support/gate.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
 import { eventually } from '../../support/until.js';
 import { vector } from '../message-pack/vectors.js';
 import { useMaster } from '../master/use-master.js';
-import { listeningWorker, packed, push } from './worker-rig.js';
+import { idleWorker, listeningWorker, packed, push } from './worker-rig.js';
 
 const MASTER = 'http://127.0.0.1:1';
 
@@ -165,16 +164,10 @@ describe('POST /worker-job', () => {
   });
 
   it('answers 503 with Retry-After without a claim, so that the job goes to others', async () => {
-    const port = await freePort();
-    const source = jq({ master: master.url, listen: { port } });
-    await source.open(['mail']);
-    await source.claim(new SlotTable([['mail', 1]]), AbortSignal.timeout(50));
-    const reply = await fetch(`http://127.0.0.1:${port}/worker-job`, {
-      method: 'POST',
-      body: packed(push()),
-    });
+    const worker = await idleWorker(master.url);
+    const reply = await worker.push(Buffer.from(packed(push())));
     expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
-    await source.close();
+    await worker.close();
   });
 
   it('ends the run of an attempt when a later one of the same job comes', async () => {

@@ -2,6 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import { jq } from '../../../lib/jq/worker/jq-source.js';
 import type { JqSourceOptions } from '../../../lib/jq/worker/source-options.js';
 import type { JobHandler } from '../../../lib/worker/job-handler.js';
+import { SlotTable } from '../../../lib/worker/slot-table.js';
 import { messagePack } from '../../../lib/jq/message-pack/codec.js';
 import { defineJob } from '../../../lib/job/job-definition.js';
 import { freePort } from '../../support/free-port.js';
@@ -30,6 +31,22 @@ export async function listeningWorker(
   const definition = defineJob(name, { codec: messagePack });
   const ran = await runWorker(source, definition, handle, handler);
   return { ...ran, http: new Http(`http://127.0.0.1:${port}`), problems };
+}
+
+/** A worker for jobs named "mail" that claims none, and a function that pushes a body to it. */
+export async function idleWorker(master: string): Promise<{
+  readonly push: (body: Buffer) => Promise<Response>;
+  close(): Promise<void>;
+}> {
+  const port = await freePort();
+  const source = jq({ master, listen: { port } });
+  await source.open(['mail']);
+  await source.claim(new SlotTable([['mail', 1]]), AbortSignal.timeout(50));
+  return {
+    push: (body) =>
+      fetch(`http://127.0.0.1:${port}/worker-job`, { method: 'POST', body: new Uint8Array(body) }),
+    close: () => source.close(),
+  };
 }
 
 /** The body of a push, as masters send it. */
