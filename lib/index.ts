@@ -51,6 +51,7 @@ export { codecOf, type Codec, type CodecName, type Payload } from './job/codec.j
 export type { Duration } from './job/duration.js';
 export {
   RetryLaterError,
+  SnoozeError,
   UnrecoverableError,
   type Backoff,
   type JobRetryOptions,

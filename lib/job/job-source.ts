@@ -18,6 +18,8 @@ export interface Claim {
   readonly attempts: number;
   /** How many of these attempts ended because their worker was lost. */
   readonly stalls: number;
+  /** How often its handler postponed it with a SnoozeError. @default 0 */
+  readonly snoozes?: number;
   /** Options that were given when the job was enqueued. */
   readonly options: JobOptions;
 }
@@ -38,6 +40,8 @@ export type Outcome =
   | { readonly claim: Claim; readonly status: 'error'; readonly error: JobErrorInfo }
   /** The attempt failed; the next one begins after `delay` milliseconds. */
   | { readonly claim: Claim; readonly status: 'retry'; readonly error: JobErrorInfo; readonly delay: number }
+  /** The job runs again after `delay` milliseconds, and the attempt doesn't count. Only with the capability `snooze`. */
+  | { readonly claim: Claim; readonly status: 'snoozed'; readonly delay: number }
   /** The job was not run: it goes back to the front of its queue, and the attempt doesn't count. */
   | { readonly claim: Claim; readonly status: 'released' };
 

@@ -39,6 +39,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly errors: readonly AttemptError[];
   /** How often a worker of this package claimed the job, without claims that were released. */
   readonly attempts: number;
+  /** How often its handler postponed it with a SnoozeError. */
+  readonly snoozes: number;
   readonly times: JobTimes;
   /** Text that its client sent with it. */
   readonly headers: JobHeaders;

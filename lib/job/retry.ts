@@ -88,6 +88,22 @@ export class RetryLaterError extends GearMonkeyError {
   }
 }
 
+/**
+ * Thrown by a handler to run the job again after a delay, as often as it likes: neither an attempt nor an error is recorded,
+ * and `job.snoozes` counts. For jobs of GearMonkey and `memory:`; elsewhere the attempt fails.
+ */
+export class SnoozeError extends GearMonkeyError {
+  readonly code = 'SNOOZE';
+  /** Milliseconds. */
+  readonly delay: number;
+
+  /** @throws InvalidOptionError */
+  constructor(delay: Duration, message = 'later', options?: ErrorOptions) {
+    super(message, options);
+    this.delay = toMilliseconds('delay', delay, { least: 0, most: MAX_SPAN_MS });
+  }
+}
+
 /** Milliseconds to wait after a failed attempt (the first is 1), or undefined when the job has failed for good. */
 export function retryDelay(
   retry: RetryOptions | undefined,

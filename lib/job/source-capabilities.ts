@@ -12,6 +12,8 @@ export interface SourceCapabilities {
   readonly leases: boolean;
   /** A job may have options of its own. */
   readonly options: boolean;
+  /** A job may run again later without an attempt being counted. */
+  readonly snooze: boolean;
 }
 
 /** All features. A source that lacks some spreads this and sets those to false. */
@@ -22,4 +24,5 @@ export const ALL_CAPABILITIES: SourceCapabilities = {
   progress: true,
   leases: true,
   options: true,
+  snooze: true,
 };

@@ -1,8 +1,9 @@
 import type { Payload } from '../job/codec.js';
-import { isFinal, type JobEvent, type JobStatus } from '../job/job.js';
+import type { JobEvent, JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
-import { bytes, text } from './fields.js';
+import { bytes } from './fields.js';
+import { MemoryJobs } from './memory-jobs.js';
 import { MemoryQueues } from './memory-queues.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
@@ -19,6 +20,7 @@ export interface Taken {
   readonly token: number;
   readonly attempts: number;
   readonly stalls: number;
+  readonly snoozes: number;
   /** JSON, or empty. */
   readonly options: string;
   readonly input: Uint8Array;
@@ -33,28 +35,22 @@ export class MemoryFunction {
   readonly sleepers = new Set<() => void>();
   workers = 0;
   private lastId = 0;
-  private readonly jobs = new Map<string, Map<string, Uint8Array>>();
+  readonly jobs: MemoryJobs;
   readonly queues = new MemoryQueues();
   private readonly leases = new Map<string, Lease>();
-  /** Finished jobs in the order they expire. */
-  private readonly expiring: { readonly id: string; readonly at: number }[] = [];
 
   constructor(
     private readonly name: string,
     private readonly maxStalls: number,
-    private readonly keptFor = JOB_TTL_SECONDS * 1000,
-  ) {}
+    keptFor = JOB_TTL_SECONDS * 1000,
+  ) {
+    this.jobs = new MemoryJobs(keptFor);
+  }
 
   enqueue(input: Payload, { queue, score, options }: Placement, now: number): string {
     const id = String((this.lastId += 1));
-    const job = new Map([
-      ['status', bytes('idle')],
-      ['input', typeof input === 'string' ? bytes(input) : input],
-      ['created', bytes(String(now))],
-    ]);
-    if (options !== undefined) job.set('options', bytes(options));
-    if (score !== undefined) job.set('due', bytes(String(score * 1000)));
-    this.jobs.set(id, job);
+    const due = score === undefined ? undefined : score * 1000;
+    this.jobs.create(id, { status: 'idle', input, created: now, options, due });
     if (queue === 'scheduled') this.queues.schedule(id, (score ?? 0) * 1000);
     else this.queues.add(id, queue);
     this.publish('create', id);
@@ -63,15 +59,14 @@ export class MemoryFunction {
   }
 
   read(id: string, now: number): StoredJob | undefined {
-    this.forgetExpired(now);
-    const job = this.jobs.get(id);
-    return job && new Map(job);
+    this.jobs.forgetExpired(now);
+    return this.jobs.read(id);
   }
 
   /** Claims up to `slots` jobs (due scheduled jobs first, then high, normal and low), or the one named by `only`. */
   claim(slots: number, lease: number, now: number, only?: string): Taken[] {
     this.recover(now);
-    this.forgetExpired(now);
+    this.jobs.forgetExpired(now);
     const taken: Taken[] = [];
     while (taken.length < slots) {
       const next = this.queues.next(now, only);
@@ -91,7 +86,7 @@ export class MemoryFunction {
 
   progress(id: string, token: number, dividend: number, divisor: number): boolean {
     if (!this.holds(id, token)) return false;
-    this.set(id, { 'status:dividend': dividend, 'status:divisor': divisor });
+    this.jobs.set(id, { 'status:dividend': dividend, 'status:divisor': divisor });
     for (const listener of [...this.listeners]) listener.progress({ fn: this.name, id, dividend, divisor });
     return true;
   }
@@ -105,7 +100,7 @@ export class MemoryFunction {
     now: number,
   ): boolean {
     if (!this.holds(id, token)) return this.hasSettled(id, token);
-    this.set(id, { settled: token });
+    this.jobs.set(id, { settled: token });
     if (error) this.note(id, error);
     this.end(id, status, output, error, now);
     return true;
@@ -114,20 +109,25 @@ export class MemoryFunction {
   /** Puts a failed job into `scheduled`, where it waits for its next attempt. */
   retry(id: string, token: number, error: JobErrorInfo, delay: number, now: number): boolean {
     if (!this.holds(id, token)) return this.hasSettled(id, token);
-    this.leases.delete(id);
-    this.set(id, { status: 'idle', settled: token });
     this.note(id, error);
-    this.queues.schedule(id, now + delay);
-    this.wake();
-    return true;
+    return this.runLater(id, token, now + delay);
+  }
+
+  /** Schedules a job again; this attempt doesn't count. */
+  snooze(id: string, token: number, delay: number, now: number): boolean {
+    if (!this.holds(id, token)) return this.hasSettled(id, token);
+    this.jobs.set(id, {
+      attempts: this.jobs.number(id, 'attempts') - 1,
+      snoozes: this.jobs.number(id, 'snoozes') + 1,
+    });
+    return this.runLater(id, token, now + delay);
   }
 
   /** Cancels a job. If it runs, its worker is notified, and its outcome will be refused. */
   cancel(id: string, error: JobErrorInfo, now: number): Cancellation {
-    const job = this.jobs.get(id);
-    if (!job) return 'missing';
-    if (isFinal(text(job.get('status')) as JobStatus)) {
-      return text(job.get('error')) === JSON.stringify(error) ? 'cancelled' : 'finished';
+    if (!this.jobs.has(id)) return 'missing';
+    if (this.jobs.isFinal(id)) {
+      return this.jobs.text(id, 'error') === JSON.stringify(error) ? 'cancelled' : 'finished';
     }
     const token = this.leases.get(id)?.token;
     this.queues.remove(id);
@@ -139,7 +139,7 @@ export class MemoryFunction {
   /** Puts a job back at the front of its queue; this attempt doesn't count. */
   release(id: string, token: number): boolean {
     if (!this.holds(id, token)) return this.hasSettled(id, token);
-    this.set(id, { attempts: this.number(id, 'attempts') - 1, settled: token });
+    this.jobs.set(id, { attempts: this.jobs.number(id, 'attempts') - 1, settled: token });
     this.giveBack(id);
     return true;
   }
@@ -157,19 +157,28 @@ export class MemoryFunction {
   }
 
   private take(id: string, queue: Queue, lease: number, now: number): Taken {
-    const token = this.number(id, 'token') + 1;
-    const attempts = this.number(id, 'attempts') + 1;
-    this.set(id, { status: 'busy', token, attempts, queue, started: now });
+    const token = this.jobs.number(id, 'token') + 1;
+    const attempts = this.jobs.number(id, 'attempts') + 1;
+    this.jobs.set(id, { status: 'busy', token, attempts, queue, started: now });
     this.leases.set(id, { token, expires: now + lease });
     this.publish('start', id);
     return {
       id,
       token,
       attempts,
-      stalls: this.number(id, 'stalls'),
-      options: text(this.jobs.get(id)?.get('options')),
-      input: this.jobs.get(id)?.get('input') ?? bytes(''),
+      stalls: this.jobs.number(id, 'stalls'),
+      snoozes: this.jobs.number(id, 'snoozes'),
+      options: this.jobs.text(id, 'options'),
+      input: this.jobs.bytes(id, 'input') ?? bytes(''),
     };
+  }
+
+  private runLater(id: string, token: number, due: number): true {
+    this.leases.delete(id);
+    this.jobs.set(id, { status: 'idle', settled: token });
+    this.queues.schedule(id, due);
+    this.wake();
+    return true;
   }
 
   private holds(id: string, token: number): boolean {
@@ -178,15 +187,15 @@ export class MemoryFunction {
 
   /** Whether this outcome was accepted before: sent again, it is accepted again. */
   private hasSettled(id: string, token: number): boolean {
-    return this.number(id, 'settled') === token;
+    return this.jobs.number(id, 'settled') === token;
   }
 
   private recover(now: number): void {
     const expired = [...this.leases].filter(([, { expires }]) => expires <= now).map(([id]) => id);
     // Newest first, since each is put in front of the one before it: the oldest ends up in front.
     for (const id of expired.sort((a, b) => Number(b) - Number(a))) {
-      const stalls = this.number(id, 'stalls') + 1;
-      this.set(id, { stalls });
+      const stalls = this.jobs.number(id, 'stalls') + 1;
+      this.jobs.set(id, { stalls });
       if (stalls <= this.maxStalls) this.giveBack(id);
       else this.stalled(id, stalls, now);
     }
@@ -194,7 +203,7 @@ export class MemoryFunction {
 
   /** Stores the error of this attempt. */
   private note(id: string, error: JobErrorInfo): void {
-    this.set(id, { [`error:${this.number(id, 'attempts')}`]: JSON.stringify(error) });
+    this.jobs.set(id, { [`error:${this.jobs.number(id, 'attempts')}`]: JSON.stringify(error) });
   }
 
   private stalled(id: string, stalls: number, now: number): void {
@@ -204,8 +213,8 @@ export class MemoryFunction {
 
   private giveBack(id: string): void {
     this.leases.delete(id);
-    this.set(id, { status: 'idle' });
-    this.queues.giveBack(id, text(this.jobs.get(id)?.get('queue')) as Queue);
+    this.jobs.set(id, { status: 'idle' });
+    this.queues.giveBack(id, this.jobs.text(id, 'queue') as Queue);
     this.wake();
   }
 
@@ -217,16 +226,9 @@ export class MemoryFunction {
     now: number,
   ): void {
     this.leases.delete(id);
-    this.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
-    this.expiring.push({ id, at: now + this.keptFor });
+    this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
+    this.jobs.expireLater(id, now);
     this.publish('finish', id);
-  }
-
-  private forgetExpired(now: number): void {
-    for (let first = this.expiring[0]; first && first.at <= now; first = this.expiring[0]) {
-      this.expiring.shift();
-      if (isFinal(text(this.jobs.get(first.id)?.get('status')) as JobStatus)) this.jobs.delete(first.id);
-    }
   }
 
   private publish(type: JobEvent['type'], id: string): void {
@@ -235,16 +237,5 @@ export class MemoryFunction {
 
   private wake(): void {
     for (const wakeUp of [...this.sleepers]) wakeUp();
-  }
-
-  set(id: string, fields: Record<string, Payload | number>): void {
-    const job = this.jobs.get(id);
-    for (const [field, value] of Object.entries(fields)) {
-      job?.set(field, value instanceof Uint8Array ? value : bytes(String(value)));
-    }
-  }
-
-  private number(id: string, field: string): number {
-    return Number(text(this.jobs.get(id)?.get(field)) || 0);
   }
 }

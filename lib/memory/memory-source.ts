@@ -116,6 +116,7 @@ export class MemorySource implements JobSource {
     const now = Date.now();
     if (outcome.status === 'released') return owner.release(id, token);
     if (outcome.status === 'retry') return owner.retry(id, token, outcome.error, outcome.delay, now);
+    if (outcome.status === 'snoozed') return owner.snooze(id, token, outcome.delay, now);
     if (outcome.status === 'success')
       return owner.finish(id, token, 'success', outcome.output, undefined, now);
     return owner.finish(id, token, 'error', outcome.error.message, outcome.error, now);

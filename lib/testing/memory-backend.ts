@@ -43,6 +43,8 @@ export class MemoryBackend implements TestBackend {
         return owner.finish(id, token, 'error', outcome.error.message, outcome.error, now);
       case 'retry':
         return owner.retry(id, token, outcome.error, outcome.delay, now);
+      case 'snoozed':
+        return owner.snooze(id, token, outcome.delay, now);
       case 'released':
         return owner.release(id, token);
     }
@@ -60,7 +62,7 @@ export class MemoryBackend implements TestBackend {
   }
 
   async setAttempts(fn: string, { id }: JobKey, attempts: number): Promise<void> {
-    this.server.function(fn).set(id, { attempts });
+    this.server.function(fn).jobs.set(id, { attempts });
   }
 
   async discard(fn: string, id: string): Promise<void> {

@@ -4,7 +4,7 @@ export interface Drained {
   readonly done: number;
   /** Jobs that failed for good, cancelled ones included. */
   readonly failed: number;
-  /** Attempts that failed and are followed by another. */
+  /** Runs that are followed by another: the attempt failed, or its handler threw a SnoozeError. */
   readonly retried: number;
 }
 

@@ -231,7 +231,8 @@ export class TestSource implements JobSource {
 
   private note({ claim: { fn, id }, status }: Outcome): void {
     if (status === 'released') return;
-    const ending = status === 'success' ? 'done' : status === 'retry' ? 'retried' : 'failed';
+    const runsAgain = status === 'retry' || status === 'snoozed';
+    const ending = status === 'success' ? 'done' : runsAgain ? 'retried' : 'failed';
     this.parts.records.note(fn, id, ending);
     this.parts.permits.count(this.parts.instance, fn, id, ending);
   }

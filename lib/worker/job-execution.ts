@@ -8,7 +8,9 @@ import {
 } from '../job/errors.js';
 import { JobTimeoutError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
-import { retryDelay, type RetryOptions } from '../job/retry.js';
+import { retryDelay, SnoozeError, type RetryOptions } from '../job/retry.js';
+import { MAX_SPAN_MS, toMilliseconds } from '../job/duration.js';
+import { isInstance } from '../job/error-info.js';
 import { NO_HEADERS } from '../job/headers.js';
 import { validate } from '../job/standard-schema.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
@@ -26,6 +28,9 @@ export interface ExecutionLimits {
   readonly runWith?: RunWith | undefined;
 }
 
+/** A snoozed job waits in the server, so its delay needs no timer. */
+const ANY_DELAY = { least: 0, most: MAX_SPAN_MS };
+
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
 export class JobExecution {
   private job?: RunningJob;
@@ -38,7 +43,7 @@ export class JobExecution {
     readonly claim: Claim,
     private readonly binding: HandlerBinding,
     private readonly limits: ExecutionLimits,
-    private readonly source: Pick<JobSource, 'progress' | 'clock'>,
+    private readonly source: Pick<JobSource, 'progress' | 'clock' | 'capabilities'>,
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
 
@@ -148,6 +153,7 @@ export class JobExecution {
   private failure(thrown: unknown): Outcome {
     const { claim } = this;
     try {
+      if (isInstance(thrown, SnoozeError)) return this.snoozed(thrown);
       const delay = retryDelay(this.retry, this.attempt, thrown);
       const error = this.describe(thrown);
       return delay === undefined
@@ -156,6 +162,15 @@ export class JobExecution {
     } catch (error) {
       return { claim, status: 'error', error: this.describe(error) };
     }
+  }
+
+  /** @throws ConfigurationError if the job's system has no way to do it */
+  private snoozed({ delay }: SnoozeError): Outcome {
+    if (this.source.capabilities.snooze)
+      return { claim: this.claim, status: 'snoozed', delay: toMilliseconds('delay', delay, ANY_DELAY) };
+    throw new ConfigurationError(
+      `The handler of "${this.claim.fn}" threw a SnoozeError, which is for jobs of GearMonkey and memory. Throw a RetryLaterError here.`,
+    );
   }
 
   /** The message is stored as the job's output, which has a limit. */

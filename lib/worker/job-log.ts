@@ -30,6 +30,7 @@ export class JobLog {
    * postponed has not failed.
    */
   ended(outcome: Outcome, attempt: number, attempts: number): void {
+    if (outcome.status === 'snoozed') return this.snoozed(outcome.claim, outcome.delay);
     if (outcome.status !== 'error' && outcome.status !== 'retry') return;
     const { claim, error, status } = outcome;
     const next = nextOf(outcome, attempts);
@@ -62,6 +63,11 @@ export class JobLog {
     this.log.error(`${observer} failed: ${errorWords(error)}`, fields({}));
     const stack = this.log.isDebugging() ? stackLines(error) : '';
     if (stack) this.log.debug(`${observer}: ${errorWords(error)}`, fields({ stack }));
+  }
+
+  private snoozed(claim: Claim, delay: number): void {
+    const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay) };
+    this.log.debug(`${nameOf(claim)} is snoozed (next in ${spanText(delay)}).`, fields);
   }
 
   cancelled(claim: Claim): void {

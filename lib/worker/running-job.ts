@@ -35,6 +35,11 @@ export class RunningJob<Input = unknown> {
     return this.claim.attempts;
   }
 
+  /** How often its handler postponed it with a SnoozeError. */
+  get snoozes(): number {
+    return this.claim.snoozes ?? 0;
+  }
+
   /** Text that its client sent with the job: empty for jobs of plain clients and of other systems. */
   get headers(): JobHeaders {
     return this.claim.options.headers ?? NO_HEADERS;

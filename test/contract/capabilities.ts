@@ -4,7 +4,7 @@ import { ALL_CAPABILITIES, type SourceCapabilities } from '../../lib/job/source-
 export const CAPABILITIES = {
   gearmonkey: ALL_CAPABILITIES,
   memory: ALL_CAPABILITIES,
-  qless: { ...ALL_CAPABILITIES, count: false, options: false },
+  qless: { ...ALL_CAPABILITIES, count: false, options: false, snooze: false },
   jq: {
     ...ALL_CAPABILITIES,
     count: false,
@@ -12,6 +12,7 @@ export const CAPABILITIES = {
     progress: false,
     leases: false,
     options: false,
+    snooze: false,
   },
   jobd: {
     ...ALL_CAPABILITIES,
@@ -20,5 +21,6 @@ export const CAPABILITIES = {
     progress: false,
     leases: false,
     options: false,
+    snooze: false,
   },
 } satisfies Record<string, SourceCapabilities>;

@@ -42,6 +42,10 @@ export function released(claim: Claim): Outcome {
   return { claim, status: 'released' };
 }
 
+export function snoozed(claim: Claim, delay: number): Outcome {
+  return { claim, status: 'snoozed', delay };
+}
+
 export function retry(claim: Claim, delay: number, message = 'not yet'): Outcome {
   return { claim, status: 'retry', delay, error: { name: 'Error', message } };
 }

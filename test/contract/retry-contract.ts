@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import { SnoozeError } from '../../lib/job/retry.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
@@ -62,6 +63,35 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await source.settle([success(await claimOne(source, fn), '"out"')]);
       await expect(job.get()).resolves.toMatchObject({ status: 'success', output: 'out', attempts: 2 });
       await source.close();
+    });
+
+    it('is snoozed without an attempt or an error, as often as its handler likes', async () => {
+      const fn = rigOf().fn();
+      await runWorker(rigOf().source(), fn, (_, { attempts, snoozes }) => {
+        if (snoozes < 3) throw new SnoozeError(1);
+        if (attempts < 2) throw new Error('the first attempt');
+        return { attempts, snoozes };
+      });
+      const retrying = { retry: { attempts: 2, delay: 1 }, timeout: '10s', blocking: true } as const;
+      const job = await clientOf().run(fn, 'x', retrying);
+      const { output, attempts, snoozes, errors } = await job.get();
+      expect(output).toEqual({ attempts: 2, snoozes: 3 });
+      expect([attempts, snoozes, errors.map(({ message }) => message)]).toEqual([
+        2,
+        3,
+        ['the first attempt'],
+      ]);
+    });
+
+    it('is idle while it is snoozed, and can be cancelled', async () => {
+      const fn = rigOf().fn();
+      await runWorker(rigOf().source(), fn, () => {
+        throw new SnoozeError('1h');
+      });
+      const job = await clientOf().run(fn, 'x');
+      await eventually(async () => expect(await job.get()).toMatchObject({ status: 'idle', snoozes: 1 }));
+      await expect(job.cancel()).resolves.toBe(true);
+      await expect(job.get()).resolves.toMatchObject({ attempts: 0, error: { code: 'JOB_CANCELLED' } });
     });
 
     it('has no error for an attempt that was released', async () => {

@@ -3,7 +3,7 @@ import type { Claim, JobSource } from '../../lib/job/job-source.js';
 import type { SourceCapabilities } from '../../lib/job/source-capabilities.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { eventually } from '../support/until.js';
-import { claimOne, failure, inputOf, released, retry, success } from './claiming.js';
+import { claimOne, failure, inputOf, released, retry, snoozed, success } from './claiming.js';
 import type { SourceRig } from './rig.js';
 
 /** The part of the contract that is about handing outcomes over, and leaving. */
@@ -54,6 +54,34 @@ export function settleContract(
       await expect(rigOf().stored(fn, id)).resolves.toMatchObject({ status: 'busy' });
       await expect(source.settle([success(second, 'mine')])).resolves.toEqual([]);
       await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'success', output: 'mine' });
+    });
+
+    when('snooze')('runs a snoozed job again after its delay, and counts no attempt', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      const id = await rigOf().submit(fn, 'a');
+      const first = await claimOne(source, fn);
+      const before = Date.now();
+      await expect(source.settle([snoozed(first, 300)])).resolves.toEqual([]);
+      await expect(rigOf().stored(fn, id)).resolves.toEqual({ status: 'idle' });
+      const second = await claimOne(source, fn);
+      expect(Date.now() - before).toBeGreaterThanOrEqual(300);
+      expect(second).toMatchObject({ id, attempts: 1, stalls: 0, snoozes: 1 });
+      await source.settle([snoozed(second, 0)]);
+      await expect(claimOne(source, fn)).resolves.toMatchObject({ id, attempts: 1, snoozes: 2 });
+    });
+
+    when('snooze')('accepts a snooze that is sent again, and refuses that of an earlier claim', async () => {
+      const fn = rigOf().fn();
+      const source = await open(fn);
+      await rigOf().submit(fn, 'a');
+      const first = await claimOne(source, fn);
+      await source.settle([snoozed(first, 0)]);
+      await expect(source.settle([snoozed(first, 0)])).resolves.toEqual([]);
+      const second = await claimOne(source, fn);
+      expect(second).toMatchObject({ attempts: 1, snoozes: 1 });
+      await source.settle([snoozed(first, 0)]);
+      await expect(source.settle([success(second, 'mine')])).resolves.toEqual([]);
     });
 
     it('accepts many outcomes of several functions in one call', async () => {

@@ -60,7 +60,13 @@ class ScriptEngine implements Engine {
       1e6,
       settled,
     );
-    const claims = reply.claims.map(({ id, token, attempts, stalls }) => ({ id, token, attempts, stalls }));
+    const claims = reply.claims.map(({ id, token, attempts, stalls, snoozes }) => ({
+      id,
+      token,
+      attempts,
+      stalls,
+      snoozes,
+    }));
     return { refused: reply.refused, claims };
   }
 
@@ -110,6 +116,7 @@ class ScriptEngine implements Engine {
       token: number('token'),
       attempts: number('attempts'),
       stalls: number('stalls'),
+      snoozes: number('snoozes'),
       settled: number('settled'),
       output: hash['output'] ?? '',
       errors: errors.map((field) => Number(field.slice('error:'.length))).sort((a, b) => a - b),
@@ -133,6 +140,8 @@ function toArguments({ member, ending, text, wait }: Outcome): string[] {
       return [member, 'success', text, ''];
     case 'error':
       return [member, 'error', text, ERROR];
+    case 'snoozed':
+      return [member, 'snoozed', String(wait), ''];
     case 'retry':
       return [member, 'retry', String(wait), ERROR];
     case 'released':

@@ -72,7 +72,7 @@ describe('checkHeaders', () => {
     expect(checkHeaders({ tenant: 'a' })?.['toString']).toBeUndefined();
   });
 
-  it('makes a copy that nobody can change', () => {
+  it('makes a frozen copy', () => {
     const given = { tenant: 'a' };
     const headers = checkHeaders(given);
     given.tenant = 'b';

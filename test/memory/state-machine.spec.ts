@@ -46,7 +46,13 @@ class MemoryEngine implements Engine {
     const taken = slots > 0 ? this.fn.claim(slots, LEASE, now) : [];
     return {
       refused,
-      claims: taken.map(({ id, token, attempts, stalls }) => ({ id, token, attempts, stalls })),
+      claims: taken.map(({ id, token, attempts, stalls, snoozes }) => ({
+        id,
+        token,
+        attempts,
+        stalls,
+        snoozes,
+      })),
     };
   }
 
@@ -86,6 +92,8 @@ class MemoryEngine implements Engine {
         return this.fn.finish(id, token, 'success', text, undefined, now);
       case 'error':
         return this.fn.finish(id, token, 'error', text, ERROR, now);
+      case 'snoozed':
+        return this.fn.snooze(id, token, wait, now);
       case 'retry':
         return this.fn.retry(id, token, ERROR, wait, now);
       case 'released':
@@ -103,6 +111,7 @@ class MemoryEngine implements Engine {
       token: number('token'),
       attempts: number('attempts'),
       stalls: number('stalls'),
+      snoozes: number('snoozes'),
       settled: number('settled'),
       output: text('output'),
       errors: errors.map((field) => Number(field.slice('error:'.length))).sort((a, b) => a - b),

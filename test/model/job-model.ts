@@ -6,7 +6,7 @@ export const MAX_STALLS = 2;
 export const LISTS = ['high', 'normal', 'low'] as const;
 export type ListName = (typeof LISTS)[number];
 export type QueueName = ListName | 'scheduled';
-export type Ending = 'success' | 'error' | 'retry' | 'released';
+export type Ending = 'success' | 'error' | 'retry' | 'snoozed' | 'released';
 
 /** What is kept of a job. */
 export interface JobState {
@@ -14,6 +14,7 @@ export interface JobState {
   readonly token: number;
   readonly attempts: number;
   readonly stalls: number;
+  readonly snoozes: number;
   readonly settled: number;
   readonly output: string;
   /** Attempts whose errors are kept. */
@@ -39,6 +40,7 @@ export interface Claimed {
   readonly token: number;
   readonly attempts: number;
   readonly stalls: number;
+  readonly snoozes: number;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -58,7 +60,7 @@ export class JobModel {
 
   enqueue(queue: QueueName, due: number): string {
     const id = String(this.jobs.size + 1);
-    const counts = { token: 0, attempts: 0, stalls: 0, settled: 0, dividend: 0, finishes: 0 };
+    const counts = { token: 0, attempts: 0, stalls: 0, snoozes: 0, settled: 0, dividend: 0, finishes: 0 };
     this.jobs.set(id, { status: 'idle', output: '', errors: [], queue, ...counts });
     if (queue === 'scheduled') this.scheduled.set(id, due);
     else this.lists[queue].push(id);
@@ -73,6 +75,11 @@ export class JobModel {
     if (ending === 'released') {
       job.attempts -= 1;
       this.giveBack(member);
+    } else if (ending === 'snoozed') {
+      job.status = 'idle';
+      job.attempts -= 1;
+      job.snoozes += 1;
+      this.scheduled.set(idOf(member), this.now + wait);
     } else if (ending === 'retry') {
       job.status = 'idle';
       job.errors = [...job.errors, job.attempts];
@@ -147,7 +154,7 @@ export class JobModel {
     job.token += 1;
     job.attempts += 1;
     this.leases.set(`${id}:${job.token}`, this.now + LEASE);
-    return { id, token: job.token, attempts: job.attempts, stalls: job.stalls };
+    return { id, token: job.token, attempts: job.attempts, stalls: job.stalls, snoozes: job.snoozes };
   }
 
   private next(): string[] {

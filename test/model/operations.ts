@@ -51,7 +51,7 @@ const worker = fc.nat(WORKERS - 1);
 /** Which of the claims a worker ever had, counted from the last: mostly those it still holds. */
 const pick = fc.nat(5);
 const queue = fc.constantFrom<QueueName>('normal', 'high', 'low', 'scheduled');
-const ending = fc.constantFrom<Ending>('success', 'error', 'retry', 'released');
+const ending = fc.constantFrom<Ending>('success', 'error', 'retry', 'snoozed', 'released');
 const outcome = fc.record({ pick, ending, wait: fc.nat(LEASE) });
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {

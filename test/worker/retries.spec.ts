@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { InvalidOptionError } from '../../lib/job/errors.js';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import type { AttemptError } from '../../lib/job/job.js';
 import { defineJob, type RunLimits } from '../../lib/job/job-definition.js';
-import { RetryLaterError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';
+import { RetryLaterError, SnoozeError, UnrecoverableError, type RetryOptions } from '../../lib/job/retry.js';
 import { bindHandler, type JobHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { claimOne } from '../contract/claiming.js';
@@ -134,6 +135,30 @@ describe('JobWorker, when a handler fails', () => {
       attempts: 1,
       said: ['hopeless'],
     });
+  });
+
+  it('fails the attempt of a snooze where the source has no way to do it, and says what to throw', async () => {
+    const source = rig.source();
+    const capabilities = { ...source.capabilities, snooze: false };
+    const limited = new Proxy(source, {
+      get: (target, name) => {
+        if (name === 'capabilities') return capabilities;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    await runWorker(limited, 'fn', () => {
+      throw new SnoozeError(1);
+    });
+    const job = await rig.client.run('fn', 'x', { blocking: true, timeout: '10s' });
+    await expect(job.get()).resolves.toMatchObject({
+      snoozes: 0,
+      error: { code: 'CONFIGURATION', message: expect.stringContaining('RetryLaterError') },
+    });
+  });
+
+  it.each([[-1], ['soon'], [Number.NaN]])('refuses to make a SnoozeError of %p', (delay) => {
+    expect(() => new SnoozeError(delay)).toThrow(InvalidOptionError);
   });
 
   it('tries later after a RetryLaterError, also without retry options', async () => {

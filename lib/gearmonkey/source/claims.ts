@@ -3,8 +3,11 @@ import { readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
 
 /** Converts a script's claim to the worker's. */
-export function toClaim(fn: string, { id, token, attempts, stalls, options, input }: TakenJob): Claim {
-  return { fn, id, token, attempts, stalls, options: readJobOptions(options), input };
+export function toClaim(
+  fn: string,
+  { id, token, attempts, stalls, snoozes, options, input }: TakenJob,
+): Claim {
+  return { fn, id, token, attempts, stalls, snoozes, options: readJobOptions(options), input };
 }
 
 /** Makes the parts of the claim "id:token" that are needed to release it. */

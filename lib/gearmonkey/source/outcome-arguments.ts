@@ -35,6 +35,8 @@ function toArguments(outcome: Outcome, replies: string): OutcomeArguments {
       return [member, 'error', outcome.error.message, JSON.stringify(outcome.error)];
     case 'retry':
       return [member, 'retry', String(outcome.delay), JSON.stringify(outcome.error)];
+    case 'snoozed':
+      return [member, 'snoozed', String(outcome.delay), ''];
     case 'released':
       return [member, 'released', '', ''];
   }

@@ -29,6 +29,7 @@ export interface TakenJob {
   readonly token: number;
   readonly attempts: number;
   readonly stalls: number;
+  readonly snoozes: number;
   /** JSON, or empty. */
   readonly options: string;
   readonly input: Buffer;
@@ -131,13 +132,14 @@ function readClaims(flat: readonly Buffer[]): TakenJob[] {
   return claims;
 }
 
-/** Parses "token:attempts:stalls:options". The first claim of a job without options has only the token. */
+/** Parses "token:attempts:stalls:snoozes:options". The first claim of a job without options has only the token. */
 function readClaim(text: string): Omit<TakenJob, 'id' | 'input'> {
-  const [token, attempts = 1, stalls = 0, ...options] = text.split(':');
+  const [token, attempts = 1, stalls = 0, snoozes = 0, ...options] = text.split(':');
   return {
     token: Number(token),
     attempts: Number(attempts),
     stalls: Number(stalls),
+    snoozes: Number(snoozes),
     options: options.join(':'),
   };
 }

@@ -34,6 +34,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       progress: progressOf(stored),
       errors: attemptErrors(stored),
       attempts: numberOf(stored, 'attempts') ?? 0,
+      snoozes: numberOf(stored, 'snoozes') ?? 0,
       times: timesOf(stored),
       headers: readJobOptions(text(stored.get('options')) ?? '').headers ?? NO_HEADERS,
     }),
@@ -51,6 +52,7 @@ export function toFinished(fn: string, id: string, output: string, codec: Codec)
     output: value,
     errors: [],
     attempts: 0,
+    snoozes: 0,
     times: {},
     headers: NO_HEADERS,
   };

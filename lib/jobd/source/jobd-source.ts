@@ -33,6 +33,7 @@ export class JobdSource implements JobSource {
     progress: false,
     leases: false,
     options: false,
+    snooze: false,
   };
   readonly client = 'JobdClient (nestjs-gearmonkey/jobd)';
   private readonly options: CheckedSourceOptions;

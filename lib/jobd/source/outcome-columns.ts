@@ -33,6 +33,8 @@ export function rowOutcome(
       return failed(describe(outcome.error));
     case 'retry':
       return retried(outcome.error, outcome.delay, job, columns);
+    // This source lacks the capability `snooze`.
+    case 'snoozed':
     case 'released':
       return {
         columns: defined({

@@ -44,6 +44,7 @@ class JqSource implements JobSource {
     progress: false,
     leases: false,
     options: false,
+    snooze: false,
   };
   readonly client = 'JqClient (nestjs-gearmonkey/jq)';
   readonly codec = messagePack;

@@ -106,7 +106,8 @@ function isTaken({ status }: Answer): boolean {
 type Report = { readonly [key: string]: Packable | undefined };
 
 function reportOf(outcome: Outcome): Report {
-  if (outcome.status === 'released') {
+  // This source lacks the capability `snooze`.
+  if (outcome.status === 'released' || outcome.status === 'snoozed') {
     return failed({ name: 'ShutdownError', message: 'the worker gave it back' }, true);
   }
   if (outcome.status !== 'success') return failed(outcome.error, outcome.status === 'retry');

@@ -43,7 +43,7 @@ export class QlessSource implements JobSource {
     }));
   }
 
-  readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false };
+  readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false, snooze: false };
   readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */
   renewInterval?: number;

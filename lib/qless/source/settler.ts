@@ -62,6 +62,8 @@ function toSettlement(outcome: Outcome): Settlement {
       return { kind: 'fail', jid, token, ...failureOf(fn, outcome.error) };
     case 'retry':
       return { kind: 'retry', jid, token, delay: outcome.delay / 1000, ...failureOf(fn, outcome.error) };
+    // This source lacks the capability `snooze`.
+    case 'snoozed':
     case 'released':
       return { kind: 'release', jid, token };
   }

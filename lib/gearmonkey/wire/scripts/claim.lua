@@ -9,10 +9,11 @@
     'success', output, a channel that gets "id:token:output" or ''
     'error', message, error as JSON
     'retry', ms to wait, error as JSON
+    'snoozed', ms to wait, ''
     'released', '', ''
   Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is due
   (-1 if there is none, 0 if no slot is left), and how many claimed jobs came from plain clients. `claim` is
-  "token:attempts:stalls:options", or only "token" for "token:1:0:".
+  "token:attempts:stalls:snoozes:options", or only "token" for "token:1:0:0:".
 
   A lease is the member "id:token" with the time it expires. The first token is the job's mark plus 1, and each claim
   adds 1, including claims that were released. Another job that gets the same id after a failover therefore has
@@ -54,39 +55,7 @@ local function fields(id, ...)
   return job.err and {} or job
 end
 
---- Gives a job that no queue can take a new lease: it stays busy until that expires, and is then recovered.
-local function keep(id, token)
-  pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
-end
-
-local function retry(id, token, wait, failure)
-  local attempts = fields(id, 'attempts')[1]
-  if not attempts then return false end
-  local queued = pcall('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
-  if type(queued) == 'number' then
-    call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, 'error:' .. attempts, failure)
-  else
-    call('HSET', keys.jobs .. id, 'error:' .. attempts, failure)
-    keep(id, token)
-  end
-  return true
-end
-
-local function release(id, token)
-  local job = fields(id, 'attempts', 'queue')
-  if not job[1] then return false end
-  local attempts = math.max(0, count(job[1]) - 1)
-  if not requeue(keys, id, job[2], 'attempts', attempts, 'settled', token) then keep(id, token) end
-  return true
-end
-
-local function accept(id, token, status, output, detail)
-  if status == 'success' then return finish(keys, id, stamp, detail, token, status, output, 'settled', token) end
-  if status == 'retry' then return retry(id, token, output, detail) end
-  if status == 'released' then return release(id, token) end
-  local attempts = fields(id, 'attempts')[1] or '1'
-  return finish(keys, id, stamp, '', '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
-end
+-- include outcomes
 
 --- Removes the leases of all outcomes with one command. Only if some were missing, it checks for each job whether this
 --- claim still holds it. An accepted outcome is accepted again if it is sent again after a lost reply.
@@ -126,10 +95,10 @@ end
 
 --- A repeated claim of a job. Returns its token and the claim in the form of the reply.
 local function claim_again(id, key, last_token, from, options)
-  local job = fields(id, 'attempts', 'stalls')
+  local job = fields(id, 'attempts', 'stalls', 'snoozes')
   local token, attempts = string.format('%.0f', count(last_token) + 1), string.format('%.0f', count(job[1]) + 1)
   call('HSET', key, 'status', 'busy', 'token', token, 'attempts', attempts, 'queue', from, 'started', stamp)
-  return token, table.concat({ token, attempts, string.format('%.0f', count(job[2])), options }, ':')
+  return token, table.concat({ token, attempts, string.format('%.0f', count(job[2])), string.format('%.0f', count(job[3])), options }, ':')
 end
 
 --- The first claim of a job. The field `queue` is only written for other queues than the normal one.
@@ -137,7 +106,7 @@ local function claim_first(key, mark, from, options)
   local token = string.format('%.0f', count(mark) + 1)
   call('HSET', key, 'status', 'busy', 'token', token, 'attempts', '1', 'started', stamp)
   if from ~= 'normal' then call('HSET', key, 'queue', from) end
-  return token, options == '' and token or token .. ':1:0:' .. options
+  return token, options == '' and token or token .. ':1:0:0:' .. options
 end
 
 --- Ends a job that no worker can run.

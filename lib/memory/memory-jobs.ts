@@ -1,0 +1,66 @@
+import type { Payload } from '../job/codec.js';
+import { isFinal, type JobStatus } from '../job/job.js';
+import { bytes, text } from './fields.js';
+import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+
+type Fields = Readonly<Record<string, Payload | number | undefined>>;
+
+/** The jobs of one function as Redis has them: a hash each, which expires some time after the job has ended. */
+export class MemoryJobs {
+  private readonly hashes = new Map<string, Map<string, Uint8Array>>();
+  /** Finished jobs in the order they expire. */
+  private readonly expiring: { readonly id: string; readonly at: number }[] = [];
+
+  constructor(private readonly keptFor: number) {}
+
+  has(id: string): boolean {
+    return this.hashes.has(id);
+  }
+
+  /** A copy of its fields. */
+  read(id: string): StoredJob | undefined {
+    const job = this.hashes.get(id);
+    return job && new Map(job);
+  }
+
+  create(id: string, fields: Fields): void {
+    this.hashes.set(id, new Map());
+    this.set(id, fields);
+  }
+
+  /** Sets those that have a value. */
+  set(id: string, fields: Fields): void {
+    const job = this.hashes.get(id);
+    for (const [field, value] of Object.entries(fields)) {
+      if (value !== undefined) job?.set(field, value instanceof Uint8Array ? value : bytes(String(value)));
+    }
+  }
+
+  bytes(id: string, field: string): Uint8Array | undefined {
+    return this.hashes.get(id)?.get(field);
+  }
+
+  text(id: string, field: string): string {
+    return text(this.bytes(id, field));
+  }
+
+  number(id: string, field: string): number {
+    return Number(this.text(id, field) || 0);
+  }
+
+  isFinal(id: string): boolean {
+    return isFinal(this.text(id, 'status') as JobStatus);
+  }
+
+  /** Counts the time for which a finished job is kept from `now`. */
+  expireLater(id: string, now: number): void {
+    this.expiring.push({ id, at: now + this.keptFor });
+  }
+
+  forgetExpired(now: number): void {
+    for (let first = this.expiring[0]; first && first.at <= now; first = this.expiring[0]) {
+      this.expiring.shift();
+      if (this.isFinal(first.id)) this.hashes.delete(first.id);
+    }
+  }
+}
