@@ -1,0 +1,157 @@
+import { messageOf } from '../../job/errors.js';
+import type { FreeSlots } from '../../job/job-source.js';
+import type { MasterHttp } from '../http/master-http.js';
+import { MAX_BATCH, MAX_BATCH_BYTES } from '../wire/batch.js';
+import type { WorkerJob } from '../wire/worker-job.js';
+import type { Inbox } from './inbox.js';
+import { Puller } from './puller.js';
+import { Registration } from './registration.js';
+import type { SourceSettings } from './source-options.js';
+
+/** How long a leaving worker waits for the master's answer. */
+const LEAVE_TIMEOUT_MS = 2000;
+
+/** The parts of a source that its registrations use. */
+export interface RegistrationsParts {
+  readonly http: MasterHttp;
+  readonly inbox: Inbox;
+  readonly settings: Pick<SourceSettings, 'maxJobs' | 'maxBodyBytes'>;
+  /** The worker's name in lists. */
+  readonly name: string;
+  /** Whether jobs are pulled, not pushed. */
+  readonly pulls: boolean;
+  /** Aborts when the worker leaves. */
+  readonly leaving: AbortSignal;
+  readonly onProblem: (message: string) => void;
+}
+
+/**
+ * The registrations of one source: the first claim of a function registers its slots, and a later one with more slots
+ * registers the difference. Pulls the jobs of waiting claims, unless they are pushed.
+ */
+export class Registrations {
+  private all: readonly Registration[] = [];
+  private functions: ReadonlySet<string> = new Set();
+  private readonly pullers = new Map<string, Puller[]>();
+  /** The free slots of the waiting claim. */
+  private slots: FreeSlots | undefined;
+
+  constructor(private readonly parts: RegistrationsParts) {}
+
+  /** Whether a registration of this process has the key. */
+  hasKey(key: string): boolean {
+    return this.all.some((each) => each.key === key);
+  }
+
+  /** The registration that a push is for: 410 if there is none with its key, 404 if that one has another name. */
+  addressee(job: WorkerJob, key: string | undefined): Registration | 404 | 410 {
+    const addressed = this.all.filter((each) => key === undefined || each.key === key);
+    if (addressed.length === 0) return 410;
+    return addressed.find((each) => each.takes(job)) ?? 404;
+  }
+
+  /** Allows to register these functions. */
+  serve(functions: readonly string[]): void {
+    this.functions = new Set([...this.functions, ...functions]);
+  }
+
+  served(): readonly string[] {
+    return [...this.functions];
+  }
+
+  /** Registers the free slots, and pulls jobs for them until `claim` has resolved. @param url where pushes arrive */
+  async during<T>(slots: FreeSlots, url: string | undefined, claim: () => Promise<T>): Promise<T> {
+    await this.announceAll(slots, url);
+    this.slots = slots;
+    const ignoreSlots = slots.onFree(() => void this.announceAll(slots, url).then(() => this.pull()));
+    try {
+      this.pull();
+      return await claim();
+    } finally {
+      ignoreSlots();
+      this.slots = undefined;
+    }
+  }
+
+  /** Pulls jobs for functions whose handlers wait. */
+  pull(): void {
+    for (const fn of this.slots?.functions() ?? [])
+      for (const puller of this.pullers.get(fn) ?? []) puller.want();
+  }
+
+  ping(): void {
+    for (const registration of this.all) void registration.ping();
+  }
+
+  /** Ends the registrations of these functions. */
+  async withdraw(functions: readonly string[]): Promise<void> {
+    const withdrawn = this.all.filter(({ fn }) => functions.includes(fn));
+    for (const fn of functions) this.pullers.delete(fn);
+    this.functions = new Set(this.served().filter((fn) => !functions.includes(fn)));
+    this.all = this.all.filter((each) => !withdrawn.includes(each));
+    await this.unregister(withdrawn);
+  }
+
+  /** Ends all registrations. */
+  end(): Promise<void> {
+    return this.unregister(this.all);
+  }
+
+  private async unregister(registrations: readonly Registration[]): Promise<void> {
+    const deadline = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+    const unregister = (registration: Registration) =>
+      registration.unregister(deadline).catch((error: unknown) => {
+        this.parts.onProblem(`The master could not be told that the worker leaves: ${messageOf(error)}`);
+      });
+    await Promise.all(registrations.map(unregister));
+  }
+
+  private async announceAll(slots: FreeSlots, url: string | undefined): Promise<void> {
+    if (slots.functions().some((fn) => this.missing(fn, slots.of(fn)) > 0)) await nextTick();
+    for (const fn of slots.functions()) this.announce(fn, slots.of(fn), url);
+  }
+
+  /** Registers a further worker if there are more held and free slots than were announced. */
+  private announce(fn: string, free: number, url: string | undefined): void {
+    const { http, inbox, settings, name, pulls, leaving: signal, onProblem } = this.parts;
+    const missing = this.missing(fn, free);
+    if (missing <= 0 || !this.functions.has(fn) || signal.aborted) return;
+    const registration = new Registration(http, {
+      fn,
+      maxJobs: missing,
+      name,
+      url,
+      batch: settings.maxBodyBytes < MAX_BATCH_BYTES ? 1 : MAX_BATCH,
+      signal,
+      onProblem,
+      onForgotten: (forgotten) => inbox.revoke(forgotten),
+    });
+    this.all = [...this.all, registration];
+    registration.ready().catch(() => undefined);
+    if (pulls) this.pullers.set(fn, [...(this.pullers.get(fn) ?? []), this.puller(registration)]);
+  }
+
+  private missing(fn: string, free: number): number {
+    const mine = this.all.filter((registration) => registration.fn === fn);
+    const known = mine.reduce((sum, { maxJobs }) => sum + maxJobs, 0);
+    const held = mine.reduce((sum, registration) => sum + registration.held, 0);
+    return Math.min(held + free, this.parts.settings.maxJobs) - known;
+  }
+
+  private puller(registration: Registration): Puller {
+    const { http, inbox, leaving: signal, onProblem } = this.parts;
+    return new Puller({
+      http,
+      registration,
+      signal,
+      wanted: () => !inbox.isFull && (this.slots?.of(registration.fn) ?? 0) > 0,
+      onJob: (job) => void inbox.arrive(job, registration),
+      onProblem,
+    });
+  }
+}
+
+/** Waits until outcomes of freed slots are handed in, so that their jobs are no longer held. */
+function nextTick(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
