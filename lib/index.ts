@@ -90,6 +90,8 @@ export type { ClusterSettings, ConnectionSpec, IoredisClient } from './redis/con
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type {
   CommonModuleOptions,
+  ConfiguredConnectionOptions,
+  ConfiguredModuleOptions,
   EnqueueModuleOptions,
   GearMonkeyModuleAsyncOptions,
   GearMonkeyModuleOptions,

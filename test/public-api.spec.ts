@@ -16,6 +16,7 @@ const MACHINERY = [
   'ConfigurableModuleClass',
   'ObserverDecorator',
   'OptionsFor',
+  'OrUndefined',
   'TypeOf',
 ];
 

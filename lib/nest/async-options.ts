@@ -2,8 +2,8 @@ import { ConfigurationError, GearMonkeyError } from '../job/errors.js';
 import type { AnyJobDefinition } from '../job/job-definition.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type {
+  ConfiguredModuleOptions,
   GearMonkeyModuleAsyncOptions,
-  GearMonkeyModuleOptions,
   InstanceName,
 } from './gearmonkey.options.js';
 
@@ -43,8 +43,8 @@ export function asyncProblem(given: GearMonkeyModuleAsyncOptions): GearMonkeyErr
 
 /** Gets the options from the class of `useClass` or `useExisting`. @throws ConfigurationError */
 export async function optionsOf(factory: {
-  createGearMonkeyOptions?: () => GearMonkeyModuleOptions | Promise<GearMonkeyModuleOptions>;
-}): Promise<GearMonkeyModuleOptions> {
+  createGearMonkeyOptions?: () => ConfiguredModuleOptions | Promise<ConfiguredModuleOptions>;
+}): Promise<ConfiguredModuleOptions> {
   if (typeof factory?.createGearMonkeyOptions !== 'function')
     throw new ConfigurationError(
       `The class that ${USER} was given has no method createGearMonkeyOptions(). Implement GearMonkeyOptionsFactory.`,

@@ -87,9 +87,7 @@ export class GearMonkeyModule {
   }
 
   /** The same with options from a factory, which may inject providers. `name` is given beside the factory. */
-  static forRootAsync<Connection extends ConnectionSpec>(
-    options: GearMonkeyModuleAsyncOptions<Connection> & InstanceName,
-  ): DynamicModule {
+  static forRootAsync(options: GearMonkeyModuleAsyncOptions & InstanceName): DynamicModule {
     const problem = asyncProblem(options);
     if (problem) return instanceModule(undefined, { providers: [refusing(problem)] });
     const { imports, providers = [] } = ConfigurableModuleClass.forRootAsync(options);

@@ -110,9 +110,26 @@ export interface InstanceName {
   name?: string;
 }
 
+type OrUndefined<T> = { [Name in keyof T]: T[Name] | undefined };
+
+/** Options of a factory for an instance on Redis or in memory. */
+export interface ConfiguredConnectionOptions
+  extends OrUndefined<CommonModuleOptions & EnqueueModuleOptions & RedisOnlyOptions>, Absent<'source'> {
+  /** As in `forRoot`. The app doesn't start with `undefined`. */
+  connection: ConnectionSpec | undefined;
+}
+
+/**
+ * What a factory returns. Its types accept `config.get('REDIS_URL', 'memory:')`, so options that need Redis are only
+ * checked when the app starts.
+ */
+export type ConfiguredModuleOptions = ConfiguredConnectionOptions | SourceModuleOptions;
+
 /** Options of `forRootAsync`: `useFactory` with `inject`, `useClass` or `useExisting`. */
-export type GearMonkeyModuleAsyncOptions<Connection extends ConnectionSpec = ConnectionSpec> =
-  ConfigurableModuleAsyncOptions<GearMonkeyModuleOptions<Connection>, 'createGearMonkeyOptions'>;
+export type GearMonkeyModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  ConfiguredModuleOptions,
+  'createGearMonkeyOptions'
+>;
 
 /** Names of the Redis-only options. */
 export const REDIS_OPTIONS = optionNames<Required<RedisOnlyOptions>>({
@@ -148,7 +165,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */
 export interface GearMonkeyOptionsFactory {
-  createGearMonkeyOptions(): GearMonkeyModuleOptions | Promise<GearMonkeyModuleOptions>;
+  createGearMonkeyOptions(): ConfiguredModuleOptions | Promise<ConfiguredModuleOptions>;
 }
 
 /** Name of the default instance. */

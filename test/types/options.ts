@@ -1,3 +1,4 @@
+import { ConfigService } from '@nestjs/config';
 import { Redis } from 'ioredis';
 import {
   GearMonkeyModule,
@@ -38,6 +39,23 @@ export const accepted = [
   GearMonkeyModule.forRootAsync({
     useFactory: () => (maybe ? { connection: maybe, hashTag: true } : { connection: 'memory:' }),
   }),
+  GearMonkeyModule.forRootAsync({
+    inject: [ConfigService],
+    useFactory: (config: ConfigService) => ({
+      connection: config.get('REDIS_URL', 'memory:'),
+      lease: config.get('LEASE', '8s'),
+      workers: config.get('WORKERS', false),
+      shutdownTimeout: config.get<string>('SHUTDOWN_TIMEOUT'),
+    }),
+  }),
+  GearMonkeyModule.forRootAsync({
+    inject: [ConfigService],
+    useFactory: async (config: ConfigService) => ({ connection: config.getOrThrow('REDIS_URL') }),
+  }),
+  GearMonkeyModule.forRootAsync({
+    inject: [ConfigService],
+    useFactory: (config: ConfigService) => ({ connection: { host: config.get('REDIS_HOST', '::1') } }),
+  }),
 ];
 
 /** These don't. */
@@ -74,9 +92,18 @@ export const refused = [
   GearMonkeyModule.forRootAsync({ useFactory: () => ({ connection: url, source }) }),
   // @ts-expect-error a source has its own options
   GearMonkeyModule.forRootAsync({ useFactory: async () => ({ source, lease: '1s' }) }),
-  // @ts-expect-error only Redis has slots
-  GearMonkeyModule.forRootAsync({ useFactory: () => ({ connection: 'memory:', hashTag: true }) }),
+  // @ts-expect-error neither of them
+  GearMonkeyModule.forRootAsync({ useFactory: () => ({ hashTag: true }) }),
 ];
+
+export class Configured implements GearMonkeyOptionsFactory {
+  constructor(private readonly config: ConfigService) {}
+
+  createGearMonkeyOptions() {
+    return { connection: this.config.get('REDIS_URL', 'memory:') };
+  }
+}
+GearMonkeyModule.forRootAsync({ useClass: Configured });
 
 export class Factory implements GearMonkeyOptionsFactory {
   // @ts-expect-error a source has its own options
