@@ -53,11 +53,19 @@ function withoutResponse(host: ArgumentsHost, error: Error): ArgumentsHost {
 /** Takes the messages of a ValidationPipe from its response: the error's own message does not have them. */
 function withDetails(thrown: unknown): unknown {
   if (!(thrown instanceof HttpException)) return thrown;
-  const { message } = thrown.getResponse() as { message?: unknown };
-  if (typeof message !== 'object' || message === null) return thrown;
-  const details = Array.isArray(message) ? message.join('; ') : JSON.stringify(message);
-  if (!thrown.message.endsWith(details)) thrown.message += `: ${details}`;
+  try {
+    const details = detailsOf(thrown.getResponse());
+    if (!thrown.message.endsWith(details)) thrown.message += `: ${details}`;
+  } catch {
+    // The response may be circular, or the error frozen: then it stays as it is.
+  }
   return thrown;
+}
+
+function detailsOf(response: unknown): string {
+  const message = typeof response === 'object' && response && 'message' in response && response.message;
+  if (typeof message !== 'object' || message === null) return '';
+  return Array.isArray(message) ? message.join('; ') : JSON.stringify(message);
 }
 
 /** Base filters that have been adapted: one for each copy of Nest in the app. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { filter, type Observable, type Subscription } from 'rxjs';
+import { withDeadline } from '../job/deadline.js';
 import { JobLog } from '../worker/job-log.js';
 import { ConfiguredOptions } from './configured-options.js';
 import { clientOf } from './gearmonkey.instance.js';
@@ -20,6 +21,8 @@ interface Observer {
 export class ObserverOrchestrator {
   private readonly log = new JobLog(nestLog('GearMonkey'));
   private subscriptions: Subscription[] = [];
+  /** The calls that have not ended, with the names of their methods. */
+  private readonly running = new Map<Promise<void>, string>();
 
   constructor(
     private readonly registry: InstanceRegistry,
@@ -41,8 +44,15 @@ export class ObserverOrchestrator {
     this.subscriptions = observers.map((observer) => this.observe(observer));
   }
 
-  stop(): void {
+  /** Calls them no more, and waits up to `timeout` milliseconds for those that run. */
+  async stop(timeout: number): Promise<void> {
     for (const subscription of this.subscriptions.splice(0)) subscription.unsubscribe();
+    if (this.running.size === 0) return;
+    const ended = Promise.all(this.running.keys());
+    const late = () => new Error('Observers still run');
+    await withDeadline(ended, Math.max(0, timeout), late).catch(() =>
+      this.log.observersLeft([...this.running.values()]),
+    );
   }
 
   private async isEnabled(binding: ObserverBinding): Promise<boolean> {
@@ -74,7 +84,11 @@ export class ObserverOrchestrator {
       await host[method]?.(message);
     };
     return messages.subscribe({
-      next: (message) => void tell(message).catch((error: unknown) => failed(error, message)),
+      next: (message) => {
+        const told = tell(message).catch((error: unknown) => failed(error, message));
+        this.running.set(told, label);
+        void told.then(() => this.running.delete(told));
+      },
       error: failed,
     });
   }

@@ -65,8 +65,8 @@ export function checkRoles(roles: readonly RoleInUse[], env: Environment): void 
       if (!known.includes(name)) throw unknown(saidBy, name, known);
   }
   const variables = roles.map(({ instance }) => variableOf(instance));
-  for (const variable of Object.keys(env))
-    if (variable.startsWith(`${WORKERS_VARIABLE}_`) && !variables.includes(variable))
+  for (const [variable, text] of Object.entries(env))
+    if (variable.startsWith(`${WORKERS_VARIABLE}_`) && text?.trim() && !variables.includes(variable))
       throw new ConfigurationError(
         `${variable} is set, but this app has no such instance: ${variables.join(', ')} would do. Correct or unset it.`,
       );

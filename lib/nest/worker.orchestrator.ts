@@ -24,6 +24,7 @@ export class WorkerOrchestrator
 {
   private readonly log = nestLog('GearMonkey');
   private readonly workers = new Map<GearMonkeyInstance, InstanceWorkers>();
+  private started = false;
   private closed = false;
 
   constructor(
@@ -63,6 +64,9 @@ export class WorkerOrchestrator
       const role = workerRole(name, instance.options.workers, process.env);
       workers = new InstanceWorkers(instance, role, this.log);
       this.workers.set(instance, workers);
+      // An instance of a lazily loaded module comes after the start.
+      if (this.closed) void workers.stop(0);
+      else if (this.started) void workers.start();
     }
     return workers;
   }
@@ -80,6 +84,7 @@ export class WorkerOrchestrator
     const observers = await this.observers.prepare();
     // Options may take their time, and a signal may close the app meanwhile.
     if (this.closed) return;
+    this.started = true;
     this.observers.start(observers);
     const starts = await Promise.allSettled(all.map((workers) => workers.start()));
     const failed = starts.find(({ status }) => status === 'rejected');
@@ -109,9 +114,11 @@ export class WorkerOrchestrator
     for (const instance of this.registry.all()) await instance.onApplicationShutdown().catch(failed);
   }
 
+  /** Observers have what is left of the time for handlers. */
   private async stopAll(timeoutOf: (instance: GearMonkeyInstance) => number): Promise<void> {
     const workers = [...this.workers.values()];
+    const deadline = performance.now() + Math.max(0, ...this.registry.all().map(timeoutOf));
     await Promise.all(workers.map((each) => each.stop(timeoutOf(each.instance))));
-    this.observers.stop();
+    await this.observers.stop(deadline - performance.now());
   }
 }

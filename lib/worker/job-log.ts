@@ -70,6 +70,15 @@ export class JobLog {
     this.log.debug(`${nameOf(claim)} is snoozed (next in ${spanText(delay)}).`, fields);
   }
 
+  /** @param observers those that still run when their app closes */
+  observersLeft(observers: readonly string[]): void {
+    const names = [...new Set(observers)];
+    this.log.warn(`Closes while observers still run: ${listOf(names)}`, {
+      observers: names,
+      count: observers.length,
+    });
+  }
+
   cancelled(claim: Claim): void {
     this.log.debug(`${nameOf(claim)} was cancelled while it ran.`, jobFields(claim));
   }
@@ -139,9 +148,13 @@ function nameOf(claim: Claim): string {
 }
 
 function namesOf(claims: readonly Claim[]): string {
-  const names = claims.slice(0, MAX_NAMED).map(nameOf);
-  if (claims.length > MAX_NAMED) names.push(`${claims.length - MAX_NAMED} more`);
-  return names.join(', ');
+  return listOf(claims.map(nameOf));
+}
+
+function listOf(names: readonly string[]): string {
+  const listed = names.slice(0, MAX_NAMED);
+  if (names.length > MAX_NAMED) listed.push(`${names.length - MAX_NAMED} more`);
+  return listed.join(', ');
 }
 
 function shorten(text: string, limit: number): string {

@@ -53,8 +53,23 @@ class Silent implements ExceptionFilter {
   }
 }
 
+const circular: Record<string, unknown> = { many: 1n };
+circular['self'] = circular;
+
 @Injectable()
 class Handlers {
+  @Worker('no-response')
+  noResponse() {
+    throw new HttpException(null as unknown as string, 400);
+  }
+  @Worker('odd-message')
+  oddMessage() {
+    throw new HttpException({ message: circular }, 400);
+  }
+  @Worker('frozen')
+  frozen() {
+    throw Object.freeze(new HttpException({ message: ['a', 'b'] }, 400));
+  }
   @Worker('throws', { retry })
   throws() {
     throw new RangeError('boom');
@@ -178,6 +193,22 @@ describe('A filter', () => {
     await expect(client.call('filtered', 'range')).resolves.toBe('caught range');
     await expect(client.call('filtered', 'type')).rejects.toThrow('mapped');
     await expect(client.get('filtered', 2)).resolves.toMatchObject({ attempts: 1 });
+  });
+});
+
+describe('An HttpException of a handler', () => {
+  const apps = useApps();
+
+  it.each([
+    ['no-response', 'Http Exception'],
+    ['odd-message', 'Http Exception'],
+    ['frozen', 'Http Exception'],
+  ])('%s stays the error of its job', async (fn, message) => {
+    const imports = [GearMonkeyModule.forRoot({ connection: 'memory:' })];
+    const client = (await apps.start({ imports, providers: [Handlers] })).get(GearMonkeyClient);
+    await expect(client.call(fn, null)).rejects.toMatchObject({
+      error: { name: 'HttpException', message: expect.stringContaining(message) },
+    });
   });
 });
 

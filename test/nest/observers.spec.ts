@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Inject, Injectable, Logger, Scope, type LoggerService } from '@nestjs/common';
+import {
+  Controller,
+  Inject,
+  Injectable,
+  Logger,
+  Scope,
+  type LoggerService,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { ContextIdFactory, REQUEST, type ContextId } from '@nestjs/core';
 import {
   GearMonkeyClient,
@@ -14,6 +22,7 @@ import {
   type JobProgress,
   type RunningJob,
 } from 'nestjs-gearmonkey';
+import { gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
@@ -201,6 +210,56 @@ describe.each(connections)('observers on %s', (_, connectionOf, listening) => {
     await app.get(GearMonkeyClient).run(fn, null);
     await eventually(() => expect(seen.length).toBeGreaterThan(0));
     expect(seen).toEqual(['default']);
+  });
+
+  it('that have begun may end before other providers are destroyed, for as long as handlers may', async () => {
+    const fn = used.fn();
+    const [begun, ends] = [gate(), gate()];
+    const seen: string[] = [];
+    @Injectable()
+    class Database implements OnModuleDestroy {
+      onModuleDestroy() {
+        seen.push('database closed');
+      }
+    }
+    @Injectable()
+    class Auditing {
+      @OnCreate(fn)
+      async created({ id }: JobEvent) {
+        begun.open();
+        await ends.passed;
+        seen.push(`audited ${id}`);
+      }
+    }
+    const app = await apps.start({ imports: [gearmonkey(fn)], providers: [Auditing, Database] });
+    await listening(fn);
+    await app.get(GearMonkeyClient).run(fn, null);
+    await begun.passed;
+    const closing = app.close();
+    setImmediate(ends.open);
+    await closing;
+    expect(seen).toEqual(['audited 1', 'database closed']);
+  });
+
+  it('that never end do not keep their app from closing', async () => {
+    const fn = used.fn();
+    const begun = gate();
+    @Injectable()
+    class Hanging {
+      @OnCreate(fn)
+      created() {
+        begun.open();
+        return new Promise(() => undefined);
+      }
+    }
+    const connection = `memory:hanging-${fn}` as const;
+    const app = await apps.start({
+      imports: [GearMonkeyModule.forRoot({ connection, shutdownTimeout: 20 })],
+      providers: [Hanging],
+    });
+    await app.get(GearMonkeyClient).run(fn, null);
+    await begun.passed;
+    await app.close();
   });
 
   it('are not called after their app has closed', async () => {

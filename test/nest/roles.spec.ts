@@ -163,6 +163,11 @@ describe('GEARMONKEY_WORKERS', () => {
       await expect(running(env, undefined, both)).rejects.toThrow('GEARMONKEY_WORKERS names "report"');
     });
 
+    it('takes an empty variable for none, also one of an instance that there is not', async () => {
+      const env = { GEARMONKEY_WORKERS_OLD_JOBS: '', GEARMONKEY_WORKERS_NEW_JOBS: ' ' };
+      await expect(running(env, ['resize'], both)).resolves.toContain('resize');
+    });
+
     it('refuses a variable for an instance that there is not', async () => {
       await expect(running({ GEARMONKEY_WORKERS_OLDJOBS: 'false' }, undefined, both)).rejects.toThrow(
         'GEARMONKEY_WORKERS_OLDJOBS is set, but this app has no such instance: GEARMONKEY_WORKERS_DEFAULT, GEARMONKEY_WORKERS_OLD_JOBS would do.',

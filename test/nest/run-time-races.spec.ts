@@ -1,6 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { Injectable, type INestApplicationContext, type OnApplicationBootstrap } from '@nestjs/common';
-import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers, Worker, defineJob } from 'nestjs-gearmonkey';
+import {
+  Injectable,
+  Module,
+  type INestApplicationContext,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { LazyModuleLoader } from '@nestjs/core';
+import {
+  GearMonkeyClient,
+  GearMonkeyModule,
+  GearMonkeyWorkers,
+  InjectGearMonkey,
+  Worker,
+  defineJob,
+} from 'nestjs-gearmonkey';
 import { gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
@@ -64,6 +77,18 @@ describe.each([
     expect([...ran.values()].filter((times) => times > 1)).toEqual([]);
     const jobs = await Promise.all((ids as string[]).map((id) => client.get(fn, id)));
     expect(jobs.filter((job) => job?.attempts !== 1 && job?.status !== 'success')).toEqual([]);
+  });
+
+  it.each([1e9, Number.MAX_SAFE_INTEGER])('a concurrency of %d runs what there is', async (concurrency) => {
+    const fn = used.fn();
+    const { workers, client } = await startWith(fn);
+    await workers.add(fn, (input) => input, { concurrency });
+    const jobs = await client.runMany(
+      fn,
+      Array.from({ length: 500 }, (_, index) => index),
+    );
+    const outputs = await Promise.all(jobs.map((job) => job.result(WAIT)));
+    expect(outputs).toEqual(jobs.map((_, index) => index));
   });
 
   it('a concurrency that is set while a handler is being added holds', async () => {
@@ -134,6 +159,37 @@ describe.each([
     expect(workers.list()).toEqual([]);
     await workers.add(first, () => 'first');
     await expect(client.call(first, null, WAIT)).resolves.toBe('first');
+  });
+});
+
+describe('Handlers that are added', () => {
+  const memory = (name?: string) => GearMonkeyModule.forRoot({ connection: 'memory:', name });
+
+  it('to an app that was closed before it had started are refused', async () => {
+    const app = await apps.create({ imports: [memory()] });
+    const { workers } = partsOf(app);
+    await app.close();
+    await expect(workers.add('late', () => undefined)).rejects.toThrow('The app is closing or closed');
+  });
+
+  it('to an instance of a module that is loaded lazily run, until the app closes', async () => {
+    @Injectable()
+    class Reports {
+      constructor(@InjectGearMonkey('lazy') readonly client: GearMonkeyClient) {}
+    }
+    @Module({ imports: [memory('lazy')], providers: [Reports] })
+    class Lazy {}
+    const app = await apps.start({ imports: [memory()] });
+    const { workers } = partsOf(app);
+    const { client } = (await app.get(LazyModuleLoader).load(() => Lazy)).get(Reports);
+    await workers.add('late', (input) => `ran ${String(input)}`, { instance: 'lazy' });
+    expect(workers.list()).toMatchObject([{ instance: 'lazy', fn: 'late' }]);
+    await expect(client.call('late', 1, WAIT)).resolves.toBe('ran 1');
+    await app.close();
+    expect(workers.list()).toEqual([]);
+    await expect(workers.add('later', () => undefined, { instance: 'lazy' })).rejects.toThrow(
+      'The app is closing or closed',
+    );
   });
 });
 
