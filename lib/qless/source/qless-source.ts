@@ -3,34 +3,17 @@ import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
-import { isReply, isTransientReply } from '../../redis/redis-errors.js';
-import { pauseAfter } from '../../redis/retry.js';
 import { SourceFrame, type Opening } from '../../redis/source-frame.js';
+import { Claimer } from './claimer.js';
 import { toClaim } from './claims.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
 import { Orphans } from './orphans.js';
-import { QueueWaiter } from '../queues/queue-waiter.js';
 import { deregisterWorkers, config as readConfig } from '../wire/scripts.js';
 import { Settler } from './settler.js';
-import type { Claimed } from '../wire/replies.js';
-import { claimArguments } from '../wire/requests.js';
+import type { QlessSourceOptions } from './source-options.js';
 import * as scripts from '../wire/source-scripts.js';
 import { showAs } from '../../job/show-as.js';
-
-export interface QlessSourceOptions {
-  readonly queues: readonly string[];
-  readonly popping: 'ordered' | 'round-robin';
-  /** This worker's name, unique among all workers. */
-  readonly worker: string;
-  /** Seconds, or '' for the heartbeat of each queue. */
-  readonly lock: number | '';
-  readonly onProblem: (message: string) => void;
-}
-
-/** A worker that can't take the job it was woken for wakes another, but at most this often. */
-const WAKE_OTHERS_MS = 1000;
-const MAX_NAMED = 1000;
 
 /** Runs jobs of a qless; a function is a klass. */
 export class QlessSource implements JobSource {
@@ -47,36 +30,34 @@ export class QlessSource implements JobSource {
   readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */
   renewInterval?: number;
-  private readonly functions = new Set<string>();
   private readonly hub: ChannelHub;
   private readonly blocking: RedisConnection;
   private readonly frame: SourceFrame;
-  private readonly waiter: QueueWaiter;
+  private readonly claimer: Claimer;
   private readonly settler: Settler;
   private readonly locks: Locks;
   private readonly orphans: Orphans;
-  private readonly offsets: number[];
-  private readonly named = new Set<string>();
   private onRevoked: OnRevoked = () => undefined;
   private opening: Promise<void> | undefined;
-  private first = 1;
-  private wokeOthersAt = -Infinity;
 
   constructor(
     private readonly connections: QlessConnections,
     private readonly options: QlessSourceOptions,
   ) {
     const { commands, prefix } = connections;
-    const { worker, lock, queues, onProblem } = options;
+    const { worker, lock, onProblem } = options;
     this.hub = connections.hub();
     this.blocking = connections.blocking();
     this.frame = new SourceFrame({ commands, hub: this.hub, blocking: this.blocking }, onProblem);
-    this.waiter = new QueueWaiter({ prefix, commands, blocking: this.blocking }, queues);
     this.settler = new Settler(commands, prefix, worker);
     const onRevoked: OnRevoked = (claim, why) => this.onRevoked(claim, why);
     this.locks = new Locks(connections, this.hub, { worker, lock, onRevoked, onProblem });
     this.orphans = new Orphans(connections, this.settler, this.locks, { worker, onProblem });
-    this.offsets = queues.map(() => 0);
+    const { blocking, orphans } = this;
+    this.claimer = new Claimer(
+      { connections, blocking, orphans, onReply: () => this.frame.replied() },
+      options,
+    );
   }
 
   get address(): string {
@@ -93,31 +74,16 @@ export class QlessSource implements JobSource {
 
   open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
-    for (const fn of functions) this.functions.add(fn);
+    this.claimer.serve(functions);
     this.opening ??= this.frame.open((opening) => this.start(opening));
     return this.opening;
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
-    let [woken, changed] = [false, false];
-    const ignoreSlots = slots.onFree(() => {
-      changed = true;
-      this.waiter.interrupt();
-    });
-    try {
-      while (!signal.aborted) {
-        if (!(await this.reached(signal))) break;
-        changed = false;
-        const claimed = await this.ask(slots, woken, signal);
-        if (claimed === undefined) continue;
-        if (claimed.jobs.length > 0) return this.begin(claimed);
-        const wait = claimed.due === undefined ? Infinity : claimed.due * 1000;
-        woken = !changed && (await this.waiter.wait(wait, signal));
-      }
-      return [];
-    } finally {
-      ignoreSlots();
-    }
+    const { jobs = [], token = 0 } = (await this.claimer.claim(slots, signal)) ?? {};
+    const claims = jobs.map((job) => toClaim(job, token));
+    this.locks.add(claims);
+    return claims;
   }
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
@@ -144,7 +110,7 @@ export class QlessSource implements JobSource {
   }
 
   async withdraw(functions: readonly string[]): Promise<void> {
-    for (const fn of functions) this.functions.delete(fn);
+    this.claimer.withdraw(functions);
   }
 
   async close(): Promise<void> {
@@ -167,63 +133,10 @@ export class QlessSource implements JobSource {
   private async signOff(opened: Promise<void>): Promise<void> {
     const { commands, prefix } = this.connections;
     await opened;
-    await this.waiter.close();
+    await this.claimer.close();
     this.orphans.suspect();
     await this.orphans.settle();
     await commands.insist((redis) => deregisterWorkers.run(redis, [prefix], '', [this.options.worker]));
-  }
-
-  /** False when the signal aborts before the server is reached. */
-  private async reached(signal: AbortSignal): Promise<boolean> {
-    const { commands } = this.connections;
-    if (commands.isReady) return true;
-    let stop = (): void => undefined;
-    const aborted = new Promise<boolean>((resolve) => {
-      stop = () => resolve(false);
-      signal.addEventListener('abort', stop);
-    });
-    const ready = commands.ready().then(() => true);
-    return Promise.race([ready, aborted]).finally(() => signal.removeEventListener('abort', stop));
-  }
-
-  /** Undefined when the caller should try again. @throws replies of Redis that waiting doesn't change */
-  private async ask(slots: FreeSlots, woken: boolean, signal: AbortSignal): Promise<Claimed | undefined> {
-    try {
-      await this.orphans.settle();
-      return await this.take(slots, woken);
-    } catch (error) {
-      if (!isReply(error)) this.orphans.unclear(error);
-      else if (!isTransientReply(error)) throw error;
-      await pauseAfter(error, signal);
-      return undefined;
-    }
-  }
-
-  private async take(slots: FreeSlots, woken: boolean): Promise<Claimed> {
-    const { commands, prefix } = this.connections;
-    const { worker, lock, popping, queues } = this.options;
-    const free = slots.functions().map((fn) => [fn, slots.of(fn)] as const);
-    const count = this.orphans.most(free.reduce((sum, [, slotsOfOne]) => sum + slotsOfOne, 0));
-    const wakeOthers = woken && performance.now() - this.wokeOthersAt > WAKE_OTHERS_MS;
-    if (wakeOthers) this.wokeOthersAt = performance.now();
-    const request = claimArguments({
-      ...{ worker, lock, popping, count, first: this.first, waiter: this.waiter.id, wakeOthers, slots: free },
-      queues: queues.map((queue, index) => [queue, this.offsets[index] ?? 0]),
-    });
-    const claimed = await scripts.claim.run(await commands.ready(), [prefix], '', ...request);
-    this.orphans.read();
-    this.frame.replied();
-    this.first = claimed.first;
-    claimed.offsets.forEach((offset, index) => (this.offsets[index] = offset));
-    if (claimed.jobs.length === 0 && claimed.due !== 0) this.waiter.registered();
-    this.reportUnknownKlasses(claimed.left);
-    return claimed;
-  }
-
-  private begin({ jobs, token }: Claimed): Claim[] {
-    const claims = jobs.map((job) => toClaim(job, token));
-    this.locks.add(claims);
-    return claims;
   }
 
   /** The lock is kept until its outcome is written. */
@@ -232,17 +145,6 @@ export class QlessSource implements JobSource {
       return (await this.settler.settle(outcome)) ? [] : [outcome.claim];
     } finally {
       this.locks.drop(outcome.claim);
-    }
-  }
-
-  private reportUnknownKlasses(klasses: readonly string[]): void {
-    for (const klass of klasses) {
-      if (this.functions.has(klass) || this.named.has(klass) || this.named.size > MAX_NAMED) continue;
-      this.named.add(klass);
-      this.options.onProblem(
-        `Jobs of klass "${klass}" wait in ${this.options.queues.join(', ')}, and no handler here takes them. ` +
-          'They are left to other workers.',
-      );
     }
   }
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { QlessClient } from '../../../lib/qless/index.js';
-import type { QlessSource, QlessSourceOptions } from '../../../lib/qless/source/qless-source.js';
+import type { QlessSource } from '../../../lib/qless/source/qless-source.js';
+import type { QlessSourceOptions } from '../../../lib/qless/source/source-options.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { stopWorkersAfterEach } from '../../support/run-worker.js';
 import { useRedis } from '../../support/use-redis.js';
