@@ -1,4 +1,4 @@
---- What an administrator asks: lists, details, and jobs that are tried again or discarded.
+--- Operations of administrators: lists, details, and retrying or discarding jobs.
 -- Needs context: write_though_full, read_job, file, prefix, settings, call, turn, BATCH; room: forget_bytes;
 --   lanes: queue; classes: ALL; lifecycle: status_of, worker_of, tell, detach, read_handled, HANDED, ENDED;
 --   jobs: is_kept, ops
@@ -17,7 +17,7 @@ local function precedes(one, other)
   return #one < #other
 end
 
---- The rank, from the newest, of what comes after this member, whether it is still there or not.
+--- The rank, counted from the newest, of the member after this one, which may have been removed.
 local function rank_after(key, score, member)
   local low, high = call('ZCOUNT', key, '(' .. score, '+inf'), call('ZCOUNT', key, score, '+inf')
   while low < high do
@@ -43,7 +43,7 @@ local function page(key, score, member, limit, scan, row)
   return { rows, '', '' }
 end
 
---- `name` may be ''. Those that run have no index by name, so a page may be short though more follow.
+--- `name` may be ''. Running jobs have no index by name, so a page may be short although more follow.
 function ops.list_jobs(status, name, score, id, limit)
   local by_name = name ~= '' and status ~= 'running'
   local key = prefix .. 'status:' .. status .. (by_name and ':' .. name or '')
@@ -78,7 +78,7 @@ local function is_full()
   return call('ZCARD', prefix .. 'status:queued') + call('ZCARD', prefix .. 'status:retrying') >= settings.max_queued
 end
 
---- From the dead: all retries are before it again. What its attempts came to stays.
+--- Requeues a dead job with all its retries. The results of its attempts stay.
 local function requeue(id, job)
   local key = prefix .. 'job:' .. id
   call('HSET', key, 'state', 'queued', 'failures', 0, 'losses', 0, 'bounces', 0, 'open', '')
@@ -88,7 +88,7 @@ local function requeue(id, job)
   queue(id, job.lane, job.priority)
 end
 
---- A dead job anew, or at once one that waits for its next attempt: 'retried', 'missing', 'conflict' or 'full'.
+--- Retries a dead job, or at once one that waits for its next attempt: 'retried', 'missing', 'conflict' or 'full'.
 function ops.retry(id, only_dead)
   local job = read_handled(id)
   if not job then return 'missing' end
@@ -111,7 +111,7 @@ local function discard(id, job)
   if job.awaited then tell(id) end
 end
 
---- Forgets a job that no worker has: 'discarded', 'missing' or 'conflict'.
+--- Deletes a job unless a worker has it: 'discarded', 'missing' or 'conflict'.
 function ops.discard(id, only_dead)
   write_though_full()
   local job = read_handled(id)
@@ -146,7 +146,7 @@ end
 
 local WORKER_FIELDS = { 'name', 'max_jobs', 'url', 'registered', 'seen', 'failures', 'rests', 'lost' }
 
---- Nil for one that is no more; `names` are those it wants, `jobs` those it has, at most a batch.
+--- Nil if the worker does not exist; `names` are those it takes, `jobs` those it has, at most a batch.
 local function describe_worker(worker, details)
   local fields = call('HMGET', prefix .. 'worker:' .. worker, unpack(WORKER_FIELDS))
   if not fields[1] then return nil end
@@ -171,7 +171,7 @@ function ops.inspect_worker(worker) return describe_worker(worker, true) or {} e
 
 local STATUSES = { 'queued', 'running', 'retrying', 'error', 'done' }
 
---- How many jobs of each status, then how many workers.
+--- The number of jobs of each status, then the number of workers.
 function ops.counts()
   local counts = {}
   for i, status in ipairs(STATUSES) do counts[i] = call('ZCARD', prefix .. 'status:' .. status) end
@@ -179,7 +179,7 @@ function ops.counts()
   return counts
 end
 
---- Names with how many jobs wait, are to be tried again, are dead and are done.
+--- Names, each with the numbers of jobs that wait, will be retried, are dead and are done.
 function ops.list_names(score, name, limit)
   limit = tonumber(limit)
   return page(prefix .. 'names', score, name, limit, limit, function(member)

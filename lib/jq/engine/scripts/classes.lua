@@ -12,7 +12,7 @@
 
 local ALL = '*'
 
---- What workers that want these names are called together, and the names, each once.
+--- The class of workers that take these names, and the names, each once.
 local function class_of(wanted)
   if #wanted == 0 then return ALL, {} end
   local seen, names = {}, {}
@@ -36,7 +36,7 @@ local function join_class(worker, wanted)
   return class
 end
 
---- One that registered before there were classes had its names in a set of its own.
+--- A worker that an earlier version registered has its names in a separate set.
 local function join_late(worker)
   local names = prefix .. 'names:' .. worker
   local class = join_class(worker, call('SMEMBERS', names))
@@ -54,7 +54,7 @@ local function leave_class(worker, class)
   call('DEL', prefix .. 'class:' .. class, prefix .. 'dry:' .. class)
 end
 
---- A worker of the class is free again: names whose lists it was taken from have it back.
+--- Puts a class with a free worker back into the lists of the names it was taken from.
 local function refill(class)
   local dry = prefix .. 'dry:' .. class
   local names = call('SMEMBERS', dry)

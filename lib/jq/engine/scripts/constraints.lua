@@ -8,7 +8,7 @@
 --   ops
 -- Gives operations put_constraint, remove_constraint, constraints, reassign_lane
 
---- All lanes that wait are to be looked at anew.
+--- Makes all waiting lanes be checked again.
 local function recheck()
   if call('EXISTS', prefix .. 'blocked') == 1 then
     call('ZUNIONSTORE', prefix .. 'blocked', 1, prefix .. 'blocked', 'WEIGHTS', 0)
@@ -43,7 +43,7 @@ function ops.put_constraint(id, json, concurrency, count, period, known, selects
   return 1
 end
 
---- Jobs that were found to fall under it need no second look: what it limits no more is free.
+--- Jobs that matched it need no new match: without it they are only less limited.
 function ops.remove_constraint(id)
   if call('HDEL', prefix .. 'constraints', id) == 0 then return 0 end
   call('HDEL', prefix .. 'limits', id .. ':concurrency', id .. ':count', id .. ':period',
@@ -52,13 +52,13 @@ function ops.remove_constraint(id)
   return 1
 end
 
---- The version, and id and JSON of each, unless it is the version that is `known`.
+--- The version, and id and JSON of each constraint unless `known` is the current version.
 function ops.constraints(known)
   if known == turn.version then return { turn.version } end
   return { turn.version, call('HGETALL', prefix .. 'constraints') }
 end
 
---- A job that waits in a lane found with older constraints goes to where it belongs now.
+--- Moves a job from a lane of older constraints to its present lane.
 function ops.reassign_lane(id, lane, found_with, limits)
   if found_with ~= turn.version or not call('ZSCORE', prefix .. 'ready:' .. lane, id) then return 0 end
   local job = read_job(id, 'priority')

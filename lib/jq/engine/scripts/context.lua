@@ -1,4 +1,4 @@
---- What every part of a turn needs. Times are milliseconds; `settings` are those of engine/settings.ts.
+--- What all parts of a turn use. Times are milliseconds; `settings` are those of engine/settings.ts.
 -- Gives count, read_tally, text, write_though_full, forget_read, refuse_if_full, read_fields, read_job, file, due,
 --   prefix, settings, call, turn, BATCH
 
@@ -11,40 +11,40 @@ local function clock()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
---- All that a turn knows and changes, but for what is in Redis.
+--- The state of a turn, besides that in Redis.
 local turn = {
   now = tonumber(ARGV[1]) or clock(),
-  --- Whether something was left for the next turn.
+  --- Whether work is left for the next turn.
   more = false,
-  --- Whether Redis refused what takes memory; nil while that was not asked.
+  --- Whether Redis refuses writes for lack of memory; nil if that was not checked.
   memory_full = nil,
-  --- The constraints that jobs are to be matched with.
+  --- The version of the constraints that jobs have to be matched with.
   version = call('GET', prefix .. 'constraints-version') or '0',
-  --- Jobs that were matched with others, and go out to be matched anew.
+  --- Jobs that were matched with another version: the master matches them again.
   stale = {},
-  --- Names with a job that has come up, and classes with a worker that has room: the dispatch looks at no others.
+  --- Names with a new job, and classes with a worker that has room: the dispatch only reads these.
   stirred_names = {}, stirred_classes = {},
-  --- Names with a job that has come up, and workers that pull and have room again: for requests that wait.
+  --- Names with a new job, and pulling workers that have room again, for waiting requests.
   news = {},
-  --- Jobs to push, what their arguments add up to, and how many there may be.
+  --- Jobs to push, the sum of the bytes of their arguments, and the most jobs.
   handed = {}, handed_bytes = 0, most = 0,
-  --- How many jobs, names and workers were looked at.
+  --- How many jobs, names and workers were read.
   looks = 0,
-  --- What was read of workers, of classes' names and of lanes' names. Who writes what is in a row changes the row.
+  --- What was read of workers, names of classes and names of lanes. Code that writes a row's data changes the row, too.
   worker_rows = {}, class_names = {}, lane_parts = {},
-  --- Workers that are to be offered before jobs are handed out, and how many jobs each has once that has begun.
+  --- Workers to offer before jobs are handed out, and then how many jobs each has.
   offers = {}, loads = {},
-  --- Priority of the best job of lanes; whether names are listed; how many jobs wait, nil while that was not asked.
+  --- Priority of the best job of lanes; whether names are listed; how many jobs wait, nil if that was not read.
   best_priorities = {}, listed_names = {}, waiting = nil,
-  --- Workers that nothing has been heard of for long: they are asked whether they are there.
+  --- Workers that were silent for long: the master asks whether they still run.
   probed = {},
-  --- Idempotency-Keys that are remembered, once that was asked, and those of this turn.
+  --- How many Idempotency-Keys are stored, nil if that was not read, and how many this turn adds.
   keys_known = nil, keys_new = 0,
-  --- What happened, and how long jobs waited that were handed out for the first time, in ms: for metrics, not stored.
+  --- Events, and the waits of jobs that were handed out for the first time, in ms: for metrics, not stored.
   tally = {}, waits = {},
 }
 
---- How many of a kind a turn sees to, so that it ends soon; the rest is for the next.
+--- How many items of a kind a turn handles, so that it ends soon; the next turn handles the rest.
 local BATCH = 100
 local TALLIED = { 'enqueued', 'cancelled', 'done', 'error', 'retried', 'timed_out', 'lost' }
 
@@ -64,13 +64,13 @@ local function text(number) return string.format('%.0f', number) end
 ]]
 local function write_though_full()
   if turn.memory_full ~= nil then return end
-  -- It changes nothing: there is no such key.
+  -- Changes nothing: there is no such key.
   local probe = redis.pcall('ZADD', prefix .. 'full', 'XX', 0, '')
   turn.memory_full = type(probe) == 'table' and probe.err or false
   call('DEL', prefix .. 'full')
 end
 
---- What was read may not be what is there: an operation has failed on its way.
+--- Forgets what was read: an operation that failed may have changed it.
 local function forget_read()
   turn.worker_rows, turn.best_priorities, turn.listed_names, turn.waiting = {}, {}, {}, nil
 end
@@ -79,7 +79,7 @@ local function refuse_if_full()
   if turn.memory_full then error({ err = turn.memory_full }) end
 end
 
---- These fields of a job, the first of which is 'name', or nil where there is no such job.
+--- These fields of a job, the first of which is 'name', or nil if there is no such job.
 local function read_fields(id, names)
   local values = call('HMGET', prefix .. 'job:' .. id, unpack(names))
   if not values[1] then return nil end
@@ -88,7 +88,7 @@ local function read_fields(id, names)
   return job
 end
 
---- The named fields of a job and its name, or nil where there is no such job.
+--- The named fields of a job and its name, or nil if there is no such job.
 local function read_job(id, ...) return read_fields(id, { 'name', ... }) end
 
 --[[
@@ -113,7 +113,7 @@ local function file(id, name, from, to)
   end
 end
 
---- Members whose time has come, at most a batch.
+--- Members that are due, at most a batch.
 local function due(key)
   local members = call('ZRANGEBYSCORE', prefix .. key, '-inf', turn.now, 'LIMIT', 0, BATCH)
   if #members == BATCH then turn.more = true end

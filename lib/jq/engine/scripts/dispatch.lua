@@ -1,4 +1,4 @@
---- Brings together jobs that have come up and workers that have room.
+--- Matches new jobs with workers that have room.
 -- Needs context: count, prefix, call, turn, BATCH; classes: ALL; workers: read_worker, place, place_offered, knows;
 --   selection: is_over, assign, front, heads_of, best_heads, is_best, best_for, MAX_LOOKS, FEW
 -- Gives dispatch, tell_pullers
@@ -22,7 +22,7 @@ local function idle_from(class, name, start, count)
   return nil, nil, nil, true
 end
 
---- Where many don't know the name, it goes on at a random place, so that each turn sees others.
+--- If many workers don't know the name, it continues at a random place, so that each turn tries others.
 local function idle_in(class, name)
   local worker, worker_row, load, any = idle_from(class, name, 0, MAX_ASKED)
   if worker or not any then return worker, worker_row, load, any end
@@ -31,7 +31,7 @@ local function idle_in(class, name)
   return idle_from(class, name, MAX_ASKED + math.random(0, others - 1), MAX_ASKED)
 end
 
---- The least busy of the first that are free of all classes that want a name.
+--- The least busy of the first free workers of all classes that take a name.
 local function taker(name)
   local worker, worker_row, load = idle_in(ALL, name)
   local at = 0
@@ -63,7 +63,7 @@ local function hand(id, job, worker, worker_row)
   return place(worker, worker_row)
 end
 
---- The best job whose name some free worker of the class knows, and who takes it.
+--- The best job whose name a free worker of the class knows, and that worker.
 local function past_unknown_names(class)
   local names = class == ALL and call('ZRANGE', prefix .. 'names', 0, MAX_LOOKS - 1) or turn.class_names[class]
   local left = {}
@@ -77,7 +77,7 @@ local function past_unknown_names(class)
   if id then return id, job, idle_in(class, job.name) end
 end
 
---- Gives a class with free workers the best jobs. True when it is through with it.
+--- Gives a class with free workers the best jobs. True when the class is finished.
 local function serve_class(class)
   local any = false
   while not is_done() do
@@ -91,7 +91,7 @@ local function serve_class(class)
   end
 end
 
---- Finds workers for the jobs of a name. Who wants others as well gets the best of all. True when it is through with it.
+--- Finds workers for the jobs of a name. A worker that takes other names, too, gets the best job of all its names. True when the name is finished.
 local function serve_name(name)
   while not is_done() do
     local id, job, later = front(heads_of(name))
@@ -106,7 +106,7 @@ local function serve_name(name)
   end
 end
 
---- Serves these and keeps what it is not through with for the next turn.
+--- Serves these, and keeps unfinished ones for the next turn.
 local function serve_all(kept, kind, members, serve)
   for _, member in ipairs(members) do
     local key = kind .. member
@@ -149,7 +149,7 @@ end
 --- How many jobs are announced to waiting requests by name; more are announced in general.
 local MAX_NEWS = 100
 
---- Tells requests that wait of jobs that have come up and were not handed out.
+--- Notifies waiting requests of new jobs that were not handed out.
 local function tell_pullers()
   if next(turn.news) == nil or call('EXISTS', prefix .. 'pullers') == 0 then return end
   local told = {}

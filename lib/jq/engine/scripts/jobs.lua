@@ -1,4 +1,4 @@
---- What pushers ask. Each function is one operation of engine/operations.ts.
+--- Operations of pushers. Each function is one operation of engine/operations.ts.
 -- Needs context: count, text, write_though_full, refuse_if_full, read_job, file, prefix, settings, call, turn;
 --   room: has_no_room, note_bytes, forget_bytes, remember_key; lanes: queue_newest; lifecycle: status_of, worker_of,
 --   tell, detach, read_handled, ENDED
@@ -6,7 +6,7 @@
 
 local ops = {}
 
---- Above so many keys a further one is remembered for as long as a client may try again.
+--- Above so many keys, a further one is stored only as long as a client may retry.
 local SOON_MS = 60000
 
 --[[
@@ -25,7 +25,7 @@ function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout,
   if found_with ~= turn.version then return { 'stale' } end
   local waiting = turn.waiting or call('ZCARD', prefix .. 'status:queued') + call('ZCARD', prefix .. 'status:retrying')
   if waiting >= settings.max_queued or has_no_room(#argument) then return { 'full' } end
-  -- Of one width, so that ids sort in the order in which they were given.
+  -- Of one width, so that ids sort by age.
   local id = string.format('%012x', call('INCR', prefix .. 'ids')) .. '-' .. suffix
   local lane = turn.version .. '|' .. limits .. '|' .. name
   call('HSET', prefix .. 'job:' .. id, 'name', name, 'argument', argument, 'priority', priority, 'max_retry', max_retry,
@@ -45,7 +45,7 @@ function ops.enqueue(suffix, name, argument, priority, max_retry, keep, timeout,
   return { 'created', id }
 end
 
---- Whether a result is still there: until a while after its first read, or unread for longer.
+--- Whether a result is still kept: some time after its first read, or longer if it was not read.
 local function is_kept(job)
   if job.keep ~= '1' then return false end
   if job.read then return turn.now < job.read + settings.read_result end
@@ -79,7 +79,7 @@ function ops.read(id, mode)
   }
 end
 
---- Cancels what no worker ever had: 'cancelled', 'missing' or 'conflict'.
+--- Cancels a job that no worker ever had: 'cancelled', 'missing' or 'conflict'.
 function ops.cancel(id)
   local job = read_handled(id)
   if not job then return 'missing' end

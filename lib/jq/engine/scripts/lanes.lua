@@ -18,7 +18,7 @@
 -- Gives stir, limits_of, name_of, show, queue, queue_newest, unqueue, unqueue_best, park, unpark, reshow, UNDER_WAY
 
 local UNPARK = 16
---- Between the lanes that are shown and the next, while those shown take nothing.
+--- The pause before the next lanes are shown while the shown ones take nothing.
 local UNPARK_PAUSE_MS = 10
 local UNDER_WAY = 1
 
@@ -54,13 +54,13 @@ local function hide(lane, head)
   call('ZREM', prefix .. 'heads:' .. name_of(lane), head)
 end
 
---- Where the best job of a lane is that waits for a limit.
+--- The key with the best job of a lane that waits for a limit.
 local function waiting_room(limit, head)
   local was = prefix .. 'was:' .. limit
   return head and call('ZSCORE', was, head) and was or prefix .. 'waiting:' .. limit
 end
 
---- Brings the index up to date after the lane has changed. True when it has another best job that may run.
+--- Updates the index after a change of the lane. True if it has another best job that may run.
 local function reindex(lane)
   local first = call('ZRANGE', prefix .. 'ready:' .. lane, 0, 0, 'WITHSCORES')
   turn.best_priorities[lane] = tonumber(first[2])
@@ -86,14 +86,14 @@ local function queue(id, lane, priority)
   if reindex(lane) then stir(name_of(lane)) end
 end
 
---- A job that is newer than all others: of equal priority it is the last.
+--- Queues a job that is newer than all others: it is the last of its priority.
 local function queue_newest(id, lane, priority)
   local best = turn.best_priorities[lane]
   if not best or tonumber(priority) < best then return queue(id, lane, priority) end
   call('ZADD', prefix .. 'ready:' .. lane, priority, id)
 end
 
---- Takes out the best job of a lane that may run, which is handed out.
+--- Removes the best job of a lane that may run: it is handed out.
 local function unqueue_best(id, lane)
   call('ZREM', prefix .. 'ready:' .. lane, id)
   hide(lane, id)
@@ -108,17 +108,17 @@ local function unqueue(id, lane)
   if call('ZREM', prefix .. 'ready:' .. lane, id) == 1 then reindex(lane) end
 end
 
---- Takes a lane out of the heads until its limit allows more, or until `again`.
+--- Removes a lane from the heads until its limit allows more, or until `again`.
 local function park(lane, head, priority, limit, again)
   hide(lane, head)
   call('ZADD', prefix .. 'waiting:' .. limit, priority, head)
   call('HSET', prefix .. 'places', lane, limit)
-  -- Where all lanes of the limit are to be seen again, this one must not put that off.
+  -- If all lanes of the limit have to be seen again, this one must not delay that.
   local score = tonumber(call('ZSCORE', prefix .. 'blocked', limit) or nil)
   if not score or score > UNDER_WAY then call('ZADD', prefix .. 'blocked', again, limit) end
 end
 
---- The best of the lanes in there may run, as far as this limit goes.
+--- Shows the best of these waiting lanes again: this limit allows it.
 local function show_some(room, count)
   local heads = call('ZRANGE', room, 0, count - 1, 'WITHSCORES')
   for i = 1, #heads, 2 do
@@ -133,7 +133,7 @@ local function show_some(room, count)
   return call('EXISTS', room) == 1
 end
 
---- Lets the best of the lanes that wait for a limit be seen again; the next soon, if these take nothing.
+--- Shows the best lanes that wait for a limit again; the next ones soon, if these take nothing.
 local function unpark(limit)
   local score = tonumber(call('ZSCORE', prefix .. 'blocked', limit) or nil)
   if show_some(prefix .. 'waiting:' .. limit, UNPARK) then
@@ -143,7 +143,7 @@ local function unpark(limit)
   end
 end
 
---- Constraints have changed: every lane that waits for the limit is seen again once, however many join it meanwhile.
+--- After a change of constraints, shows every lane that waits for the limit again once, however many are added meanwhile.
 local function reshow(limit)
   local was, waiting = prefix .. 'was:' .. limit, prefix .. 'waiting:' .. limit
   if call('ZSCORE', prefix .. 'blocked', limit) == '0' and call('EXISTS', waiting) == 1 then

@@ -8,7 +8,7 @@
 
 local LAYOUT = '2'
 
---- Brings up to date what masters before this version have left, once. Returns 1.
+--- Converts, once, the data of masters of earlier versions. Returns 1.
 function ops.adopt()
   if call('GET', prefix .. 'layout') == LAYOUT then return 1 end
   write_though_full()

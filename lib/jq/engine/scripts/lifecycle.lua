@@ -28,13 +28,13 @@ local ENDED = { done = true, error = true }
 local MAX_ATTEMPTS_KEPT = 20
 local MAX_MESSAGE_BYTES = 1000
 
---- What the outside calls a state: a job being pushed waits until its worker has answered.
+--- The status that clients see: a job that is being pushed waits until its worker has answered.
 local function status_of(job)
   if job.state ~= 'pushing' then return job.state end
   return tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
 end
 
---- The worker that has it or ran it last, as shown outside; '' if there is none.
+--- The worker that has it or ran it last, as clients see it; '' if there is none.
 local function worker_of(job)
   if ENDED[job.state] or job.state == 'running' then return job.worker or '' end
   return status_of(job) == 'retrying' and job.ran or ''
@@ -52,7 +52,7 @@ local function note_attempt(id, job, outcome, message)
   if n > MAX_ATTEMPTS_KEPT then call('HDEL', prefix .. 'job:' .. id, 'attempt:' .. (n - MAX_ATTEMPTS_KEPT)) end
 end
 
---- Takes it from its worker, or out of the lane it waits in.
+--- Takes it from its worker, or from the lane that it waits in.
 local function detach(id, job, unbegun)
   if HANDED[job.state] then
     call('ZREM', prefix .. 'deadlines', id)
@@ -79,7 +79,7 @@ local function finish(id, job, status, ...)
   if job.awaited then tell(id) end
 end
 
---- Back into its lane: its status says whether it has failed before.
+--- Puts it back into its lane: its status says whether it has failed before.
 local function put_back(id, job, ...)
   local state = tonumber(job.failures or 0) > 0 and 'retrying' or 'queued'
   call('HSET', prefix .. 'job:' .. id, 'state', state, ...)
@@ -87,7 +87,7 @@ local function put_back(id, job, ...)
   queue(id, job.lane, job.priority)
 end
 
---- A failure spends a retry. The wait is drawn, so that what failed together doesn't return together.
+--- A failure uses a retry. The wait is random, so that jobs that failed together are not retried together.
 local function fail(id, job, outcome, message, error, should_retry, ...)
   local failures = tonumber(job.failures or 0) + 1
   note_attempt(id, job, outcome, message)
@@ -105,7 +105,7 @@ local function fail(id, job, outcome, message, error, should_retry, ...)
   count('retried')
 end
 
---- Its worker is lost, or has left: no retry is spent, but that too has an end.
+--- Its worker is lost or has left. This uses no retry, but it has its own limit.
 local function give_back(id, job, lost)
   detach(id, job, false)
   local losses = tonumber(job.losses or 0) + (lost and 1 or 0)
@@ -121,7 +121,7 @@ local function give_back(id, job, lost)
   put_back(id, job, 'losses', losses, 'open', lost and open or '', 'ran', ran)
 end
 
---- A worker has taken it: its time runs since it was handed out.
+--- A worker has accepted it: its timeout counts from the hand-out.
 local function begin(id, job)
   call('HSET', prefix .. 'job:' .. id, 'state', 'running', 'open', '', 'begun', tonumber(job.begun or 0) + 1)
   call('ZADD', prefix .. 'deadlines', job.handed + job.timeout * 1000 + settings.grace, id)

@@ -16,7 +16,7 @@ local function rules_of(limit)
   return tonumber(rules[1] or nil), tonumber(rules[2] or nil), tonumber(rules[3] or nil)
 end
 
---- When to look again, or nil if the limit allows one more.
+--- When to check again, or nil if the limit allows one more.
 local function blocked_until(limit)
   local concurrency, count, period = rules_of(limit)
   if concurrency and call('SCARD', prefix .. 'holds:' .. limit) >= concurrency then return turn.now + RECHECK_MS end

@@ -1,4 +1,4 @@
---- What workers say, and what became of pushes to them.
+--- Operations of workers, and outcomes of pushes to them.
 -- Needs context: text, write_though_full, refuse_if_full, prefix, settings, call, turn; limits: hold; classes:
 --   join_class, ALL; workers: read_worker, rest, offer, revive, trust, heard, doubled, blame, enrol, remove_worker;
 --   lifecycle: status_of, detach, finish, put_back, fail, begin, read_handled, HANDED; selection: obstacle, pull; jobs:
@@ -55,7 +55,7 @@ function ops.pull(worker)
   return { is_full and 'full' or 'none', names }
 end
 
---- Whether this is the last report that was taken: its worker has missed the reply.
+--- Whether this repeats the last accepted report, whose reply was lost.
 local function is_repeated(reported, worker, attempt, kind)
   local by, of, as = string.match(reported or '', '^(.-):(%d+):(.*)$')
   return by == worker and as == kind and (attempt == '' or attempt == of)
@@ -96,8 +96,8 @@ function ops.done(worker, id, attempt, kind, payload, finished_at, should_retry,
   return 'taken'
 end
 
---- What became of a push. Each takes the job (being pushed) and the worker; `detail` is a time or a message, or
---- 'blamed' for all but the first job of a batch that failed as one.
+--- Outcomes of a push. Each takes the job that was pushed and the worker; `detail` is a time or a message, or
+--- 'blamed' for all but the first job of a batch that failed as a whole.
 local answers = {}
 
 function answers.accepted(id, job, worker, worker_row)
@@ -126,7 +126,7 @@ function answers.gone(id, job, worker, worker_row)
   if worker_row then remove_worker(worker) end
 end
 
---- 429 or 503: it gets nothing for a while.
+--- 429 or 503: it gets no jobs for a while.
 function answers.busy(id, job, worker, worker_row, detail)
   if worker_row then
     revive(worker, worker_row)
@@ -136,7 +136,7 @@ function answers.busy(id, job, worker, worker_row, detail)
   put_back(id, job)
 end
 
---- A job with unanswered pushes waits longer each time: it may be the cause that workers die.
+--- A job with unanswered pushes waits longer each time: it may make workers crash.
 local FREE_BOUNCES = 3
 
 local function bounce(id, job, open)
@@ -154,42 +154,42 @@ function answers.refused(id, job, worker, _, detail)
   put_back(id, job)
 end
 
---- It answered that something is wrong with it.
+--- It answered with an error of its own.
 function answers.broken(id, job, worker, _, detail)
   detach(id, job, true)
   if detail ~= 'blamed' then blame(worker, 'failures') end
   bounce(id, job, '')
 end
 
---- It may have begun, or not.
+--- Whether it has begun is unknown.
 function answers.silent(id, job, worker, _, detail)
   detach(id, job)
   if detail ~= 'blamed' then blame(worker, 'failures') end
   bounce(id, job, 'unanswered')
 end
 
---- 400: it will not be taken by trying again.
+--- 400: another try would be refused, too.
 function answers.invalid(id, job, worker, worker_row, message)
   if worker_row then revive(worker, worker_row) end
   detach(id, job, true)
   fail(id, job, 'refused', message, nil, false)
 end
 
---- A pull whose worker was not there any more to get the reply, or a job that its worker has not touched.
+--- A pulled job whose worker disconnected before the reply, or a job that its worker has not begun.
 function answers.undelivered(id, job)
   detach(id, job, true)
   local begun = tonumber(job.begun or 0) - (job.state == 'running' and 1 or 0)
   put_back(id, job, 'begun', math.max(0, begun))
 end
 
---- Whether a job that went back runs at its worker after all, and there is room to say so. Without room it stays
---- open: its report is taken until another worker has it.
+--- Whether a job that went back runs at its worker after all, and there is room to record this. Without room it
+--- stays as it is: its report is accepted until another worker has the job.
 local function runs_after_all(worker, worker_row, job)
   if not worker_row or job.open ~= 'unanswered' or HANDED[job.state] then return false end
   return call('SCARD', prefix .. 'held:' .. worker) < worker_row.max_jobs and not obstacle(job.lane)
 end
 
---- 1, or 0 for what was settled otherwise in the meantime: that stays so, however often this is sent.
+--- 1, or 0 if it was settled otherwise in the meantime, also when this is sent again.
 function ops.answer(id, attempt, worker, outcome, detail)
   write_though_full()
   local job = read_handled(id)
@@ -215,7 +215,7 @@ function ops.answer(id, attempt, worker, outcome, detail)
   return 1
 end
 
---- What a worker that is never heard of said when it was asked: 'there', 'gone' for 410, or nothing in time.
+--- The answer of a silent worker to a probe: 'there', 'gone' for 410, or none in time.
 function ops.probed(worker, answer)
   write_though_full()
   local worker_row = read_worker(worker)

@@ -22,7 +22,7 @@ local function note_bytes(id, bytes)
   call('HINCRBY', prefix .. 'totals', 'bytes', bytes)
 end
 
---- Its argument is not kept any more.
+--- Call this when an argument is no longer stored.
 local function forget_bytes(id)
   local bytes = call('HGET', prefix .. 'job:' .. id, 'bytes')
   if not bytes then return end
@@ -32,7 +32,7 @@ end
 
 local function key_period(time) return math.floor(time / math.max(1, settings.forget_key / KEY_PERIODS)) end
 
---- Counts one more, if that is remembered for its whole time.
+--- Counts one more key, if it is stored for its whole time.
 local function remember_key()
   if not turn.keys_known then
     turn.keys_known = 0

@@ -1,17 +1,17 @@
---- Which job is the next to be handed out, and what is written when it is.
+--- Selects the next job to hand out, and writes the hand-out.
 -- Needs context: text, read_fields, prefix, settings, call, turn, BATCH; lanes: limits_of, unqueue_best, park; limits:
 --   blocked_until, hold; classes: ALL; workers: rest, take_up, offer_after_pull
 -- Gives is_over, assign, obstacle, front, heads_of, best_heads, is_best, best_for, pull, MAX_LOOKS, FEW
 
---- How many jobs, names and workers a turn looks at.
+--- How many jobs, names and workers a turn reads.
 local MAX_LOOKS = 1000
---- Names that cost as much as one look, and classes that are looked at at a time.
+--- How many names count as one read, and how many classes are read at a time.
 local FEW = 8
 
 local function is_over() return turn.looks > MAX_LOOKS end
 
---- Hands a job to a worker, which has it when it, or the master for it, has accepted. Returns what the worker gets,
---- with how often the job was begun before.
+--- Hands a job to a worker, which has it once it, or the master for it, has accepted. Returns the worker's job, with
+--- how often it was begun before.
 local function assign(id, job, worker, worker_row)
   local attempt = tonumber(job.attempt or 0) + 1
   if attempt == 1 then turn.waits[#turn.waits + 1] = turn.now - job.enqueued end
@@ -21,7 +21,7 @@ local function assign(id, job, worker, worker_row)
   hold(id, attempt, job.lane)
   call('HSET', key, 'worker', worker, 'attempt', attempt, 'handed', text(turn.now), 'open', '', 'state', 'pushing')
   call('ZADD', prefix .. 'deadlines', turn.now + settings.push_lease, id)
-  -- One that failed last time gets one job, and no other before it has answered.
+  -- A worker whose last push failed gets one job, and no other before it has answered.
   if worker_row.url and (worker_row.failures > 0 or worker_row.timeouts >= settings.lost_after) then
     rest(worker, worker_row, turn.now + settings.push_lease)
   end
@@ -32,7 +32,7 @@ local function assign(id, job, worker, worker_row)
   }
 end
 
---- The next limit that stands in a lane's way, and until when.
+--- The next limit that stops a lane, and until when.
 local function obstacle(lane)
   for _, limit in ipairs(limits_of(lane)) do
     local again = blocked_until(limit)
@@ -40,7 +40,7 @@ local function obstacle(lane)
   end
 end
 
---- Lanes that were found with other constraints than there are now: their jobs want to be looked at anew.
+--- Lanes of other constraints than the present ones: their jobs have to be matched again.
 local MAX_STALE_BYTES = 4 * 1024 * 1024
 
 local function collect_stale(lane)
@@ -86,7 +86,7 @@ end
 
 local function heads_of(name) return prefix .. 'heads:' .. name end
 
---- Those of these names with the best job of all, or nil.
+--- The heads of the name, of these, with the best job of all, or nil.
 local function best_heads(names)
   if #names == 1 then return heads_of(names[1]) end
   local best, priority, id
@@ -108,7 +108,7 @@ local function heads_for(class)
   return best_heads(turn.class_names[class])
 end
 
---- Whether nothing goes before this job, the best of its name.
+--- Whether no other job goes before this one, the best of its name.
 local function is_best(class, id)
   if class == ALL then return call('ZRANGE', prefix .. 'heads', 0, 0)[1] == id end
   turn.class_names[class] = turn.class_names[class] or call('SMEMBERS', prefix .. 'class:' .. class)
@@ -121,12 +121,12 @@ local function best_for(class)
     local heads = heads_for(class)
     if not heads then return nil end
     local id, job, later = front(heads)
-    -- What was first may be parked by now, and the best job be one of another name.
+    -- The first job may be parked by now, and the best one have another name.
     if id or later or class == ALL or #turn.class_names[class] == 1 then return id, job, later end
   end
 end
 
---- What a worker that asks gets; nothing, and whether there may be something; or nothing, since it has no room.
+--- The job for a worker that pulls; or none, and whether there may be one; or none, since it has no room.
 local function pull(worker, worker_row)
   if call('SCARD', prefix .. 'held:' .. worker) >= worker_row.max_jobs then return nil, nil, true end
   local id, job, later = best_for(worker_row.class)

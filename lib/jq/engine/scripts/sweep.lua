@@ -1,4 +1,4 @@
---- What falls due by the clock, a batch of each kind a turn.
+--- Handles what is due, a batch of each kind per turn.
 -- Needs context: write_though_full, read_job, file, due, prefix, settings, call, turn, BATCH; room:
 --   forget_bytes, key_period; lanes: queue, unpark, reshow, UNDER_WAY; limits: blocked_until; workers:
 --   read_worker, offer, lose, blame, remove_worker; lifecycle: detach, put_back, fail, give_back, read_handled,
@@ -19,7 +19,7 @@ local function sweep_deadlines()
     if not job then
       call('ZREM', prefix .. 'deadlines', id)
     elseif job.state == 'pushing' then
-      -- Its master died, or could not say how the push ended: that is not the worker's fault.
+      -- Its master died, or could not report the outcome of the push: the worker is not blamed.
       detach(id, job)
       put_back(id, job, 'open', 'unanswered')
     else
@@ -30,7 +30,7 @@ local function sweep_deadlines()
   end
 end
 
---- One to push to has nothing to say while it has no job, so its silence alone means nothing.
+--- A worker that gets pushes sends nothing while it has no job, so its silence alone is no sign of a loss.
 local function probe(worker, worker_row)
   local heard_of = tonumber(call('HGET', prefix .. 'worker:' .. worker, 'seen')) + settings.forget_worker
   if call('SCARD', prefix .. 'held:' .. worker) > 0 then heard_of = turn.now + settings.forget_worker end
@@ -67,7 +67,7 @@ local function sweep_workers()
   for _, worker in ipairs(due('gone')) do remove_worker(worker) end
 end
 
---- The jobs of those who left or were lost.
+--- Gives back the jobs of workers that left or were lost.
 local function sweep_leaving()
   local worker = call('ZRANGE', prefix .. 'leaving', 0, 0)[1]
   if not worker then return end
@@ -117,7 +117,7 @@ local function sweep_tombstones(status)
   end
 end
 
---- Names that have had no job for as long as a tombstone lasts.
+--- Forgets names that had no job for as long as a tombstone lasts.
 local function sweep_names()
   local old = call('ZRANGEBYSCORE', prefix .. 'names', '-inf', turn.now - settings.tombstone, 'LIMIT', 0, BATCH)
   for _, name in ipairs(old) do
@@ -156,7 +156,7 @@ local function sweep()
   sweep_keys()
 end
 
---- Milliseconds until something falls due, or -1.
+--- Milliseconds until something is due, or -1.
 local function outlook()
   local first
   for _, key in ipairs({ 'delayed', 'deadlines', 'resting', 'silent', 'gone', 'blocked' }) do

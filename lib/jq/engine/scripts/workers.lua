@@ -35,13 +35,13 @@ local function read_worker(worker)
   return worker_row
 end
 
---- It is given nothing until this time.
+--- It gets no jobs until this time.
 local function rest(worker, worker_row, time)
   worker_row.rests = time
   call('HSET', prefix .. 'worker:' .. worker, 'rests', text(time))
 end
 
---- Offers it to the dispatch if it may be pushed to: before jobs are handed out, once for all that a turn has changed.
+--- Offers it to the dispatch if it takes pushes: before jobs are handed out, once for all changes of a turn.
 local function offer(worker)
   local worker_row = read_worker(worker)
   if not worker_row then return end
@@ -52,7 +52,7 @@ local function offer(worker)
   end
 end
 
---- How many jobs it has, and how many of them it has not answered yet, once no more are taken from it in this turn.
+--- How many jobs it has, and how many of them it has not answered yet. Read only when this turn takes no more from it.
 local function load_of(worker)
   local load = turn.loads[worker]
   if not load then
@@ -69,7 +69,7 @@ local function take_up(worker, id)
   if load then load.held, load.pushing = load.held + held, load.pushing + pushing end
 end
 
---- Puts it among the free ones of its class, if it is free. True if it is.
+--- Adds it to the free workers of its class if it is free. True if it is.
 local function place(worker, worker_row)
   local free = prefix .. 'free:' .. worker_row.class
   if worker_row.rests > turn.now then
@@ -94,7 +94,7 @@ local function place_offered()
   end
 end
 
---- It has got a job, so there is no more room than before: its class is not stirred.
+--- Call this after it got a job: it has no more room than before, so its class need not be dispatched.
 local function offer_after_pull(worker, worker_row)
   if worker_row.url then turn.offers[worker] = turn.offers[worker] or false end
 end
@@ -143,7 +143,7 @@ end
 
 local function doubled(first, times, cap) return math.min(cap, first * 2 ^ math.min(times, 40)) end
 
---- Its jobs go back with the turns that follow.
+--- Removes it; the next turns give its jobs back.
 local function lose(worker, worker_row)
   if worker_row.lost then return end
   worker_row.lost, worker_row.is_heard = true, false
@@ -154,7 +154,7 @@ local function lose(worker, worker_row)
   turn.more = true
 end
 
---- A push that failed, or a job that took too long: `what` counts it.
+--- Records a failed push or a job that took too long; `what` counts it.
 local function blame(worker, what)
   local worker_row = read_worker(worker)
   if not worker_row then return end
@@ -166,7 +166,7 @@ local function blame(worker, what)
   offer(worker)
 end
 
---- Counts a worker that registers as its client's; else says of what that has too many.
+--- Counts a new worker for its client, or returns the limit that the client has reached.
 local function enrol(worker, client, max_jobs)
   local workers = tonumber(call('HGET', prefix .. 'client-workers', client) or 0)
   local jobs = tonumber(call('HGET', prefix .. 'client-jobs', client) or 0)
@@ -197,7 +197,7 @@ local function remove_worker(worker)
   turn.more = true
 end
 
---- Whether it has not answered lately that it doesn't know the name.
+--- False if it has answered recently that it doesn't know the name.
 local function knows(worker, worker_row, name)
   if worker_row.knows_all == nil then worker_row.knows_all = call('EXISTS', prefix .. 'unknown-names:' .. worker) == 0 end
   if worker_row.knows_all then return true end
