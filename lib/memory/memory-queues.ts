@@ -19,7 +19,7 @@ export class MemoryQueues {
   };
   /** Jobs that were given back. They run before those in the list of their queue. */
   private readonly fronts: Record<Listed, string[]> = { high: [], normal: [], low: [] };
-  private scheduled: { readonly id: string; readonly due: number }[] = [];
+  private scheduled: WaitingId[] = [];
 
   /** When the next scheduled job is due, in ms since 1970. */
   get nextDue(): number {
@@ -30,8 +30,11 @@ export class MemoryQueues {
     this.lists[queue].add(id);
   }
 
+  /** Of two that are due at the same time the older one runs first. */
   schedule(id: string, due: number): void {
-    const at = this.scheduled.findLastIndex((entry) => entry.due <= due) + 1;
+    const isBefore = (entry: WaitingId) =>
+      entry.due < due || (entry.due === due && Number(entry.id) <= Number(id));
+    const at = this.scheduled.findLastIndex(isBefore) + 1;
     this.scheduled.splice(at, 0, { id, due });
   }
 
@@ -41,10 +44,13 @@ export class MemoryQueues {
     else this.fronts[queue].push(id);
   }
 
-  /** All waiting jobs, in the order they run. */
-  waiting(): WaitingId[] {
-    const listed = LISTED.flatMap((queue) => [...this.fronts[queue].toReversed(), ...this.lists[queue]]);
-    return [...this.scheduled, ...listed.map((id) => ({ id, due: 0 }))];
+  /** All waiting jobs, in the order they run. Those that are taken meanwhile may be among them. */
+  *waiting(): Generator<WaitingId> {
+    yield* this.scheduled;
+    for (const queue of LISTED) {
+      for (const id of this.fronts[queue].toReversed()) yield { id, due: 0 };
+      for (const id of this.lists[queue]) yield { id, due: 0 };
+    }
   }
 
   /** Removes and returns the job that runs next, or the one named by `only`. */

@@ -1,10 +1,10 @@
 import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
 import { bytesOf, read } from '../job/codec.js';
 import { defined } from '../job/defined.js';
-import { functionName, type FunctionRef } from '../job/job-definition.js';
+import { InvalidOptionError } from '../job/errors.js';
+import { functionName, type AnyJobDefinition, type FunctionRef } from '../job/job-definition.js';
 import { missingReport, presentReport } from './enqueued-report.js';
 import { asEnqueuedJob, mismatches, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
-import type { JobName } from './held-jobs.js';
 import type { JobRecord, JobRecords } from './job-records.js';
 import { JobTestingError } from './testing-errors.js';
 
@@ -13,10 +13,18 @@ export type JobToFind = string | { readonly fn: string; readonly id: string };
 
 /** The jobs of a test as it asks for them. */
 export class EnqueuedJobs {
+  /** Definitions that jobs were enqueued with: their codecs read the inputs, whatever a test asks by. */
+  private readonly used = new Map<string, AnyJobDefinition>();
+
   constructor(
     private readonly records: JobRecords,
     private readonly functions: KnownFunctions,
   ) {}
+
+  /** A job is enqueued with this. */
+  learn(ref: FunctionRef): void {
+    if (typeof ref !== 'string') this.used.set(functionName(ref), ref);
+  }
 
   /** Those that the app enqueued. */
   list(ref?: FunctionRef, expected: ExpectedJob = {}): EnqueuedJob[] {
@@ -32,26 +40,46 @@ export class EnqueuedJobs {
 
   /** Why there is no such job, if there is none. */
   missing(ref: FunctionRef, expected: ExpectedJob): string | undefined {
+    const fn = functionName(ref);
     if (this.list(ref, expected).length > 0) return undefined;
-    return missingReport(functionName(ref), expected, this.list());
+    return missingReport(fn, expected, this.list());
   }
 
   /** Which there are, if any. */
   present(ref: FunctionRef, expected: ExpectedJob): string | undefined {
+    const fn = functionName(ref);
     const found = this.list(ref, expected);
-    return found.length === 0 ? undefined : presentReport(functionName(ref), expected, found);
+    return found.length === 0 ? undefined : presentReport(fn, expected, found);
   }
 
-  /** @throws JobTestingError for an id that no job has, or several */
-  find(job: JobToFind): JobName {
-    if (typeof job !== 'string') return job;
-    const found = this.records.withId(job);
+  /** @throws JobTestingError for a job that this test doesn't have, or that has ended · InvalidOptionError */
+  find(job: JobToFind): JobRecord {
+    const record = typeof job === 'string' ? this.withId(job) : this.named(job);
+    const step = record.steps.at(-1);
+    if (step !== 'done' && step !== 'failed') return record;
+    throw new JobTestingError(
+      `${record.fn} ${record.id} is ${step} and doesn't run any more. Call this before its run or during it.`,
+    );
+  }
+
+  private withId(id: string): JobRecord {
+    const found = this.records.withId(id);
     const [only] = found;
     if (only && found.length === 1) return only;
     const names = found.map(({ fn }) => `"${fn}"`).join(' and ');
     const why = only ? `${names} have one each, as ids are a function's own. ` : 'This test has none. ';
     throw new JobTestingError(
-      `Which job is "${job}"? ${why}Pass the handle that \`run\` returned, or { fn, id }.`,
+      `Which job is "${id}"? ${why}Pass the handle that \`run\` returned, or { fn, id }.`,
+    );
+  }
+
+  private named(job: Exclude<JobToFind, string>): JobRecord {
+    if (typeof job?.fn !== 'string' || typeof job.id !== 'string')
+      throw new InvalidOptionError('job', job, 'the handle that `run` returned, { fn, id } or an id');
+    const record = this.records.get(job.fn, job.id);
+    if (record) return record;
+    throw new JobTestingError(
+      `This test has no job ${job.fn} ${job.id}. Of another instance, use testJobsOf(app, 'name').`,
     );
   }
 
@@ -66,11 +94,12 @@ export class EnqueuedJobs {
 
   private toEnqueued(record: JobRecord, ref: FunctionRef = record.fn): EnqueuedJob {
     const { fn, id, payload, placement, created, due } = record;
+    const definition = typeof ref === 'string' ? (this.used.get(fn) ?? fn) : ref;
     return asEnqueuedJob(
       defined({
         fn,
         id,
-        input: read(this.functions.codecOf(ref), fn, 'input', bytesOf(payload)),
+        input: read(this.functions.codecOf(definition), fn, 'input', bytesOf(payload)),
         priority: placement.queue,
         created: new Date(created),
         scheduled: due === undefined ? undefined : new Date(due),

@@ -1,4 +1,5 @@
-import { delayOf, mismatches, show, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
+import { delayOf, mismatches, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
+import { show } from './show-value.js';
 
 /** Jobs that a message names. */
 const MAX_NAMED = 10;

@@ -1,9 +1,10 @@
-import { inspect, isDeepStrictEqual } from 'node:util';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
+import { InvalidOptionError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { recordsOf } from '../job/show-as.js';
 import type { Priority } from '../gearmonkey/client/run-options.js';
-import { differences } from './subset.js';
+import { show } from './show-value.js';
+import { differences, type ValueMatcher } from './subset.js';
 import { timeOf } from './testing-options.js';
 
 /** A job as the app under test enqueued it. */
@@ -19,12 +20,19 @@ export interface EnqueuedJob<Input = unknown> {
   readonly scheduled?: Date;
 }
 
-/** Some properties of an input, at any depth. Matchers such as `expect.any(String)` may stand for values. */
-export type PartialInput<T> = T extends readonly unknown[]
-  ? T
-  : T extends object
-    ? { readonly [K in keyof T]?: PartialInput<T[K]> }
-    : T;
+/** Types whose values are compared as a whole. */
+type Whole = Date | Uint8Array | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
+
+/** Some properties of an input, at any depth, also in lists. Matchers such as `expect.any(String)` may stand for values. */
+export type PartialInput<T> =
+  | ValueMatcher
+  | (T extends Whole
+      ? T
+      : T extends readonly unknown[]
+        ? { readonly [Index in keyof T]: PartialInput<T[Index]> }
+        : T extends object
+          ? { readonly [Key in keyof T]?: PartialInput<T[Key]> }
+          : T);
 
 /** Expected properties of a job; all given ones must match. */
 export interface ExpectedJob<Input = unknown> {
@@ -35,7 +43,7 @@ export interface ExpectedJob<Input = unknown> {
   /** When it may run, within a second. */
   scheduled?: Date;
   priority?: Priority;
-  id?: string;
+  id?: string | number;
 }
 
 /** Tolerance of times: an app may compute them with the system's clock. */
@@ -49,6 +57,8 @@ const KNOWN = optionNames<Required<ExpectedJob>>({
   id: true,
 });
 
+const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['high', 'normal', 'low', 'scheduled']);
+
 export const asEnqueuedJob = recordsOf<EnqueuedJob>('EnqueuedJob');
 
 /** Checks and returns `expected`. @throws ConfigurationError, InvalidOptionError */
@@ -56,6 +66,11 @@ export function checkExpected<Input>(user: string, expected: ExpectedJob<Input>)
   checkOptions(user, expected, KNOWN);
   if (expected.in !== undefined) toMilliseconds('in', expected.in, { least: 0, most: MAX_SPAN_MS });
   if (expected.scheduled !== undefined) timeOf('scheduled', expected.scheduled);
+  const { priority, id } = expected;
+  if (priority !== undefined && !PRIORITIES.has(priority))
+    throw new InvalidOptionError('priority', priority, "'high', 'normal', 'low' or 'scheduled'");
+  if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
+    throw new InvalidOptionError('id', id, "the id of a job, such as '1'");
   return expected;
 }
 
@@ -80,21 +95,16 @@ export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
     ...(scheduled !== undefined && !isNear(runs, scheduled.getTime())
       ? wrong('scheduled', job.scheduled, scheduled)
       : []),
-    ...(priority !== undefined && !isDeepStrictEqual(priority, job.priority)
+    ...(priority !== undefined && priority !== job.priority
       ? wrong('priority', job.priority, priority)
       : []),
-    ...(id !== undefined && id !== job.id ? wrong('id', job.id, id) : []),
+    ...(id !== undefined && String(id) !== job.id ? wrong('id', job.id, id) : []),
   ];
 }
 
 /** `at once` or `in 3600 s`. */
 export function delayOf({ scheduled, created }: EnqueuedJob): string {
   return scheduled ? `in ${(scheduled.getTime() - created.getTime()) / 1000} s` : 'at once';
-}
-
-/** On one line, and of limited length. */
-export function show(value: unknown): string {
-  return inspect(value, { depth: 5, breakLength: Infinity, maxArrayLength: 20, maxStringLength: 200 });
 }
 
 function isNear(time: number, expected: number): boolean {

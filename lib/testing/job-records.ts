@@ -40,6 +40,10 @@ export class JobRecords {
     return [...this.records.values()];
   }
 
+  get(fn: string, id: string): JobRecord | undefined {
+    return this.records.get(keyOf(fn, id));
+  }
+
   /** Those with this id: each function counts its own. */
   withId(id: string): JobRecord[] {
     return this.all().filter((record) => record.id === id);

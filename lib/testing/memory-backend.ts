@@ -20,11 +20,13 @@ export class MemoryBackend implements TestBackend {
     this.store = new MemoryStore(this.server, clock);
   }
 
+  async reach(): Promise<void> {}
+
   async count(fn: string, change: 1 | -1): Promise<void> {
     this.server.function(fn).workers += change;
   }
 
-  async waiting(fn: string): Promise<readonly WaitingJob[]> {
+  async waiting(fn: string): Promise<Iterable<WaitingJob>> {
     return this.server.function(fn).queues.waiting();
   }
 

@@ -8,11 +8,15 @@ import { keysOf, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Clock } from '../job/clock.js';
 import { MAX_SPAN_MS } from '../job/duration.js';
+import { messageOf } from '../job/errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
+import { JobTestingError } from './testing-errors.js';
 
-const ANSWER_MS = 5000;
+/** Less than test runners give a test. */
+const ANSWER_MS = 4000;
+const CONNECT_MS = 3000;
 /** Before all that is due, and behind the one that is to be taken. */
 const SOON = '0.001';
 
@@ -43,13 +47,25 @@ export class RedisBackend implements TestBackend {
     this.store = new RedisStore(commands, hub, { timeout: ANSWER_MS, keysOf: this.keysOf, clock });
   }
 
+  async reach(): Promise<void> {
+    try {
+      await this.connections.commands.reach(CONNECT_MS);
+    } catch (cause) {
+      throw new JobTestingError(
+        `${messageOf(cause)} This Redis is that of the test, from the option \`redis\` or GEARMONKEY_TEST_REDIS: without ` +
+          'them jobs stay in the process.',
+        { cause },
+      );
+    }
+  }
+
   /** A server that is gone is not told that a worker is. */
   async count(fn: string, change: 1 | -1): Promise<void> {
     if (change < 0 && !this.connections.commands.isReady) return;
     await this.ask((redis) => redis.incrby(this.keysOf(fn).count, change));
   }
 
-  async waiting(fn: string): Promise<readonly WaitingJob[]> {
+  async waiting(fn: string): Promise<Iterable<WaitingJob>> {
     const { scheduled, high, normal, low } = this.keysOf(fn);
     return this.ask(async (redis) => {
       const [due, ...lists] = await Promise.all([
@@ -58,7 +74,7 @@ export class RedisBackend implements TestBackend {
       ]);
       // Workers take from the end of a list.
       const listed = lists.flatMap((ids) => ids.toReversed().map((id) => ({ id, due: 0 })));
-      return [...scoresOf(due), ...listed];
+      return [...scoresOf(due).sort(inOrder), ...listed];
     });
   }
 
@@ -146,6 +162,11 @@ export class RedisBackend implements TestBackend {
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     return this.connections.commands.insist(question, ANSWER_MS);
   }
+}
+
+/** Redis sorts ids of one time as text, and a test's clock makes many of them. */
+function inOrder(one: WaitingJob, other: WaitingJob): number {
+  return one.due - other.due || Number(one.id) - Number(other.id);
 }
 
 /** Ids and scores, alternating; scores are seconds. */

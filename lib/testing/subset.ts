@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isDate, isMap, isSet, isUint8Array } from 'node:util/types';
 
 /** One place where a value is not as expected. */
 export interface Difference {
@@ -8,27 +9,55 @@ export interface Difference {
   readonly actual: unknown;
 }
 
-/** As `expect.any(String)`, of jest and of vitest. */
-interface Asymmetric {
+/** Stands for a value, as `expect.any(String)` of Jest and of vitest. */
+export interface ValueMatcher {
   asymmetricMatch(actual: unknown): boolean;
 }
 
-/**
- * Where `actual` differs from `expected`, which may leave properties out. Lists have to be as long as expected, and what
- * is no plain object, such as a Date, has to be equal.
- */
-export function differences(expected: unknown, actual: unknown, path = ''): Difference[] {
-  if (isAsymmetric(expected)) return expected.asymmetricMatch(actual) ? [] : [{ path, expected, actual }];
-  if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length)
-    return expected.flatMap((item, index) => differences(item, actual[index], `${path}[${index}]`));
-  if (isPlain(expected) && isPlain(actual))
-    return Object.entries(expected).flatMap(([key, value]) =>
-      differences(value, Object.hasOwn(actual, key) ? actual[key] : undefined, path ? `${path}.${key}` : key),
-    );
-  return isDeepStrictEqual(expected, actual) ? [] : [{ path, expected, actual }];
+/** An expected object and the actual one, around the values that are compared. */
+interface Outer {
+  readonly expected: unknown;
+  readonly actual: unknown;
 }
 
-function isAsymmetric(value: unknown): value is Asymmetric {
+/**
+ * Where `actual` differs from `expected`, which may leave properties out. Lists, Maps and Sets have to be as long as
+ * expected. Classes don't matter: most codecs don't keep them, and test runners have an Object, Map and Date of their own.
+ */
+export function differences(
+  expected: unknown,
+  actual: unknown,
+  path = '',
+  outer: readonly Outer[] = [],
+): Difference[] {
+  const differs = { path, expected, actual };
+  if (isValueMatcher(expected)) return expected.asymmetricMatch(actual) ? [] : [differs];
+  const cycle = outer.find((around) => around.expected === expected && typeof expected === 'object');
+  if (cycle) return cycle.actual === actual ? [] : [differs];
+  const inside = [...outer, { expected, actual }];
+  if (Array.isArray(expected) && Array.isArray(actual) && expected.length === actual.length)
+    return expected.flatMap((item, index) => differences(item, actual[index], `${path}[${index}]`, inside));
+  if (isRecord(expected) && isRecord(actual))
+    return Object.entries(expected).flatMap(([key, value]) => {
+      const own = Object.hasOwn(actual, key) ? actual[key] : undefined;
+      return differences(value, own, path ? `${path}.${key}` : key, inside);
+    });
+  return isSame(expected, actual, inside) ? [] : [differs];
+}
+
+function isSame(expected: unknown, actual: unknown, outer: readonly Outer[]): boolean {
+  if (isDate(expected) && isDate(actual)) return Object.is(expected.getTime(), actual.getTime());
+  if ((isMap(expected) && isMap(actual)) || (isSet(expected) && isSet(actual)))
+    return expected.size === actual.size && hasAll([...expected], [...actual], outer);
+  if (isUint8Array(expected) && isUint8Array(actual)) return Buffer.compare(expected, actual) === 0;
+  return isDeepStrictEqual(expected, actual);
+}
+
+function hasAll(expected: readonly unknown[], actual: readonly unknown[], outer: readonly Outer[]): boolean {
+  return expected.every((item) => actual.some((other) => differences(item, other, '', outer).length === 0));
+}
+
+export function isValueMatcher(value: unknown): value is ValueMatcher {
   return (
     typeof value === 'object' &&
     value !== null &&
@@ -37,9 +66,7 @@ function isAsymmetric(value: unknown): value is Asymmetric {
   );
 }
 
-/** Test runners run tests in realms of their own, whose Object is another. */
-function isPlain(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+/** Plain objects, also of another realm, and instances of classes that have nothing but properties. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return Object.prototype.toString.call(value) === '[object Object]';
 }

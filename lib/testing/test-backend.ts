@@ -11,10 +11,12 @@ export interface WaitingJob {
 /** The server of a test's jobs: this process, or a Redis. It does what it is told and nothing by itself. */
 export interface TestBackend {
   readonly store: JobStore;
+  /** @throws JobTestingError if it can't be reached */
+  reach(): Promise<void>;
   /** Counts a worker of the function, or one less. */
   count(fn: string, change: 1 | -1): Promise<void>;
-  /** In the order in which workers take them. */
-  waiting(fn: string): Promise<readonly WaitingJob[]>;
+  /** In the order in which workers take them: by their time, those of one time by id, and then those without. */
+  waiting(fn: string): Promise<Iterable<WaitingJob>>;
   /** Claims this one, if it waits and is due. Its lease does not end by itself. */
   take(fn: string, id: string): Promise<Claim | undefined>;
   /** False where the claim was no longer held. */

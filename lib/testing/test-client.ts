@@ -1,7 +1,9 @@
 import { KnownFunctions } from '../gearmonkey/client/known-functions.js';
 import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/client/client.js';
 import type { JobStore } from '../gearmonkey/client/job-store.js';
-import type { AnyJobDefinition } from '../job/job-definition.js';
+import type { JobHandle } from '../gearmonkey/client/job-handle.js';
+import type { CallOptions, RunManyOptions, RunOptions } from '../gearmonkey/client/run-options.js';
+import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 import type { TestJobs } from './test-jobs.js';
 
 /**
@@ -32,5 +34,32 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
   override forget(definition: AnyJobDefinition): void {
     this.#functions.forget(definition);
     super.forget(definition);
+  }
+
+  override async run<F extends FunctionRef>(
+    ref: F,
+    input: InputOf<F>,
+    options?: RunOptions,
+  ): Promise<JobHandle<F>> {
+    this.test.jobs.learn(ref);
+    return super.run(ref, input, options);
+  }
+
+  override async call<F extends FunctionRef>(
+    ref: F,
+    input: InputOf<F>,
+    options?: CallOptions,
+  ): Promise<OutputOf<F>> {
+    this.test.jobs.learn(ref);
+    return super.call(ref, input, options);
+  }
+
+  override async runMany<F extends FunctionRef>(
+    ref: F,
+    inputs: readonly InputOf<F>[],
+    options?: RunManyOptions,
+  ): Promise<JobHandle<F>[]> {
+    this.test.jobs.learn(ref);
+    return super.runMany(ref, inputs, options);
   }
 }

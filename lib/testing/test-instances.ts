@@ -1,6 +1,7 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { KnownFunctions, maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
 import type { Backend } from '../nest/gearmonkey.instance.js';
+import { ConfigurationError } from '../job/errors.js';
 import { isForSource } from '../nest/check-options.js';
 import type { GearMonkeyModuleOptions } from '../nest/gearmonkey.options.js';
 import { Interventions } from './interventions.js';
@@ -22,13 +23,20 @@ const MAX_STALLS = 3;
 const SHUTDOWN_MS = 250;
 
 /** The instances of an app under test: each gets a server of its own, and all one clock. */
-export class TestInstances implements OnApplicationBootstrap, OnApplicationShutdown {
+export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly run: TestRun;
+  private readonly servers: TestBackend[] = [];
   private readonly jobs = new Map<string, TestJobs>();
 
   /** @throws ConfigurationError, InvalidOptionError */
   constructor(options: TestingOptions) {
     this.run = new TestRun(checkTesting(options));
+  }
+
+  /** @throws JobTestingError if the Redis of the test can't be reached */
+  async onModuleInit(): Promise<void> {
+    await this.run.begin();
+    await Promise.all(this.servers.map((server) => server.reach()));
   }
 
   onApplicationBootstrap(): void {
@@ -43,16 +51,26 @@ export class TestInstances implements OnApplicationBootstrap, OnApplicationShutd
   get(instance: string): TestJobs {
     const found = this.jobs.get(instance);
     if (found) return found;
-    const known = [...this.jobs.keys()].map((name) => `"${name}"`).join(', ') || 'none';
+    if (this.jobs.size === 0)
+      throw new JobTestingError(
+        'This app has no instance: it imports no GearMonkeyModule. Override the module that imports GearMonkeyModule.forRoot().',
+      );
+    const known = [...this.jobs.keys()].map((name) => `"${name}"`).join(', ');
     throw new JobTestingError(`There is no instance "${instance}" in this test (known: ${known}).`);
   }
 
   /** In place of the server that the app's options name. */
   readonly backendOf = (instance: string, options: GearMonkeyModuleOptions): Backend => {
+    if (this.jobs.has(instance))
+      throw new ConfigurationError(
+        `There are two instances "${instance}" in this test. If the app imports GearMonkeyModule.forRoot() itself, use ` +
+          'GearMonkeyTestingModule.override(AppModule) instead of forRoot().',
+      );
     const { run } = this;
     const { clock, permits, changes } = run;
     const records = new JobRecords(changes.tell);
     const backend = this.serverOf(options);
+    this.servers.push(backend);
     const interventions = new Interventions();
     const client = options.source?.client;
     const source = new TestSource({ instance, clock, backend, records, permits, changes, client });

@@ -26,6 +26,12 @@ export interface DrainOptions {
   timeout?: Duration;
 }
 
+/** Options of `advance` and `setTime`. */
+export interface AdvanceOptions {
+  /** How much real time it may take. @default '4s' */
+  timeout?: Duration;
+}
+
 /** Options of `until`. */
 export interface UntilOptions {
   /** How much real time it may take. @default '4s' */
@@ -34,6 +40,7 @@ export interface UntilOptions {
 
 const PERFORM = optionNames<Required<PerformOptions>>({ attempt: true, timeout: true });
 const DRAIN = optionNames<Required<DrainOptions>>({ scheduled: true, recursive: true, timeout: true });
+const ADVANCE = optionNames<Required<AdvanceOptions>>({ timeout: true });
 const UNTIL = optionNames<Required<UntilOptions>>({ timeout: true });
 const STEPS: ReadonlySet<unknown> = new Set<JobStep>(['enqueued', 'started', 'retried', 'done', 'failed']);
 
@@ -56,6 +63,11 @@ export function checkDrain(options: DrainOptions): {
   for (const [name, value] of Object.entries({ scheduled, recursive }))
     if (typeof value !== 'boolean') throw new InvalidOptionError(name, value, 'true or false');
   return { scheduled, recursive, timeout: millisecondsOr(PATIENCE, 'timeout', timeout) };
+}
+
+/** Milliseconds. @throws ConfigurationError, InvalidOptionError */
+export function checkAdvance(user: string, options: AdvanceOptions): number {
+  return millisecondsOr(PATIENCE, 'timeout', checkOptions(user, options, ADVANCE).timeout);
 }
 
 /** Milliseconds. @throws ConfigurationError, InvalidOptionError */

@@ -13,9 +13,11 @@ import { keyOf, type JobRecords, type JobStep } from './job-records.js';
 import { Permit, type Drained } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
 import {
+  checkAdvance,
   checkDrain,
   checkPerform,
   checkUntil,
+  type AdvanceOptions,
   type DrainOptions,
   type PerformOptions,
   type UntilOptions,
@@ -46,12 +48,13 @@ export class TestJobs {
   }
 
   readonly #parts: TestJobsParts;
-  readonly #jobs: EnqueuedJobs;
+  /** @internal For matchers. */
+  readonly jobs: EnqueuedJobs;
 
   /** @internal */
   constructor(parts: TestJobsParts) {
     this.#parts = parts;
-    this.#jobs = new EnqueuedJobs(parts.records, parts.functions);
+    this.jobs = new EnqueuedJobs(parts.records, parts.functions);
   }
 
   /** The time of the test's clock. */
@@ -65,25 +68,23 @@ export class TestJobs {
    */
   enqueued<F extends FunctionRef>(ref: F, expected?: ExpectedJob<InputOf<F>>): EnqueuedJob<InputOf<F>>[];
   enqueued(): EnqueuedJob[];
-  enqueued(ref?: FunctionRef, expected: ExpectedJob = {}): EnqueuedJob[] {
-    return this.#jobs.list(ref, checkExpected('enqueued', expected));
+  enqueued(...args: [ref?: FunctionRef, expected?: ExpectedJob]): EnqueuedJob[] {
+    const [ref, expected = {}] = args;
+    // A definition that was imported in a circle is undefined, and does not stand for all.
+    if (args.length > 0) functionName(ref as FunctionRef);
+    return this.jobs.list(ref, checkExpected('enqueued', expected));
   }
 
   /** Asserts that such a job was enqueued. @throws AssertionError that shows what was enqueued instead */
   assert<F extends FunctionRef>(ref: F, expected: ExpectedJob<InputOf<F>> = {}): void {
-    const message = this.#jobs.missing(ref, checkExpected('assert', expected));
+    const message = this.jobs.missing(ref, checkExpected('assert', expected));
     if (message !== undefined) throw new AssertionError({ message, operator: 'assert' });
   }
 
   /** Asserts that no such job was enqueued. @throws AssertionError that shows matching jobs */
   refute<F extends FunctionRef>(ref: F, expected: ExpectedJob<InputOf<F>> = {}): void {
-    const message = this.#jobs.present(ref, checkExpected('refute', expected));
+    const message = this.jobs.present(ref, checkExpected('refute', expected));
     if (message !== undefined) throw new AssertionError({ message, operator: 'refute' });
-  }
-
-  /** @internal For matchers. */
-  get jobs(): EnqueuedJobs {
-    return this.#jobs;
   }
 
   /**
@@ -100,7 +101,9 @@ export class TestJobs {
     const { attempt, timeout } = checkPerform(options);
     const { instance, run, source, backend, records, functions } = this.#parts;
     const fn = functionName(ref);
+    run.require('perform');
     this.#requireHandler(fn);
+    this.jobs.learn(ref);
     const payload = await functions.encode(ref, input);
     const placement = { queue: 'normal' } as const;
     const id = await source.prepare(async () => {
@@ -133,24 +136,27 @@ export class TestJobs {
 
   /**
    * Lets time pass for all instances of the app: runs jobs that are due now or become due, including retries and scheduled
-   * jobs, each at its time, and applies timeouts. @throws JobTestingError, InvalidOptionError
+   * jobs, each at its time, and applies timeouts.
+   *
+   * @throws JobTestingError, InvalidOptionError · JobTestTimeoutError, for example if jobs enqueue others without end
    */
-  async advance(span: Duration): Promise<Drained> {
+  async advance(span: Duration, options: AdvanceOptions = {}): Promise<Drained> {
     const { run } = this.#parts;
     const ms = toMilliseconds('span', span, { least: 0, most: MAX_SPAN_MS });
+    const timeout = checkAdvance('advance', options);
     run.require('advance');
-    return run.advanceBy(ms);
+    return run.advanceBy(ms, timeout);
   }
 
   /**
-   * Sets the clock: to a later time as `advance` does; to an earlier one nothing happens. @throws JobTestingError,
-   * InvalidOptionError
+   * Sets the clock: to a later time as `advance` does; to an earlier one nothing happens. @throws as `advance`
    */
-  async setTime(date: Date): Promise<Drained> {
+  async setTime(date: Date, options: AdvanceOptions = {}): Promise<Drained> {
     const { run } = this.#parts;
     const time = timeOf('date', date);
+    const timeout = checkAdvance('setTime', options);
     run.require('setTime');
-    return run.setTime(time);
+    return run.setTime(time, timeout);
   }
 
   /**
@@ -166,25 +172,35 @@ export class TestJobs {
     const { run, client } = this.#parts;
     const timeout = checkUntil(step, options);
     checkExpected('until', expected);
-    const { id } = await waitForStep(this.#jobs, run, { ref, expected, step, timeout });
+    run.requireOpen('until');
+    const { id } = await waitForStep(this.jobs, run, { ref, expected, step, timeout });
     return client().getOrThrow(ref, id);
   }
 
-  /** Makes the next runs of the function's handler throw this error, inside its guards, interceptors and filters. */
+  /**
+   * Makes the next runs of the function's handler throw this error, inside its guards, interceptors and filters.
+   *
+   * @throws JobTestingError if the app has no handler for it · InvalidOptionError
+   */
   failNext(ref: FunctionRef, error: unknown, times = 1): void {
+    const { run, interventions } = this.#parts;
+    const fn = functionName(ref);
     checkWhole('times', times, 1);
-    this.#parts.interventions.failNext(functionName(ref), error, times);
+    run.requireOpen('failNext');
+    if (run.hasStarted) this.#requireHandler(fn);
+    interventions.failNext(fn, error, times);
   }
 
   /**
    * Ends the lease of a job, as if its worker had been silent for too long. Its signal aborts with LeaseLostError, its
    * outcome is refused, and it goes back to its queue. A job that is not running loses the lease when its handler begins.
    *
-   * @throws JobTestingError where there is no such job
+   * @throws JobTestingError if there is no such job, or if it has ended · InvalidOptionError
    */
   async loseLease(job: JobToFind): Promise<void> {
-    const { source, interventions } = this.#parts;
-    const name = this.#jobs.find(job);
+    const { run, source, interventions } = this.#parts;
+    run.requireOpen('loseLease');
+    const name = this.jobs.find(job);
     const lose = () => source.lose(name);
     if (source.handles(name)) await lose();
     else interventions.onNextRun(name, () => void lose());
@@ -192,19 +208,25 @@ export class TestJobs {
 
   /**
    * Cancels a job during a run: now if it runs, otherwise as soon as its handler has begun. Its signal aborts with
-   * JobCancelledError. @throws JobTestingError where there is no such job
+   * JobCancelledError. @throws as `loseLease`
    */
   async cancelDuring(job: JobToFind): Promise<void> {
-    const { source, interventions, client } = this.#parts;
-    const name = this.#jobs.find(job);
+    const { run, source, interventions, client } = this.#parts;
+    run.requireOpen('cancelDuring');
+    const name = this.jobs.find(job);
     const cancel = () => source.cancel(name, () => client().cancel(name.fn, name.id));
     if (source.handles(name)) await cancel();
     else interventions.onNextRun(name, () => void cancel());
   }
 
-  /** Deletes all jobs of this instance, and errors and cancellations that were set for them. The clock is not changed. */
+  /**
+   * Forgets all jobs of this instance, and errors and cancellations that were set for them: waiting ones will not run, running
+   * ones are cancelled. The clock is not changed. @throws JobTestingError after the app was closed
+   */
   async clear(): Promise<void> {
-    const { source, backend, records, interventions } = this.#parts;
+    const { run, source, backend, records, interventions, client } = this.#parts;
+    run.requireOpen('clear');
+    for (const job of source.running()) await source.cancel(job, () => client().cancel(job.fn, job.id));
     for (const { fn, id } of records.all()) await backend.discard(fn, id);
     for (const { fn, id } of await source.waiting()) await backend.discard(fn, id);
     records.clear();
@@ -212,8 +234,7 @@ export class TestJobs {
   }
 
   #requireHandler(fn: string): void {
-    const { run, source } = this.#parts;
-    run.require('perform');
+    const { source } = this.#parts;
     if (source.functions.includes(fn)) return;
     const known = source.functions.map((name) => `"${name}"`).join(', ') || 'none';
     throw new JobTestingError(

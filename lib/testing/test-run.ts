@@ -1,11 +1,15 @@
+import { InvalidOptionError } from '../job/errors.js';
 import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
+import { AppTimers } from './app-timers.js';
 import { Changes } from './changes.js';
+import type { JobName } from './held-jobs.js';
 import { RealTime, turnOfEventLoop } from './real-time.js';
 import { Permit, Permits, type Drained } from './run-permits.js';
 import { TestClock } from './test-clock.js';
 import type { TestSource } from './test-source.js';
-import { JobTestTimeoutError, JobTestingError } from './testing-errors.js';
-import type { CheckedTestingOptions } from './testing-options.js';
+import { lateError, Limit } from './time-limit.js';
+import { JobTestingError, type JobTestTimeoutError } from './testing-errors.js';
+import { LAST_TIME, type CheckedTestingOptions } from './testing-options.js';
 
 /** Everything is permitted. */
 const ALL = () => true;
@@ -22,9 +26,11 @@ export class TestRun {
   private readonly waiting = new Set<string>();
   /** Moves of the clock, one after the other. */
   private moving: Promise<unknown> = Promise.resolve();
+  private readonly timers: AppTimers | undefined;
 
   constructor(readonly options: CheckedTestingOptions) {
     this.clock = new TestClock(options.now);
+    this.timers = options.timers && new AppTimers(options.timers, this.clock);
     if (options.isAuto) this.permits.grant(new Permit(ALL));
   }
 
@@ -32,8 +38,17 @@ export class TestRun {
     this.sources.set(instance, source);
   }
 
+  /** Before the app starts. */
+  async begin(): Promise<void> {
+    if (this.options.isSet) await this.timers?.agree();
+  }
+
   started(): void {
     this.isStarted = true;
+  }
+
+  get hasStarted(): boolean {
+    return this.isStarted;
   }
 
   close(): void {
@@ -45,29 +60,41 @@ export class TestRun {
 
   /** @throws JobTestingError before the app runs, and after */
   require(what: string): void {
-    if (this.isClosed) throw new JobTestingError(`${what}: the app is closed. Call it before app.close().`);
+    this.requireOpen(what);
     if (!this.isStarted)
       throw new JobTestingError(
         `${what}: the app has not started, so no worker runs. Await module.init(), or app.init(), first.`,
       );
   }
 
+  /** @throws JobTestingError after the app was closed */
+  requireOpen(what: string): void {
+    if (this.isClosed) throw new JobTestingError(`${what}: the app is closed. Call it before app.close().`);
+  }
+
   /** Permits jobs to run while `work` waits for them, and says how they ended. */
-  private async whileAllowed(permit: Permit, work: () => Promise<void>): Promise<Drained> {
+  private async whileAllowed(
+    permit: Permit,
+    what: string,
+    timeout: number,
+    work: (limit: Limit) => Promise<void>,
+  ): Promise<Drained> {
+    const limit = new Limit(timeout, () => this.late(permit, what, timeout));
     this.permits.grant(permit);
     try {
-      await work();
+      await work(limit);
       return permit.drained;
     } finally {
       this.permits.withdraw(permit);
+      limit.time.clear();
     }
   }
 
-  /** Resolves when nothing runs that this permits and nothing of it is due. @throws what `late` says when the time is over */
-  private async untilIdle(permit: Permit, time: RealTime, late: () => Error): Promise<void> {
-    while (!(await this.isIdle(permit, time))) {
+  /** Resolves when nothing runs that this permits and nothing of it is due. */
+  private async untilIdle(permit: Permit, limit: Limit): Promise<void> {
+    while (!(await this.isIdle(permit, limit.time))) {
       if (this.isClosed) throw new JobTestingError('The app was closed while jobs of its test ran.');
-      if (time.isOver) throw late();
+      await limit.check();
     }
   }
 
@@ -77,68 +104,76 @@ export class TestRun {
    * @param timeout milliseconds of real time
    * @throws JobTestTimeoutError that names what still runs
    */
-  async runPermitted(permit: Permit, what: string, timeout: number, scheduled = false): Promise<Drained> {
-    const time = new RealTime(timeout);
-    const late = () => lateError(what, timeout, this.running(permit).join(', '));
-    try {
-      return await this.whileAllowed(permit, async () => {
-        for (;;) {
-          await this.untilIdle(permit, time, late);
-          const next = scheduled ? await this.nextDue(permit) : Infinity;
-          if (next === Infinity) return;
-          await this.inTurn(() => this.moveTo(next));
-        }
-      });
-    } finally {
-      time.clear();
-    }
+  runPermitted(permit: Permit, what: string, timeout: number, scheduled = false): Promise<Drained> {
+    return this.whileAllowed(permit, what, timeout, async (limit) => {
+      if (scheduled) await this.timers?.require();
+      for (;;) {
+        await this.untilIdle(permit, limit);
+        const next = scheduled ? await this.nextDue(permit) : Infinity;
+        if (next === Infinity) return;
+        await limit.check();
+        await this.inTurn(() => this.moveTowards(next, limit));
+      }
+    });
   }
 
   /** Lets so many milliseconds pass, and runs what falls due on the way, each in its time. */
-  advanceBy(ms: number): Promise<Drained> {
-    return this.inTurn(() => this.advanceTo(this.clock.now() + ms));
+  advanceBy(ms: number, timeout: number): Promise<Drained> {
+    return this.inTurn(async () => {
+      const target = this.clock.now() + ms;
+      if (target > LAST_TIME) throw new InvalidOptionError('span', ms, 'a time that ends before the year 9999');
+      return this.advanceTo(target, 'advance', timeout);
+    });
   }
 
   /** To a time before, nothing falls due. */
-  setTime(time: number): Promise<Drained> {
+  setTime(time: number, timeout: number): Promise<Drained> {
     return this.inTurn(async () => {
-      if (time >= this.clock.now()) return this.advanceTo(time);
+      if (time >= this.clock.now()) return this.advanceTo(time, 'setTime', timeout);
       this.clock.setBack(time);
-      this.options.timers?.setSystemTime(new Date(time));
+      await this.timers?.require();
       return new Permit(ALL).drained;
     });
   }
 
-  private advanceTo(target: number): Promise<Drained> {
+  private advanceTo(target: number, what: string, timeout: number): Promise<Drained> {
     const permit = new Permit(ALL);
-    return this.whileAllowed(permit, async () => {
+    return this.whileAllowed(permit, what, timeout, async (limit) => {
+      await this.timers?.require();
       for (;;) {
-        await this.giveTime(permit);
+        await this.giveTime(permit, limit);
         const next = Math.min(this.clock.nextAlarm, await this.nextDue(permit));
-        if (next > target) break;
-        await this.moveTo(next);
+        const isThere = this.clock.now() >= target;
+        if (next > target && isThere) return;
+        await this.moveTowards(Math.min(next, target), limit);
+        // Only timers of the app call anything on the last way.
+        if (next > target && !this.timers) return;
       }
-      await this.moveTo(target);
     });
   }
 
   /** When the first job that is permitted falls due, of those that are not due now. */
-  private async nextDue({ allows }: Permit): Promise<number> {
-    const now = this.clock.now();
+  private async nextDue(permit: Permit): Promise<number> {
     let next = Infinity;
-    for (const [instance, source] of this.sources)
-      for (const { fn, id, due } of await source.waiting())
-        if (due > now && due < next && allows(instance, fn, id)) next = due;
+    for (const source of this.sources.values()) next = Math.min(next, await source.nextDue(permit));
     return next;
   }
 
-  private async moveTo(now: number): Promise<void> {
-    const { timers } = this.options;
-    const ms = now - this.clock.now();
-    // First, so that what runs at this time finds it on every clock.
-    if (timers && ms > 0) await timers.advanceTimersByTimeAsync(ms);
-    this.clock.moveTo(now);
-    this.changes.tell();
+  /** Moves the clock there, with fake timers until something happens. */
+  private async moveTowards(time: number, limit: Limit): Promise<void> {
+    const { clock, timers, changes } = this;
+    if (!timers) {
+      clock.moveTo(time);
+      return changes.tell();
+    }
+    const seen = changes.version;
+    do {
+      await limit.check();
+      if (time > clock.now()) await timers.step(time - clock.now());
+      else clock.moveTo(time);
+      await turnOfEventLoop();
+    } while (clock.now() < time && changes.version === seen && !this.isClosed);
+    changes.tell();
   }
 
   private inTurn<T>(move: () => Promise<T>): Promise<T> {
@@ -148,9 +183,10 @@ export class TestRun {
   }
 
   /** Handlers that wait for the clock would never end before it moves: those that are known to are given less time. */
-  private async giveTime(permit: Permit): Promise<void> {
+  private async giveTime(permit: Permit, limit: Limit): Promise<void> {
     const { patience } = this.options;
     for (;;) {
+      await limit.check();
       const seen = this.changes.version;
       const running = new Set(this.running(permit));
       for (const name of this.waiting) if (!running.has(name)) this.waiting.delete(name);
@@ -185,18 +221,26 @@ export class TestRun {
       source
         .running()
         .filter(({ fn, id }) => allows(instance, fn, id))
-        .map(({ fn, id }) =>
-          instance === DEFAULT_INSTANCE ? `${fn} ${id}` : `${fn} ${id} of "${instance}"`,
-        ),
+        .map((job) => nameOf(instance, job)),
+    );
+  }
+
+  private async late(permit: Permit, what: string, timeout: number): Promise<JobTestTimeoutError> {
+    const running = this.running(permit);
+    const waiting = running.length > 0 ? [] : await this.due(permit);
+    return lateError({ what, timeout, running, waiting, ended: permit.drained, now: this.clock.now() });
+  }
+
+  /** Some jobs that are due and permitted. */
+  private async due({ allows }: Permit): Promise<string[]> {
+    const now = this.clock.now();
+    const all = await Promise.all([...this.sources].map(async ([instance, source]) => ({ instance, jobs: await source.waiting() })));
+    return all.flatMap(({ instance, jobs }) =>
+      jobs.filter(({ fn, id, due }) => due <= now && allows(instance, fn, id)).map((job) => nameOf(instance, job)),
     );
   }
 }
 
-function lateError(what: string, timeout: number, running: string): JobTestTimeoutError {
-  const why = running ? `${running} still runs` : 'no handler was free for what waits';
-  return new JobTestTimeoutError(
-    `${what} waited ${timeout} ms, and ${why}. If that may take so long, pass a \`timeout\`. If a handler waits for the ` +
-      "clock, call advance() meanwhile; if it waits for another job, use drain({ recursive: true }) or mode: 'auto'.",
-    timeout,
-  );
+function nameOf(instance: string, { fn, id }: JobName): string {
+  return instance === DEFAULT_INSTANCE ? `${fn} ${id}` : `${fn} ${id} of "${instance}"`;
 }

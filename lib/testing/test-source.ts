@@ -5,6 +5,7 @@ import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import type { Changes } from './changes.js';
 import { HeldJobs, type JobName } from './held-jobs.js';
 import type { JobRecords } from './job-records.js';
+import { turnOfEventLoop } from './real-time.js';
 import type { Permit, Permits } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
 
@@ -16,7 +17,7 @@ export interface TestSourceParts {
   readonly records: JobRecords;
   readonly permits: Permits;
   readonly changes: Changes;
-  /** What enqueues its jobs, where that is no GearMonkeyClient. */
+  /** Enqueues its jobs, if that is no GearMonkeyClient. */
   readonly client?: string | undefined;
 }
 
@@ -38,7 +39,7 @@ export class TestSource implements JobSource {
   private onRevoked: OnRevoked = () => undefined;
   /** Nothing is claimed while a job is made ready. */
   private pauses = 0;
-  /** Questions to the server that it has not answered. */
+  /** Questions without an answer. */
   private asked = 0;
 
   constructor(private readonly parts: TestSourceParts) {
@@ -66,8 +67,10 @@ export class TestSource implements JobSource {
     signal.addEventListener('abort', changes.tell, { once: true });
     try {
       while (!signal.aborted) {
+        // Jobs that only wait for each other would leave no room for timers.
+        await turnOfEventLoop();
         const seen = changes.version;
-        const claims = await this.asking(this.takeAllowed(slots));
+        const claims = signal.aborted ? [] : await this.asking(this.takeAllowed(slots));
         if (claims.length > 0) return claims;
         if (!signal.aborted) await changes.since(seen);
       }
@@ -111,8 +114,8 @@ export class TestSource implements JobSource {
     const { instance } = this.parts;
     const now = this.clock.now();
     for (const fn of this.functions) {
-      const waiting = await this.parts.backend.waiting(fn);
-      if (waiting.some(({ id, due }) => due <= now && allows(instance, fn, id))) return true;
+      for (const { id, due } of await this.parts.backend.waiting(fn))
+        if (due <= now && allows(instance, fn, id)) return true;
     }
     return this.running().some(({ fn, id }) => allows(instance, fn, id));
   }
@@ -120,9 +123,19 @@ export class TestSource implements JobSource {
   /** All that waits for a handler here, now or later. */
   async waiting(): Promise<{ readonly fn: string; readonly id: string; readonly due: number }[]> {
     const all = this.functions.map(async (fn) =>
-      (await this.parts.backend.waiting(fn)).map((job) => ({ fn, ...job })),
+      [...(await this.parts.backend.waiting(fn))].map((job) => ({ fn, ...job })),
     );
     return (await Promise.all(all)).flat();
+  }
+
+  /** When the first job is due that is permitted and not due now. */
+  async nextDue({ allows }: Permit): Promise<number> {
+    const now = this.clock.now();
+    let next = Infinity;
+    for (const fn of this.functions)
+      for (const { id, due } of await this.parts.backend.waiting(fn))
+        if (due > now && due < next && allows(this.parts.instance, fn, id)) next = due;
+    return next;
   }
 
   running(): JobName[] {
@@ -222,9 +235,8 @@ export class TestSource implements JobSource {
       if (claims.length === most || this.pauses > 0) break;
       if (due > now || !permits.allows(instance, fn, id)) continue;
       const claim = await this.held.take(fn, id, () => backend.take(fn, id));
-      if (!claim) continue;
-      records.note(fn, id, 'started');
-      claims.push(claim);
+      if (claim) claims.push(claim);
+      if (claim) records.note(fn, id, 'started');
     }
     return claims;
   }

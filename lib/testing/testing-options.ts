@@ -1,12 +1,13 @@
 import { isDate } from 'node:util/types';
 import { millisecondsOr, type Duration } from '../job/duration.js';
-import { InvalidOptionError } from '../job/errors.js';
+import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { CommonModuleOptions, EnqueueModuleOptions } from '../nest/gearmonkey.options.js';
 
 /** Fake timers that move with the test's clock: `jest` of Jest, or `vi` of vitest. */
 export interface FakeTimers {
   advanceTimersByTimeAsync(ms: number): Promise<unknown>;
+  advanceTimersToNextTimerAsync(): Promise<unknown>;
   setSystemTime(now: Date): unknown;
 }
 
@@ -21,7 +22,10 @@ export interface TestingOptions {
   /** The clock's time when the test begins. It stands still until the test moves it. @default the current time */
   now?: Date;
 
-  /** Fake timers that the clock moves along, so that `Date` and timers of the app agree with it: `jest` or `vi`. */
+  /**
+   * Fake timers that the clock moves along, so that `Date` and timers of the app agree with it: `jest` or `vi`. Enable them
+   * with `useFakeTimers()`.
+   */
   timers?: FakeTimers;
 
   /**
@@ -60,6 +64,8 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
 export interface CheckedTestingOptions {
   readonly isAuto: boolean;
   readonly now: number;
+  /** Whether the test gave `now`. */
+  readonly isSet: boolean;
   readonly timers: FakeTimers | undefined;
   /** Milliseconds. */
   readonly patience: number;
@@ -77,28 +83,44 @@ export function splitOptions(options: TestingModuleOptions): {
     options,
     MODULE_OPTIONS,
   );
+  if (instances !== undefined && !isNames(instances))
+    throw new InvalidOptionError('instances', instances, "a list of names, as in ['default', 'mails']");
   return { testing: { mode, now, timers, patience, redis } as TestingOptions, instances, module };
+}
+
+function isNames(names: unknown): boolean {
+  return Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string');
 }
 
 /** @throws ConfigurationError, InvalidOptionError */
 export function checkTesting(options: TestingOptions): CheckedTestingOptions {
   const given = checkOptions('GearMonkeyTestingModule.override', options, OVERRIDE_OPTIONS);
-  const { mode = 'manual', now = new Date(), timers, patience } = given;
+  const { mode = 'manual', now = new Date(), timers, patience, redis } = given;
   if (mode !== 'manual' && mode !== 'auto') throw new InvalidOptionError('mode', mode, "'manual' or 'auto'");
-  if (timers !== undefined && typeof timers?.advanceTimersByTimeAsync !== 'function')
+  if (timers !== undefined && typeof timers?.advanceTimersToNextTimerAsync !== 'function')
     throw new InvalidOptionError('timers', timers, 'fake timers: `jest` or `vi`');
+  const url = redis ?? (process.env['GEARMONKEY_TEST_REDIS'] || undefined);
+  // Without the value, which may have a password.
+  if (url !== undefined && (typeof url !== 'string' || !/^rediss?:\/\/./.test(url)))
+    throw new ConfigurationError(
+      "The Redis of this test, from the option `redis` or GEARMONKEY_TEST_REDIS, is not a URL like 'redis://127.0.0.1:6379'.",
+    );
   return {
     isAuto: mode === 'auto',
     now: timeOf('now', now),
+    isSet: given.now !== undefined,
     timers,
     patience: millisecondsOr('250ms', 'patience', patience),
-    redis: given.redis ?? (process.env['GEARMONKEY_TEST_REDIS'] || undefined),
+    redis: url,
   };
 }
 
+/** The last moment that servers and Date can express with room for a delay, in ms since 1970. */
+export const LAST_TIME = Date.UTC(9999, 0);
+
 /** @throws InvalidOptionError */
 export function timeOf(option: string, date: Date): number {
-  if (!isDate(date) || Number.isNaN(date.getTime()))
-    throw new InvalidOptionError(option, date, "a valid Date, as in new Date('2027-01-01')");
-  return date.getTime();
+  const time = isDate(date) ? date.getTime() : Number.NaN;
+  if (time >= 0 && time <= LAST_TIME) return time;
+  throw new InvalidOptionError(option, date, "a Date from 1970 to 9998, as in new Date('2027-01-01')");
 }

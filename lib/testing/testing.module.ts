@@ -1,10 +1,13 @@
 import {
+  Inject,
   Module,
+  Optional,
   type DynamicModule,
   type INestApplicationContext,
   type ModuleMetadata,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { InvalidOptionError } from '../job/errors.js';
 import { GearMonkeyModule } from '../nest/gearmonkey.module.js';
 import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
 import { withdrawProvider } from '../nest/withdraw-provider.js';
@@ -12,6 +15,7 @@ import { BACKENDS, getGearMonkeyClientToken } from '../nest/tokens.js';
 import { GearMonkeyTestClient } from './test-client.js';
 import { TestInstances } from './test-instances.js';
 import type { TestJobs } from './test-jobs.js';
+import { JobTestingError } from './testing-errors.js';
 import { splitOptions, type TestingModuleOptions, type TestingOptions } from './testing-options.js';
 
 /**
@@ -20,6 +24,15 @@ import { splitOptions, type TestingModuleOptions, type TestingOptions } from './
  */
 @Module({})
 export class GearMonkeyTestingModule {
+  /** @internal @throws JobTestingError for the class itself in `imports` */
+  constructor(@Optional() @Inject(TestInstances) instances?: TestInstances) {
+    if (instances) return;
+    throw new JobTestingError(
+      'GearMonkeyTestingModule is imported without options. Import GearMonkeyTestingModule.forRoot(), or .override(AppModule) ' +
+        'for a whole app.',
+    );
+  }
+
   /** Replaces `GearMonkeyModule.forRoot`, for tests that choose their providers. */
   static forRoot(options: TestingModuleOptions = {}): DynamicModule {
     const { testing, instances = [DEFAULT_INSTANCE], module } = splitOptions(options);
@@ -41,6 +54,7 @@ export class GearMonkeyTestingModule {
     app: NonNullable<ModuleMetadata['imports']>[number],
     options: TestingOptions = {},
   ): DynamicModule {
+    if (Array.isArray(app)) throw new InvalidOptionError('app', app, 'one module, as in override(AppModule)');
     return testingModule([app], options);
   }
 }
@@ -85,5 +99,17 @@ export function testJobsOf(
   app: Pick<INestApplicationContext, 'get'>,
   instance: string = DEFAULT_INSTANCE,
 ): TestJobs {
-  return app.get<TestInstances>(TestInstances, { strict: false }).get(instance);
+  return instancesOf(app).get(instance);
+}
+
+function instancesOf(app: Pick<INestApplicationContext, 'get'>): TestInstances {
+  try {
+    return app.get<TestInstances>(TestInstances, { strict: false });
+  } catch (cause) {
+    throw new JobTestingError(
+      'This app runs without GearMonkeyTestingModule. Import GearMonkeyTestingModule.forRoot(), or .override(AppModule) in place ' +
+        'of the app, in Test.createTestingModule.',
+      { cause },
+    );
+  }
 }

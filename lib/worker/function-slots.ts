@@ -1,3 +1,5 @@
+// Of the modules, not the globals: a test's fake timers must not keep an app from closing.
+import { clearTimeout, setTimeout } from 'node:timers';
 import type { Claim } from '../job/job-source.js';
 import type { HandlerBinding } from './job-handler.js';
 

@@ -1,3 +1,6 @@
+// Of the modules, not the globals: a test's fake timers must not keep an app from closing.
+import { performance } from 'node:perf_hooks';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import { messageOf } from '../job/errors.js';
 import { JobCancelledError, LeaseLostError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { deserialize, serialize } from 'node:v8';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, Worker, defineJob } from 'nestjs-gearmonkey';
 import {
@@ -20,6 +21,11 @@ interface Mail {
   options?: { urgent: boolean; tags: string[] };
 }
 const mail = defineJob<Mail, string>('mail');
+const order = defineJob<{ lines: { sku: string; count: number }[]; at: Date }>('order', { codec: 'msgpack' });
+const packed = defineJob<{ at: Date }>('packed', { codec: 'msgpack' });
+const cloned = defineJob<Record<string, unknown>>('cloned', {
+  codec: { name: 'clone', encode: (value) => serialize(value), decode: (bytes) => deserialize(bytes) },
+});
 const resize = defineJob<{ width: number }>('resize');
 
 @Injectable()
@@ -136,6 +142,59 @@ describe.each(SERVERS)('What was enqueued, in %s', (server) => {
     expect(failure(() => jobs.test.refute(mail, { input: { to: 'bob' } }))).toBe(present);
   });
 
+  it('takes a line for each job and each difference, whatever is in it', async () => {
+    const jobs = await testing.jobs({});
+    const list = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    await jobs.run('big', { list, deep: { a: { b: { c: { d: 1 } } } }, text: 'a\nb' });
+    const expected = { input: { list: [expect.any(String)], deep: expect.objectContaining({ a: 1 }) } };
+    expect(failure(() => jobs.test.assert('big', expected))).toBe(
+      [
+        'No job of "big" was enqueued with { input: { list: [ Any<String> ], deep: ObjectContaining { a: 1 } } }.',
+        'These were:',
+        `  big 1: { list: [ 1, 2, 3, 4, 5, 6, 7, 8, 9 ], deep: { a: { b: { c: { d: 1 } } } }, text: 'a\\nb' }, priority 'normal', runs at once`,
+        '      input.list is [ 1, 2, 3, 4, 5, 6, 7, 8, 9 ] instead of [ Any<String> ]',
+        '      input.deep is { a: { b: { c: { d: 1 } } } } instead of ObjectContaining { a: 1 }',
+      ].join('\n'),
+    );
+  });
+
+  it('is read by the codec it was enqueued with, whatever the test asks for', async () => {
+    const jobs = await testing.jobs({});
+    await jobs.run(packed, { at: new Date(5) });
+    await jobs.runMany(packed, [{ at: new Date(6) }]);
+    expect(jobs.test.enqueued().map(({ input }) => input)).toEqual(
+      [5, 6].map((time) => ({ at: new Date(time) })),
+    );
+    expect(jobs.test.enqueued('packed', { input: { at: new Date(6) } })).toHaveLength(1);
+    expect(failure(() => jobs.test.assert(mail))).toContain('packed 1: { at: 1970-01-01T00:00:00.005Z }');
+  });
+
+  it('is compared with what codecs keep: values with a class, Maps, cycles, big numbers', async () => {
+    const jobs = await testing.jobs({});
+    class Money {
+      constructor(readonly amount: number) {}
+    }
+    await jobs.run('price', { price: new Money(5) });
+    jobs.test.assert('price', { input: { price: new Money(5) } });
+    jobs.test.refute('price', { input: { price: new Money(6) } });
+    const cycle = (k: number) => {
+      const made: Record<string, unknown> = { map: new Map([['k', k]]), big: 5n, at: new Date(k), list: [] };
+      (made['list'] as unknown[]).push(made);
+      return made;
+    };
+    await jobs.run(cloned, cycle(1));
+    jobs.test.assert(cloned, { input: cycle(1) });
+    jobs.test.assert(cloned, { input: { map: new Map([['k', 1]]), big: 5n } });
+    expect(failure(() => jobs.test.assert(cloned, { input: cycle(2) }))).toContain("input.map is Map(1) { 'k' => 1 }");
+    jobs.test.refute(cloned, { input: { at: new Date(2) } });
+    const [set, bytes] = [new Set([{ a: 1 }]), Buffer.from('a')];
+    await jobs.run(cloned, { set, bytes });
+    jobs.test.assert(cloned, { input: { set: new Set([{ a: 1 }]), bytes: Buffer.from('a') } });
+    jobs.test.refute(cloned, { input: { set: new Set([{ a: 2 }]) } });
+    jobs.test.refute(cloned, { input: { set: new Set() } });
+    jobs.test.refute(cloned, { input: { bytes: Buffer.from('b') } });
+  });
+
   it('names ten jobs at most', async () => {
     const jobs = await testing.jobs({});
     await jobs.runMany(
@@ -178,6 +237,13 @@ describe.each(SERVERS)('What was enqueued, in %s', (server) => {
     const { test } = await testing.jobs({});
     // @ts-expect-error copies is a number
     test.enqueued(mail, { input: { copies: '1' } });
+    // @ts-expect-error urgent is a boolean
+    test.enqueued(mail, { input: { options: { urgent: 1 } } });
+    // @ts-expect-error there is no copy
+    test.enqueued(mail, { input: { copy: 1 } });
+    test.enqueued(mail, { input: { to: expect.any(String), options: expect.objectContaining({}) } });
+    test.enqueued(mail, { input: expect.anything() });
+    test.enqueued(order, { input: { lines: [{ sku: 'a' }, expect.anything()], at: new Date() } });
     const found: { input: Mail }[] = test.enqueued(mail);
     expect(found).toEqual([]);
   });

@@ -19,6 +19,7 @@ import {
   testJobsOf,
   type TestingOptions,
 } from 'nestjs-gearmonkey/testing';
+import { useRedis } from '../support/use-redis.js';
 import { SERVERS, useTesting } from './use-testing.js';
 
 /** Nothing listens there. */
@@ -173,14 +174,36 @@ describe.each(SERVERS)('An app of several instances, with its own wiring, in %s'
   });
 });
 
+describe('An app under test whose Redis refuses its password', () => {
+  const server = useRedis();
+
+  it('says so at once', async () => {
+    const redis = server.url.replace('//', '//nobody:wrong@');
+    const began = performance.now();
+    const imports = [GearMonkeyTestingModule.forRoot({ redis })];
+    const module = await Test.createTestingModule({ imports }).compile();
+    await expect(module.init()).rejects.toThrow('WRONGPASS');
+    expect(performance.now() - began).toBeLessThan(2500);
+    await module.close();
+  });
+});
+
 describe('An app under test whose Redis is not there', () => {
   it('does not start, says so, and closes', async () => {
     const imports = [GearMonkeyTestingModule.override(AppModule, { redis: NOWHERE })];
     const module = await Test.createTestingModule({ imports }).compile();
     module.useLogger(false);
     const starting = module.init();
-    await expect(starting).rejects.toMatchObject({ code: 'CONNECTION' });
+    await expect(starting).rejects.toMatchObject({ code: 'JOB_TESTING' });
+    await expect(starting).rejects.toThrow('from the option `redis` or GEARMONKEY_TEST_REDIS');
     await expect(starting).rejects.not.toThrow('secret');
+    await module.close();
+  });
+
+  it('does not start without handlers either', async () => {
+    const imports = [GearMonkeyTestingModule.forRoot({ redis: NOWHERE })];
+    const module = await Test.createTestingModule({ imports }).compile();
+    await expect(module.init()).rejects.toThrow('Redis at 127.0.0.1:1 is not reachable');
     await module.close();
   });
 });
