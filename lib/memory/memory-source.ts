@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import type { Health } from '../job/health.js';
 import type { Claim, JobSource, OnRevoked, Outcome, FreeSlots } from '../job/job-source.js';
@@ -57,6 +58,8 @@ export class MemorySource implements JobSource {
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     while (!signal.aborted) {
       if (this.hasEndedLeases(slots)) await timersTurn();
+      // Jobs that only wait for each other would leave no room for timers and sockets.
+      else await eventLoopTurn();
       if (signal.aborted) break;
       const claims = this.claimNow(slots);
       if (claims.length > 0) return claims;
@@ -157,4 +160,9 @@ export class MemorySource implements JobSource {
 function timersTurn(): Promise<void> {
   // Timers that were due before this one fire first.
   return new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** The module's, which no fake timers of a test replace. */
+function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

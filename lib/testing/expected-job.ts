@@ -20,13 +20,10 @@ export interface EnqueuedJob<Input = unknown> {
   readonly scheduled?: Date;
 }
 
-/** Types whose values are compared as a whole. */
-type Whole = Date | Uint8Array | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
-
 /** Some properties of an input, at any depth, also in lists. Matchers such as `expect.any(String)` may stand for values. */
 export type PartialInput<T> =
   | ValueMatcher
-  | (T extends Whole
+  | (T extends Date | Uint8Array | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
       ? T
       : T extends readonly unknown[]
         ? { readonly [Index in keyof T]: PartialInput<T[Index]> }
@@ -95,9 +92,7 @@ export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
     ...(scheduled !== undefined && !isNear(runs, scheduled.getTime())
       ? wrong('scheduled', job.scheduled, scheduled)
       : []),
-    ...(priority !== undefined && priority !== job.priority
-      ? wrong('priority', job.priority, priority)
-      : []),
+    ...(priority !== undefined && priority !== job.priority ? wrong('priority', job.priority, priority) : []),
     ...(id !== undefined && String(id) !== job.id ? wrong('id', job.id, id) : []),
   ];
 }

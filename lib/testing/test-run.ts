@@ -121,7 +121,8 @@ export class TestRun {
   advanceBy(ms: number, timeout: number): Promise<Drained> {
     return this.inTurn(async () => {
       const target = this.clock.now() + ms;
-      if (target > LAST_TIME) throw new InvalidOptionError('span', ms, 'a time that ends before the year 9999');
+      if (target > LAST_TIME)
+        throw new InvalidOptionError('span', ms, 'a time that ends before the year 9999');
       return this.advanceTo(target, 'advance', timeout);
     });
   }
@@ -233,11 +234,12 @@ export class TestRun {
 
   /** Some jobs that are due and permitted. */
   private async due({ allows }: Permit): Promise<string[]> {
-    const now = this.clock.now();
-    const all = await Promise.all([...this.sources].map(async ([instance, source]) => ({ instance, jobs: await source.waiting() })));
-    return all.flatMap(({ instance, jobs }) =>
-      jobs.filter(({ fn, id, due }) => due <= now && allows(instance, fn, id)).map((job) => nameOf(instance, job)),
-    );
+    const found: string[] = [];
+    for (const [instance, source] of this.sources)
+      for (const job of await source.waiting())
+        if (job.due <= this.clock.now() && allows(instance, job.fn, job.id))
+          found.push(nameOf(instance, job));
+    return found;
   }
 }
 

@@ -9,6 +9,7 @@ import { turnOfEventLoop } from './real-time.js';
 import type { Permit, Permits } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
 
+const ENDINGS = { success: 'done', error: 'failed', retry: 'retried', snoozed: 'retried' } as const;
 /** What a source shares with the rest of its test. */
 export interface TestSourceParts {
   readonly instance: string;
@@ -235,16 +236,14 @@ export class TestSource implements JobSource {
       if (claims.length === most || this.pauses > 0) break;
       if (due > now || !permits.allows(instance, fn, id)) continue;
       const claim = await this.held.take(fn, id, () => backend.take(fn, id));
-      if (claim) claims.push(claim);
-      if (claim) records.note(fn, id, 'started');
+      if (claim && claims.push(claim)) records.note(fn, id, 'started');
     }
     return claims;
   }
 
   private note({ claim: { fn, id }, status }: Outcome): void {
     if (status === 'released') return;
-    const runsAgain = status === 'retry' || status === 'snoozed';
-    const ending = status === 'success' ? 'done' : runsAgain ? 'retried' : 'failed';
+    const ending = ENDINGS[status];
     this.parts.records.note(fn, id, ending);
     this.parts.permits.count(this.parts.instance, fn, id, ending);
   }

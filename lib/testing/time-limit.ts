@@ -42,7 +42,8 @@ export function lateError({ what, timeout, running, waiting, ended, now }: LateC
         ? `${named(waiting)} still ${waiting.length === 1 ? 'waits' : 'wait'}`
         : `its clock is at ${new Date(now).toISOString()}`;
   const before = runs === 0 ? '' : ` after ${runs} ${runs === 1 ? 'run' : 'runs'}`;
-  const endless = runs === 0 ? '' : ' If jobs enqueue others without end, drain() runs only those that wait now.';
+  const endless =
+    runs === 0 ? '' : ' If jobs enqueue others without end, drain() runs only those that wait now.';
   return new JobTestTimeoutError(
     `${what} waited ${timeout} ms, and ${why}${before}. If that may take so long, pass a \`timeout\`. If a handler waits for the ` +
       "clock, call advance() meanwhile; if it waits for another job, use drain({ recursive: true }) or mode: 'auto'." +

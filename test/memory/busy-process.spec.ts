@@ -50,4 +50,18 @@ describe('The embedded server in a process that is busy', () => {
     await expect(rig.client().call('fn', 'x', { timeout: '20s' })).resolves.toBe(1);
     expect([runs, said]).toEqual([1, []]);
   });
+
+  it('leaves room for timers while jobs enqueue each other without a pause', async () => {
+    const rig = await memoryRig();
+    const client = rig.client();
+    let ran = 0;
+    let isEnding = false;
+    await runWorker(rig.source(), 'loop', async () => {
+      ran += 1;
+      if (!isEnding) await client.run('loop', ran);
+    });
+    await client.run('loop', 0);
+    await eventually(() => expect(ran).toBeGreaterThan(10));
+    isEnding = true;
+  });
 });

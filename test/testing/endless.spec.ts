@@ -21,6 +21,12 @@ class Handlers {
     await this.jobs.run('daily', day + 1, { delay: '1 day' });
   }
 
+  @Worker('hangs')
+  hangs(round: number) {
+    this.ran.push(`hangs ${round}`);
+    return new Promise(() => undefined);
+  }
+
   @Worker('note', { concurrency: 3 })
   note(input: unknown) {
     this.ran.push(input);
@@ -41,7 +47,9 @@ describe.each(SERVERS)('Jobs without end, in %s', (server) => {
     await expect(test.drain()).resolves.toMatchObject({ done: 1 });
     const drained = test.drain({ recursive: true, timeout: 100 });
     await expect(drained).rejects.toThrow(JobTestTimeoutError);
-    await expect(drained).rejects.toThrow(/drain waited 100 ms, and loop \d+ still (runs|waits) after \d+ runs?\./);
+    await expect(drained).rejects.toThrow(
+      /drain waited 100 ms, and loop \d+ still (runs|waits) after \d+ runs?\./,
+    );
     await expect(drained).rejects.toThrow('If jobs enqueue others without end, drain() runs only');
     await expect(test.advance('1s', { timeout: 100 })).rejects.toThrow('advance waited 100 ms, and loop');
     await expect(test.setTime(new Date(test.now.getTime() + 1), { timeout: 100 })).rejects.toThrow(
@@ -67,6 +75,16 @@ describe.each(SERVERS)('Jobs without end, in %s', (server) => {
     await jobs.run('daily', 1);
     await expect(test.advance('30 days')).resolves.toMatchObject({ done: 31 });
     expect(ran).toEqual(Array.from({ length: 31 }, (_, index) => index + 1));
+  });
+
+  it('keep no slot after a clear', async () => {
+    const { jobs, test, ran } = await start();
+    await jobs.run('hangs', 1);
+    await expect(test.drain({ timeout: 20 })).rejects.toThrow('hangs 1 still runs');
+    await test.clear();
+    await jobs.run('hangs', 2);
+    await expect(test.drain({ timeout: 20 })).rejects.toThrow('hangs 2 still runs');
+    expect(ran).toEqual(['hangs 1', 'hangs 2']);
   });
 
   it('run in the order of their creation if they are due at the same time', async () => {

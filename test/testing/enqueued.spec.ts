@@ -185,7 +185,9 @@ describe.each(SERVERS)('What was enqueued, in %s', (server) => {
     await jobs.run(cloned, cycle(1));
     jobs.test.assert(cloned, { input: cycle(1) });
     jobs.test.assert(cloned, { input: { map: new Map([['k', 1]]), big: 5n } });
-    expect(failure(() => jobs.test.assert(cloned, { input: cycle(2) }))).toContain("input.map is Map(1) { 'k' => 1 }");
+    expect(failure(() => jobs.test.assert(cloned, { input: cycle(2) }))).toContain(
+      "input.map is Map(1) { 'k' => 1 }",
+    );
     jobs.test.refute(cloned, { input: { at: new Date(2) } });
     const [set, bytes] = [new Set([{ a: 1 }]), Buffer.from('a')];
     await jobs.run(cloned, { set, bytes });

@@ -59,7 +59,9 @@ describe.each(SERVERS)('A wrong call, in %s', (server) => {
 
   it('names a function without a handler', async () => {
     const { test } = await testing.jobs({ providers: [Handlers] });
-    expect(() => test.failNext('male', new Error('no'))).toThrow('No handler runs "male" in this app (known: "mail")');
+    expect(() => test.failNext('male', new Error('no'))).toThrow(
+      'No handler runs "male" in this app (known: "mail")',
+    );
   });
 
   it('is refused after the app was closed', async () => {
@@ -85,7 +87,9 @@ describe.each(SERVERS)('A wrong call, in %s', (server) => {
   it('is a time that no clock can show, or at which nothing would run', async () => {
     const jobs = await testing.jobs({ providers: [Handlers] });
     const { test } = jobs;
-    await expect(test.setTime(new Date('1969-12-31'))).rejects.toThrow('Expected `date` to be a Date from 1970');
+    await expect(test.setTime(new Date('1969-12-31'))).rejects.toThrow(
+      'Expected `date` to be a Date from 1970',
+    );
     await expect(test.setTime(new Date(8.64e15))).rejects.toThrow('Expected `date`');
     await test.setTime(new Date('9998-12-31'));
     await expect(test.advance('1 year')).rejects.toThrow('Expected `span`');
@@ -109,7 +113,9 @@ describe('Wrong imports', () => {
       compile(GearMonkeyTestingModule.forRoot() as never, AppModule as never),
     ).rejects.toMatchObject({
       code: 'CONFIGURATION',
-      message: expect.stringContaining('use GearMonkeyTestingModule.override(AppModule) instead of forRoot()'),
+      message: expect.stringContaining(
+        'use GearMonkeyTestingModule.override(AppModule) instead of forRoot()',
+      ),
     });
     expect(() => GearMonkeyTestingModule.override([AppModule] as never)).toThrow('Expected `app`');
     for (const instances of ['ab', [], [1]])
