@@ -1,7 +1,9 @@
 import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
+import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import { bytesOf, read } from '../job/codec.js';
 import { defined } from '../job/defined.js';
 import { InvalidOptionError } from '../job/errors.js';
+import { NO_HEADERS } from '../job/headers.js';
 import { functionName, type AnyJobDefinition, type FunctionRef } from '../job/job-definition.js';
 import { missingReport, presentReport } from './enqueued-report.js';
 import { asEnqueuedJob, mismatches, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
@@ -101,6 +103,7 @@ export class EnqueuedJobs {
         id,
         input: read(this.functions.codecOf(definition), fn, 'input', bytesOf(payload)),
         priority: placement.queue,
+        headers: readJobOptions(placement.options ?? '').headers ?? NO_HEADERS,
         created: new Date(created),
         scheduled: due === undefined ? undefined : new Date(due),
       }),

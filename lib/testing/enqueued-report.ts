@@ -30,7 +30,8 @@ function wanted(expected: ExpectedJob): string {
 }
 
 function line(job: EnqueuedJob): string {
-  return `  ${job.fn} ${job.id}: ${show(job.input)}, priority ${show(job.priority)}, runs ${delayOf(job)}`;
+  const headers = Object.keys(job.headers).length > 0 ? `, headers ${show(job.headers)}` : '';
+  return `  ${job.fn} ${job.id}: ${show(job.input)}, priority ${show(job.priority)}${headers}, runs ${delayOf(job)}`;
 }
 
 function listed(jobs: readonly EnqueuedJob[], linesOf: (job: EnqueuedJob) => string[]): string[] {

@@ -1,5 +1,6 @@
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
+import type { JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { recordsOf } from '../job/show-as.js';
 import type { Priority } from '../gearmonkey/client/run-options.js';
@@ -14,6 +15,7 @@ export interface EnqueuedJob<Input = unknown> {
   /** The input as a handler reads it, after the codec. */
   readonly input: Input;
   readonly priority: Priority;
+  readonly headers: JobHeaders;
   /** When it was enqueued, by the test's clock. */
   readonly created: Date;
   /** When it may run; absent if at once. */
@@ -40,6 +42,8 @@ export interface ExpectedJob<Input = unknown> {
   /** When it may run, within a second. */
   scheduled?: Date;
   priority?: Priority;
+  /** Some of its headers. */
+  headers?: PartialInput<JobHeaders>;
   id?: string | number;
 }
 
@@ -51,6 +55,7 @@ const KNOWN = optionNames<Required<ExpectedJob>>({
   in: true,
   scheduled: true,
   priority: true,
+  headers: true,
   id: true,
 });
 
@@ -73,18 +78,18 @@ export function checkExpected<Input>(user: string, expected: ExpectedJob<Input>)
 
 /** Describes the differences between a job and the expected one. */
 export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
-  const { input, in: span, scheduled, priority, id } = expected;
+  const { input, in: span, scheduled, priority, headers, id } = expected;
   const wrong = (name: string, is: unknown, wanted: unknown) => [
     `${name} is ${show(is)} instead of ${show(wanted)}`,
   ];
+  const within = (name: string, wanted: unknown, is: unknown) =>
+    differences(wanted, is).flatMap(({ path, actual, expected: part }) => {
+      const place = path.startsWith('[') || path === '' ? name + path : `${name}.${path}`;
+      return wrong(place, actual, part);
+    });
   const runs = (job.scheduled ?? job.created).getTime();
   return [
-    ...('input' in expected ? differences(input, job.input) : []).map(
-      ({ path, actual, expected: wanted }) => {
-        const name = path.startsWith('[') || path === '' ? `input${path}` : `input.${path}`;
-        return wrong(name, actual, wanted).join();
-      },
-    ),
+    ...('input' in expected ? within('input', input, job.input) : []),
     ...(span !== undefined &&
     !isNear(runs, job.created.getTime() + toMilliseconds('in', span, { least: 0, most: MAX_SPAN_MS }))
       ? [`it runs ${delayOf(job)} instead of in ${show(span)}`]
@@ -93,6 +98,7 @@ export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
       ? wrong('scheduled', job.scheduled, scheduled)
       : []),
     ...(priority !== undefined && priority !== job.priority ? wrong('priority', job.priority, priority) : []),
+    ...(headers !== undefined ? within('headers', headers, job.headers) : []),
     ...(id !== undefined && String(id) !== job.id ? wrong('id', job.id, id) : []),
   ];
 }

@@ -85,6 +85,7 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnAp
       records,
       functions,
       interventions,
+      headers: isForSource(options) ? undefined : options.headers,
       client: (): GearMonkeyTestClient => made,
     });
     const made = new GearMonkeyTestClient(store, options, functions, test);

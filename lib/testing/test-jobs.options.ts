@@ -1,6 +1,7 @@
 import { checkWhole } from '../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
+import type { GivenHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { MAX_ATTEMPTS } from '../job/retry.js';
 import type { JobStep } from './job-records.js';
@@ -12,6 +13,8 @@ const PATIENCE = '4s';
 export interface PerformOptions {
   /** The number of the attempt, as in `job.attempts`; it also decides whether this is the last one. @default 1 */
   attempt?: number;
+  /** Headers of the job. They go before those of the module with the same names. */
+  headers?: GivenHeaders;
   /** How much real time it may take. @default '4s' */
   timeout?: Duration;
 }
@@ -38,17 +41,22 @@ export interface UntilOptions {
   timeout?: Duration;
 }
 
-const PERFORM = optionNames<Required<PerformOptions>>({ attempt: true, timeout: true });
+const PERFORM = optionNames<Required<PerformOptions>>({ attempt: true, headers: true, timeout: true });
 const DRAIN = optionNames<Required<DrainOptions>>({ scheduled: true, recursive: true, timeout: true });
 const ADVANCE = optionNames<Required<AdvanceOptions>>({ timeout: true });
 const UNTIL = optionNames<Required<UntilOptions>>({ timeout: true });
 const STEPS: ReadonlySet<unknown> = new Set<JobStep>(['enqueued', 'started', 'retried', 'done', 'failed']);
 
 /** @throws ConfigurationError, InvalidOptionError */
-export function checkPerform(options: PerformOptions): { attempt: number; timeout: number } {
-  const { attempt = 1, timeout } = checkOptions('perform', options, PERFORM);
+export function checkPerform(options: PerformOptions): {
+  attempt: number;
+  headers: GivenHeaders | undefined;
+  timeout: number;
+} {
+  const { attempt = 1, headers, timeout } = checkOptions('perform', options, PERFORM);
   return {
     attempt: checkWhole('attempt', attempt, 1, MAX_ATTEMPTS),
+    headers,
     timeout: millisecondsOr(PATIENCE, 'timeout', timeout),
   };
 }

@@ -1,7 +1,9 @@
 import { AssertionError } from 'node:assert';
-import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
+import type { ClientOptions, GearMonkeyClient } from '../gearmonkey/client/client.js';
 import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
+import { placementOf } from '../gearmonkey/client/run-options.js';
 import { checkWhole } from '../job/check-whole.js';
+import { defined } from '../job/defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
 import type { Job } from '../job/job.js';
 import { functionName, type FunctionRef, type InputOf, type OutputOf } from '../job/job-definition.js';
@@ -37,6 +39,8 @@ export interface TestJobsParts {
   readonly records: JobRecords;
   readonly functions: KnownFunctions;
   readonly interventions: Interventions;
+  /** Those of the module. */
+  readonly headers: ClientOptions['headers'];
   /** Reads and cancels; that of a `source` instance too, which the app has no client of. */
   readonly client: () => GearMonkeyClient;
 }
@@ -98,14 +102,14 @@ export class TestJobs {
     input: InputOf<F>,
     options: PerformOptions = {},
   ): Promise<Job<InputOf<F>, OutputOf<F>>> {
-    const { attempt, timeout } = checkPerform(options);
+    const { attempt, headers, timeout } = checkPerform(options);
     const { instance, run, source, backend, records, functions } = this.#parts;
     const fn = functionName(ref);
     run.require('perform');
     this.#requireHandler(fn);
     this.jobs.learn(ref);
     const payload = await functions.encode(ref, input);
-    const placement = { queue: 'normal' } as const;
+    const placement = placementOf(defined({ headers }), { headers: this.#parts.headers?.() });
     const id = await source.prepare(async () => {
       const [key = { id: '' }] = await backend.store.enqueue(fn, [payload], placement);
       if (attempt > 1) await backend.setAttempts(fn, key, attempt - 1);
@@ -113,7 +117,7 @@ export class TestJobs {
       records.add({ fn, id: key.id, payload, placement, created, performed: true });
       return key.id;
     });
-    const permit = new Permit((...job) => isSame(job, [instance, fn, id]));
+    const permit = new Permit((of, name, job) => of === instance && name === fn && job === id);
     await run.runPermitted(permit, 'perform', timeout);
     return this.#parts.client().getOrThrow(ref, id);
   }
@@ -242,8 +246,4 @@ export class TestJobs {
         'testing module, or import the module that has it.',
     );
   }
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.every((part, index) => part === other[index]);
 }
