@@ -1,6 +1,6 @@
 --- What all parts of a turn use. Times are milliseconds; `settings` are those of engine/settings.ts.
 -- Gives count, read_tally, text, write_though_full, forget_read, refuse_if_full, read_fields, read_job, file, due,
---   prefix, settings, call, turn, BATCH
+--   outlook, prefix, settings, call, turn, BATCH
 
 local prefix = KEYS[1]
 local settings = cmsgpack.unpack(ARGV[2])
@@ -118,4 +118,14 @@ local function due(key)
   local members = call('ZRANGEBYSCORE', prefix .. key, '-inf', turn.now, 'LIMIT', 0, BATCH)
   if #members == BATCH then turn.more = true end
   return members
+end
+
+--- Milliseconds until something is due, or -1.
+local function outlook()
+  local first
+  for _, key in ipairs({ 'delayed', 'deadlines', 'resting', 'silent', 'gone', 'blocked' }) do
+    local score = tonumber(call('ZRANGE', prefix .. key, 0, 0, 'WITHSCORES')[2])
+    if score and (not first or score < first) then first = score end
+  end
+  return first and math.max(0, math.ceil(first - turn.now)) or -1
 end

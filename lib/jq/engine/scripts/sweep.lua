@@ -3,7 +3,7 @@
 --   forget_bytes, key_period; lanes: queue, unpark, reshow, UNDER_WAY; limits: blocked_until; workers:
 --   read_worker, offer, lose, blame, remove_worker; lifecycle: detach, put_back, fail, give_back, read_handled,
 --   HANDED
--- Gives sweep, outlook
+-- Gives sweep
 
 local function sweep_delayed()
   for _, id in ipairs(due('delayed')) do
@@ -154,14 +154,4 @@ local function sweep()
   sweep_tombstones('error')
   sweep_names()
   sweep_keys()
-end
-
---- Milliseconds until something is due, or -1.
-local function outlook()
-  local first
-  for _, key in ipairs({ 'delayed', 'deadlines', 'resting', 'silent', 'gone', 'blocked' }) do
-    local score = tonumber(call('ZRANGE', prefix .. key, 0, 0, 'WITHSCORES')[2])
-    if score and (not first or score < first) then first = score end
-  end
-  return first and math.max(0, math.ceil(first - turn.now)) or -1
 end

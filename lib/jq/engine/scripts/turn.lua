@@ -12,6 +12,10 @@
   An operation that fails says so in its reply, and the others go on; where this is no master any more, all fail.
 ]]
 -- include context
+
+-- The parts are in a function of their own, so that what they need of the context is an upvalue of that function. Lua
+-- would search through all locals for each use of it in each part, every turn.
+return (function()
 -- include room
 -- include lanes
 -- include limits
@@ -22,10 +26,13 @@
 -- include dispatch
 -- include jobs
 -- include reports
+
+--- Makes the operations that few turns have.
+local function make_rare_operations()
 -- include constraints
 -- include administration
 -- include layout
--- include sweep
+end
 
 math.randomseed(tonumber(ARGV[3]))
 
@@ -33,6 +40,7 @@ local function run_operations()
   local replies, at = {}, 6
   while at <= #ARGV do
     local name, count = ARGV[at], tonumber(ARGV[at + 1])
+    if not ops[name] then make_rare_operations() end
     local ok, reply = pcall(ops[name], unpack(ARGV, at + 2, at + 1 + count))
     if not ok then
       forget_read()
@@ -46,9 +54,13 @@ local function run_operations()
   return replies
 end
 
-if ARGV[4] == '1' then sweep() end
+if ARGV[4] == '1' then
+-- include sweep
+  sweep()
+end
 local replies = run_operations()
 note_keys()
 local handed_out = dispatch(tonumber(ARGV[5]))
 tell_pullers()
 return { replies, handed_out, turn.stale, outlook(), turn.more and 1 or 0, read_tally(), turn.probed }
+end)()
