@@ -3,6 +3,7 @@ import { toCause } from '../job/cause.js';
 import { withDeadline } from '../job/deadline.js';
 import { ConnectionError } from '../job/server-errors.js';
 import { showAs } from '../job/show-as.js';
+import { withoutContext } from '../job/without-context.js';
 import { checkSpec } from './check-spec.js';
 import { masterOf, refreshSlots } from './cluster-slots.js';
 import { connect, type ConnectionSpec } from './connect.js';
@@ -166,19 +167,20 @@ export class RedisConnection {
 
   #opened(): Redis | Cluster {
     if (this.#closed) throw ConnectionError.closed();
-    if (!this.#client) {
-      const client = this.#make();
-      this.#client = client;
-      // During an outage many callers wait for `ready`, which is not a leak.
-      client.setMaxListeners(0);
-      this.#attend(client);
-      client.on('+node', (node: Redis) => this.#attend(node));
-      client.on('error', (error: Error) => this.#failed(error));
-      client.on('close', () => this.#lost(client));
-      client.on('ready', () => this.#back(client));
-      client.connect().catch((error: Error) => this.#failed(error));
-    }
-    return this.#client;
+    return (this.#client ??= withoutContext(() => this.#connected()));
+  }
+
+  #connected(): Redis | Cluster {
+    const client = this.#make();
+    // During an outage many callers wait for `ready`, which is not a leak.
+    client.setMaxListeners(0);
+    this.#attend(client);
+    client.on('+node', (node: Redis) => this.#attend(node));
+    client.on('error', (error: Error) => this.#failed(error));
+    client.on('close', () => this.#lost(client));
+    client.on('ready', () => this.#back(client));
+    client.connect().catch((error: Error) => this.#failed(error));
+    return client;
   }
 
   #attend(client: Redis | Cluster): void {

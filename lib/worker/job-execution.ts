@@ -13,6 +13,7 @@ import { MAX_SPAN_MS, toMilliseconds } from '../job/duration.js';
 import { isInstance } from '../job/error-info.js';
 import { NO_HEADERS } from '../job/headers.js';
 import { validate } from '../job/standard-schema.js';
+import { withoutContext } from '../job/without-context.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { settleResult } from './handler-result.js';
 import { RunningJob } from './running-job.js';
@@ -69,9 +70,11 @@ export class JobExecution {
 
   start(): void {
     this.began = performance.now();
-    this.run().then(
-      (output) => this.succeed(output),
-      (error: unknown) => this.end(this.failure(error)),
+    withoutContext(() =>
+      this.run().then(
+        (output) => this.succeed(output),
+        (error: unknown) => this.end(this.failure(error)),
+      ),
     );
   }
 

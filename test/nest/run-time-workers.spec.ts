@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable, type INestApplicationContext, type OnModuleInit, type Type } from '@nestjs/common';
 import {
   ConfigurationError,
@@ -44,6 +45,14 @@ describe.each(connections)('GearMonkeyWorkers on %s', (_, connectionOf) => {
     }
     return { Handlers, ran, end: ends.open };
   }
+
+  it('runs jobs in the context of neither the request that added the handler nor the one that enqueued', async () => {
+    const fn = used.fn();
+    const requests = new AsyncLocalStorage<string>();
+    const { workers, client } = await startWith(fn);
+    await requests.run('adds', () => workers.add(fn, () => requests.getStore() ?? 'none'));
+    await expect(requests.run('enqueues', () => client.call(fn, 1, WAIT))).resolves.toBe('none');
+  });
 
   it('sets more: jobs that wait begin at once', async () => {
     const fn = used.fn();
