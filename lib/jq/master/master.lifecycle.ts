@@ -1,7 +1,6 @@
 import {
   Inject,
   Injectable,
-  Logger,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -9,6 +8,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../job/errors.js';
+import { nestLog } from '../../nest/nest-log.js';
 import { JqEngine } from '../engine/engine.js';
 import { MASTER_SETTINGS, weakRoles, type MasterSettings } from './master-options.js';
 import { WorkerPusher } from './worker-pusher.js';
@@ -20,7 +20,7 @@ const RETRY_MS = 1000;
 export class MasterLifecycle
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
-  private readonly log = new Logger('JqMaster');
+  private readonly log = nestLog('JqMaster');
   isDraining = false;
 
   constructor(

@@ -1,5 +1,6 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../../job/errors.js';
+import { nestLog } from '../../nest/nest-log.js';
 import type { JqEngine } from '../engine/engine.js';
 import type { Probe } from '../engine/turn.js';
 import type { HandedJob, PushOutcome } from '../engine/operations.js';
@@ -26,7 +27,7 @@ type WorkerAddress = Pick<HandedJob, 'url' | 'worker'>;
 /** Pushes jobs to workers. Jobs of a turn for one worker go together if it takes batches. */
 @Injectable()
 export class WorkerPusher {
-  private readonly log = new Logger('JqMaster');
+  private readonly log = nestLog('JqMaster');
   private readonly sender: PushSender;
   private readonly underWay = new Set<Promise<void>>();
 
