@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { defined } from './defined.js';
 import { codecOf, type Codec, type CodecName } from './codec.js';
-import { toMilliseconds, type Duration } from './duration.js';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
 import type { CodecFor } from './json-types.js';
@@ -20,6 +20,8 @@ export interface RunLimits {
 export interface DefinitionOptions extends RunLimits {
   /** How input and output are encoded. @default the module's codec, which is `json` by default */
   codec?: CodecName | Codec;
+  /** How long a job may wait until it is begun, counted from when it may run. @default forever */
+  expires?: Duration;
 }
 
 /**
@@ -34,6 +36,8 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly retry?: RetryOptions;
   /** Milliseconds. */
   readonly timeout?: number;
+  /** Milliseconds. */
+  readonly expires?: number;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Only carries the types: it does not exist at run time. */
@@ -63,6 +67,7 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   codec: true,
   retry: true,
   timeout: true,
+  expires: true,
 });
 
 /** The last argument. If JSON would change the types, a codec is required. */
@@ -74,12 +79,13 @@ type OptionsFor<Input, Output> =
 /** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
-  ({ name, codec, retry, timeout, input, output }) =>
+  ({ name, codec, retry, timeout, expires, input, output }) =>
     defined({
       name,
       codec: codec?.name,
       retry,
       timeout,
+      expires,
       input: input?.['~standard'].vendor,
       output: output?.['~standard'].vendor,
     }),
@@ -114,7 +120,7 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output, retry, timeout } = checkOptions('defineJob', options, KNOWN);
+  const { codec, input, output, retry, timeout, expires } = checkOptions('defineJob', options, KNOWN);
   return Object.freeze(
     asDefinition(
       defined({
@@ -122,6 +128,8 @@ export function defineJob(
         codec: codec === undefined ? undefined : codecOf(codec),
         retry: retry === undefined ? undefined : checkRetry(retry),
         timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
+        expires:
+          expires === undefined ? undefined : toMilliseconds('expires', expires, { most: MAX_SPAN_MS }),
         input,
         output,
       }),

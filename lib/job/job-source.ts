@@ -32,6 +32,8 @@ export interface JobOptions {
   /** The client that waits for the output: sources that support it send the output there directly. */
   readonly reply?: string;
   readonly headers?: JobHeaders;
+  /** When the job expires unless it was begun, in ms since 1970. */
+  readonly expires?: number;
 }
 
 /** How a claim ended. */

@@ -14,6 +14,8 @@ export interface Progress {
 export interface JobTimes {
   readonly created?: Date;
   readonly scheduled?: Date;
+  /** When it ends as an error unless it was begun before. */
+  readonly expires?: Date;
   readonly started?: Date;
   readonly finished?: Date;
 }

@@ -3,7 +3,7 @@ import type { JobEvent, JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
 import { bytes } from './fields.js';
-import { MemoryJobs } from './memory-jobs.js';
+import { MemoryJobs, type Taken } from './memory-jobs.js';
 import { MemoryQueues } from './memory-queues.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
@@ -12,18 +12,6 @@ import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 interface Lease {
   readonly token: number;
   expires: number;
-}
-
-/** A job as `claim` returns it. */
-export interface Taken {
-  readonly id: string;
-  readonly token: number;
-  readonly attempts: number;
-  readonly stalls: number;
-  readonly snoozes: number;
-  /** JSON, or empty. */
-  readonly options: string;
-  readonly input: Uint8Array;
 }
 
 /** One function of the embedded server. It has the state and the operations that a function has on Redis. */
@@ -71,7 +59,8 @@ export class MemoryFunction {
     while (taken.length < slots) {
       const next = this.queues.next(now, only);
       if (!next) break;
-      taken.push(this.take(next.id, next.queue, lease, now));
+      // A job that was ended for a client that waited for it is still in its queue.
+      if (this.expire(next.id, now) !== 0) taken.push(this.take(next.id, next.queue, lease, now));
     }
     return taken;
   }
@@ -134,6 +123,19 @@ export class MemoryFunction {
     this.end(id, 'error', error.message, error, now);
     if (token !== undefined) for (const tell of [...this.cancellations]) tell(id, token);
     return 'cancelled';
+  }
+
+  /** Ends a job that no worker began before it expired. Returns the same as JobStore.expire. */
+  expire(id: string, now: number): number {
+    if (!this.jobs.has(id)) return -1;
+    if (this.jobs.isFinal(id)) return 0;
+    const expires = this.jobs.expiryOf(id);
+    const isBegun = this.jobs.number(id, 'attempts') > 0 || this.jobs.number(id, 'snoozes') > 0;
+    if (expires === undefined || isBegun) return -1;
+    if (now < expires) return expires - now;
+    const message = 'expired: no worker began it in time';
+    this.end(id, 'error', message, { name: 'JobExpiredError', code: 'JOB_EXPIRED', message }, now);
+    return 0;
   }
 
   /** Puts a job back at the front of its queue; this attempt doesn't count. */

@@ -1,9 +1,22 @@
 import type { Payload } from '../job/codec.js';
 import { isFinal, type JobStatus } from '../job/job.js';
+import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import { bytes, text } from './fields.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 type Fields = Readonly<Record<string, Payload | number | undefined>>;
+
+/** A job as `claim` returns it. */
+export interface Taken {
+  readonly id: string;
+  readonly token: number;
+  readonly attempts: number;
+  readonly stalls: number;
+  readonly snoozes: number;
+  /** JSON, or empty. */
+  readonly options: string;
+  readonly input: Uint8Array;
+}
 
 /** The jobs of one function as Redis has them: a hash each, which expires some time after the job has ended. */
 export class MemoryJobs {
@@ -46,6 +59,13 @@ export class MemoryJobs {
 
   number(id: string, field: string): number {
     return Number(this.text(id, field) || 0);
+  }
+
+  /** When a job expires, in milliseconds since 1970. */
+  expiryOf(id: string): number | undefined {
+    const options = this.text(id, 'options');
+    // Most jobs don't expire, and need not be parsed.
+    return options.includes('"expires"') ? readJobOptions(options).expires : undefined;
   }
 
   isFinal(id: string): boolean {

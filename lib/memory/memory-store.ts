@@ -49,6 +49,10 @@ export class MemoryStore implements JobStore {
     return this.function(fn).cancel(id, { name, code, message }, this.clock.now());
   }
 
+  async expire(fn: string, { id }: JobKey): Promise<number> {
+    return this.function(fn).expire(id, this.clock.now());
+  }
+
   async count(fn: string): Promise<string | undefined> {
     const { workers } = this.function(fn);
     return workers === 0 ? undefined : String(workers);

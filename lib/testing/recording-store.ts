@@ -60,6 +60,10 @@ export class RecordingStore implements JobStore {
     return came;
   }
 
+  expire(fn: string, job: JobKey): Promise<number> {
+    return this.store.expire(fn, job, this.clock.now());
+  }
+
   count(fn: string): Promise<string | undefined> {
     return this.store.count(fn);
   }

@@ -7,6 +7,7 @@ import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
 import { closeContract } from './close-contract.js';
 import { codecContract } from './codec-contract.js';
+import { expiryContract } from './expiry-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { observableContract } from './observable-contract.js';
@@ -278,6 +279,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
       () => client,
     );
     headersContract(() => rig);
+    expiryContract(() => rig);
     closeContract(() => rig);
   });
 }

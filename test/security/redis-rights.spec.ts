@@ -31,7 +31,7 @@ describe('the rights of docs/operate/security.md', () => {
   afterAll(() => trace.stop());
 
   it.each([
-    ['client', [scripts.enqueue, scripts.cancel, scripts.presence]],
+    ['client', [scripts.enqueue, scripts.cancel, scripts.expire, scripts.presence]],
     ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence]],
     ['jq', [jqTurn]],
   ])('of a %s name every command of its scripts', (user, own) => {

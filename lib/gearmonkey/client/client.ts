@@ -1,11 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Payload } from '../../job/codec.js';
-import {
-  ConfigurationError,
-  InvalidOptionError,
-  JobNotFoundError,
-  NoWorkersError,
-} from '../../job/errors.js';
+import { ConfigurationError, JobNotFoundError } from '../../job/errors.js';
 import type { Job, JobEvent, JobProgress } from '../../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import { JobAccess, outputOf } from './job-access.js';
@@ -14,11 +8,10 @@ import { JobHandle } from './job-handle.js';
 import type { JobStore } from './job-store.js';
 import type { GivenHeaders } from '../../job/headers.js';
 import { KnownFunctions, type PayloadOptions } from './known-functions.js';
+import { NewJobs } from './new-jobs.js';
 import { observeAllProgress, observeEvents } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
 import {
-  placementOf,
-  placementOfMany,
   waitOf,
   type CallOptions,
   type ResultOptions,
@@ -48,6 +41,7 @@ export class GearMonkeyClient {
   readonly #functions: KnownFunctions;
   readonly #feeds: JobFeeds;
   readonly #jobs: JobAccess;
+  readonly #newJobs: NewJobs;
 
   /** @internal @throws InvalidOptionError */
   constructor(
@@ -63,6 +57,7 @@ export class GearMonkeyClient {
     this.#functions = new KnownFunctions(options, restricted);
     this.#feeds = feeds;
     this.#jobs = new JobAccess(store, this.#functions, feeds);
+    this.#newJobs = new NewJobs(store, this.#functions, options.headers);
   }
 
   /**
@@ -78,9 +73,9 @@ export class GearMonkeyClient {
     options: RunOptions = {},
   ): Promise<JobHandle<F>> {
     const timeout = waitOf(options);
-    if (!options.blocking) return this.#handle(ref, await this.#enqueue(ref, input, options));
+    if (!options.blocking) return this.#handle(ref, await this.#newJobs.one(ref, input, options));
     let key: JobKey | undefined;
-    const enqueue = async () => (key = await this.#enqueue(ref, input, options, this.#store.inbox));
+    const enqueue = async () => (key = await this.#newJobs.one(ref, input, options, this.#store.inbox));
     const { id } = await this.#jobs.runUntilFinal(ref, enqueue, timeout);
     return this.#handle(ref, key ?? { id });
   }
@@ -95,7 +90,7 @@ export class GearMonkeyClient {
     input: InputOf<F>,
     options: CallOptions = {},
   ): Promise<OutputOf<F>> {
-    const enqueue = () => this.#enqueue(ref, input, options, this.#store.inbox);
+    const enqueue = () => this.#newJobs.one(ref, input, options, this.#store.inbox);
     return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options)));
   }
 
@@ -110,16 +105,7 @@ export class GearMonkeyClient {
     inputs: readonly InputOf<F>[],
     options: RunManyOptions = {},
   ): Promise<JobHandle<F>[]> {
-    const placement = placementOfMany(options, this.#options.headers?.());
-    if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
-    const payloads: Payload[] = [];
-    for (const input of inputs) {
-      const payload = this.#functions.encode(ref, input);
-      payloads.push(payload instanceof Promise ? await payload : payload);
-    }
-    if (options.rollCall) await this.#requireWorkers(ref);
-    if (payloads.length === 0) return [];
-    const keys = await this.#store.enqueue(this.#functions.nameOf(ref), payloads, placement);
+    const keys = await this.#newJobs.many(ref, inputs, options);
     return keys.map((key) => this.#handle(ref, key));
   }
 
@@ -164,7 +150,7 @@ export class GearMonkeyClient {
 
   /** How many workers are registered for the function. @throws NoWorkersError if there is none */
   async rollCall(ref: FunctionRef): Promise<number> {
-    return this.#requireWorkers(ref);
+    return this.#newJobs.requireWorkers(ref);
   }
 
   /** Events of all jobs of the function: created, started and finished. */
@@ -221,21 +207,5 @@ export class GearMonkeyClient {
 
   #handle<F extends FunctionRef>(ref: F, key: JobKey): JobHandle<F> {
     return new JobHandle(this.#jobs, ref, this.#functions.nameOf(ref), key);
-  }
-
-  async #enqueue(ref: FunctionRef, input: unknown, options: RunOptions, reply?: string): Promise<JobKey> {
-    const placement = placementOf(options, { reply, headers: this.#options.headers?.() });
-    const encoded = this.#functions.encode(ref, input);
-    const payload = encoded instanceof Promise ? await encoded : encoded;
-    if (options.rollCall) await this.#requireWorkers(ref);
-    const [key] = await this.#store.enqueue(this.#functions.nameOf(ref), [payload], placement);
-    return key as JobKey;
-  }
-
-  async #requireWorkers(ref: FunctionRef): Promise<number> {
-    const fn = this.#functions.nameOf(ref);
-    const stored = await this.#store.count(fn);
-    if (stored === undefined || !/^\d+$/.test(stored) || Number(stored) < 1) throw new NoWorkersError(fn);
-    return Number(stored);
   }
 }

@@ -6,7 +6,7 @@ import type { Placement } from './job-store.js';
 /** One call of the script, which creates jobs of one function and queue. */
 export interface Call {
   readonly fn: string;
-  readonly placement: Omit<Placement, 'options'>;
+  readonly placement: Pick<Placement, 'queue' | 'score' | 'delay'>;
   /** The mark of all its jobs. */
   readonly mark: number;
   readonly inputs: Payload[];

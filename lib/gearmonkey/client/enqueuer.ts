@@ -82,8 +82,9 @@ export class Enqueuer {
   private async addPart(
     fn: string,
     inputs: readonly Payload[],
-    { options = '', ...placement }: Placement,
+    { options = '', queue, score, delay }: Placement,
   ): Promise<JobKey[]> {
+    const placement = { queue, score, delay };
     const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {

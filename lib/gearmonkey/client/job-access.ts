@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import { systemClock } from '../../job/clock.js';
 import { JobFailedError, JobLostError, JobNotFoundError, NotCancellableError } from '../../job/errors.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
@@ -6,7 +7,7 @@ import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
 import { JobSight, type ReadJob } from './job-sight.js';
 import type { JobStore } from './job-store.js';
-import { runUntilFinal, untilFinal, type Wait } from './job-waiter.js';
+import { runUntilFinal, untilFinal, type EnqueuedKey, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
@@ -33,7 +34,7 @@ export class JobAccess implements JobReader {
   }
 
   /** Enqueues a job and waits until it has finished. */
-  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<JobKey>, timeout: number): Promise<Job> {
+  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<EnqueuedKey>, timeout: number): Promise<Job> {
     return runUntilFinal(enqueue, this.wait(ref, timeout));
   }
 
@@ -63,7 +64,9 @@ export class JobAccess implements JobReader {
   }
 
   private sight<F extends FunctionRef>(ref: F, { id, mark }: JobKey): JobSight<JobOf<F>> {
-    return new JobSight(this.readerOf(ref), id, mark);
+    const { clock = systemClock } = this.store;
+    const fn = this.functions.nameOf(ref);
+    return new JobSight(this.readerOf(ref), { clock, expire: (key) => this.store.expire(fn, key) }, id, mark);
   }
 
   private readerOf<F extends FunctionRef>(ref: F): ReadJob<JobOf<F>> {

@@ -14,6 +14,8 @@ export interface Placement {
   readonly delay?: number;
   /** The jobs' own options, as JSON. */
   readonly options?: string;
+  /** When they expire, in milliseconds since 1970; the options have it, too. */
+  readonly expires?: number;
 }
 
 /** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
@@ -75,6 +77,12 @@ export interface JobStore {
 
   /** Cancels a job that waits or that a worker of this package runs. */
   cancel(fn: string, job: JobKey): Promise<Cancellation>;
+
+  /**
+   * Ends a job that no worker began before it expired. Returns the milliseconds until it expires, 0 if it has finished, or
+   * -1 if it will not expire.
+   */
+  expire(fn: string, job: JobKey, now?: number): Promise<number>;
 
   /** Reads `count:{FN}`, without workers of this package that died. */
   count(fn: string): Promise<string | undefined>;

@@ -2,6 +2,7 @@ import type { Clock } from '../../job/clock.js';
 import { withDeadline } from '../../job/deadline.js';
 import { WaitTimeoutError } from '../../job/errors.js';
 import { isFinal, type Job } from '../../job/job.js';
+import type { ExpiryTimer } from './expiry-timer.js';
 import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 import type { JobKey } from '../wire/protocol.js';
@@ -19,8 +20,14 @@ export interface Wait {
   readonly replied: (id: string, output: string) => Job;
 }
 
+/** The key of a new job. */
+export interface EnqueuedKey extends JobKey {
+  /** When it expires, in milliseconds since 1970. */
+  readonly expires?: number | undefined;
+}
+
 interface Awaited {
-  readonly job: JobKey;
+  readonly job: EnqueuedKey;
   readonly mayBeFinal: boolean;
   readonly output?: string | undefined;
 }
@@ -31,7 +38,7 @@ interface Awaited {
  *
  * @throws WaitTimeoutError, JobLostError
  */
-export function runUntilFinal(enqueue: () => Promise<JobKey>, wait: Wait): Promise<Job> {
+export function runUntilFinal(enqueue: () => Promise<EnqueuedKey>, wait: Wait): Promise<Job> {
   return follow(wait, async () => {
     const { isListening } = wait.feed;
     const expected = wait.feed.expect();
@@ -62,18 +69,22 @@ async function follow(
 ): Promise<Job> {
   let unfollow = (): void => undefined;
   let waits = true;
+  let expiry: ExpiryTimer | undefined;
   const opened = feed.open();
   opened.catch(() => undefined);
   try {
     const { job, mayBeFinal, output } = await start();
     if (output !== undefined) return replied(job.id, output);
     const sight = sightOf(job);
+    expiry = sight.expiryTimer();
+    expiry.start(job.expires);
     const final = new Promise<Job>((resolve, reject) => {
       const check = () =>
         void sight
           .read(() => waits)
           .then((found) => {
             if (isFinal(found.status)) resolve(found);
+            else expiry?.start(found.times.expires);
           }, reject);
       const settle = (reply: string, mark: number | undefined) => {
         if (!sight.isOf(mark)) return;
@@ -91,6 +102,7 @@ async function follow(
     return await withDeadline(final, timeout, () => new WaitTimeoutError(fn, job.id, timeout), clock);
   } finally {
     waits = false;
+    expiry?.stop();
     unfollow();
     feed.release();
   }

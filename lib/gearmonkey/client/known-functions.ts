@@ -82,6 +82,11 @@ export class KnownFunctions {
     return this.definitionOf(ref)?.codec ?? this.codec;
   }
 
+  /** How long its jobs may wait until they are begun, in milliseconds. */
+  expiresOf(ref: FunctionRef): number | undefined {
+    return this.definitionOf(ref)?.expires;
+  }
+
   /**
    * Encodes an input; synchronously if there is no schema.
    *

@@ -1,5 +1,6 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { isFinal, type Job, type JobEvent, type JobProgress } from '../../job/job.js';
+import type { ExpiryTimer } from './expiry-timer.js';
 import type { FeedObserver, JobFeed, JobFollower } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
 
@@ -69,6 +70,8 @@ function followJob<T, J extends Job>(
 abstract class ObservedJob<T, J extends Job> implements JobFollower {
   private reading = false;
   private again = false;
+  /** Only for a job that expires. */
+  private expiry?: ExpiryTimer;
 
   constructor(
     private readonly feed: JobFeed,
@@ -97,6 +100,14 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
     void this.feed.reads.run(() => this.look());
   }
 
+  /** Ends with the subscription, also by an unsubscribe. */
+  private expireAt(time: Date | undefined): void {
+    if (time === undefined || this.expiry) return;
+    const expiry = (this.expiry = this.sight.expiryTimer());
+    this.subscriber.add(() => expiry.stop());
+    expiry.start(time);
+  }
+
   private async look(): Promise<void> {
     const { subscriber } = this;
     if (subscriber.closed) return;
@@ -105,7 +116,8 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
       this.reading = false;
       this.show(job);
       if (isFinal(job.status)) subscriber.complete();
-      else if (this.again && !subscriber.closed) this.refresh();
+      else this.expireAt(job.times.expires);
+      if (this.again && !subscriber.closed) this.refresh();
     } catch (error) {
       subscriber.error(error);
     }

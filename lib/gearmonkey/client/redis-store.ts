@@ -78,6 +78,13 @@ export class RedisStore implements JobStore {
     );
   }
 
+  expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {
+    const { jobs, locks, channel } = this.keysOf(fn);
+    return this.ask(fn, 'Expiring a job', (redis) =>
+      scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
+    );
+  }
+
   async listen(fn: string, listener: JobListener): Promise<() => void> {
     const { channel, progress, replies } = this.keysOf(fn);
     const heard = [

@@ -29,6 +29,11 @@ export interface RunOptions {
   retry?: JobRetryOptions;
   /** How long a run of this job may take. @default the options of handler or definition */
   jobTimeout?: Duration;
+  /**
+   * The job ends as an error, `JOB_EXPIRED`, unless it was begun by then: a time, or a span from when it may run.
+   * @default the definition's, or never
+   */
+  expires?: Date | Duration;
   /** Text that travels with the job, for `job.headers`. Goes before headers of the module with the same names. */
   headers?: GivenHeaders;
 }
@@ -50,14 +55,15 @@ const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
   retry: true,
   jobTimeout: true,
   headers: true,
+  expires: true,
 };
 const RUN_MANY = optionNames<RunManyOptions>(MANY);
 const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
 const RESULT = optionNames<ResultOptions>({ timeout: true });
 
 /** @throws ConfigurationError, InvalidOptionError */
-export function placementOfMany(options: RunManyOptions, headers?: GivenHeaders): Placement {
-  return placementOf(checkOptions('runMany', options, RUN_MANY), { headers });
+export function placementOfMany(options: RunManyOptions, added: AddedOptions): Placement {
+  return placementOf(checkOptions('runMany', options, RUN_MANY), added);
 }
 
 /** What the client adds to a job's own options. */
@@ -66,20 +72,24 @@ export interface AddedOptions {
   readonly reply?: string | undefined;
   /** Those of the module. */
   readonly headers?: GivenHeaders | undefined;
+  /** That of the definition, in milliseconds. */
+  readonly expires?: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** @throws ConfigurationError, InvalidOptionError */
 export function placementOf(options: RunOptions, added: AddedOptions): Placement {
-  const own = jobOptionsOf(options, added);
-  return defined({ ...queueOf(options), options: own });
+  const queue = queueOf(options);
+  const expires = expiryOf(options.expires === undefined ? added.expires : options.expires, queue, added.now);
+  return defined({ ...queue, options: jobOptionsOf(options, { ...added, expires }), expires });
 }
 
 /** The options that the job itself carries, as JSON. */
 function jobOptionsOf({ retry, jobTimeout, ...own }: RunOptions, added: AddedOptions): string | undefined {
-  const { reply } = added;
+  const { reply, expires } = added;
   const headers = checkHeaders(added.headers, own.headers);
-  if (retry === undefined && jobTimeout === undefined && reply === undefined && headers === undefined)
-    return undefined;
+  if ([retry, jobTimeout, reply, headers, expires].every((option) => option === undefined)) return undefined;
   if (typeof retry?.backoff === 'function') {
     throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");
   }
@@ -88,8 +98,26 @@ function jobOptionsOf({ retry, jobTimeout, ...own }: RunOptions, added: AddedOpt
     timeout: jobTimeout === undefined ? undefined : toMilliseconds('jobTimeout', jobTimeout),
     reply,
     headers,
+    expires,
   });
   return JSON.stringify(options);
+}
+
+/** When a job expires, in milliseconds since 1970. @throws InvalidOptionError */
+function expiryOf(
+  expires: Date | Duration | undefined,
+  { score, delay = 0 }: Pick<Placement, 'score' | 'delay'>,
+  now: number,
+): number | undefined {
+  if (expires === undefined) return undefined;
+  const due = Math.ceil(score === undefined ? now + delay : score * 1000);
+  if (!isDate(expires)) return due + toMilliseconds('expires', expires, { most: MAX_SPAN_MS });
+  const time = expires.getTime();
+  if (Number.isNaN(time))
+    throw new InvalidOptionError('expires', expires, "a valid Date, or a span such as '1h'");
+  if (time <= due && due > now)
+    throw new InvalidOptionError('expires', expires, 'later than the time from which the job may run');
+  return Math.max(0, time);
 }
 
 function queueOf({ priority, scheduled, delay }: RunOptions): Pick<Placement, 'queue' | 'score' | 'delay'> {

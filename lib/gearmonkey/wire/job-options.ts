@@ -14,12 +14,13 @@ const NO_OPTIONS: JobOptions = Object.freeze({});
 export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {
-    const { retry, timeout, reply, headers } = JSON.parse(json) as JobOptions;
+    const { retry, timeout, reply, headers, expires } = JSON.parse(json) as JobOptions;
     return defined({
       retry: retry === undefined ? undefined : (checkRetryValues(retry) as JobRetryOptions),
       timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
       reply: typeof reply === 'string' && REPLY.test(reply) ? reply : undefined,
       headers: readHeaders(headers),
+      expires: Number.isSafeInteger(expires) ? expires : undefined,
     });
   } catch {
     return NO_OPTIONS;

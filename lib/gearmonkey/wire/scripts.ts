@@ -105,6 +105,12 @@ export const collect = defineScript<[], number[]>('collect', (reply) =>
   (reply as number[]).map((index) => index - 1),
 );
 
+/** Returns the milliseconds until a job expires, 0 if it has finished, -1 if it will not expire. */
+export const expire = defineScript<[now: Now, id: string, mark: number | ''], number>(
+  'expire',
+  (reply) => reply as number,
+);
+
 /** The result of a cancellation. `lost` means that another job has the id now. */
 export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
 

@@ -23,6 +23,7 @@ const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'succe
 export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): Job {
   const status = statusOf(fn, id, stored);
   const output = stored.get('output');
+  const options = readJobOptions(text(stored.get('options')) ?? '');
   return asJob(
     defined({
       id,
@@ -35,8 +36,8 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       errors: attemptErrors(stored),
       attempts: numberOf(stored, 'attempts') ?? 0,
       snoozes: numberOf(stored, 'snoozes') ?? 0,
-      times: timesOf(stored),
-      headers: readJobOptions(text(stored.get('options')) ?? '').headers ?? NO_HEADERS,
+      times: timesOf(stored, options.expires),
+      headers: options.headers ?? NO_HEADERS,
     }),
   );
 }
@@ -105,10 +106,11 @@ export function progressOf(stored: StoredJob): Progress | undefined {
   return dividend === undefined || divisor === undefined ? undefined : { dividend, divisor };
 }
 
-function timesOf(stored: StoredJob): JobTimes {
+function timesOf(stored: StoredJob, expires: number | undefined): JobTimes {
   return defined({
     created: dateOf(stored, 'created'),
     scheduled: dateOf(stored, 'due'),
+    expires: expires === undefined ? undefined : new Date(expires),
     started: dateOf(stored, 'started'),
     finished: dateOf(stored, 'finished'),
   });

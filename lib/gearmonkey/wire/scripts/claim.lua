@@ -28,6 +28,7 @@
 -- include clock
 -- include finish
 -- include foreign
+-- include expiry
 -- include queues
 -- include requeue
 -- include rights
@@ -43,9 +44,11 @@ local keys = {
 }
 local largest, outcomes_from = tonumber(ARGV[6]), 7
 local MAX_BYTES = 1048576
+--- How many jobs that can't be run one call ends or drops: more would block the server.
+local MAX_USELESS = 1000
 local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local refused, claims, dropped, leases = {}, {}, {}, {}
-local taken, plain, bytes = 0, 0, 0
+local taken, plain, bytes, useless = 0, 0, 0, 0
 --- Members that this call took, and whether the key of leases is known to be a sorted set.
 local mine, has_leases = {}, false
 
@@ -120,17 +123,33 @@ local function is_held(member)
   return mine[member] or call('ZSCORE', keys.leases, member)
 end
 
+--- Whether a job that is not running expired before any worker began it.
+local function has_expired(id, last_token, options)
+  local expiry = expiry_of(options)
+  if not expiry or now < expiry then return false end
+  if not last_token then return true end
+  local job = fields(id, 'attempts', 'snoozes')
+  return is_unbegun(job[1], job[2])
+end
+
 local function take(id, from)
   local key = keys.jobs .. id
   local job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark')
   local status, last_token, options = job[1], job[3], job[4] or ''
   if job.err or not status or status == 'success' or status == 'error' then
+    useless = useless + 1
+    -- An expired job may have been ended for a client that waited for it.
+    if not job.err and status == 'error' and expiry_of(options) then return end
     dropped[#dropped + 1] = id
     return
   end
   if status == 'busy' and last_token and is_held(id .. ':' .. last_token) then
     dropped[#dropped + 1] = id
     return
+  end
+  if options ~= '' and has_expired(id, last_token, options) then
+    useless = useless + 1
+    return expire(keys, id, stamp)
   end
   if not job[5] then plain = plain + 1 end
   local input = job[2] or ''
@@ -154,7 +173,7 @@ local function take(id, from)
 end
 
 local function has_room()
-  return taken < slots and bytes < MAX_BYTES
+  return taken < slots and bytes < MAX_BYTES and useless < MAX_USELESS
 end
 
 local function take_due()

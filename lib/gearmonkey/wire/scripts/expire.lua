@@ -1,0 +1,24 @@
+--[[
+  Ends a job that no worker began before it expired, for a client that waits for it. Its id stays in its queue, where the
+  worker that takes it finds it finished.
+
+  KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel
+  ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id
+  Returns the ms until it expires, 0 if it has finished, or -1 if it will not expire.
+]]
+-- include clock
+-- include finish
+-- include foreign
+-- include expiry
+
+local id, mark = ARGV[2], ARGV[3]
+local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
+local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'options', 'attempts', 'snoozes', 'mark')
+if not job[1] or (mark ~= '' and (job[5] or '0') ~= mark) then return -1 end
+if job[1] == 'success' or job[1] == 'error' then return 0 end
+local expiry = expiry_of(job[2] or '')
+if not expiry or job[1] ~= 'idle' or not is_unbegun(job[3], job[4]) then return -1 end
+local now = clock(ARGV[1])
+if now < expiry then return math.ceil(expiry - now) end
+expire(keys, id, string.format('%.0f', now))
+return 0

@@ -1,0 +1,144 @@
+import { describe, expect, it } from '@jest/globals';
+import { firstValueFrom, lastValueFrom } from 'rxjs';
+import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { runWorker } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
+import { claimOne, claimUpTo, inputOf, released, retry, snoozed, success } from './claiming.js';
+import type { ClientRig } from './rig.js';
+
+const EXPIRED = { status: 'error', attempts: 0, error: { name: 'JobExpiredError', code: 'JOB_EXPIRED' } };
+const PAST = new Date(1000);
+const HOUR_MS = 3_600_000;
+
+/** The part of the client's contract that is about jobs that expire. */
+export function expiryContract(rigOf: () => ClientRig): void {
+  describe('a job that expires', () => {
+    it('is never handed out, and the next one is', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const jobs = await client.runMany(fn, ['late', 'late too'], { expires: PAST });
+      await client.run(fn, 'in time', { expires: '1h' });
+      const source = rigOf().source();
+      const claim = await claimOne(source, fn);
+      expect(inputOf(claim)).toBe('"in time"');
+      for (const job of jobs) await expect(job.get()).resolves.toMatchObject(EXPIRED);
+      await source.settle([success(claim)]);
+      await source.close();
+    });
+
+    it('says when, as a span counts from when it may run', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const before = Date.now();
+      const job = await client.run(fn, 'x', { delay: '1h', expires: '1m' });
+      const expires = (await job.get()).times.expires?.getTime();
+      expect(expires).toBeGreaterThanOrEqual(before + HOUR_MS + 60_000);
+      expect(expires).toBeLessThanOrEqual(Date.now() + HOUR_MS + 60_001);
+    });
+
+    it('has the span of its definition, unless its own says otherwise', async () => {
+      const fn = rigOf().fn();
+      const definition = defineJob(fn, { expires: '1h' });
+      const client = rigOf().client();
+      const [own, other] = [new Date(Date.now() + 5000), await client.run(definition, 'x')];
+      const expires = (await other.get()).times.expires?.getTime() ?? 0;
+      expect(Math.abs(expires - Date.now() - HOUR_MS)).toBeLessThan(60_000);
+      const job = await client.run(definition, 'x', { expires: own });
+      await expect(job.get()).resolves.toMatchObject({ times: { expires: own } });
+    });
+
+    it.each([
+      ['call', (rig: ClientRig, fn: string) => rig.client().call(fn, 'x', { expires: 50, timeout: '20s' })],
+      [
+        'result',
+        async (rig: ClientRig, fn: string) =>
+          (await rig.client().run(fn, 'x', { expires: 50 })).result({ timeout: '20s' }),
+      ],
+    ])('rejects a %s that waits, without a worker', async (_, wait) => {
+      const failed = { code: 'JOB_FAILED', cause: { code: 'JOB_EXPIRED' } };
+      await expect(wait(rigOf(), rigOf().fn())).rejects.toMatchObject(failed);
+    });
+
+    it('is told to observers of another client, without a worker', async () => {
+      const fn = rigOf().fn();
+      const job = await rigOf().client().run(fn, 'x', { expires: 300 });
+      const observer = rigOf().client();
+      const events = firstValueFrom(observer.events(fn));
+      await expect(lastValueFrom(observer.watch(fn, job.id))).resolves.toMatchObject(EXPIRED);
+      await expect(events).resolves.toEqual({ type: 'finish', fn, id: job.id });
+    });
+
+    it('runs if it was begun in time, however long it takes and often it fails', async () => {
+      const fn = rigOf().fn();
+      const source = rigOf().source();
+      const job = await rigOf().client().run(fn, 'x', { expires: 400 });
+      const first = await claimOne(source, fn);
+      await eventually(async () =>
+        expect((await job.get()).times.expires?.getTime()).toBeLessThan(Date.now()),
+      );
+      await source.settle([retry(first, 0)]);
+      const second = await claimOne(source, fn);
+      await source.settle([snoozed(second, 0)]);
+      await source.settle([success(await claimOne(source, fn), '"out"')]);
+      await expect(job.result()).resolves.toBe('out');
+      await source.close();
+    });
+
+    it('expires after a claim that was released', async () => {
+      const fn = rigOf().fn();
+      const source = rigOf().source();
+      const job = await rigOf().client().run(fn, 'x', { expires: 400 });
+      const first = await claimOne(source, fn);
+      await eventually(async () =>
+        expect((await job.get()).times.expires?.getTime()).toBeLessThan(Date.now()),
+      );
+      await source.settle([released(first)]);
+      await rigOf().client().run(fn, 'next');
+      expect(inputOf(await claimOne(source, fn))).toBe('"next"');
+      await expect(job.get()).resolves.toMatchObject(EXPIRED);
+      await source.close();
+    });
+
+    it('leaves nothing to complain of in the queue, once it was ended for a client', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await expect(client.call(fn, 'x', { expires: 1, timeout: '20s' })).rejects.toThrow('expired');
+      const { said } = await runWorker(rigOf().source(), fn, () => 'done');
+      await expect(client.call(fn, 'x', { timeout: '10s' })).resolves.toBe('done');
+      expect(said).toEqual([]);
+    });
+
+    it('is not begun by a worker that claims many', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await client.runMany(fn, Array.from({ length: 2500 }), { expires: PAST });
+      await client.run(fn, 'after them');
+      const source = rigOf().source();
+      const claims = await claimUpTo(source, fn, 10);
+      expect(claims.map(inputOf)).toEqual(['"after them"']);
+      await source.settle(claims.map((claim) => success(claim)));
+      await source.close();
+    });
+
+    it.each([
+      [{ expires: 0 }],
+      [{ expires: -1 }],
+      [{ expires: 'soon' }],
+      [{ expires: Number.NaN }],
+      [{ expires: '101y' }],
+      [{ expires: new Date(Number.NaN) }],
+      [{ expires: null }],
+      [{ expires: {} }],
+      [{ expires: new Date(Date.now() + HOUR_MS), delay: '2h' }],
+      [{ expires: new Date(Date.now() + HOUR_MS), scheduled: new Date(Date.now() + 2 * HOUR_MS) }],
+    ])('is not enqueued with %j', async (options) => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const refused = { code: 'INVALID_OPTION', option: 'expires' };
+      await expect(client.run(fn, 'x', options as RunOptions)).rejects.toMatchObject(refused);
+      await expect(client.runMany(fn, ['x'], options as RunOptions)).rejects.toMatchObject(refused);
+      await expect(client.get(fn, 1)).resolves.toBeNull();
+    });
+  });
+}
