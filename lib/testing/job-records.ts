@@ -54,6 +54,12 @@ export class JobRecords {
   }
 }
 
+/** Whether a job expired before it was begun, and no step says so. */
+export function hasExpired(record: JobRecord | undefined, now: number): boolean {
+  const isNew = record?.steps.at(-1) === 'enqueued';
+  return isNew && (record?.placement.expires ?? Infinity) <= now;
+}
+
 /** Names have no white space. */
 export function keyOf(fn: string, id: string): string {
   return `${fn} ${id}`;

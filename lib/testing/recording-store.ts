@@ -18,7 +18,7 @@ export class RecordingStore implements JobStore {
     private readonly store: JobStore,
     readonly clock: Clock,
     private readonly records: JobRecords,
-    private readonly onCancelled: (fn: string, id: string) => void,
+    private readonly onEnded: (fn: string, id: string) => void,
     private readonly onClose: () => Promise<void>,
   ) {}
 
@@ -56,12 +56,15 @@ export class RecordingStore implements JobStore {
     const [before] = await this.store.read(fn, [job.id]);
     const came = await this.store.cancel(fn, job);
     // Of one that was cancelled before nothing is told twice.
-    if (came === 'cancelled' && !before?.has('finished')) this.onCancelled(fn, job.id);
+    if (came === 'cancelled' && !before?.has('finished')) this.onEnded(fn, job.id);
     return came;
   }
 
-  expire(fn: string, job: JobKey): Promise<number> {
-    return this.store.expire(fn, job, this.clock.now());
+  async expire(fn: string, job: JobKey): Promise<number> {
+    const [before] = await this.store.read(fn, [job.id]);
+    const left = await this.store.expire(fn, job, this.clock.now());
+    if (left === 0 && !before?.has('finished')) this.onEnded(fn, job.id);
+    return left;
   }
 
   count(fn: string): Promise<string | undefined> {

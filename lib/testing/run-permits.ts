@@ -10,6 +10,15 @@ export interface Drained {
 
 export type Ending = keyof Drained;
 
+/** What outcomes are counted as. */
+export const ENDINGS = {
+  success: 'done',
+  error: 'failed',
+  retry: 'retried',
+  snoozed: 'retried',
+  released: undefined,
+} as const;
+
 /** Which jobs a test lets run now, and what came of them. */
 export class Permit {
   private readonly counts = { done: 0, failed: 0, retried: 0 };

@@ -74,8 +74,8 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnAp
     const interventions = new Interventions();
     const client = options.source?.client;
     const source = new TestSource({ instance, clock, backend, records, permits, changes, client });
-    const onCancelled = (fn: string, id: string) => source.cancelled(fn, id);
-    const store = new RecordingStore(backend.store, clock, records, onCancelled, () => backend.close());
+    const onEnded = (fn: string, id: string) => source.ended(fn, id);
+    const store = new RecordingStore(backend.store, clock, records, onEnded, () => backend.close());
     const functions = new KnownFunctions(options, false);
     const test = new TestJobs({
       instance,

@@ -109,7 +109,8 @@ export class TestJobs {
     this.#requireHandler(fn);
     this.jobs.learn(ref);
     const payload = await functions.encode(ref, input);
-    const placement = placementOf(defined({ headers }), { headers: this.#parts.headers?.() });
+    const added = { headers: this.#parts.headers?.(), now: run.clock.now() };
+    const placement = placementOf(defined({ headers }), added);
     const id = await source.prepare(async () => {
       const [key = { id: '' }] = await backend.store.enqueue(fn, [payload], placement);
       if (attempt > 1) await backend.setAttempts(fn, key, attempt - 1);

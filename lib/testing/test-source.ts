@@ -4,12 +4,11 @@ import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import type { Changes } from './changes.js';
 import { HeldJobs, type JobName } from './held-jobs.js';
-import type { JobRecords } from './job-records.js';
+import { hasExpired, type JobRecords } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
-import type { Permit, Permits } from './run-permits.js';
+import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
 
-const ENDINGS = { success: 'done', error: 'failed', retry: 'retried', snoozed: 'retried' } as const;
 /** What a source shares with the rest of its test. */
 export interface TestSourceParts {
   readonly instance: string;
@@ -94,7 +93,8 @@ export class TestSource implements JobSource {
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     const refused: Claim[] = [];
     for (const outcome of outcomes) {
-      if (await this.asking(this.parts.backend.settle(outcome))) this.note(outcome);
+      if (await this.asking(this.parts.backend.settle(outcome)))
+        this.note(outcome.claim, ENDINGS[outcome.status]);
       else refused.push(outcome.claim);
       this.held.drop(outcome.claim);
     }
@@ -180,13 +180,12 @@ export class TestSource implements JobSource {
     return this.end(job, 'cancelled', cancel);
   }
 
-  cancelled(fn: string, id: string): void {
-    const { records, permits, instance, changes } = this.parts;
+  /** A job was cancelled, or has expired. */
+  ended(fn: string, id: string): void {
     const claim = this.held.claimOf({ fn, id });
-    records.note(fn, id, 'failed');
-    permits.count(instance, fn, id, 'failed');
+    this.note({ fn, id }, 'failed');
     if (claim) this.revoke(claim, 'cancelled');
-    changes.tell();
+    this.parts.changes.tell();
   }
 
   /** Whether the server has to answer before anything goes on. */
@@ -237,13 +236,13 @@ export class TestSource implements JobSource {
       if (due > now || !permits.allows(instance, fn, id)) continue;
       const claim = await this.held.take(fn, id, () => backend.take(fn, id));
       if (claim && claims.push(claim)) records.note(fn, id, 'started');
+      else if (!claim && hasExpired(records.get(fn, id), now)) this.ended(fn, id);
     }
     return claims;
   }
 
-  private note({ claim: { fn, id }, status }: Outcome): void {
-    if (status === 'released') return;
-    const ending = ENDINGS[status];
+  private note({ fn, id }: JobName, ending: Ending | undefined): void {
+    if (ending === undefined) return;
     this.parts.records.note(fn, id, ending);
     this.parts.permits.count(this.parts.instance, fn, id, ending);
   }

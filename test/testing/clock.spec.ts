@@ -129,6 +129,21 @@ describe.each(SERVERS)('The clock of a test, in %s', (server) => {
     await expect(called).rejects.toMatchObject({ code: 'WAIT_TIMEOUT' });
   });
 
+  it('ends jobs that expire before a handler begins them', async () => {
+    const jobs = await start();
+    const called = jobs.call('unheard', 1, { expires: '30s' });
+    called.catch(() => undefined);
+    const late = await jobs.run('note', 'late', { delay: '1m', expires: '1s' });
+    await jobs.test.advance('31s');
+    await expect(called).rejects.toMatchObject({ cause: { code: 'JOB_EXPIRED' } });
+    await jobs.test.until('unheard', {}, 'failed');
+    await jobs.test.advance('2m');
+    await expect(late.get()).resolves.toMatchObject({ status: 'success' });
+    const missed = await jobs.run('note', 'missed', { expires: new Date(jobs.test.now) });
+    await expect(jobs.test.drain()).resolves.toEqual({ done: 0, failed: 1, retried: 0 });
+    await expect(missed.get()).resolves.toMatchObject({ error: { code: 'JOB_EXPIRED' }, attempts: 0 });
+  });
+
   it('may be set to a time before, at which nothing happens', async () => {
     const jobs = await start();
     await jobs.run('note', 'a', { scheduled: new Date('2031-01-01') });
