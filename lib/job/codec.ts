@@ -12,7 +12,8 @@ export type Payload = string | Uint8Array;
 export const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
 
 /**
- * Converts values to payloads and back. Both methods may throw any error, which fails the job or the call that enqueues.
+ * Converts values to payloads and back. Both methods are synchronous: a Promise is refused. Both may throw any error,
+ * which fails the job or the call that enqueues.
  * Bytes that `encode` returned must not be changed afterwards: they may be sent later.
  */
 export interface Codec {
@@ -50,7 +51,7 @@ export function write(codec: Codec, fn: string, what: 'input' | 'output', value:
   }
 }
 
-/** A user's codec may return anything, for example a Promise. @throws TypeError */
+/** A user's codec may return anything, for example a Promise, which JavaScript doesn't prevent. @throws TypeError */
 export function checkPayload(payload: unknown): Payload {
   if (typeof payload === 'string' || isUint8Array(payload)) return payload;
   throw new TypeError(`the codec returned ${describe(payload)} where a string or a Uint8Array is expected`);

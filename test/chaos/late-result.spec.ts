@@ -5,7 +5,7 @@ import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 
-describe('A result that comes after the timeout of its run', () => {
+describe('A result that arrives after the timeout of its run', () => {
   afterEach(stopWorkers);
 
   it('is ignored even if the event loop was blocked and no timer fired', async () => {

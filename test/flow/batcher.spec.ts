@@ -48,7 +48,7 @@ describe('Batcher', () => {
     expect(batcher.underWay).toBe(2);
   });
 
-  it('puts as many items into a batch as `take` says, in their order', async () => {
+  it('puts as many items into a batch as `take` returns, in their order', async () => {
     const calls = new Calls();
     const take = (waiting: readonly string[]) => Math.min(2, waiting.length);
     const batcher = new Batcher({ send: calls.send, take, maxUnderWay: Infinity });
@@ -73,7 +73,7 @@ describe('Batcher', () => {
     await expect(Promise.all(results)).resolves.toEqual(['A', 'B', 'C']);
   });
 
-  it('rejects each item of a batch that fails, and goes on with the next', async () => {
+  it('rejects each item of a batch that fails, and continues with the next', async () => {
     const calls = new Calls();
     const batcher = new Batcher({ send: calls.send });
     const lost = ['a', 'b'].map((item) => batcher.add(item));

@@ -6,7 +6,7 @@ import { useGearMonkey } from './use-gearmonkey.js';
 describe('GearMonkeyClient.cancel, with plain workers and clients', () => {
   const rig = useGearMonkey();
 
-  it('rejects if a plain worker runs the job, which goes on', async () => {
+  it('rejects if a plain worker runs the job, which continues', async () => {
     const fn = rig.fn();
     const job = await rig.client.run(fn, 'x');
     await rig.redis.brpop(`queue:${fn}:normal`, 1);

@@ -47,7 +47,7 @@ describe('A worker that closes', () => {
     return Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
   }
 
-  it('gives back at once what the call behind its wait claims', async () => {
+  it('releases at once the claims of the call behind its wait', async () => {
     const fn = rig.fn();
     const closing = await draining(fn);
     await becomesBlocked(1);

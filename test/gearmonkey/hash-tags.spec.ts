@@ -9,7 +9,7 @@ import { useApps } from '../support/use-apps.js';
 const NOBODY_THERE = { nodes: [{ host: '127.0.0.1', port: 1 }] };
 
 describe('names on a cluster without hashTag', () => {
-  it('are refused without a tag of their own, with what to do', () => {
+  it('are refused without their own tag, with what to do', () => {
     expect(() => ownTagKeysOf('resize')).toThrow(InvalidFunctionNameError);
     expect(() => ownTagKeysOf('resize')).toThrow('Set `hashTag: true` in GearMonkeyModule.forRoot');
   });

@@ -64,7 +64,7 @@ describe('keysOf', () => {
 
 describe('parseEvent', () => {
   it.each(['', 'create', 'create:', 'CREATE:1', ' create:1', 'delete:1', '1', ':1'])(
-    'knows nothing of %p',
+    'returns undefined for %p',
     (message) => {
       expect(parseEvent(message)).toBeUndefined();
     },
@@ -95,7 +95,7 @@ describe('parseProgress', () => {
     '7:x:3/10',
     '7:1:3/y',
     '7:1:3/10/20',
-  ])('knows nothing of %p', (message) => {
+  ])('returns undefined for %p', (message) => {
     expect(parseProgress(message)).toBeUndefined();
   });
 
@@ -110,7 +110,7 @@ describe('parseProgress', () => {
 });
 
 describe('parseReply', () => {
-  it.each(['', '7', '7:', '7:OUT', ':1:OUT', '7:x:OUT', 'a:1:OUT'])('knows nothing of %p', (message) => {
+  it.each(['', '7', '7:', '7:OUT', ':1:OUT', '7:x:OUT', 'a:1:OUT'])('returns undefined for %p', (message) => {
     expect(parseReply(message)).toBeUndefined();
   });
 

@@ -119,7 +119,7 @@ describe('read', () => {
     expect(read(codecOf('msgpack'), 'fn', 'input', payload as Uint8Array)).toEqual(value);
   });
 
-  it('names the reason that a custom codec gives, whatever it throws', () => {
+  it('has the reason of a custom codec, for any thrown value', () => {
     const codec = {
       name: 'own',
       encode: () => '',

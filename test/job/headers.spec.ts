@@ -58,7 +58,7 @@ describe('checkHeaders', () => {
     expect(checkHeaders({ large: 'x'.repeat(8192 - '{"large":""}'.length) })).toBeDefined();
   });
 
-  it('lets the later go before the earlier, and leaves out what has no value', () => {
+  it('prefers the later ones, and leaves out those without a value', () => {
     const headers = checkHeaders({ tenant: 'a', locale: 'de', trace: undefined }, undefined, { tenant: 'b' });
     expect({ ...headers }).toEqual({ tenant: 'b', locale: 'de' });
   });
@@ -80,7 +80,7 @@ describe('checkHeaders', () => {
     expect(Object.isFrozen(headers)).toBe(true);
   });
 
-  it('knows nothing of headers that have no values', () => {
+  it('returns undefined if no header has a value', () => {
     expect(checkHeaders({}, { a: undefined }, undefined)).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { defineJob, functionName } from '../../lib/job/job-definition.js';
 import { validate } from '../../lib/job/standard-schema.js';
 
 describe('defineJob', () => {
-  it('refuses a name that is none', () => {
+  it('refuses an invalid name', () => {
     expect(() => defineJob('a b')).toThrow(InvalidFunctionNameError);
   });
 
@@ -34,7 +34,7 @@ describe('functionName', () => {
     expect([functionName(defineJob('fn')), functionName('fn')]).toEqual(['fn', 'fn']);
   });
 
-  it('refuses a name that is none', () => {
+  it('refuses an invalid name', () => {
     expect(() => functionName('')).toThrow(InvalidFunctionNameError);
   });
 });
@@ -57,7 +57,7 @@ describe('validate', () => {
     await expect(validate(schema, 'mail', 'output', 7)).rejects.toMatchObject({ issues: [{ path: '' }] });
   });
 
-  it('returns what the schema makes of the value', async () => {
+  it('returns the schema’s result', async () => {
     await expect(validate(schema, 'mail', 'input', { to: 'a@b.de', more: 1 })).resolves.toEqual({
       to: 'a@b.de',
       tags: [],

@@ -69,7 +69,7 @@ describe('retryDelay', () => {
     ['an UnrecoverableError', new UnrecoverableError('hopeless')],
     ['a ValidationError', new ValidationError('fn', 'input', [{ path: 'a', message: 'is missing' }])],
     ['an UnreadablePayloadError', new UnreadablePayloadError('fn', 'input', 'json', 'it is not UTF-8')],
-  ])('is undefined after %s, whatever the options say', (_, hopeless) => {
+  ])('is undefined after %s, with any options', (_, hopeless) => {
     expect(waits({ attempts: 10 }, 0, hopeless)).toEqual([]);
   });
 

@@ -84,7 +84,7 @@ describe('times of jobd, with a table', () => {
     return { rows, client: new JobdClient(table, NO_ROUTE, 'key') };
   }
 
-  it('a daemon stops within a duration, and refuses to where it is none', async () => {
+  it('a daemon stops within a duration, and refuses other values', async () => {
     const { rows } = await open();
     const daemon = await jobs.daemon(rows.options());
     for (const [, timeout] of noDurations())

@@ -33,7 +33,7 @@ describe('Prometheus', () => {
     expect((await metrics?.text())?.text).not.toContain('queue="a"');
   });
 
-  it('loads nothing if no metrics are wanted', async () => {
+  it('loads nothing without metrics', async () => {
     await expect(Prometheus.load(false)).resolves.toBeUndefined();
   });
 });

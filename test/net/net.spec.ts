@@ -16,7 +16,7 @@ describe('secretEquals', () => {
 });
 
 describe('urlHost', () => {
-  it('puts IPv6 addresses in brackets, and nothing else', () => {
+  it('puts only IPv6 addresses in brackets', () => {
     expect(['127.0.0.1', 'host', '::1'].map(urlHost)).toEqual(['127.0.0.1', 'host', '[::1]']);
   });
 });

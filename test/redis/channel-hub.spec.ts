@@ -43,7 +43,7 @@ describe('ChannelHub', () => {
     await hears('good2');
   });
 
-  it('logs a channel that is denied now and was allowed before, and keeps the others', async () => {
+  it('logs a channel that is denied and was allowed before, and keeps the others', async () => {
     await listen('late');
     await listen('good');
     await server.redis.call('ACL', 'SETUSER', 'app', 'resetchannels', '&good*');

@@ -45,7 +45,7 @@ describe('isOutage', () => {
 describe('retryWhileUnreachable', () => {
   const broken = new Error('Connection is closed.');
 
-  it('asks until there is an answer', async () => {
+  it('calls until there is a reply', async () => {
     let asked = 0;
     const answer = retryWhileUnreachable(() =>
       ++asked < 3 ? Promise.reject(broken) : Promise.resolve('answer'),
@@ -81,7 +81,7 @@ describe('retryWhileUnreachable', () => {
     await expect(answer).rejects.toThrow(ConnectionError);
   });
 
-  it('lets its caller decide which errors are retried', async () => {
+  it('retries the errors that its caller chooses', async () => {
     let asked = 0;
     const full = named('ReplyError', 'OOM x');
     const question = () => (++asked < 2 ? Promise.reject(full) : Promise.resolve('answer'));

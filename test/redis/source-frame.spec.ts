@@ -27,7 +27,7 @@ describe('SourceFrame', () => {
     return new SourceFrame(all, (message) => void problems.push(message));
   }
 
-  it('starts once the server takes commands, and knows when it last replied', async () => {
+  it('starts once the server accepts commands, and has the time of its last reply', async () => {
     const frame = frameOn(server.url);
     await frame.open(async ({ subscribed }) => subscribed(Promise.resolve()));
     const { host } = new URL(server.url);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { codecOf, defineJob, type InputOf, type JobErrorInfo } from 'nestjs-gearmonkey';
+import { codecOf, defineJob, type Codec, type InputOf, type JobErrorInfo } from 'nestjs-gearmonkey';
 import { same, type Size } from './definitions.js';
 
 interface Person {
@@ -81,3 +81,8 @@ defineJob<Entity>('x');
 defineJob('x', { input: z.object({ at: z.date() }) });
 // @ts-expect-error the client gets text
 defineJob('x', { input: z.string(), output: z.date() });
+
+/** Encodes and decodes at once: callers and workers don't wait for a codec. */
+export const own: Codec = { name: 'own', encode: (value) => String(value), decode: (bytes) => bytes.length };
+// @ts-expect-error an asynchronous codec
+export const late: Codec = { name: 'late', encode: async (value) => String(value), decode: () => 1 };

@@ -56,7 +56,7 @@ describe('a master, two workers and a MariaDB', () => {
     return Number(row?.['done']) === count;
   };
 
-  it('run what a poke is for, wherever its targets are served', async () => {
+  it('run the jobs of a poked target on any worker that serves it', async () => {
     await until(() => registered(2));
     await add('any', '1/low', '2/low', 'any', 'nobody');
     await expect(ask('poke', 'any', '1/low', '2/low')).resolves.toMatchObject({ code: 0, stdout: 'ok\n' });

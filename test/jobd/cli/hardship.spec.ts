@@ -24,7 +24,7 @@ async function answers(port: number): Promise<void> {
 describe.each(['jobd', 'jobd-master'] as const)('%s', (name) => {
   const cli = useCli();
 
-  it('goes on if its log is full and its console has no reader', async () => {
+  it('continues if its log is full and its console has no reader', async () => {
     const { config } = await cli.table();
     if (name === 'jobd')
       await runCli('jobd', [
@@ -44,7 +44,7 @@ describe.each(['jobd', 'jobd-master'] as const)('%s', (name) => {
 describe('jobd-master, as others see it', () => {
   const cli = useCli();
 
-  it('has a name of its own, opens its log anew on SIGHUP, and says who may read its password', async () => {
+  it('has its own process title, reopens its log on SIGHUP, and warns if others may read its password', async () => {
     const log = await cli.file('');
     const options = `password = x\nlog_file = ${log}\nlog_level_file = debug\n`;
     const { port, program, path } = await cli.serve('jobd-master', options);
@@ -76,7 +76,7 @@ describe('jobd-master, as others see it', () => {
 describe('jobd whose files may not grow', () => {
   const cli = useCli();
 
-  it('waits with what its database does not take, and writes it when there is room', async () => {
+  it('keeps results that its database refuses, and writes them when there is space', async () => {
     const { config, path } = await cli.table();
     const script = await cli.file('head -c 300000 /dev/zero | tr "\\0" x\n');
     const launcher = `launcher = /bin/sh ${script}\n`;
@@ -107,7 +107,7 @@ describe('jobd whose files may not grow', () => {
   });
 });
 
-describe('a client whose server says nothing', () => {
+describe('a client whose server is silent', () => {
   let mute: Server;
   beforeAll(async () => {
     mute = createServer((socket) => socket.resume().on('error', () => undefined)).listen(0, '127.0.0.1');
@@ -115,7 +115,7 @@ describe('a client whose server says nothing', () => {
   });
   afterAll(() => void mute.close());
 
-  it('gives it up after a ping that is not answered', async () => {
+  it('disconnects after an unanswered ping', async () => {
     const { port } = mute.address() as AddressInfo;
     const route = remoteRoute({ kind: 'master', port }, 50);
     await expect(route.poke(['low'])).rejects.toThrow(PeerLostError);

@@ -304,7 +304,7 @@ describe('jobctl', () => {
       expect(stdout).toBe('Enter password: \r\nok\r\n');
     });
 
-    it('prints a hash that a daemon takes in its place', async () => {
+    it('prints a hash that a daemon accepts in place of the password', async () => {
       const { stdout } = await runCli('jobctl', ['hash-password'], { input: 'other\n' });
       expect(stdout).toMatch(/^scrypt:16384:8:1:[\w-]+:[\w-]+\n$/);
       const hashed = await cli.serve('jobd-master', `password_hash = ${stdout}`);
@@ -319,7 +319,7 @@ describe('jobctl', () => {
     });
   });
 
-  it('says so when the daemon leaves before it answers', async () => {
+  it('reports a daemon that disconnects before it answers', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end())).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -25,7 +25,7 @@ describe.each(['jobd', 'jobd-master'] as const)('%s', (name) => {
   });
   afterAll(() => void taken.close());
 
-  it('ends with 1 and says on stderr what is wrong with its configuration', async () => {
+  it('ends with 1, and stderr has what is wrong with its configuration', async () => {
     const wrong = await cli.file('host = 127.0.0.1\n');
     await expect(runCli(name, ['--config', wrong])).resolves.toEqual({
       code: 1,
@@ -119,7 +119,7 @@ describe('jobd', () => {
 describe('jobd on SIGTERM', () => {
   const cli = useCli();
 
-  it('refuses new work, still serves what is under way, and ends with 0', async () => {
+  it('refuses new work, finishes running work, and ends with 0', async () => {
     const { path, config } = await cli.table();
     const options = `${config}launcher = sleep 60\nlog_level_console = info\n`;
     await runCli('jobd', ['--config', await cli.file(`host = a\nport = 1\n${options}`), '--init']);
@@ -263,7 +263,7 @@ describe.each(['jobd', 'jobd-master'] as const)('%s without a password', (name) 
     });
   });
 
-  it('does so if configured, and says whether it asks for a password', async () => {
+  it('logs, if configured, whether it asks for a password', async () => {
     const said = async (host: string, more: string) => {
       const program = cli.start(name, ['--config', await configured(host, more)]);
       const { stdout } = program;

@@ -82,14 +82,14 @@ describe('the configuration of jobd', () => {
       await expect(read(`${MINIMAL}${line}`)).rejects.toMatchObject({ code: 'CONFIG', message });
   });
 
-  it('names unknown options of every section, and never what may be a value', async () => {
+  it('names unknown options of every section, never their values', async () => {
     const text = `${MINIMAL}password : hunter2\nhost: secret\n[targets]\nlow = 1\n[timeouts]\nlwo = 2\n[x]\npassword = hunter2`;
     const { unknown } = await daemon(text);
     expect(unknown).toEqual(['password', 'host', 'lwo in [timeouts]', 'password in [x]']);
     expect((await master(`${SERVER}[auth]\npassword = hunter2`)).unknown).toEqual(['password in [auth]']);
   });
 
-  it('takes a delay of retries without their number, which rows may say', async () => {
+  it('accepts a delay of retries without a number, which rows may have', async () => {
     const { daemon: core } = await daemon(`${MINIMAL}retry_delay = 60\n[targets]\nlow = 1`);
     expect(core.targets.get('low')?.retry).toEqual({ delay: 60_000 });
   });
@@ -211,7 +211,7 @@ low = 2`,
     expect(auth.allowLocalhost).toBe(allowed);
   });
 
-  it('knows no master without both of its host and port', async () => {
+  it('has a master only with both host and port', async () => {
     for (const half of ['master_host = a', 'master_port = 7081']) {
       expect((await daemon(MINIMAL + half)).master).toBeUndefined();
     }
@@ -227,7 +227,7 @@ describe('the configuration of jobd-master', () => {
     await expect(master(text)).rejects.toThrow(error);
   });
 
-  it('has the defaults of the document, and takes every option', async () => {
+  it('has the documented defaults, and accepts every option', async () => {
     await expect(master(SERVER)).resolves.toMatchObject({ pollAllWorkers: false });
     const all = `${SERVER}ping_interval = 5\npoke_throttle_interval = 0\npoll_all_workers = true\npassword = x`;
     await expect(master(all)).resolves.toMatchObject({
@@ -283,7 +283,7 @@ describe('the tables of options in docs/systems/jobd-reference.md', () => {
     ['Options of jobd', readDaemonConfig, 'jobd.conf.example'],
     ['Options of jobd-master', readMasterConfig, 'jobd-master.conf.example'],
     ['Options of jobctl', (path: string) => readJobctlConfig(path, false), 'jobctl.conf.example'],
-  ])('%s: all that the program reads, and nothing else', async (heading, read, template) => {
+  ])('%s: lists exactly the options that the program reads', async (heading, read, template) => {
     // Those of sections, and those whose names the user completes, are not read by name.
     const named = (await documented(heading)).filter((name) => !/[[…]/.test(name));
     const names = new Set(await known(read, template));

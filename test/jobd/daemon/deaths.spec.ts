@@ -48,7 +48,7 @@ describe('a daemon', () => {
       expect((await rows.history()).sort((one, other) => one - other)).toEqual(ids);
     });
 
-    it('has them run again by the next one, where the policy says so', async () => {
+    it('has the next one run them again, if the policy is to requeue', async () => {
       const { rows, ids } = await killed('requeue');
       await eventually(async () => expect(await rows.history()).toHaveLength(4));
       await rows.put('go');
@@ -82,7 +82,7 @@ describe('a daemon', () => {
     expect(await rows.row(id)).toMatchObject({ result: 'ok', stdout: 'end\n' });
   });
 
-  it('that gets SIGTERM gives accepted rows back, and lets running ones end', async () => {
+  it('that gets SIGTERM releases accepted rows, and waits for running ones', async () => {
     const rows = await jobs.table(seedTable);
     const ids = await rows.addMany(5, `${HOLD}; trap '' TERM`);
     const daemon = await inProcess({ ...rows.options({ low: 2 }), drainTimeout: 20_000 });

@@ -43,7 +43,7 @@ describe('JobdDaemon', () => {
     await daemon.stop();
   });
 
-  it('refuses manual jobs when too many are waited for, and waits for none of them', async () => {
+  it('refuses a manual request if too many jobs are waited for, and waits for none of its jobs', async () => {
     const rows = await jobs.table();
     const daemon = await jobs.daemon(rows.options());
     const ids = Array.from({ length: 1000 }, (_, index) => index + 1000);
@@ -89,7 +89,7 @@ describe('JobdDaemon', () => {
     expect(changes).toBe(2);
   });
 
-  it('begins more at once when a target may', async () => {
+  it('begins more jobs at once when a target’s concurrency grows', async () => {
     const rows = await jobs.table();
     const ids = await rows.addMany(3, 'until [ -e "$dir/go" ]; do sleep 0.05; done');
     const daemon = await jobs.daemon(rows.options({ low: 1 }));
@@ -106,13 +106,13 @@ describe('JobdDaemon', () => {
     await rows.reach('done', [await rows.add()]);
   });
 
-  it('answers no manual request with more than it was asked, and none with nothing', async () => {
+  it('answers a manual request without ids with an empty result', async () => {
     const rows = await jobs.table();
     const daemon = await jobs.daemon(rows.options());
     await expect(daemon.runManual([])).resolves.toEqual({ jobs: new Map(), errors: new Map() });
   });
 
-  it('shortens a drain that is under way when it is stopped again', async () => {
+  it('shortens a drain when it is stopped again', async () => {
     const rows = await jobs.table();
     const id = await rows.add('while :; do sleep 0.05; done');
     const daemon = await jobs.daemon(rows.options());
@@ -123,7 +123,7 @@ describe('JobdDaemon', () => {
     expect(await rows.row(id)).toMatchObject({ status: 'done', result: 'fail', sig: 'SIGTERM' });
   });
 
-  it('gives back what it had to cut short, where the policy says so', async () => {
+  it('releases jobs that it had to end early, if the policy is to requeue', async () => {
     const rows = await jobs.table();
     const id = await rows.add('while :; do sleep 0.05; done');
     const daemon = await jobs.daemon({ ...rows.options(), orphans: 'requeue' });

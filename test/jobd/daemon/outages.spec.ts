@@ -6,7 +6,7 @@ import { useJobTables } from '../../support/use-job-tables.js';
 
 const HOLD = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
 
-describe('a daemon whose database is away, or whose rows others hold', () => {
+describe('a daemon with an outage of its database, or with rows that others have locked', () => {
   const jobs = useJobTables(() => MariaDbServer.start());
   afterEach(() => jobs.server.restartIfDown());
 
@@ -62,7 +62,7 @@ describe('a daemon whose database is away, or whose rows others hold', () => {
     expect(await until(run)).toMatchObject({ result: 'ok', stdout: 'out\n' });
   });
 
-  it('writes again what was the victim of a deadlock', async () => {
+  it('repeats writes that were the victim of a deadlock', async () => {
     const rows = await jobs.table(seedTable);
     const id = await rows.add(HOLD);
     await jobs.daemon(rows.options());

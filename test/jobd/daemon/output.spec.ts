@@ -5,7 +5,7 @@ import { MariaDbServer } from '../../support/mariadb-server.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
-describe('what jobs print', () => {
+describe('the output of jobs', () => {
   const jobs = useJobTables(() => MariaDbServer.start());
   stopProgramsAfterEach();
 
@@ -25,7 +25,7 @@ describe('what jobs print', () => {
         expect(row).toMatchObject({ result: 'ok', stdout: `out ${row.id}\n`, stderr: `err ${row.id}\n` });
     });
 
-    it('is whole where it is more than a pipe holds, with what children print in time', async () => {
+    it('is complete if it is more than a pipe holds, with timely output of children', async () => {
       const rows = await jobs.table(seedTable);
       const ids = await rows.addMany(
         10,
@@ -38,7 +38,7 @@ describe('what jobs print', () => {
     });
   });
 
-  it('is cut at the limit, and the row says so', async () => {
+  it('is cut at the limit, with a note in the row', async () => {
     const rows = await jobs.table(seedTable);
     const id = await rows.add("head -c 20000000 /dev/zero | tr '\\0' x");
     await jobs.daemon({ ...rows.options(), maxOutputBuffer: 100_000 });
@@ -48,7 +48,7 @@ describe('what jobs print', () => {
     expect(stdout).toMatch(/^x{99000,}\n\[jobd: \d{8} more bytes of output left out\]\n$/);
   });
 
-  it('is cut where it is more than the server takes at once', async () => {
+  it('is cut if it is more than the server accepts at once', async () => {
     const rows = await jobs.table(seedTable);
     const id = await rows.add("head -c 20000000 /dev/zero | tr '\\0' \"'\"");
     await jobs.daemon({ ...rows.options(), maxOutputBuffer: 40_000_000 });

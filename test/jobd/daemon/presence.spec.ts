@@ -98,7 +98,7 @@ describe('daemons that share a table', () => {
         expect(await rows.owners()).toEqual([]);
       });
 
-      it('leaves it as those wrote it who took it: fail', async () => {
+      it('leaves a row as the daemon that took it over wrote it: fail', async () => {
         const { rows, daemon, id } = await cutOff('fail');
         await eventually(() => expect(daemon.status().targets['low']?.length).toBe(0), { timeout: 30_000 });
         await rows.put('go');
@@ -134,7 +134,7 @@ describe('daemons that share a table', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('look for rows that a dead daemon meant to begin later, even if it held none', async () => {
+  it('find rows that a dead daemon was to begin later, even if it held none', async () => {
     const rows = await jobs.table(seedTable);
     await jobs.daemon({ ...rows.options(), name: 'alive' });
     await rows.execute(
@@ -144,7 +144,7 @@ describe('daemons that share a table', () => {
     await rows.reach('done', [await rows.add()], 30_000);
   });
 
-  it('give back what a moment kept them from giving back', async () => {
+  it('release rows later that could not be released at once', async () => {
     const rows = await jobs.table(seedTable);
     const log = logged();
     const daemon = await jobs.daemon({ ...rows.options(), log });
@@ -256,7 +256,7 @@ describe('daemons that share a table', () => {
     );
   });
 
-  it('leave nothing of an earlier attempt in a row that fails with its daemon', async () => {
+  it('clear an earlier attempt’s result in a row that fails with its daemon', async () => {
     const rows = await jobs.table(seedTable);
     const before = { return_code: 3, sig: 'SIGHUP', stdout: 'first run', stderr: 'first error' };
     const id = await rows.add('', { status: 'running', ...before });

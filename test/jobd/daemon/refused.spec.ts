@@ -103,7 +103,7 @@ describe('a CHECK that refuses rows', () => {
     return rival;
   }
 
-  it('a waiting row that is locked during the only poll: it runs when it is free', async () => {
+  it('a waiting row that is locked during the only poll: it runs once it is unlocked', async () => {
     const rows = await jobs.table(seedTable);
     const [held = 0, other = 0] = await rows.addMany(2);
     const rival = await holding(rows, [held]);
@@ -115,7 +115,7 @@ describe('a CHECK that refuses rows', () => {
     await rows.reach('done', [held]);
   });
 
-  it('a waiting row that is locked during the only poll of handlers: it is claimed when it is free', async () => {
+  it('a waiting row that is locked during the only poll of handlers: it is claimed once it is unlocked', async () => {
     const rows = await jobs.table(seedTable);
     const [held = 0, other = 0] = await rows.addMany(2);
     const rival = await holding(rows, [held]);

@@ -10,7 +10,7 @@ describe('a daemon whose jobs can not be started', () => {
   const jobs = useJobTables(sqliteFile);
   stopProgramsAfterEach();
 
-  it('fails jobs whose directory can not be read, and goes on', async () => {
+  it('fails jobs whose directory can not be read, and continues', async () => {
     const rows = await jobs.table();
     const [id = 0, manual = 0] = [await rows.add(), await rows.add('', { status: 'manual' })];
     await writeFile(join(rows.folder, 'file'), '');
@@ -40,7 +40,7 @@ describe('a daemon whose jobs can not be started', () => {
     expect((await rows.history()).sort((one, other) => one - other)).toEqual(ids);
   });
 
-  it('takes limits that a row can not mean for none, and those longer than a timer for what they are', async () => {
+  it('ignores impossible timeouts of rows, and applies those longer than a timer', async () => {
     const rows = await jobs.table();
     const added: number[] = [];
     for (const timeout of [-5, 0, 2_592_000, 2_147_483_647])

@@ -8,7 +8,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
   describe(`the daemon on ${name}`, () => {
     const jobs = useJobTables(start);
 
-    it('refuses a table that is not there, and says how to get one', async () => {
+    it('refuses a missing table, and says how to create it', async () => {
       const rows = await jobs.table();
       const starting = jobs.daemon({ ...rows.options(), table: 'nowhere' });
       await expect(starting).rejects.toMatchObject({
@@ -22,7 +22,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       await expect(jobs.daemon(rows.options())).rejects.toThrow("has no column 'time_created'");
     });
 
-    it('takes rows from waiting to done, with what their processes said', async () => {
+    it('runs waiting rows until they are done, with their processes’ output', async () => {
       const rows = await jobs.table();
       const id = await rows.add('echo "out ❤ 😀 $id"; echo err >&2');
       const failing = await rows.add('echo no >&2; exit 3');
@@ -38,7 +38,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       expect(await rows.owners()).toEqual([]);
     });
 
-    it('says running, without a result, while the process runs, and accepted before', async () => {
+    it('has the status accepted, then running without a result while the process runs', async () => {
       const rows = await jobs.table();
       const [running = 0, queued = 0] = await rows.addMany(2, 'until [ -e "$dir/go" ]; do sleep 0.05; done');
       const daemon = await jobs.daemon(rows.options({ low: 1 }));
@@ -103,7 +103,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       },
     );
 
-    it('begins a manual row whatever target it is of, and counts it as begun once', async () => {
+    it('begins a manual row of any target, and counts one attempt', async () => {
       const rows = await jobs.table();
       const id = await rows.add('echo out', { status: 'manual', target: 'other' });
       const daemon = await jobs.daemon(rows.options({ low: 1, other: 1, more: 1 }));
@@ -150,7 +150,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       expect((await rows.history()).sort((a, b) => a - b)).toEqual(ids);
     });
 
-    it('fetches no more than its limit at once, and all rows in the end; 0 is no limit', async () => {
+    it('fetches up to its limit at once, and all rows in the end; 0 is no limit', async () => {
       const rows = await jobs.table();
       const hold = 'until [ -e "$dir/go" ]; do sleep 0.05; done';
       const ids = await rows.addMany(5, hold);
@@ -195,7 +195,7 @@ export function stepsContract(name: string, start: () => Promise<SqlServer>): vo
       });
     });
 
-    it('drains: what has not begun waits again, what runs may end', async () => {
+    it('drains: rows that have not begun wait again, running ones finish', async () => {
       const rows = await jobs.table();
       const [running = 0, queued = 0] = await rows.addMany(
         2,

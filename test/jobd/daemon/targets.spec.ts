@@ -20,7 +20,7 @@ describe('a daemon', () => {
     expect((await first).jobs.get(id)).toMatchObject({ result: 'ok' });
   });
 
-  it('begins a row that falls due though another target of its poll was polled again meanwhile', async () => {
+  it('begins a row that becomes due although another target of its poll was polled again', async () => {
     const rows = await jobs.table();
     const soon = Math.floor(Date.now() / 1000) + 2;
     const daemon = await jobs.daemon(rows.options({ a: 1, b: 1 }));
@@ -30,7 +30,7 @@ describe('a daemon', () => {
     await rows.reach('done', [id]);
   });
 
-  it('that is paused runs nothing that it is polled for before it continues', async () => {
+  it('that is paused runs no polled row until it continues', async () => {
     const rows = await jobs.table(seedTable);
     const first = await rows.add();
     const daemon = await jobs.daemon(rows.options({ low: 1, high: 1 }));
@@ -60,7 +60,7 @@ describe('a daemon', () => {
     await rows.reach('done', [second]);
   });
 
-  it('takes targets named like what every object has', async () => {
+  it('accepts targets named like properties of every object', async () => {
     const rows = await jobs.table(seedTable);
     const ids = [await rows.add('', { target: 'constructor' }), await rows.add('', { target: '__proto__' })];
     const daemon = await jobs.daemon(rows.options({ constructor: 1 }));

@@ -4,7 +4,7 @@ import { COMMANDS } from '../../../lib/jobd/jobctl/commands.js';
 describe('jobctl', () => {
   afterEach(() => void jest.useRealTimers());
 
-  it.each(['pause', 'continue'])('says that an original master does not answer %s', async (name) => {
+  it.each(['pause', 'continue'])('reports that an original master does not answer %s', async (name) => {
     jest.useFakeTimers();
     const command = COMMANDS.find(({ usage }) => usage.startsWith(`${name} `));
     const reported = command?.master?.(() => new Promise(() => undefined), ['low']);

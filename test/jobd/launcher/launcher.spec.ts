@@ -29,7 +29,7 @@ describe('commandOf', () => {
 const WAYS = { posix_spawn: 'auto', child_process: false } as const;
 
 describe('processWay', () => {
-  it('has posix_spawn here, so that what follows is about both', () => {
+  it('uses posix_spawn on this machine, so that these tests cover both ways', () => {
     expect(processWay()).toBe('posix_spawn');
     expect(processWay(false)).toBe('child_process');
   });
@@ -67,7 +67,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     expect(() => new Launcher(options, 'i')).toThrow(name);
   });
 
-  it('names the directory when that is what is missing, and the command otherwise', async () => {
+  it('names the directory if that is missing, and the command otherwise', async () => {
     const bad = { result: 'fail', code: null, signal: null, stdout: '' };
     const launcher = new Launcher({ launcher: '/bin/true', cwd: '/no/such/directory', posixSpawn }, 'i');
     await expect(launcher.launch(1).result).resolves.toMatchObject({
@@ -111,7 +111,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     },
   );
 
-  it('counts what is left out of output to the byte, where a character is split at the cut', async () => {
+  it('counts the omitted bytes exactly, also if the cut splits a character', async () => {
     const script = String.raw`printf 'ää\303'; sleep 0.05; printf '\244x\360\237'; sleep 0.05; printf '\230\200'`;
     const { stdout } = await run(`printf '%0200d' 0; ${script}`, { maxOutputBuffer: 200 });
     const [zeros = ''] = /^0*/.exec(stdout) ?? [];
@@ -138,7 +138,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     await expect(first({ launcher: `./tool-${way} {id}`, cwd: folder })).resolves.toBe('tool 7\n');
   });
 
-  it('holds back no signal that node ignores, and has a session of its own', async () => {
+  it('blocks no signal that node ignores, and has its own session', async () => {
     const { stdout } = await run(
       'grep -E "^Sig(Blk|Ign)" /proc/self/status; cut -d" " -f1,5,6 /proc/$$/stat',
     );
@@ -161,11 +161,11 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     ['exit 0', { result: 'ok', code: 0, signal: null }],
     ['exit 255', { result: 'fail', code: 255, signal: null }],
     ['kill -9 $$', { result: 'fail', code: null, signal: 'SIGKILL' }],
-  ])('tells how "%s" ended', async (script, end) => {
+  ])('reports how "%s" ended', async (script, end) => {
     await expect(run(script)).resolves.toMatchObject(end);
   });
 
-  it('keeps characters whole that arrive in pieces, and replaces what is no UTF-8', async () => {
+  it('joins characters that arrive in pieces, and replaces bytes that are not UTF-8', async () => {
     const script = String.raw`printf 'a\360\237'; sleep 0.1; printf '\230\200b\377c\303'`;
     await expect(run(script)).resolves.toMatchObject({ stdout: 'a😀b\uFFFDc\uFFFD' });
   });
@@ -183,7 +183,7 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     await expect(run('printf 12345', { maxOutputBuffer: 5 })).resolves.toMatchObject({ stdout: '12345' });
   });
 
-  it('takes what a grandchild prints in time, and does not wait for it forever', async () => {
+  it('includes timely output of a grandchild, and does not wait for it forever', async () => {
     const late = join(folder, 'late');
     const script = `(sleep 0.02; echo soon; sleep 1; echo late; echo alive > ${late}) & echo first`;
     await expect(run(script)).resolves.toMatchObject({ result: 'ok', stdout: 'first\nsoon\n' });
@@ -198,19 +198,19 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     expect(isRunning(Number(result.stdout))).toBe(false);
   });
 
-  it('kills what does not listen to SIGTERM', async () => {
+  it('kills a process that ignores SIGTERM', async () => {
     const script = "trap '' TERM; (while :; do sleep 0.05; done) & echo $!; while :; do sleep 0.05; done";
     const result = await run(script, {}, 200);
     expect(result).toMatchObject({ result: 'fail', code: null, signal: 'SIGKILL' });
     expect(isRunning(Number(result.stdout))).toBe(false);
   });
 
-  it('fails a job that was told to end and then says it is fine', async () => {
+  it('fails a job that was terminated and then exits with 0', async () => {
     const result = await run("trap 'exit 0' TERM; while :; do sleep 0.05; done", {}, 200);
     expect(result).toMatchObject({ result: 'fail', code: 0, signal: null });
   });
 
-  it('signals by name and by number; what is no signal is refused, 0 only probes', async () => {
+  it('sends signals by name and by number, refuses unknown ones; 0 only probes', async () => {
     const job = await launch('trap "echo one" USR1; echo ready; while :; do sleep 0.02; done');
     for (const bad of ['NOPE', 'constructor', '', -1, 999, 1.5, Number.NaN])
       expect(job.signal(bad)).toBe(false);

@@ -21,7 +21,7 @@ describe('PipeReader', () => {
     return { reader, write, isOpen: () => existsSync(`/proc/self/fd/${read}`) };
   }
 
-  it('reads nothing before it is asked to', () => {
+  it('reads nothing before it is started', () => {
     const { reader, write } = open();
     writeSync(write, 'text');
     expect([heard, reader.hasEnded]).toEqual(['', false]);
@@ -37,7 +37,7 @@ describe('PipeReader', () => {
     expect([heard, reader.hasEnded, ends, isOpen()]).toEqual([text, true, 1, false]);
   });
 
-  it('goes on reading while there is a writer', async () => {
+  it('continues to read while there is a writer', async () => {
     const { reader, write, isOpen } = open();
     writeSync(write, 'one ');
     reader.finish();
@@ -52,7 +52,7 @@ describe('PipeReader', () => {
     expect(ends).toBe(1);
   });
 
-  it('leaves to the loop what comes faster than it is read', async () => {
+  it('lets the event loop run while output arrives faster than it is read', async () => {
     const { reader, write } = open();
     const sent = 'y'.repeat(60_000);
     writeSync(write, sent);

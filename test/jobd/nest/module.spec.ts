@@ -71,7 +71,7 @@ describe('JobdModule', () => {
     expect(() => jobd({ database, targets: ['a'], lease: 1 })).toThrow('`lease`');
   });
 
-  it('has a client that finds its database with a ping, or says why it does not', async () => {
+  it('has a client whose ping reaches the database, or says why it can’t', async () => {
     const rows = await jobs.table();
     const app = await apps.start({ imports: [module(rows)] });
     const server = databaseAddress(rows.url);
@@ -137,7 +137,7 @@ describe('JobdModule', () => {
     expect(() => client.rows([id], { interval: 1 })).toThrow('`interval`');
   });
 
-  it('gives back on shutdown what has not ended', async () => {
+  it('releases at shutdown jobs that have not ended', async () => {
     const rows = await jobs.table();
     @Injectable()
     class Endless {
@@ -195,7 +195,7 @@ describe('JobdModule', () => {
     });
   });
 
-  it('gives undefined to who injects what there is none of with @Optional(), and to others nothing', async () => {
+  it('injects undefined with @Optional() for a missing part, and refuses without it', async () => {
     const rows = await jobs.table();
     @Injectable()
     class Panel {
@@ -286,7 +286,7 @@ describe('an app and a master', () => {
     await rows.reach('done', [first]);
   });
 
-  it('run what is poked and what is manual by handlers, on the table of the original', async () => {
+  it('run poked and manual rows with handlers, on the table of the original', async () => {
     const rows = await jobs.table(seedTable);
     const table = { database: rows.url, table: rows.table };
     const master = await apps.start({ imports: [JobdModule.forRoot({ ...table, master: { port: 0 } })] });

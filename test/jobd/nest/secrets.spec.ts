@@ -7,7 +7,7 @@ describe("a database's error", () => {
   it.each([
     (cause: Error) => new DatabaseError('It failed', cause),
     (cause: Error) => new DatabaseSetupError('It failed.', { cause }),
-  ])('keeps nothing of the statement in its cause', (make) => {
+  ])('has no part of the statement in its cause', (make) => {
     const cause = Object.assign(new Error('Data too long'), { code: 'E', sql: `insert '${SECRET}'` });
     const error = make(cause);
     expect(error.cause).toMatchObject({ message: 'Data too long', code: 'E' });

@@ -11,7 +11,7 @@ import { useJobTables } from '../../support/use-job-tables.js';
 import { eventually, until } from '../../support/until.js';
 import { Program, stopProgramsAfterEach } from '../../support/worker-process.js';
 
-describe('rows of an app that is gone', () => {
+describe('rows of an app that has died', () => {
   const jobs = useJobTables(() => MariaDbServer.start());
   stopProgramsAfterEach();
 
@@ -40,7 +40,7 @@ describe('rows of an app that is gone', () => {
     await source.close();
   });
 
-  it('that was only held up: it learns what it lost, and settles nothing', async () => {
+  it('that was only delayed: it reports lost claims, and settles nothing', async () => {
     const rows = await jobs.table(seedTable);
     const id = await rows.add();
     const lost: Claim[] = [];
@@ -62,7 +62,7 @@ describe('rows of an app that is gone', () => {
     await Promise.all([slow.close(), other.close()]);
   });
 
-  it('that closes while it opens: it is gone then', async () => {
+  it('that is closed while it opens: it leaves no entry', async () => {
     const rows = await jobs.table(seedTable);
     const source = jobd({ ...optionsOf(rows, 'fail'), log: SILENT });
     const opening = source.open(['low']);
@@ -72,7 +72,7 @@ describe('rows of an app that is gone', () => {
     expect(source.health()).toMatchObject({ connected: false });
   });
 
-  it('that has nothing to do: it keeps nothing of what it has waited for', async () => {
+  it('that is idle: its waits leave nothing in memory', async () => {
     const rows = await jobs.table(seedTable);
     const source = await opened(rows, 'fail');
     const ending = new AbortController();
@@ -92,7 +92,7 @@ describe('rows of an app that is gone', () => {
     await source.close();
   });
 
-  it('during an outage: outcomes wait, and what was added meanwhile is claimed when it is over', async () => {
+  it('during an outage: outcomes wait, and rows added meanwhile are claimed afterwards', async () => {
     const rows = await jobs.table(seedTable);
     const [first = 0, second = 0] = await rows.addMany(2);
     const source = await opened(rows, 'fail');

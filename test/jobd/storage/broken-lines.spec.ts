@@ -78,7 +78,7 @@ describe('a line that breaks between two statements of a transaction', () => {
     );
   });
 
-  it('leaves a row that is begun by hand running and owned, or as it was', async () => {
+  it('leaves a row that is run manually either running and owned, or unchanged', async () => {
     const rows = await jobs.table(seedTable);
     const id = await rows.add('', { status: 'manual' });
     const begin = (table: JobTable) => table.acceptance.manual([id], RULES, 2);

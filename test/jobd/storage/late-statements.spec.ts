@@ -103,7 +103,7 @@ describe.each([
     };
   }
 
-  it('asks nothing that waited for a connection until it was given up', async () => {
+  it('sends no statement that waited for a connection until its caller gave up', async () => {
     const database = await open(jobs.server.port, { answerTimeout: ANSWER_MS, connections: 1 });
     const id = await rows.add();
     const sleep = isMariaDb ? sql`select sleep(30)` : sql`select pg_sleep(30)`;
@@ -130,7 +130,7 @@ describe.each([
     expect(await rows.owners()).toEqual([id]);
   });
 
-  it('takes no attempt off a job that the same daemon has begun anew', async () => {
+  it('subtracts no attempt from a job that the same daemon has begun again', async () => {
     const { table, writer } = await daemon('line');
     await rows.add();
     const job = await accept(table);
@@ -156,7 +156,7 @@ describe.each([
     expect(job).toMatchObject({ id });
   });
 
-  it('may be the row of a client, whose error says so', async () => {
+  it('may be the insert of a client, whose error says that its outcome is unknown', async () => {
     const client = new ClientTable(rows.url.replace(/:\d+\//, `:${line.port}/`), rows.table, SILENT);
     await client.add('low', {});
     line.freezeAt('insert');
@@ -168,7 +168,7 @@ describe.each([
   });
 
   if (!isMariaDb)
-    it('is the end of a row that is found locked by it', async () => {
+    it('may be the end of a row, which it keeps locked meanwhile', async () => {
       const { table, writer } = await daemon('straight', LONGER_THAN_LOCKS_MS);
       await rows.add();
       const { id, owner } = await begin(table);
@@ -194,7 +194,7 @@ describe.each([
 describe('rows that are given back while the same are accepted', () => {
   const jobs = useJobTables(() => MariaDbServer.start());
 
-  it('stay with who accepted them last', async () => {
+  it('stay with the daemon that accepted them last', async () => {
     const rows = await jobs.table();
     const id = await rows.add();
     const database = await Database.open(parseDatabaseUrl(rows.url), SILENT);

@@ -56,7 +56,7 @@ describe('the storage on MariaDB', () => {
     },
   );
 
-  it('says why it was not let in, and no password', async () => {
+  it('says why access was denied, without the password', async () => {
     const rows = await jobs.table(seedTable);
     const url = rows.url.replace(/:[^:@]+@/, ':wr0ng@');
     const starting = jobs.daemon({ ...rows.options(), database: url });
@@ -68,7 +68,7 @@ describe('the storage on MariaDB', () => {
     await expect(nobody).rejects.toThrow(/^(?!.*s3cret).*ECONNREFUSED/);
   });
 
-  it('says what to do where it may not create its tables, and works once they are there', async () => {
+  it('says what to do if it may not create its tables, and works once they exist', async () => {
     const rows = await jobs.table(seedTable);
     await rows.execute(`CREATE USER 'u${rows.table}'@'%' IDENTIFIED BY 'pw'`);
     await rows.execute(`GRANT SELECT, INSERT, UPDATE, DELETE ON jobs.* TO 'u${rows.table}'@'%'`);
@@ -141,7 +141,7 @@ describe('the storage on MariaDB', () => {
     },
   );
 
-  it('keeps what is added, and notes what is cut, whatever the server is set to', async () => {
+  it('keeps rows that are added, and notes cuts, with any settings of the server', async () => {
     const rows = await jobs.table((name) => seedTable(name).replace('`stdout` mediumtext', '`stdout` text'));
     await rows.execute("SET GLOBAL autocommit = 0, GLOBAL sql_mode = ''");
     const client = new ClientTable(rows.url, rows.table, SILENT);
@@ -162,7 +162,7 @@ describe('the storage on MariaDB', () => {
     }
   });
 
-  it('quotes output safely whatever the mode of the server', async () => {
+  it('quotes output safely in any mode of the server', async () => {
     const rows = await jobs.table(seedTable);
     await rows.execute("SET GLOBAL sql_mode = 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,ANSI_QUOTES'");
     const evil = String.raw`\', result='ok', stderr='\'; DELETE FROM ${rows.table}; -- `;
@@ -227,7 +227,7 @@ describe('the storage on MariaDB', () => {
     await rival.end();
   });
 
-  it('writes nothing for rows that are not its own any more', async () => {
+  it('writes nothing for rows that another daemon has taken', async () => {
     const rows = await jobs.table(seedTable);
     const id = await rows.add();
     await withTable(rows, async (table) => {
@@ -303,27 +303,30 @@ describe('the storage on MariaDB', () => {
     ]);
   });
 
-  it.each([true, false])('writes only its own among rows that end alike, at once: %s', async (isTogether) => {
-    const rows = await jobs.table(seedTable);
-    const [first = 0, taken = 0, third = 0] = await rows.addMany(3);
-    await withTable(rows, async (table, { traits }) => {
-      Object.assign(traits, { together: isTogether });
-      const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
-      const owners = `${rows.table}_owners`;
-      await rows.execute(`UPDATE ${owners} SET owner = 'another' WHERE job_id = ${taken}`);
-      expect(await table.write({ begun: accepted, ended: [] }, 7)).toEqual(new Set([first, third]));
-      const ended = accepted.map(({ id, owner }) => ({ id, owner, columns: { status: 'done' } as const }));
-      expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set([first, third]));
-      expect(await rows.owners()).toEqual([taken]);
-    });
-    expect(await rows.all()).toMatchObject([
-      { status: 'done', time_started: 7 },
-      { status: 'accepted', time_started: 0 },
-      { status: 'done', time_started: 7 },
-    ]);
-  });
+  it.each([true, false])(
+    'writes only its own rows among those with equal results, at once: %s',
+    async (isTogether) => {
+      const rows = await jobs.table(seedTable);
+      const [first = 0, taken = 0, third = 0] = await rows.addMany(3);
+      await withTable(rows, async (table, { traits }) => {
+        Object.assign(traits, { together: isTogether });
+        const { accepted } = await table.acceptance.waiting(['low'], 0, 0);
+        const owners = `${rows.table}_owners`;
+        await rows.execute(`UPDATE ${owners} SET owner = 'another' WHERE job_id = ${taken}`);
+        expect(await table.write({ begun: accepted, ended: [] }, 7)).toEqual(new Set([first, third]));
+        const ended = accepted.map(({ id, owner }) => ({ id, owner, columns: { status: 'done' } as const }));
+        expect(await table.write({ begun: [], ended }, 8)).toEqual(new Set([first, third]));
+        expect(await rows.owners()).toEqual([taken]);
+      });
+      expect(await rows.all()).toMatchObject([
+        { status: 'done', time_started: 7 },
+        { status: 'accepted', time_started: 0 },
+        { status: 'done', time_started: 7 },
+      ]);
+    },
+  );
 
-  it('knows rows again that it has ended before, and leaves columns alone that it is given no value for', async () => {
+  it('recognizes rows that it has already ended, and keeps columns without a value', async () => {
     const rows = await jobs.table(seedTable);
     const ids = await rows.addMany(2, '', { stdout: 'before' });
     await withTable(rows, async (table) => {
@@ -353,7 +356,7 @@ describe('the storage on MariaDB', () => {
     );
   });
 
-  it('rejects all pending statements at once when it gives up its connections', async () => {
+  it('rejects all pending statements at once when it closes its connections', async () => {
     const rows = await jobs.table(seedTable);
     const database = await Database.open(parseDatabaseUrl(rows.url), SILENT, { answerTimeout: 2000 });
     const asked = () => database.attempt((queries) => sql`select 1`.execute(queries));

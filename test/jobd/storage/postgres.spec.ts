@@ -12,7 +12,7 @@ describe('PostgreSQL', () => {
   const tls = useTls();
   const jobs = useJobTables(() => PostgresServer.start(tls.files));
 
-  it('gets what ended while it was down, and the rest runs', async () => {
+  it('gets results of the outage when it is back, and the rest runs', async () => {
     const rows = await jobs.table();
     const hold = 'echo $id >> "$dir/history"; until [ -e "$dir/go" ]; do sleep 0.05; done; echo end';
     const ids = await rows.addMany(4, hold);
@@ -42,7 +42,7 @@ describe('PostgreSQL', () => {
     expect((await rows.all()).map(({ stdout }) => stdout)).toEqual(['out\n', 'by hand\n']);
   });
 
-  it('waits for a lock for three seconds, whatever stands between', async () => {
+  it('waits three seconds for a lock', async () => {
     const database = await Database.open(parseDatabaseUrl(jobs.server.url), SILENT);
     const ask = sql<{ lock_timeout: string }>`show lock_timeout`;
     const { rows } = await database.attempt((queries) => ask.execute(queries));

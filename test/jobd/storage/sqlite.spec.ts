@@ -30,7 +30,7 @@ describe('a SQLite file that another process uses too', () => {
     return { file, other, targets };
   }
 
-  it('takes a row when the lock is free again', async () => {
+  it('accepts a row once the lock is free', async () => {
     const { file, other, targets } = await shared();
     const table = new ClientTable(file.url, 'jobs', SILENT);
     endings.push(() => table.close());
@@ -46,7 +46,7 @@ describe('a SQLite file that another process uses too', () => {
   it.each([
     ['alone', (database: Database) => database.attempt.bind(database)],
     ['in a transaction', (database: Database) => database.transaction.bind(database)],
-  ])('says why a write %s failed that ended its transaction, and takes the next', async (_, ask) => {
+  ])('says why a write %s failed and ended its transaction, and does the next', async (_, ask) => {
     const { file, other, targets } = await shared();
     other.exec(`create trigger refusing before insert on jobs when new.target = 'bad'
       begin select raise(rollback, 'no such target'); end`);
@@ -66,7 +66,7 @@ describe('a SQLite file that another process uses too', () => {
     expect(created).toContain(true);
   });
 
-  it('keeps what a connection writes after it was refused', async () => {
+  it('keeps writes of a connection after a refused one', async () => {
     const { file, other, targets } = await shared();
     const database = await Database.open(parseDatabaseUrl(file.url), SILENT);
     endings.push(() => database.close());

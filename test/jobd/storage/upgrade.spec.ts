@@ -21,7 +21,7 @@ describe('a table that was there before', () => {
 
   const lines = (rows: JobRows) => rows.execute(`SELECT * FROM ${rows.table}_owners`);
 
-  it("is taken as the original's page describes it: rows of every status, and none of our columns", async () => {
+  it("is upgraded as the original's page describes it: rows of every status, without our columns", async () => {
     const rows = await jobs.table(seedTable);
     const left = await rows.add('', { status: 'accepted' });
     const manual = await rows.add('echo by hand', { status: 'manual' });

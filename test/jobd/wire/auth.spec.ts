@@ -49,7 +49,7 @@ describe('a worker with a password', () => {
     await expect(client.answers(poll(1, PASSWORD))).resolves.toEqual([ok(1)]);
   });
 
-  it('takes a request larger than one without a password may send only with the first accepted', async () => {
+  it('accepts large requests only after the password was accepted', async () => {
     const client = await worker.client();
     const large = JSON.stringify([0, { no: 2, type: 'poll', data: 'x'.repeat(2 << 20) }]);
     await expect(client.answers(large)).resolves.toEqual([
@@ -105,7 +105,7 @@ describe('requests that wait for the verdict on a hashed password', () => {
 });
 
 describe('always_allow_localhost', () => {
-  it('lets this machine in without a password, under each of its names', () => {
+  it('accepts this machine without a password, under each of its addresses', () => {
     const authenticate = authenticator({ password: PASSWORD, allowLocalhost: true });
     for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
       expect(authenticate?.(undefined, address)).toBe(true);
@@ -121,7 +121,7 @@ describe('always_allow_localhost', () => {
     expect(authenticator({ allowLocalhost: false })).toBeUndefined();
   });
 
-  it.each(['password', 'passwordHash'])('takes an empty %s for a mistake', (name) => {
+  it.each(['password', 'passwordHash'])('refuses an empty %s', (name) => {
     for (const empty of ['', null]) {
       const make = () => authenticator({ [name]: empty });
       expect(make).toThrow(`'${name}' is there but empty: give it a value, or leave it out`);
@@ -139,7 +139,7 @@ describe('always_allow_localhost', () => {
 describe('guesses at a hashed password', () => {
   const authenticate = authenticator({ passwordHash: HASH_OF_SECRET });
 
-  it('of one address do not block those of another, and only so many may wait', async () => {
+  it('of one address do not block those of another, and their number is limited', async () => {
     let looked = 0;
     const guesses = Array.from({ length: 1000 }, async () => {
       const verdict = await authenticate?.('wrong', '10.0.0.1');

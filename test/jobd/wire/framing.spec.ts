@@ -12,21 +12,21 @@ function readAll(chunks: readonly Buffer[], limit = LIMIT): Frame[] {
 }
 
 describe('FrameReader', () => {
-  it('reports a message over the limit once, as soon as it is known, and goes on after its end', () => {
+  it('reports a message over the limit once, as early as possible, and continues after its end', () => {
     const reader = new FrameReader(4);
     expect(reader.read(Buffer.from('12345'))).toEqual([TOO_LARGE]);
     expect(reader.read(Buffer.from('6789'))).toEqual([]);
     expect(reader.read(Buffer.from('0\x04abcd\x04abcde\x04x\x04'))).toEqual(['abcd', TOO_LARGE, 'x']);
   });
 
-  it('counts the bytes of a message that comes in pieces', () => {
+  it('counts the bytes of a message that arrives in pieces', () => {
     const reader = new FrameReader(4);
     expect(reader.read(Buffer.from('123'))).toEqual([]);
     expect(reader.read(Buffer.from('45\x04'))).toEqual([TOO_LARGE]);
     expect(reader.read(Buffer.from('1234\x04'))).toEqual(['1234']);
   });
 
-  it('gives the same messages in whatever pieces they come', () => {
+  it('finds the same messages in pieces of any size', () => {
     const pieces = fc.array(fc.string({ unit: 'binary', maxLength: 20 }), { maxLength: 20 });
     fc.assert(
       fc.property(pieces, fc.array(fc.nat({ max: 400 })), (texts, cuts) => {
@@ -40,7 +40,7 @@ describe('FrameReader', () => {
     );
   });
 
-  it('takes a large message byte by byte in linear time', () => {
+  it('reads a large message byte by byte in linear time', () => {
     const million = 1 << 20;
     const reader = new FrameReader(million);
     const byte = Buffer.from('x');

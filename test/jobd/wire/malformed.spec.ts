@@ -62,7 +62,7 @@ describe('malformed messages', () => {
     await expect(client.answers('[0,{"no":1,"type":"poll"}]')).resolves.toEqual(['[1,{"no":1,"data":"ok"}]']);
   });
 
-  it('that are nested beyond measure cost nothing and name themselves shortly', async () => {
+  it('that are nested too deeply cost little, and the error shows only a short part', async () => {
     const client = await worker.client();
     const depth = 400_000;
     await expect(client.answers(`[${'['.repeat(depth)}${']'.repeat(depth)}]`)).resolves.toEqual([
@@ -77,7 +77,7 @@ describe('a message without an end', () => {
   const SENT_MEBIBYTES = 64;
   const worker = useWorker({ options: { auth: { password: 'secret' } } });
 
-  it('costs no more than its reading: it is refused, others are served meanwhile, and the connection stays', async () => {
+  it('costs only its reading: it is refused, others are served meanwhile, and the connection stays', async () => {
     const [client, other] = [await worker.client(), await worker.client()];
     const mebibyte = Buffer.alloc(1 << 20, 'x');
     const before = process.memoryUsage().rss;
@@ -96,7 +96,7 @@ describe('a message without an end', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(256 * 2 ** 20);
   });
 
-  it('leaves nothing behind when its sender goes', async () => {
+  it('leaves nothing behind when its sender disconnects', async () => {
     const client = await RawClient.connect(worker.port);
     client.write(Buffer.alloc(1 << 19, 'x'));
     client.close();

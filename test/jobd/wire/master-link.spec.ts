@@ -44,7 +44,7 @@ describe('a worker and a master as the original is', () => {
     );
   });
 
-  it('answers a poll that comes before the ok, and no password is asked of its master', async () => {
+  it('answers a poll that arrives before the ok, and asks its master for no password', async () => {
     master.pollBeforeOk = true;
     await start({}, 'secret');
     await eventually(() => expect(master.received).toContain('[1,{"no":77,"data":"ok"}]'));
@@ -91,7 +91,7 @@ describe('a worker and a master as the original is', () => {
     await until(() => worker.isRegistered);
   });
 
-  it('finds a master that is started later, on a port that was closed', async () => {
+  it('connects to a master that is started later, on a port that was closed', async () => {
     await master.close();
     port = await freePort();
     await start();
@@ -100,7 +100,7 @@ describe('a worker and a master as the original is', () => {
     await until(() => worker.isRegistered);
   });
 
-  it('takes a master for gone that answers no ping', async () => {
+  it('disconnects from a master that answers no ping', async () => {
     await start({ pingInterval: 50 });
     await eventually(() => expect(master.received).toContain('[2]'));
     // Deaf from now on; the connection stays open.
@@ -112,7 +112,7 @@ describe('a worker and a master as the original is', () => {
     });
   });
 
-  it('stops at once while it waits to try again', async () => {
+  it('stops at once while it waits to reconnect', async () => {
     await master.close();
     await start({ reconnectTimeout: '1h' });
     await worker.stop();

@@ -74,7 +74,7 @@ describe('requests to a master', () => {
     );
   });
 
-  it('pause and continue reach those who serve the targets, or all, and are answered ok then', async () => {
+  it('pause and continue reach the workers of the targets, or all, and then reply ok', async () => {
     const [one, two] = [await master.worker('one', ['a', 'b']), await master.worker('two', ['c'])];
     const client = await master.client();
     await expect(client.ask(request('pause', { targets: ['b', 'nobody'] }))).resolves.toEqual([OK]);
@@ -86,7 +86,7 @@ describe('requests to a master', () => {
     expect(two.heard).toEqual([{ type: 'continue', data: undefined }]);
   });
 
-  it('pause says which worker failed', async () => {
+  it('pause names the worker that failed', async () => {
     await master.worker('bad', ['a'], () => {
       throw new Error('broken');
     });
@@ -109,12 +109,12 @@ describe('run-manual through a master', () => {
     jobs: Object.fromEntries((data as { ids: number[] }).ids.map((id) => [id, ran(id)])),
   });
 
-  it('answers nothing for nothing', async () => {
+  it('answers an empty request with an empty reply', async () => {
     const client = await master.client();
     await expect(client.ask(request('run-manual', { jobs: [] }))).resolves.toEqual([reply({})]);
   });
 
-  it('sends each worker its jobs in one request, and merges what they answer', async () => {
+  it('sends each worker its jobs in one request, and merges the replies', async () => {
     const one = await master.worker('one', ['a'], runs);
     const two = await master.worker('two', ['b'], (_, data) => ({
       jobs: { 3: ran(3) },

@@ -55,7 +55,7 @@ describe('poke', () => {
     expect(worker.missed).toEqual([]);
   });
 
-  it('goes to another worker when one refuses or leaves, and is remembered when none is left', async () => {
+  it('goes to another worker if one refuses or leaves, and is stored if none is left', async () => {
     const refuse = () => {
       throw new Error("invalid target 'any'");
     };
@@ -96,7 +96,7 @@ describe('poke for all workers', () => {
 describe('the throttle of poke', () => {
   const master = useMaster({ pokeThrottleInterval: 300 });
 
-  it('lets the first through at once, and the union of the others at the end of the interval', async () => {
+  it('passes the first on at once, and the union of the others at the end of the interval', async () => {
     const worker = await master.worker('one', ['a', 'b', 'c']);
     await send(master, poke('a'), poke('b'), poke('c', 'b'), poke('a'));
     await polled(worker, 2);
@@ -122,7 +122,7 @@ describe('registrations', () => {
     expect(polls(worker)).toEqual([['b']]);
   });
 
-  it('are pinged, and end with the first ping that is not answered', async () => {
+  it('are pinged, and end with the first unanswered ping', async () => {
     const [lively, mute] = [await master.worker('lively', ['a']), await master.worker('mute', ['a'])];
     await until(() => lively.pings > 0 && mute.pings > 0);
     mute.isMute = true;

@@ -56,7 +56,7 @@ describe('requests to a worker', () => {
     await expect(client.answers(request(type, data))).resolves.toEqual([refusal(error)]);
   });
 
-  it.each(['poll', 'pause', 'continue'])('%s takes targets, or all, and is answered ok', async (type) => {
+  it.each(['poll', 'pause', 'continue'])('%s accepts targets, or all, and replies ok', async (type) => {
     const client = await worker.client();
     for (const data of [undefined, null, {}, 0, '', 'low', 5, [], { targets: ['low', 'low', 'high'] }]) {
       await expect(client.answers(request(type, data))).resolves.toEqual([OK]);
@@ -70,7 +70,7 @@ describe('requests to a worker', () => {
     ]);
   });
 
-  it('takes a request in any pieces, and several at once', async () => {
+  it('reads a request in any pieces, and several at once', async () => {
     const client = await worker.client();
     const bytes = Buffer.from(`${request('pause', { targets: ['low'] })}\x04${request('poll')}\x04[2`);
     for (const byte of bytes) client.write(Uint8Array.of(byte));
@@ -110,7 +110,7 @@ describe('requests to a worker', () => {
     ]);
   });
 
-  it('says of signals which were delivered', async () => {
+  it('reports which signals were delivered', async () => {
     const client = await worker.client();
     await expect(client.answers(request('send-signal'))).resolves.toEqual(['[1,{"no":1,"data":{}}]']);
     await expect(
@@ -118,7 +118,7 @@ describe('requests to a worker', () => {
     ).resolves.toEqual(['[1,{"no":1,"data":{"7":false,"8":false,"9":false,"abc":false}}]']);
   });
 
-  it('says nothing by itself, and nothing to a response or a pong', async () => {
+  it('sends nothing without a request, and no reply to a response or a pong', async () => {
     const client = await worker.client();
     await expect(client.answers('[1,{"no":1,"data":"ok"}]', '[3]', '[2]')).resolves.toEqual([]);
     expect(client.received).toEqual(['[3]']);
@@ -154,7 +154,7 @@ describe('run-manual', () => {
     await expect(signal({ [one]: 'SIGKILL' })).resolves.toEqual([`[1,{"no":1,"data":{"${one}":false}}]`]);
   });
 
-  it('names the target of a job that is not served, and leaves the field of ran jobs out', async () => {
+  it('names the unserved target of a job, and leaves out the field of jobs that ran', async () => {
     const client = await worker.client();
     const [id = 0] = await worker.addRows('nosuch', 'manual');
     client.request(7, 'run-manual', { ids: [id] });
