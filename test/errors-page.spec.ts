@@ -31,7 +31,7 @@ function isError({ heritageClauses }: ts.ClassDeclaration): boolean {
   return bases?.some((name) => name.endsWith('Error')) === true;
 }
 
-/** Undefined for a base, which leaves its code to others. A code that is no literal is named as it is written. */
+/** Undefined for a base class without a code. A code that is not a literal is returned as it is written. */
 function codeOf({ members }: ts.ClassDeclaration): string | undefined {
   const code = members.find(
     (member) => ts.isPropertyDeclaration(member) && member.name.getText() === 'code' && member.initializer,

@@ -13,7 +13,7 @@ import {
 } from 'nestjs-gearmonkey';
 import { QlessClient } from 'nestjs-gearmonkey/qless';
 
-/** What it is started with. */
+/** The arguments of the program. */
 export interface AppOptions {
   readonly url: string;
   /** What its functions begin with. */
@@ -29,7 +29,7 @@ const fail = defineJob<null, never>(`${prefix}-fail`);
 const say = (event: string, details: object = {}) =>
   process.stdout.write(`${JSON.stringify({ event, ...details })}\n`);
 
-/** What is said to people goes to stderr. */
+/** Messages for people go to stderr. */
 const warn = (message: unknown) => process.stderr.write(`${JSON.stringify(message)}\n`);
 
 @Injectable()

@@ -27,7 +27,7 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
 
 export const INVARIANT_NAMES: readonly string[] = Object.keys(INVARIANTS);
 
-/** All violations of a history; none is what we want. */
+/** Returns all violations of a history. */
 export function check(history: History): Violation[] {
   return Object.entries(INVARIANTS).flatMap(([invariant, find]) =>
     [...find(history)].map((violation) => ({ ...violation, invariant })),

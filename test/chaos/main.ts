@@ -1,5 +1,5 @@
 /**
- * The fault suite, as long as one likes.
+ * The fault suite, for any time.
  *
  *   npm run check -- chaos --minutes 30 --seed 7      one run with the package's default leases
  *   npm run check -- chaos --short                    what `npm test` runs, with short leases

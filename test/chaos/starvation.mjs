@@ -1,8 +1,8 @@
 const TICK_MS = 100;
 
 /**
- * How long this process had work to do and was given no processor, by and by: what is late for that reason is the
- * machine's doing, and what is late because the process itself was busy is not.
+ * Measures how long this process waited for a processor. The machine causes such delays; delays by the process's own
+ * work don't count.
  */
 export class Starvation {
   #ms = 0;

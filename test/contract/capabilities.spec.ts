@@ -4,7 +4,7 @@ import { CAPABILITIES } from './capabilities.js';
 
 const PAGE = new URL('../../docs/understand/architecture.md', import.meta.url);
 
-it('docs/understand/architecture.md has the table of what each source can do', () => {
+it('docs/understand/architecture.md has the table of capabilities', () => {
   const rows = readFileSync(PAGE, 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('| `') && /\| (yes|no) +\|/.test(line))

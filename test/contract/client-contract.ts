@@ -107,7 +107,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
         await expect(job.get()).resolves.toMatchObject({ status: 'error', error: { message: 'no' } });
       });
 
-      it('gives up waiting after the timeout; the job goes on', async () => {
+      it('stops waiting after the timeout; the job continues', async () => {
         const fn = rig.fn();
         await expect(client.run(fn, 'x', { blocking: true, timeout: 50 })).rejects.toThrow(WaitTimeoutError);
         await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle' });

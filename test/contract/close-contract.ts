@@ -74,7 +74,7 @@ export function closeContract(rigOf: () => ClientRig): void {
   });
 
   describe('endObservers', () => {
-    it('completes all observables and lets waiting calls go on', async () => {
+    it('completes all observables, and waiting calls continue', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
       const { id } = await client.run(fn, 'x');

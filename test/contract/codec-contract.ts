@@ -40,7 +40,7 @@ export function codecContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await expect(clientOf().call(job, input, { timeout: '10s' })).resolves.toEqual(input);
     });
 
-    it('of a registered definition apply where only its name is given', async () => {
+    it('of a registered definition apply if only its name is given', async () => {
       const job = defineJob<string>(rigOf().fn(), { codec: 'text' });
       const knowing = rigOf().client();
       knowing.register(job);

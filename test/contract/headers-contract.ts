@@ -25,7 +25,7 @@ export function headersContract(rigOf: () => ClientRig): void {
       expect({ ...headers }).toEqual({ tenant: 'acme', locale: 'de' });
     });
 
-    it('are empty where none were given', async () => {
+    it('are empty if none were given', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, entries);
       const job = await rigOf().client().run(fn, 'x', WAITING);

@@ -65,7 +65,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       await source.close();
     });
 
-    it('is snoozed without an attempt or an error, as often as its handler likes', async () => {
+    it('is snoozed without an attempt or an error, any number of times', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, (_, { attempts, snoozes }) => {
         if (snoozes < 3) throw new SnoozeError(1);
@@ -126,7 +126,7 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       expect(seen).toEqual(['create', 'start', 'start', 'finish']);
     });
 
-    it('ends at its own timeout, whatever that of the handler is', async () => {
+    it('ends at its own timeout, with any timeout of the handler', async () => {
       const fn = rigOf().fn();
       await runWorker(rigOf().source(), fn, () => new Promise(() => undefined), { timeout: '1 minute' });
       await expect(clientOf().call(fn, 'x', { jobTimeout: 40, timeout: '10s' })).rejects.toMatchObject({

@@ -53,7 +53,7 @@ describe('the calls of a function', () => {
     expect(begun).toEqual(['first']);
   });
 
-  it('never ask for more jobs than there are slots, whatever fails and in whatever order', () => {
+  it('never ask for more jobs than there are slots, with failures in any order', () => {
     const step = fc.record({ slots: fc.nat(1200), outcomes: fc.nat(20), fails: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

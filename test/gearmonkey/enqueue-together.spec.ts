@@ -49,7 +49,7 @@ describe('Jobs that are enqueued one by one in a tick', () => {
     expect(lengths).toEqual([50, 50, 50, 50, 250, 250, 250, 250, 250, 250]);
   });
 
-  it('share calls whatever headers each of them has', async () => {
+  it('share calls also if their headers differ', async () => {
     const fn = server.fn();
     const client = actors.client();
     await trace.take();

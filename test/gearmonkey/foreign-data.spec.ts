@@ -80,7 +80,7 @@ describe('A worker with malformed data', () => {
   it.each([
     ['deleted', async (key: string) => void (await rig.redis.del(key))],
     ['replaced by a string', async (key: string) => void (await rig.redis.set(key, 'text'))],
-  ])('goes on after a job whose hash was %s while it ran', async (_, spoil) => {
+  ])('continues after a job whose hash was %s while it ran', async (_, spoil) => {
     const fn = rig.fn();
     const [started, end] = [gate(), gate()];
     await runWorker(rig.source(), fn, async (input) => {
@@ -96,7 +96,7 @@ describe('A worker with malformed data', () => {
     await expect(rig.redis.zcard(`lease:${fn}`)).resolves.toBe(0);
   });
 
-  it('goes on after the lease of a job ended whose key is now a string', async () => {
+  it('continues after a job’s lease has ended and its key is a string', async () => {
     const fn = rig.fn();
     const source = rig.source({ lease: 100 });
     const id = await submit(rig.redis, fn, 'x');

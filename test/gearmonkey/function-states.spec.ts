@@ -44,7 +44,7 @@ describe('the states of a function', () => {
       );
   });
 
-  it('stay as they are at an event that no transition is for, and report it, in whatever environment', () => {
+  it('don’t change at an event without a transition, and report it, in any environment', () => {
     const told: string[] = [];
     const states = new FunctionStates((message) => told.push(message));
     expect(states.apply('a', 'unblock')).toBe('claiming');

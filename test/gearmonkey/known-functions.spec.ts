@@ -5,7 +5,7 @@ import { codecOf } from '../../lib/job/codec.js';
 import { ChangedByCodecError, NotSerializableError, ValidationError } from '../../lib/job/errors.js';
 import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
 
-/** JSON, though the types don't like it. */
+/** JSON, which the types would refuse. */
 const json = codecOf('json');
 const at = new Date(0);
 

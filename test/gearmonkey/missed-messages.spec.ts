@@ -16,7 +16,7 @@ import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
-/** A store whose messages may be lost, and whose enqueues are answered when a test wants. */
+/** A store whose messages may be lost, and whose enqueues resolve when a test says so. */
 class TroubledStore extends MemoryStore {
   deaf = false;
   refusal: Error | undefined;

@@ -36,7 +36,7 @@ describe("A plain client's job on idle workers", () => {
     });
   }
 
-  it('notifies one of them, whatever their number', async () => {
+  it('notifies one of them, however many there are', async () => {
     const fn = server.fn();
     await startWorkers(fn, 5);
     for (let i = 0; i < 20; i++) await finished(fn, await submit(fn));

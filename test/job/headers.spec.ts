@@ -35,7 +35,7 @@ describe('checkHeaders', () => {
     );
   });
 
-  it.each(HOSTILE_VALUES)('takes or refuses, with an error of its own, %s', (_, make) => {
+  it.each(HOSTILE_VALUES)('accepts, or refuses with its own error, %s', (_, make) => {
     const outcome = (given: unknown) => {
       try {
         return checkHeaders(given) ?? 'none';

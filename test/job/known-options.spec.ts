@@ -85,7 +85,7 @@ describe('An unknown option', () => {
     await expect(client.get(fn, 1)).resolves.toBeNull();
   });
 
-  it('is refused where a misspelled limit would have no effect', async () => {
+  it('is refused if a misspelled limit would have no effect', async () => {
     const limits = { jobLimits: bad({ attemps: 1 }) };
     expect(() => bindHandler({ name: 'fn' }, limits, () => 1)).toThrow('Did you mean `attempts`?');
     expect(() => bindHandler({ name: 'fn' }, { jobLimits: null as never }, () => 1)).toThrow(

@@ -8,7 +8,7 @@ export type ListName = (typeof LISTS)[number];
 export type QueueName = ListName | 'scheduled';
 export type Ending = 'success' | 'error' | 'retry' | 'snoozed' | 'released';
 
-/** What is kept of a job. */
+/** The stored fields of a job. */
 export interface JobState {
   readonly status: string;
   readonly token: number;
@@ -27,7 +27,7 @@ export interface JobState {
 /** All that is kept of a function. */
 export interface Snapshot {
   readonly jobs: Readonly<Record<string, JobState>>;
-  /** What is taken next comes first. */
+  /** The next job comes first. */
   readonly lists: Readonly<Record<ListName, readonly string[]>>;
   /** Milliseconds by id. */
   readonly scheduled: Readonly<Record<string, number>>;
@@ -91,7 +91,7 @@ export class JobModel {
     return true;
   }
 
-  /** Expired leases end; what they held goes to the front, in the order it came. */
+  /** Ends expired leases: their jobs go to the front, in the order of their enqueueing. */
   recover(): void {
     const expired = [...this.leases].filter(([, at]) => at <= this.now).map(([member]) => member);
     for (const member of expired.sort((a, b) => Number(idOf(b)) - Number(idOf(a)))) {

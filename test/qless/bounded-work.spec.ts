@@ -57,7 +57,7 @@ describe('one call', () => {
     };
     const complete = () => qless.q('complete', 1, 'jid', 'w', 'q', '{}');
 
-    it('the rest is unlocked by those who pop', async () => {
+    it('the rest is unlocked by later pops', async () => {
       await setUp();
       expect(await commandsOf(complete)).toBeLessThan(MOST_COMMANDS);
       expect(await qless.redis.zcard('ql:q:n-depends')).toBeGreaterThan(10_000);

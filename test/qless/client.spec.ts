@@ -46,7 +46,7 @@ describe('a ping', () => {
   });
 });
 
-describe('what the core refuses', () => {
+describe('a refusal of the core', () => {
   it.each([
     [
       'a priority that is none',
@@ -66,7 +66,7 @@ describe('what the core refuses', () => {
     await expect(server.redis.keys('ql:j*')).resolves.toEqual([]);
   });
 
-  it('names the command and the reason, without where in the script that was', async () => {
+  it('names the command and the reason, without the place in the script', async () => {
     await expect(client.jobs.timeout('gone')).rejects.toMatchObject({
       command: 'Timeout',
       reason: 'Job gone does not exist',
@@ -156,7 +156,7 @@ describe('jobs', () => {
     });
   });
 
-  it('are not put where they are there, if so asked', async () => {
+  it('are not put again with `putAbsent`', async () => {
     await expect(queue.putAbsent('a', 'K', 1)).resolves.toBe(true);
     await expect(queue.putAbsent('a', 'K', 2)).resolves.toBe(false);
     await expect(client.jobs.get('a')).resolves.toMatchObject({ data: 1 });
@@ -201,7 +201,7 @@ describe('jobs', () => {
     await expect(client.jobs.getMany([...jids, 'gone'])).resolves.toHaveLength(250);
   });
 
-  it('are cancelled in any number, also where they depend on each other', async () => {
+  it('are cancelled in any number, also if they depend on each other', async () => {
     const jids = await queue.putMany(Array.from({ length: 500 }, (_, n) => ({ klass: 'K', jid: `j${n}` })));
     await queue.put('K', {}, { jid: 'j0', depends: ['j499'] });
     await queue.put('K', {}, { jid: 'j450', depends: ['j3'] });
@@ -337,7 +337,7 @@ describe('a pop that waits', () => {
     expect(jobs.map(({ jid }) => jid).toSorted()).toEqual(jids.toSorted());
   });
 
-  it('is over in time, and with what there is, while no further connection is to be had', async () => {
+  it('ends in time, with the available jobs, while no further connection opens', async () => {
     await client.queues();
     const clients = String(await server.redis.client('LIST'))
       .trim()

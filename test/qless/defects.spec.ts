@@ -32,7 +32,7 @@ describe('mended:', () => {
     await expect(qless.redis.zcard('ql:q:q-locks')).resolves.toBe(9000);
   });
 
-  it('a waiting jid whose hash is gone breaks every pop: it is passed over, and said in the log', async () => {
+  it('a waiting jid without a hash breaks every pop: it is skipped and logged', async () => {
     await qless.put('a');
     await qless.put('b');
     await qless.redis.zadd('ql:q:q-work', 9, 'gone', 1, 'gone too');
@@ -190,7 +190,7 @@ describe('mended:', () => {
     await expect(days('ql:s:run:86400:q')).resolves.toBe(3);
   });
 
-  it('histogram-history is unread: after so many days the summary is left', async () => {
+  it('histogram-history is unread: after so many days only the summary stays', async () => {
     const DAY = 86_400;
     const popOn = async (day: number, jid: string) => {
       await qless.q('put', day * DAY, 'p', 'q', jid, 'k', '{}', 0);

@@ -8,7 +8,7 @@ const MANY = 9000;
 /** What a call finishes of it. */
 const A_CALL = 250;
 
-describe('what a call with very many jids leaves over', () => {
+describe('the rest of a call with very many jids', () => {
   const qless = useQless();
   const jids = Array.from({ length: MANY }, (_, n) => `j${n}`);
   const commandsOf = (call: () => Promise<unknown>) => commandsDuring(qless.redis, call);
@@ -48,7 +48,7 @@ describe('what a call with very many jids leaves over', () => {
       await expect(qless.redis.keys('*')).resolves.toEqual(['ql:queues']);
     });
 
-    it('is nothing where one of them may not be cancelled', async () => {
+    it('is empty if one of them may not be cancelled', async () => {
       await putMany();
       await qless.put('last', 'depends', '["j8999"]');
       await expect(qless.q('cancel', 1, ...jids)).rejects.toThrow(
@@ -94,7 +94,7 @@ describe('what a call with very many jids leaves over', () => {
       await expect(found(62, ['r-1', 'r-2', ...jids])).resolves.toHaveLength(done.length + 3);
     });
 
-    it('lets others go that one of them depended on', async () => {
+    it('frees the jobs that one of them depended on', async () => {
       await putMany();
       await qless.q('put', 0, 'p', 'q', 'j8999', 'k', '{}', 0, 'depends', '["first"]');
       await qless.q('cancel', 1, ...jids);
@@ -123,7 +123,7 @@ describe('what a call with very many jids leaves over', () => {
       await expect(qless.job('first')).resolves.toMatchObject({ state: 'running', worker: 'w' });
     });
 
-    it('is nothing where one of them does not run', async () => {
+    it('is empty if one of them is not running', async () => {
       await popMany();
       await qless.put('waits');
       const timeout = (...last: string[]) => qless.q('timeout', 1, ...jids, ...last);

@@ -61,7 +61,7 @@ describe('qless.lua', () => {
     await expect(own('put', 'w', 'q', 'c', 'k', '{}', 0, 'odd')).rejects.toThrow('QLESS_ARGUMENT Odd number');
   });
 
-  it('has no line of a contract left in it, and every part once where it is known', () => {
+  it('has no line of a contract, and every part once in a scope', () => {
     expect(unifiedScript()).not.toMatch(/--\[|include/);
   });
 });
@@ -169,7 +169,7 @@ describe('the typed scripts', () => {
     });
   });
 
-  it("take the server's time where none is given", async () => {
+  it("use the server's time if none is given", async () => {
     await scripts.put.run(qless.redis, KEYS, '', 'w', 'q', 'jid', 'k', '{}', 0, []);
     const [seconds = 0] = await qless.redis.time();
     const { history } = (await scripts.get.run(qless.redis, KEYS, '', 'jid')) ?? { history: [] };

@@ -20,7 +20,7 @@ const made = (files: Record<string, string>) =>
 describe('an include', () => {
   const number = 'local function number(text) return tonumber(text) end';
 
-  it('is replaced by its part, with what that includes, once', () => {
+  it('is replaced by its part, with the parts that this includes, once', () => {
     const files = {
       file: '-- include one: one\n-- include two: two\nreturn one + two',
       one: '-- include two: two\nlocal one = two',
@@ -29,12 +29,12 @@ describe('an include', () => {
     expect(made(files)).toBe('local two = 2\nlocal one = two\nreturn one + two');
   });
 
-  it('names what the part defines', () => {
+  it('lists names that the part defines', () => {
     const files = { file: '-- include number: numbers\nreturn numbers', number };
     expect(() => made(files)).toThrow('file: the part "number" defines no numbers.');
   });
 
-  it('names what the file uses', () => {
+  it('lists names that the file uses', () => {
     const files = { file: '-- include number: number\n-- a number\nreturn 1', number };
     expect(() => made(files)).toThrow('file: number of "number" is not used.');
     expect(() => made({ file: '-- include number\nreturn number(1)', number })).toThrow('is no include');
@@ -70,7 +70,7 @@ describe('every file of Lua', () => {
     .map(String)
     .filter((name) => name.endsWith('.lua'));
 
-  it.each(files)('includes by name whatever it uses: %s', async (name) => {
+  it.each(files)('includes by name all that it uses: %s', async (name) => {
     const text = readFileSync(SCRIPTS + name, 'utf8');
     const included = [...text.matchAll(/^ *-- include \S+: (\w+(?:, \w+)*)/gm)];
     const named = included.flatMap(([, names = '']) => names.split(', '));

@@ -10,18 +10,18 @@ const UNSOUND = [
 ] as const;
 const NOT_JSON = ['{"a":NaN}', '{"a":nan}', '{"a":Infinity}', '{"a":-Infinity}', '{"a":[1e999]}'];
 
-describe('what one client writes', () => {
+describe('data of one client', () => {
   const qless = useQless();
   const last = async () => ((await qless.job('jid'))['history'] as Job[]).at(-1);
 
-  it.each(UNSOUND)('into a history is mended where it is no JSON: %j', async (raw, mended) => {
+  it.each(UNSOUND)('into a history is repaired if it is not JSON: %j', async (raw, mended) => {
     await qless.put('jid');
     await qless.q('log', 1, 'jid', 'm', raw);
     await expect(last()).resolves.toEqual({ what: 'm', when: 1, ...(JSON.parse(mended) as object) });
     await expect(qless.pop(2)).resolves.toEqual(['jid']);
   });
 
-  it.each(NOT_JSON)('into a history is refused where it can be no JSON: %j', async (raw) => {
+  it.each(NOT_JSON)('into a history is refused if it can’t be repaired: %j', async (raw) => {
     await qless.put('jid');
     const before = await snapshot(qless.redis);
     await expect(qless.q('log', 1, 'jid', 'm', raw)).rejects.toThrow("Log(): Argument 'data' not cjson");
@@ -37,7 +37,7 @@ describe('what one client writes', () => {
     },
   );
 
-  it('overrides neither what happened nor when, however it is escaped', async () => {
+  it('overrides neither the event nor its time, with any escapes', async () => {
     await qless.put('jid');
     await qless.q('log', 1, 'jid', 'm', '{"\\u0077hat":"n","whe\\u006e":2,"a":1}');
     await expect(last()).resolves.toEqual({ what: 'm', when: 1, a: 1 });

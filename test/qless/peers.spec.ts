@@ -61,7 +61,7 @@ describe('the built script', () => {
     expect(readFileSync(SCRIPT, 'utf8')).toBe(unifiedScript());
   });
 
-  it('lets a client that knows only the command-first form do everything', async () => {
+  it('serves a client with only the command-first form', async () => {
     const { stdout } = await runProgram(PYTHON, [program('every_command'), server.url, SCRIPT]);
     expect(JSON.parse(stdout)).toEqual(expect.arrayContaining([...COMMANDS]));
   });

@@ -99,7 +99,7 @@ async function eventsDuring(redis: Redis, action: () => Promise<unknown>): Promi
 /** A row: the command with its arguments, and what the error says. */
 export type Malformed = readonly [args: readonly Arg[], message: string];
 
-/** Every key with what it holds. */
+/** All keys with their values. */
 export async function snapshot(redis: Redis): Promise<unknown> {
   const keys = (await redis.keys('*')).sort();
   return Promise.all(keys.map(async (key) => [key, await redis.dumpBuffer(key)]));

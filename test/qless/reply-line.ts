@@ -5,7 +5,7 @@ import { QlessClient } from '../../lib/qless/index.js';
 import { stopWorkersAfterEach } from '../support/run-worker.js';
 import { useRedis } from '../support/use-redis.js';
 
-/** A line to a server that passes on requests, and replies as it is told to. */
+/** A line to a server that forwards requests, and replies as a test says. */
 export class ReplyLine {
   /** What becomes of the bytes of a reply. */
   change: (reply: Buffer) => Buffer = (reply) => reply;

@@ -22,7 +22,7 @@ describe('sample/04-jq', () => {
     await expect(redis.redis.zcard('{jq}:workers')).resolves.toBe(0);
   });
 
-  it('pushes and works in two processes started in any order; each ends when told', async () => {
+  it('pushes and works in two processes started in any order; each ends at SIGTERM', async () => {
     const port = await freePort();
     const pusher = start(['pusher'], port);
     const worker = start(['worker'], port);

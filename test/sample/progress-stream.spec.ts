@@ -45,7 +45,7 @@ describe('sample/02-progress-stream', () => {
     expect(seen.map(({ type }) => type)).toEqual(['finished']);
   });
 
-  it('unsubscribes when the browser leaves, and the job goes on', async () => {
+  it('unsubscribes when the browser disconnects, and the job continues', async () => {
     const { id, events } = await start(20);
     const leaving = new AbortController();
     const response = await fetch(url + events, { signal: leaving.signal });

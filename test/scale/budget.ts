@@ -12,7 +12,7 @@ const FILE = new URL('budget.json', import.meta.url);
 const SHARED = { roundTrips: 0.3, scriptCalls: 0.15, bytes: 0.15 };
 /** A process that gets less of the processor ends fewer jobs between two calls. */
 const SHARED_BY_MANY = { ...SHARED, roundTrips: 0.5 };
-/** How many short jobs a worker claims ahead depends on how short the machine lets them be. */
+/** How many short jobs a worker claims ahead depends on the speed of the machine. */
 const AHEAD = { roundTrips: 4, scriptCalls: 0.5, bytes: 0.8 };
 /** One job at a time leaves nothing to chance but the background of a slow machine. */
 const EXACT = { roundTrips: 0.05, scriptCalls: 0.05, bytes: 0.05 };

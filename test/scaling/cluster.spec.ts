@@ -102,7 +102,7 @@ describe('on a cluster', () => {
     expect(given({ dnsLookup: () => undefined })).toBeUndefined();
   });
 
-  it('a function whose slot moves to another master pauses, and goes on there', async () => {
+  it('a function whose slot moves to another master pauses, and continues there', async () => {
     const fn = newName();
     const { wake } = taggedKeysOf(fn);
     const client = actors.client();

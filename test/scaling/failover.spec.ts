@@ -11,7 +11,7 @@ const TEST_MS = 150_000;
 const MIN_JOBS = 300;
 const RUN: FailoverOptions = { seed: 1, rate: 300, before: 1500, lag: 500, after: 800 };
 
-/** What is acknowledged is on its way for so long when the replica is cut off, or the master dies. */
+/** How long acknowledged writes take to the replica before it is cut off or the master dies. */
 const ON_THE_WAY_MS = 250;
 
 /**

@@ -1,4 +1,4 @@
-/** The soak's load, on the server of its argument: the same mixture of jobs, as often as it is told. */
+/** The soak's load, on the server of its argument: the same mixture of jobs in each round. */
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -5,10 +5,10 @@ import { remains } from './remains.js';
 import { SoakProcess } from './soak-process.js';
 import type { HeapCount } from './heap-count.js';
 
-/** What there is, by name, when nothing is to be done. */
+/** Counts of resources by name, when nothing is under way. */
 export type Census = Readonly<Record<string, number>>;
 
-/** Two workers and a client on a server of their own, that do the same work as often as one likes. */
+/** Two workers and a client on their own server, which repeat the same work. */
 export class Rounds {
   private constructor(
     private readonly server: RedisServer,

@@ -12,7 +12,7 @@ export interface ProcessFigures {
   readonly resources: number;
 }
 
-/** What it does when it is told to, by the order's name; what that gives is its answer. */
+/** The handlers of orders, by name. Their results are sent back. */
 export type Orders = Readonly<Record<string, () => object | Promise<object>>>;
 
 const EXIT_TIMEOUT_MS = 20_000;

@@ -49,7 +49,7 @@ function growth(before: Census, after: Census): string[] {
   });
 }
 
-describe('the soak in its short form', () => {
+describe('a short soak', () => {
   it('finds no more connections, timers, objects, entries or keys after more of the same work', async () => {
     const rounds = await Rounds.open();
     try {

@@ -1,4 +1,4 @@
-/** A promise that a test resolves when it wants. */
+/** A promise that a test resolves. */
 export interface Gate<T = void> {
   readonly passed: Promise<T>;
   open(value: T): void;

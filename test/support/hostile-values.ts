@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 
-/** A value made anew for each use, by what is odd about it. */
+/** An odd value, made for each use, and its description. */
 export type HostileValue = readonly [what: string, make: () => unknown];
 
 /** What no stored error and no log line may show, wherever it stood. */

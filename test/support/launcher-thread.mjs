@@ -1,4 +1,4 @@
-/** Runs as many jobs as it is told, in a thread; posts what they printed. */
+/** Runs a number of jobs in a thread, and posts their output. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Launcher } from '../../dist/jobd/launcher/launcher.js';
 

@@ -98,7 +98,7 @@ export class RedisServer {
     await exit;
   }
 
-  /** Same port, same folder; a server that still runs is shut down first. What it did not persist is gone. */
+  /** Starts again with the same port and folder; a running server is shut down first. Data that it did not persist is lost. */
   async restart(): Promise<void> {
     await this.shutDown();
     await this.launch();
@@ -136,7 +136,7 @@ export class RedisServer {
     await until(() => this.answers(), { message: `${PROGRAM} does not answer on port ${this.port}` });
   }
 
-  /** A sentinel wants a file to keep what it learns in. */
+  /** A sentinel needs a file for its state. */
   private async emptyFile(): Promise<string> {
     const path = join(this.directory, 'sentinel.conf');
     await writeFile(path, '');

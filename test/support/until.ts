@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { onThisMachine } from './machine.js';
 
 const POLL_MS = 5;
-/** Of the time that Jest gives a test, so that it is this that says what was waited for. */
+/** Less than Jest's limit for a test, so that this error appears, which says what was waited for. */
 const MAX_WAIT_MS = 120_000;
 
 export interface UntilOptions {

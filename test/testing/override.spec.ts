@@ -122,7 +122,7 @@ describe.each(SERVERS)('An app of several instances, with its own wiring, in %s'
     expect(app?.get(GearMonkeyHealth).check()).toMatchObject(Array(3).fill({ connected: true }));
   });
 
-  it('keeps what its options say of jobs', async () => {
+  it('keeps the options for jobs', async () => {
     const jobs = await start();
     const job = await jobs.run(bill, { order: '1' });
     await jobs.test.loseLease(job);
@@ -156,7 +156,7 @@ describe.each(SERVERS)('An app of several instances, with its own wiring, in %s'
     await expect(jobs.run(bill, { order: '1' })).rejects.toMatchObject({ code: 'CONNECTION' });
   });
 
-  it('is of its own: two apps at a time share no jobs', async () => {
+  it('is separate: two apps at a time share no jobs', async () => {
     const first = await start();
     const second = await start();
     await first.run(bill, { order: '1' });
@@ -164,7 +164,7 @@ describe.each(SERVERS)('An app of several instances, with its own wiring, in %s'
     await expect(second.test.drain()).resolves.toMatchObject({ done: 0 });
   });
 
-  it('refuses what the app itself would refuse', async () => {
+  it('refuses the same options as the app itself', async () => {
     @Module({ imports: [GearMonkeyModule.forRoot({ connection: NOWHERE, maxStals: 1 } as never)] })
     class Wrong {}
     const compiled = Test.createTestingModule({

@@ -136,7 +136,7 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       expect([ran, test.enqueued()]).toEqual([['ada'], []]);
     });
 
-    it('says what refused it', async () => {
+    it('names what refused it', async () => {
       const { test, ran } = await start();
       await expect(test.perform(mail, { to: 'spam' })).resolves.toMatchObject({
         status: 'error',
@@ -185,7 +185,7 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
   });
 
   describe('drain', () => {
-    it('runs what waits, which nothing else does, and counts how it ended', async () => {
+    it('runs waiting jobs, which nothing else does, and counts their outcomes', async () => {
       const { jobs, test, ran } = await start();
       await jobs.run(mail, { to: 'ada' });
       await jobs.run(mail, { to: 'spam' });
@@ -219,7 +219,7 @@ describe.each(SERVERS)('Jobs of a test, in %s', (server) => {
       expect((times.finished?.getTime() ?? 0) - begin).toBe(3 * 60_000);
     });
 
-    it('runs what jobs enqueue, if asked', async () => {
+    it('also runs jobs that jobs enqueue, with an option', async () => {
       const { jobs, test, ran } = await start();
       await jobs.run(chain, 2);
       await expect(test.drain()).resolves.toMatchObject({ done: 1 });

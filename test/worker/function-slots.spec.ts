@@ -103,7 +103,7 @@ describe('FunctionSlots', () => {
     expect([slots.drop(running), slots.drop(waiting), slots.drop(waiting)]).toEqual([false, true, false]);
   });
 
-  it('change with the concurrency: what runs goes on, and no other begins until there is room', () => {
+  it('change with the concurrency: running jobs continue, and none begins until there is room', () => {
     slots = slotsOf(2, false);
     slots.take(claim(1), 0);
     slots.take(claim(2), 0);

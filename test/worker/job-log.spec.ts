@@ -40,7 +40,7 @@ function ended(outcome: object, attempt = 1, attempts = 5, stacks = false): Line
 }
 
 describe('The line of an attempt', () => {
-  it('is a warning where another attempt follows, and says when', () => {
+  it('is a warning if another attempt follows, with its time', () => {
     expect(ended({ status: 'retry', error, delay: 1500.4 }, 3)).toEqual([
       {
         level: 'WARN',
@@ -58,7 +58,7 @@ describe('The line of an attempt', () => {
     ]);
   });
 
-  it('is an error where none follows, whichever attempt it was', () => {
+  it('is an error if none follows, after any attempt', () => {
     const coded = { ...error, code: 'UNRECOVERABLE' };
     expect(ended({ status: 'error', error: coded }, 1)).toEqual([
       {
@@ -76,7 +76,7 @@ describe('The line of an attempt', () => {
     ]);
   });
 
-  it('names no limit, and no time, where the server counts the attempts', () => {
+  it('has no limit and no time if the server counts the attempts', () => {
     const [again] = ended({ status: 'retry', error, delay: 5 }, 2, Infinity);
     expect(again?.text).toBe('mail 17 failed (attempt 2): TypeError: no\\nway');
     expect(again?.fields).toMatchObject({ attempt: 2, next: 'server' });
@@ -85,7 +85,7 @@ describe('The line of an attempt', () => {
     expect(last?.text).toBe('mail 17 failed for good (attempt 2): TypeError: no\\nway');
   });
 
-  it('is for debugging where the job was only put off, also by a handler without retries', () => {
+  it('is a debug line if the job was only postponed, also by a handler without retries', () => {
     const later = {
       name: 'RetryLaterError',
       message: 'not now',
@@ -103,7 +103,7 @@ describe('The line of an attempt', () => {
     expect(ended({ status: 'error', error: later })[0]?.level).toBe('ERROR');
   });
 
-  it('is not written of what has not failed', () => {
+  it('is not written for attempts that did not fail', () => {
     expect(ended({ status: 'success', output: '' })).toEqual([]);
     expect(ended({ status: 'released' })).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe('The stack of an attempt', () => {
     expect(more).toEqual([]);
   });
 
-  it('is not made where the log has no place for it', () => {
+  it('is not made if the log has no level for it', () => {
     const texts: string[] = [];
     const keep = (text: string) => void texts.push(text);
     const log = inLines({ warn: keep, error: keep, debug: keep, isDebugging: () => false });
@@ -162,21 +162,21 @@ describe('The stack of an attempt', () => {
     expect(texts).toEqual(['mail 17 failed for good (attempt 1 of 1): RangeError: boom']);
   });
 
-  it('is in the line where stacks were asked for', () => {
+  it('is in the line with an explicit option for stacks', () => {
     const [line, ...more] = ended({ status: 'error', error: thrown }, 1, 5, true);
     expect(line?.text).toBe('mail 17 failed for good (attempt 1 of 5): RangeError: boom');
     expect(line?.fields).toMatchObject({ error: { stack: expect.stringContaining('job-log.spec') } });
     expect(more).toEqual([]);
   });
 
-  it('names the causes, and each of its lines is indented, whatever a message holds', () => {
+  it('has the causes, and indents each line, for any message', () => {
     const lines = stackLines(thrown).split('\n');
     expect(lines).toContainEqual(expect.stringMatching(/^ {4}caused by TypeError: inner\\n/));
     expect(lines.filter((line) => !line.startsWith('    '))).toEqual([]);
     expect(lines.length).toBeLessThanOrEqual(40);
   });
 
-  it('is not there for a timeout, nor where none was stored', () => {
+  it('is missing for a timeout, and if none was stored', () => {
     expect(stackLines({ ...thrown, code: 'JOB_TIMEOUT' })).toBe('');
     expect(stackLines({ name: 'Error', message: 'm' })).toBe('');
     expect(stackLines({ name: 'Error', message: 'm', stack: 'Error: m\nno frames' })).toBe('');
@@ -207,7 +207,7 @@ describe('The lines of other ends', () => {
     expect(lines[3]?.fields).toEqual({ jobs: [{ fn: 'mail', id: '17' }], count: 1 });
   });
 
-  it('name a failed observer, what it was told of, and its stack at debug', () => {
+  it('name a failed observer, its event, and its stack at debug', () => {
     const { lines, log } = keeping();
     log.observerFailed('Mails.onFinish', new RangeError('no\nway'), { fn: 'mail', id: '17' });
     log.observerFailed('Mails.onFinish', 'a text');
@@ -232,7 +232,7 @@ describe('The lines of other ends', () => {
     ]);
   });
 
-  it('are not written where nothing runs', () => {
+  it('are not written if nothing runs', () => {
     const { lines, log } = keeping();
     log.givenBack([]);
     log.draining([], 10_000);

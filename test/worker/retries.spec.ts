@@ -27,7 +27,7 @@ describe('bindHandler', () => {
     expect(() => bindHandler(defineJob('fn'), options, () => 1)).toThrow(`Expected \`${option}\``);
   });
 
-  it('lets options of the handler override those of the definition one by one', () => {
+  it('overrides options of the definition one by one with those of the handler', () => {
     const definition = defineJob('fn', { timeout: '1s', retry: { attempts: 2 } });
     const limits = (options: RunLimits) => bindHandler(definition, options, () => 1).limits;
     expect(limits({})).toEqual({ concurrency: 1, timeout: 1000, retry: { attempts: 2 } });
@@ -85,7 +85,7 @@ describe('JobWorker, when a handler fails', () => {
     });
   });
 
-  it('lets options of the job override those of the handler, and these those of the definition', async () => {
+  it('prefers options of the job to those of the handler, and these to those of the definition', async () => {
     const job = defineJob('defined', { retry: { ...FAST, attempts: 2 } });
     await runWorker(rig.source(), job, failing);
     const handled = defineJob('handled', { retry: { ...FAST, attempts: 2 } });
@@ -137,7 +137,7 @@ describe('JobWorker, when a handler fails', () => {
     });
   });
 
-  it('fails the attempt of a snooze where the source has no way to do it, and says what to throw', async () => {
+  it('fails the attempt of a snooze if the source can’t snooze, and says what to throw', async () => {
     const source = rig.source();
     const capabilities = { ...source.capabilities, snooze: false };
     const limited = new Proxy(source, {

@@ -83,7 +83,7 @@ describe('JobWorker, when a job runs longer than its timeout', () => {
     expect((await rig.client.get('fn', 1))?.progress).toBeUndefined();
   });
 
-  it('frees its slot although the handler goes on', async () => {
+  it('frees its slot although the handler continues', async () => {
     const handle = (input: unknown) => (input === 'long' ? never() : input);
     await runWorker(rig.source(), 'fn', handle, { timeout: TIMEOUT_MS });
     await rig.client.run('fn', 'long');

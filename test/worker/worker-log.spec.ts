@@ -44,7 +44,7 @@ describe('inLines', () => {
     ]);
   });
 
-  it('warns of what is no trouble where the log has no level for it, and leaves out what is for debugging', () => {
+  it('logs information as a warning if the log has no level for it, and leaves out debug lines', () => {
     const said: string[] = [];
     const log = inLines({ warn: (line) => void said.push(line), error: () => undefined });
     log.log('back');

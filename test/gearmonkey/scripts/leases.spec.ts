@@ -126,7 +126,7 @@ describe('look.lua', () => {
     await until(() => leads('other'));
   });
 
-  it('lets another worker lead after the leader has signed off', async () => {
+  it('has another leader after the leader has signed off', async () => {
     const fn = server.fn();
     await look(server.redis, [fn], NOW, 'one', 60_000);
     await look(server.redis, [fn], NOW, 'other', 0);
@@ -135,7 +135,7 @@ describe('look.lua', () => {
     await expect(server.redis.exists(`leader:${fn}`)).resolves.toBe(0);
   });
 
-  it('tells only the leader that plain clients send jobs', async () => {
+  it('reports jobs of plain clients only to the leader', async () => {
     const [plain, ours] = [server.fn(), server.fn()];
     await server.redis.set(`plain:${plain}`, '1');
     const led = (await look(server.redis, [plain, ours], NOW, 'one', 60_000)).map((each) => each.plain);

@@ -58,7 +58,7 @@ describe('presence.lua', () => {
     await expect(presence(server.redis, fn, 'a', OVER)).resolves.toBe(1);
   });
 
-  it('never lets the count expire, so plain workers stay counted', async () => {
+  it('keeps a count without expiry, so plain workers stay counted', async () => {
     const fn = server.fn();
     await presence(server.redis, fn, 'dies');
     await plain.start(fn);

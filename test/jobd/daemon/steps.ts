@@ -3,7 +3,7 @@ import type { SqlServer } from '../../support/job-rows.js';
 import { useJobTables } from '../../support/use-job-tables.js';
 import { until } from '../../support/until.js';
 
-/** What is the same whatever the database. */
+/** The tests that all databases have in common. */
 export function stepsContract(name: string, start: () => Promise<SqlServer>): void {
   describe(`the daemon on ${name}`, () => {
     const jobs = useJobTables(start);

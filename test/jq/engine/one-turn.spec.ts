@@ -95,7 +95,7 @@ class Scene {
     });
   }
 
-  /** All keys with what is in them. */
+  /** All keys with their values. */
   async dump(): Promise<Record<string, unknown>> {
     const { prefix } = this.rig;
     const keys = (await this.redis.keys(`${prefix}*`)).map((key) => key.slice(prefix.length)).sort();

@@ -18,7 +18,7 @@ describe('cancel', () => {
     expect(events).toEqual([]);
   });
 
-  it('refuses all of them where a job that depends on one is not named', async () => {
+  it('refuses all of them if a dependent of one is not named', async () => {
     await qless.put('a');
     await qless.put('b', 'depends', '["a"]');
     await expect(qless.q('cancel', 0, 'a')).rejects.toThrow(refusal);
@@ -65,7 +65,7 @@ describe('cancel', () => {
     },
   );
 
-  it('leaves complete jobs, and what is tracked', async () => {
+  it('keeps complete jobs and the list of tracked ones', async () => {
     await qless.put('a');
     await qless.pop(0);
     await qless.q('complete', 0, 'a', 'w', 'q', '{}');

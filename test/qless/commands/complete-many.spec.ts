@@ -45,7 +45,7 @@ describe('complete.many', () => {
     await expect(qless.q('jobs', 3, 'complete')).resolves.toEqual(['c', 'a']);
   });
 
-  it('leaves what complete leaves, the same events among it', async () => {
+  it('has the same effects as complete, also the same events', async () => {
     const prepare = async () => {
       await qless.redis.flushall();
       await qless.put('first');
@@ -88,7 +88,7 @@ describe('complete.many', () => {
     await expect(qless.redis.exists('ql:unlocking', 'ql:unlocking:b')).resolves.toBe(0);
   });
 
-  it('deletes as many complete jobs that are no longer kept as it adds', async () => {
+  it('deletes as many old complete jobs as it adds', async () => {
     await qless.q('config.set', 0, 'jobs-history-count', 2);
     const jids = Array.from({ length: 250 }, (_, i) => `j${i}`);
     await running(...jids);

@@ -101,7 +101,7 @@ describe('complete', () => {
     ]);
   });
 
-  it('unlocks those that depended on it, where that was the last', async () => {
+  it('unlocks its dependents if it was their last dependency', async () => {
     await qless.put('a');
     await qless.put('b');
     await qless.put('c', 'depends', '["a","b"]');

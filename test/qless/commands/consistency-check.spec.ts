@@ -16,7 +16,7 @@ describe('consistency.check', () => {
     [['consistency.check', 0, '', 'x'], 'Check(): Arg "cursor" is none that was returned: x'],
   ]);
 
-  it('finds nothing where everything fits', async () => {
+  it('finds nothing in consistent data', async () => {
     for (const jid of ['a', 'b', 'c']) await qless.put(jid, 'tags', '["t"]');
     await qless.put('d', 'depends', '["a"]');
     await qless.pop(0, 1);
@@ -53,7 +53,7 @@ describe('consistency.check', () => {
     await expect(check()).resolves.toMatchObject({ problems: {} });
   });
 
-  it('lets a job go on whose dependencies are gone', async () => {
+  it('unblocks a job whose dependencies are gone', async () => {
     await qless.put('b');
     await qless.put('d', 'depends', '["b"]');
     await qless.redis.del('ql:j:b');

@@ -38,7 +38,7 @@ describe('depends', () => {
     },
   );
 
-  it('keeps the job where others are left', async () => {
+  it('keeps the job in depends while others are left', async () => {
     await setUp();
     await qless.q('depends', 0, 'c', 'on', 'b');
     await qless.q('depends', 0, 'c', 'off', 'a');
@@ -52,7 +52,7 @@ describe('depends', () => {
       [[], ['there', 'upon'], 'Depends(): Argument "command" must be "on" or "off"'],
     ]);
 
-    it('gives nil where the job depends on none', async () => {
+    it('returns nil if the job depends on none', async () => {
       await setUp();
       await expect(qless.legacy('depends', [], 'a', 'on', 'b')).resolves.toBeNull();
       await expect(qless.legacy('depends', [], 'c', 'on', 'b')).resolves.toBe(1);
@@ -100,7 +100,7 @@ describe('priority', () => {
       [[], ['there', 'x'], 'Priority(): Arg "priority" missing or not a number: x'],
     ]);
 
-    it('gives nil where there is no job', async () => {
+    it('returns nil if there is no job', async () => {
       await qless.put('jid');
       await expect(qless.legacy('priority', [], 'gone', 1)).resolves.toBeNull();
       await expect(qless.legacy('priority', [], 'jid', 1)).resolves.toBe(1);

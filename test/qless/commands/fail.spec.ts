@@ -48,7 +48,7 @@ describe('fail', () => {
     await expect(qless.json('stats', 0, 'q', 0)).resolves.toMatchObject({ failed: 1, failures: 1 });
   });
 
-  it('lets those that depend on it go on where unlock-on-failure asks for it', async () => {
+  it('unlocks its dependents with unlock-on-failure', async () => {
     await qless.q('config.set', 0, 'unlock-on-failure', 1);
     await qless.put('a');
     await qless.put('b', 'depends', '["a"]');
@@ -57,7 +57,7 @@ describe('fail', () => {
     await expect(qless.job('b')).resolves.toMatchObject({ state: 'waiting', dependencies: {} });
   });
 
-  it('deletes failures that are older than failed-history, except where jobs depend on them', async () => {
+  it('deletes failures older than failed-history, unless jobs depend on them', async () => {
     for (const jid of ['a', 'b', 'c', 'd']) await qless.put(jid);
     await qless.put('e', 'depends', '["b"]');
     await qless.pop(0);

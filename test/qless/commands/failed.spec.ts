@@ -55,7 +55,7 @@ describe('unfail', () => {
     [['unfail', 0, 'q', 'g', 'x'], 'Unfail(): Arg "count" not a number: x'],
   ]);
 
-  it('lets the oldest wait again, with all their retries', async () => {
+  it('puts the oldest back with all their retries', async () => {
     await failAll(qless, ['a', 'b', 'c']);
     await qless.redis.hset('ql:j:a', 'remaining', 1);
     await expect(qless.q('unfail', 5, 'n', 'g', 2)).resolves.toBe(2);

@@ -6,11 +6,11 @@ describe('get', () => {
 
   refuses(qless, [[['get', 0], 'Get(): Arg "jid" missing']]);
 
-  it('gives nil where there is no job', async () => {
+  it('returns nil if there is no job', async () => {
     await expect(qless.q('get', 0, 'gone')).resolves.toBeNull();
   });
 
-  it('gives strings, numbers and a history as they were written, whatever is in them', async () => {
+  it('returns strings, numbers and a history as they were written, with any content', async () => {
     const odd = 'a "b" \\ / é \n \u0001';
     await qless.q(
       'put',
@@ -74,7 +74,7 @@ describe('get', () => {
       [[], [], 'Get(): Arg "jid" missing'],
     ]);
 
-    it('has a record for each stage, and data as it is', async () => {
+    it('has a record for each stage, and unchanged data', async () => {
       await qless.q('put', 1, 'p', 'a', 'jid', 'k', '{"list":[],"n":1.0}', 0);
       await qless.q('pop', 2, 'a', 'w', 1);
       await qless.q('complete', 3, 'jid', 'w', 'a', '{"list":[],"n":1.0}', 'next', 'b');

@@ -12,13 +12,13 @@ describe('pop', () => {
     [['pop', 0, 'q', 'w', 'many'], 'Pop(): Arg "count" missing or not a number: many'],
   ]);
 
-  it('gives nothing where nothing is, and registers the worker', async () => {
+  it('returns no job from an empty queue, and registers the worker', async () => {
     await expect(qless.q('pop', 5, 'q', 'w', 10)).resolves.toBe('{}');
     await expect(qless.redis.zscore('ql:workers', 'w')).resolves.toBe('5');
     expect(await qless.redis.keys('*')).toEqual(['ql:workers']);
   });
 
-  it('gives one JSON list, and locks what it gives for the heartbeat', async () => {
+  it('returns one JSON list, and locks its jobs for the heartbeat', async () => {
     await qless.put('jid');
     await expect(qless.json('pop', 10, 'q', 'w', 1)).resolves.toEqual([
       expect.objectContaining({
@@ -195,7 +195,7 @@ describe('pop', () => {
       await expect(qless.json('failed', 0)).resolves.toEqual({ 'failed-retries-q': 1 });
     });
 
-    it('keeps the message of the last retry where exhausted-keeps-message asks for it', async () => {
+    it('keeps the message of the last retry with exhausted-keeps-message', async () => {
       await qless.q('config.set', 0, 'grace-period', 0);
       await qless.q('config.set', 0, 'exhausted-keeps-message', 1);
       await qless.put('jid', 'retries', 1);
@@ -231,7 +231,7 @@ describe('pop', () => {
       await expect(qless.job('jid')).resolves.toMatchObject({ worker: 'w2', remaining: 4 });
     });
 
-    it('takes the heartbeat of the queue where that document has it', async () => {
+    it('uses the heartbeat of the queue from that document', async () => {
       await qless.q('config.set', 0, 'heartbeat-q', 7);
       await qless.put('jid');
       await qless.legacy('pop', ['q'], 'w', 10, 0);
@@ -249,7 +249,7 @@ describe('peek', () => {
     [['peek', 0, 'q', 'many'], 'Peek(): Arg "count" missing or not a number: many'],
   ]);
 
-  it('shows what pop would give, and locks nothing', async () => {
+  it('returns the jobs that pop would return, and locks none', async () => {
     await qless.put('a');
     await qless.pop(0);
     await qless.put('b');

@@ -68,7 +68,7 @@ describe('put', () => {
     await expect(qless.job('jid')).resolves.toMatchObject({ data });
   });
 
-  it('schedules what is delayed', async () => {
+  it('schedules delayed jobs', async () => {
     await qless.q('put', 10, 'w', 'q', 'jid', 'k', '{}', 5);
     await expect(qless.job('jid')).resolves.toMatchObject({ state: 'scheduled' });
     await expect(qless.redis.zscore('ql:q:q-scheduled', 'jid')).resolves.toBe('15');
@@ -89,7 +89,7 @@ describe('put', () => {
   });
 
   describe('of a job that is there is a move', () => {
-    it('that keeps what is not given, and resets what remains', async () => {
+    it('keeps options that are not given, and resets the remaining retries', async () => {
       await qless.put('jid', 'priority', 3, 'tags', '["a"]', 'retries', 2);
       await qless.redis.hset('ql:j:jid', 'remaining', 0);
       await qless.q('put', 1, 'p', 'q2', 'jid', 'k2', '{"a":1}', 0);

@@ -45,7 +45,7 @@ describe('jobs', () => {
     }
   });
 
-  it('lists what is scheduled, depends and recurs', async () => {
+  it('lists scheduled, depending and recurring jobs', async () => {
     await qless.q('put', 0, 'p', 'q', 'later', 'k', '{}', 20);
     await qless.q('put', 0, 'p', 'q', 'soon', 'k', '{}', 10);
     await qless.q('put', 0, 'p', 'q', 'after', 'k', '{}', 0, 'depends', '["soon"]');

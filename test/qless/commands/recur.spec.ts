@@ -87,7 +87,7 @@ describe('recur', () => {
     await expect(qless.pop(35, 3)).resolves.toEqual([]);
   });
 
-  it('runs at whole seconds where its interval is of whole seconds', async () => {
+  it('runs at whole seconds if its interval is whole seconds', async () => {
     await recur(0.75, 60, 0);
     await expect(qless.pop(1)).resolves.toEqual(['r-1']);
     await expect(qless.redis.zscore('ql:q:q-recur', 'r')).resolves.toBe('60');
@@ -185,7 +185,7 @@ describe('recur', () => {
       [[], ['get'], 'Recur(): Arg "jid" missing'],
     ]);
 
-    it('does all of that, and gives nil where there is none', async () => {
+    it('does all of that, and returns nil if there is none', async () => {
       const on = ['on', 'q', 'r', 'k', '{"a":[]}', 0, 'interval', 10, 0, 'tags', '["a"]'];
       await expect(qless.legacy('recur', [], ...on)).resolves.toBe('r');
       const text = String(await qless.legacy('recur', [], 'get', 'r'));

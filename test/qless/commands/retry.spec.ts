@@ -80,7 +80,7 @@ describe('retry', () => {
       [[], ['there', 'q', 'w', 0, 'x'], 'Retry(): Arg "delay" not a number: x'],
     ]);
 
-    it('gives nil for jobs that the worker has not, and what remains for the others', async () => {
+    it('returns nil for jobs of other workers, and the remaining retries otherwise', async () => {
       await qless.put('jid');
       await expect(qless.legacy('retry', [], 'jid', 'q', 'w', 0)).resolves.toBeNull();
       await qless.pop(0);

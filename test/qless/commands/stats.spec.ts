@@ -54,7 +54,7 @@ describe('stats', () => {
     expect(histogram.flatMap((count, at) => (count > 0 ? [[at, count]] : []))).toEqual([[bin, 1]]);
   });
 
-  it('has each wait in its bin, from the first moment to the last', async () => {
+  it('counts each wait in its bin, from the shortest to the longest', async () => {
     const bins = [
       ...Array.from({ length: 60 }, (_, n) => [n * SECOND, SECOND] as const),
       ...Array.from({ length: 59 }, (_, n) => [(n + 1) * MINUTE, MINUTE] as const),

@@ -61,7 +61,7 @@ describe('tag', () => {
       [[], ['show'], 'Tag(): First argument must be'],
     ]);
 
-    it('has the time behind the jid, and gives nil where there is no job', async () => {
+    it('has the time behind the jid, and returns nil if there is no job', async () => {
       await qless.put('jid');
       await expect(qless.legacy('tag', [], 'add', 'gone', 1, 'a')).resolves.toBeNull();
       await expect(qless.legacy('tag', [], 'add', 'jid', 1, 'a', 'b')).resolves.toBe('["a","b"]');
@@ -96,7 +96,7 @@ describe('track', () => {
     expect(events).toEqual(['track', 'track', 'untrack', 'untrack'].map((kind) => [`ql:${kind}`, 'jid']));
   });
 
-  it('gives the tracked jobs, and the jids of those that are gone', async () => {
+  it('returns the tracked jobs, and the jids of deleted ones', async () => {
     await expect(qless.json('track', 0)).resolves.toEqual({ jobs: {}, expired: {} });
     for (const jid of ['a', 'b']) {
       await qless.put(jid);

@@ -10,7 +10,7 @@ describe('workers', () => {
     [['worker.deregister', 0], 'Deregister(): Arg "worker" missing'],
   ]);
 
-  it('shows the latest seen first, with what they have and what is stalled', async () => {
+  it('lists the most recently seen first, with their jobs and stalled jobs', async () => {
     await expect(qless.q('workers', 0)).resolves.toBe('{}');
     await qless.put('a');
     await qless.pop(0, 1, 'early');

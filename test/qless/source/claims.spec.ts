@@ -79,7 +79,7 @@ describe('popping', () => {
     },
   );
 
-  it('leaves a job whose jid is no text to others: what is said of it could not be sent back', async () => {
+  it('leaves a job whose jid is not text to other workers, since its outcome could not be sent', async () => {
     const odd = Buffer.from([0xff, 0x01]);
     const job = { jid: odd, klass: 'K', data: '{}', priority: 9, tags: '[]', state: 'waiting', queue: 'q' };
     await used.redis.hset(Buffer.from([...Buffer.from('ql:j:'), ...odd]), {
@@ -115,7 +115,7 @@ describe('popping', () => {
 });
 
 describe('jobs of a klass without a handler here', () => {
-  it('stay where they are, are reported once, and others behind them are found', async () => {
+  it('stay in their queue, are reported once, and jobs behind them are found', async () => {
     const problems: string[] = [];
     const queue = used.client.queue('q');
     const foreign = await queue.putMany(Array.from({ length: 1300 }, () => ({ klass: 'Ruby' })));

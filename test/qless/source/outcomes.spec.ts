@@ -7,7 +7,7 @@ import { useSource } from './use-source.js';
 const used = useSource();
 
 describe('an outcome', () => {
-  it('of success leaves what was returned in the history, and the data as it was', async () => {
+  it('of success adds the result to the history, and keeps the data', async () => {
     await used.client.queue('q').put('K', { to: 'ada' }, { jid: 'a' });
     const source = await used.open();
     await source.settle([success(await claimOne(source, 'K'), '"sent"')]);

@@ -68,7 +68,7 @@ describe('a source that waits', () => {
     await expect(claim).resolves.toMatchObject({ fn: 'K' });
   });
 
-  it('sees what a client puts that knows no markers', async () => {
+  it('finds jobs of a client without markers', async () => {
     const source = await used.open();
     const claim = claimOne(source, 'K');
     await eventually(async () => expect(await used.redis.zcard('ql:idlers:q')).toBe(1));
@@ -93,7 +93,7 @@ describe('a source that waits', () => {
     await expect(claim).resolves.toMatchObject({ id: `${jid}-1`, fn: 'K' });
   });
 
-  it('gives back what it took when the connection broke before the reply', async () => {
+  it('releases jobs it claimed if the connection broke before the reply', async () => {
     const source = await used.open();
     await used.client.queue('q').put('K', {}, { jid: 'a' });
     await used.server.kill('SIGSTOP');
