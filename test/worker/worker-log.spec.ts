@@ -19,6 +19,10 @@ describe('printable', () => {
       'a\\nb\\r\\tc\\u0000\\u001b[31m\\u007f\\u009b\\u2028é日',
     );
   });
+
+  it('escapes what turns the direction of a line, and leaves texts of such scripts', () => {
+    expect(printable('17\u202ednegroF\u2066x\u2069 שלום')).toBe('17\\u202ednegroF\\u2066x\\u2069 שלום');
+  });
 });
 
 describe('inLines', () => {
