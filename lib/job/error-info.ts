@@ -71,6 +71,11 @@ export function messageOf(thrown: unknown): string {
   return excerpt(wordsOf(thrown), MAX_TEXT);
 }
 
+/** The same without a full stop, for a sentence of ours that goes on: Redis ends some of its messages with one. */
+export function reasonOf(thrown: unknown): string {
+  return messageOf(thrown).replace(/\.$/, '');
+}
+
 function wordsOf(thrown: unknown, depth = 0): string {
   if (typeof thrown === 'string') return thrown || 'an empty string';
   if (!isErrorLike(thrown)) return describe(thrown);

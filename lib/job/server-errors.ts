@@ -1,5 +1,6 @@
 import { toCause } from './cause.js';
 import { GearMonkeyError, messageOf } from './errors.js';
+import { reasonOf } from './error-info.js';
 
 /** The server didn't acknowledge the jobs in time. They may have been enqueued if the connection broke meanwhile. */
 export class EnqueueTimeoutError extends GearMonkeyError {
@@ -11,8 +12,8 @@ export class EnqueueTimeoutError extends GearMonkeyError {
     cause?: unknown,
   ) {
     super(
-      `The server didn't acknowledge a job of "${fn}" within ${timeout} ms${cause ? `: ${messageOf(cause)}` : ''}. ` +
-        'Check that it is up and reachable; raise `enqueueTimeout` if it is only slow.',
+      `The server didn't acknowledge a job of "${fn}" within ${timeout} ms${cause ? `: ${reasonOf(cause)}` : ''}. ` +
+        'Check that it is up and reachable, and that `connection` is right; raise `enqueueTimeout` if it is only slow.',
       cause === undefined ? {} : { cause: toCause(cause) },
     );
   }
@@ -47,7 +48,7 @@ export class ConnectionError extends GearMonkeyError {
   }
 
   constructor(what: string, cause: unknown) {
-    super(`${what}: ${messageOf(cause)}. Check that the server is up and \`connection\` is right.`, {
+    super(`${what}: ${reasonOf(cause)}. Check that the server is up and \`connection\` is right.`, {
       cause: toCause(cause),
     });
   }
@@ -59,7 +60,7 @@ export class RefusedError extends GearMonkeyError {
 
   constructor(what: string, cause: unknown) {
     super(
-      `${what} was refused by the server: ${messageOf(cause)}. Waiting won't help; fix it on the server.`,
+      `${what} was refused by the server: ${reasonOf(cause)}. Waiting won't help; fix it on the server.`,
       {
         cause: toCause(cause),
       },

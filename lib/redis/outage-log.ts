@@ -1,4 +1,4 @@
-import { messageOf } from '../job/errors.js';
+import { reasonOf } from '../job/error-info.js';
 
 /** Where outages are logged. */
 export interface ConnectionLog {
@@ -33,7 +33,7 @@ export class OutageLog {
       this.untold === 0 ? '' : ` The connection was lost ${this.untold} more times since the last such line.`;
     this.untold = 0;
     this.quietUntil = this.since + QUIET_MS;
-    this.log.warn(`Redis at ${address} is not reachable: ${messageOf(reason)}. Reconnecting.${more}`);
+    this.log.warn(`Redis at ${address} is not reachable: ${reasonOf(reason)}. Reconnecting.${more}`);
   }
 
   back(address: string): void {

@@ -77,12 +77,12 @@ describe('GearMonkeyClient.run, before anything is written', () => {
   const options: [string, RunOptions, string][] = [
     ['an unknown priority', { priority: 'urgent' as 'high' }, "Expected `priority` to be 'low', 'normal'"],
     ['a priority that is no string', { priority: 1 as unknown as 'high' }, 'got 1'],
-    ["priority 'scheduled' without a time", { priority: 'scheduled' }, 'Expected `scheduled` to be a time'],
-    ['a time with another priority', { priority: 'high', scheduled: new Date() }, 'absent with any other'],
+    ["priority 'scheduled' without a time", { priority: 'scheduled' }, 'Expected `scheduled` to be a Date'],
+    ['a time with another priority', { priority: 'high', scheduled: new Date() }, 'absent with `scheduled`'],
     [
       'a delay with another priority',
       { priority: 'high', delay: '1s' },
-      'Expected `delay` to be a time with',
+      'Expected `priority` to be absent with `delay`: a job that waits for its time has no other, got "high"',
     ],
     ['both a time and a delay', { scheduled: new Date(), delay: '1s' }, 'absent when `scheduled` is given'],
   ];

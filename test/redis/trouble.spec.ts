@@ -169,7 +169,9 @@ describe('objects that hold a connection', () => {
     for (const unused of [commands, hub, blocking, keeper]) {
       expect(`${JSON.stringify(unused)} ${inspect(unused, everything)}`).not.toContain(SECRET);
     }
-    await expect(commands.ready(5000, { patient: false })).rejects.toThrow('WRONGPASS');
+    await expect(commands.ready(5000, { patient: false })).rejects.toThrow(
+      /WRONGPASS .* disabled\. Check that the server is up and `connection` is right\.$/,
+    );
     expect(`${JSON.stringify(commands)} ${inspect(commands, { depth: 12 })}`).not.toContain(SECRET);
     for (const connection of [commands, hub, blocking as RedisConnection]) connection.close();
   });

@@ -129,13 +129,14 @@ function queueOf({ priority, scheduled, delay }: RunOptions): Pick<Placement, 'q
   if (scheduled !== undefined && delay !== undefined) {
     throw new InvalidOptionError('delay', delay, 'absent when `scheduled` is given: choose one of them');
   }
-  if ((queue === 'scheduled') !== isLater) {
-    const option = delay === undefined ? 'scheduled' : 'delay';
-    throw new InvalidOptionError(
-      option,
-      scheduled ?? delay,
-      "a time with priority 'scheduled', and absent with any other",
-    );
+  if (isLater && queue !== 'scheduled') {
+    const time = delay === undefined ? 'scheduled' : 'delay';
+    const absent = `absent with \`${time}\`: a job that waits for its time has no other`;
+    throw new InvalidOptionError('priority', priority, absent);
+  }
+  if (!isLater && queue === 'scheduled') {
+    const given = "a Date when the priority is 'scheduled', or `delay` in its place";
+    throw new InvalidOptionError('scheduled', scheduled, given);
   }
   if (delay !== undefined)
     return { queue, delay: toMilliseconds('delay', delay, { least: 0, most: MAX_SPAN_MS }) };
