@@ -69,6 +69,35 @@ function store(
     throw new ConfigurationError(`@${decorator} is on ${where} twice. Use one method for each function.`);
   }
   Reflect.defineMetadata(key, value, handler);
+  const decorated = [...decoratedOf(target), { key, decorator, method }];
+  Reflect.defineMetadata(DECORATED, decorated, target);
+}
+
+/** What a prototype remembers: a function that replaces a method does not have its metadata. */
+interface Decorated {
+  readonly key: string;
+  readonly decorator: string;
+  readonly method: string;
+}
+
+const DECORATED = 'gearmonkey:decorated';
+
+function decoratedOf(prototype: object): readonly Decorated[] {
+  return (Reflect.getOwnMetadata(DECORATED, prototype) ?? []) as readonly Decorated[];
+}
+
+/** Methods that were replaced would silently never be called. @throws ConfigurationError that names the method */
+export function refuseReplaced(prototype: object): void {
+  for (let part: object | null = prototype; part; part = Object.getPrototypeOf(part) as object | null) {
+    for (const { key, decorator, method } of decoratedOf(part)) {
+      const handler: unknown = Object.getOwnPropertyDescriptor(part, method)?.value;
+      if (typeof handler === 'function' && Reflect.hasOwnMetadata(key, handler)) continue;
+      throw new ConfigurationError(
+        `${part.constructor.name}.${method} has lost its @${decorator}: another decorator or a spy has replaced the ` +
+          `method without its metadata. Write @${decorator} above the other decorator, or let that one copy the metadata.`,
+      );
+    }
+  }
 }
 
 /** Reads what `annotate` has stored. */

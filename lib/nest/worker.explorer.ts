@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { annotationOf } from './metadata.js';
+import { annotationOf, refuseReplaced } from './metadata.js';
 import { observerMetadata, type Observed, type ObserverAnnotation } from './observer.decorators.js';
 import { WORKER_METADATA, type WorkerAnnotation } from './worker.decorator.js';
 
@@ -51,12 +51,14 @@ export class WorkerExplorer {
     );
   }
 
+  /** @throws ConfigurationError */
   private methods(): (MethodBinding & { handler: object })[] {
     return [...this.discovery.getProviders(), ...this.discovery.getControllers()]
       .filter((wrapper) => !wrapper.isAlias)
       .flatMap((wrapper) => {
         const prototype = prototypeOf(wrapper);
         if (!prototype) return [];
+        refuseReplaced(prototype);
         return this.scanner.getAllMethodNames(prototype).map((method) => ({
           wrapper,
           method,

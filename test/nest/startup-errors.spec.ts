@@ -80,7 +80,39 @@ describe('a decorator in the wrong place', () => {
   );
 });
 
+/** Replaces the method, as many decorators do, and forgets its metadata. */
+const Traced = (_target: object, _method: string, descriptor: PropertyDescriptor) => {
+  const { value } = descriptor as { value: (...args: unknown[]) => unknown };
+  descriptor.value = function (this: unknown, ...args: unknown[]) {
+    return value.apply(this, args);
+  };
+};
+
 describe('an app does not start', () => {
+  it('with a decorated method that another decorator has replaced', async () => {
+    class Base {
+      @Traced
+      @Worker('fn')
+      run() {}
+    }
+    @Injectable()
+    class Handlers extends Base {}
+    const refused = starting({ imports: [memory()], providers: [Handlers] });
+    await expect(refused).rejects.toThrow(ConfigurationError);
+    await expect(refused).rejects.toThrow(
+      'Base.run has lost its @Worker: another decorator or a spy has replaced the method without its metadata. Write @Worker above the other decorator',
+    );
+    @Injectable()
+    class Observers {
+      @Traced
+      @OnFinish('fn')
+      finished() {}
+    }
+    await expect(starting({ imports: [memory()], providers: [Observers] })).rejects.toThrow(
+      'Observers.finished has lost its @OnFinish',
+    );
+  });
+
   const apps = useApps();
   const starting = (metadata: ModuleMetadata) => apps.start(metadata).then(() => 'started');
   const withProviders = (...providers: Type[]) => starting({ imports: [memory()], providers });
