@@ -89,7 +89,7 @@ export class RetryLaterError extends GearMonkeyError {
 }
 
 /**
- * Thrown by a handler to run the job again after a delay, as often as it likes: neither an attempt nor an error is recorded,
+ * Thrown by a handler to run the job again after a delay, any number of times: neither an attempt nor an error is recorded,
  * and `job.snoozes` counts. For jobs of GearMonkey and `memory:`; elsewhere the attempt fails.
  */
 export class SnoozeError extends GearMonkeyError {
