@@ -334,9 +334,9 @@ describe('an app does not start', () => {
     await expect(starting({ imports: [memory(), feature] })).rejects.toThrow('takes a list of definitions');
   });
 
-  it('with a client made with new', () => {
+  it.each([[[]], [[{ connection: 'memory:' }]]])('with a client made with new: %j', (given) => {
     expect(
-      () => new GearMonkeyClient(...([] as unknown as ConstructorParameters<typeof GearMonkeyClient>)),
+      () => new GearMonkeyClient(...(given as unknown as ConstructorParameters<typeof GearMonkeyClient>)),
     ).toThrow("A GearMonkeyClient can't be made with `new`");
   });
 

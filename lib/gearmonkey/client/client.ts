@@ -50,8 +50,12 @@ export class GearMonkeyClient {
     restricted = false,
     feeds: JobFeeds = new JobFeeds(store),
   ) {
-    // The published declarations have no constructor, so `new GearMonkeyClient()` compiles.
-    if (!store) throw new ConfigurationError("A GearMonkeyClient can't be made with `new`. Inject it.");
+    // The published declarations have no constructor, so `new GearMonkeyClient()` compiles. Other systems' clients get options.
+    if (typeof (store as Partial<JobStore> | undefined)?.enqueue !== 'function')
+      throw new ConfigurationError(
+        "A GearMonkeyClient can't be made with `new`. Inject it, or in a script take it from an app: " +
+          '(await NestFactory.createApplicationContext(AppModule)).get(GearMonkeyClient).',
+      );
     this.#store = store;
     this.#options = options;
     this.#functions = new KnownFunctions(options, restricted);
