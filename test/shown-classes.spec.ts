@@ -128,11 +128,12 @@ describe('classes of this package', () => {
       imports: [testing.GearMonkeyTestingModule.forRoot()],
     }).compile();
     const client = module.get(testing.GearMonkeyTestClient);
+    const testingModule = module.get(testing.GearMonkeyTestingModule);
     await module.close();
     return {
       GearMonkeyTestClient: client,
       TestJobs: client.test,
-      GearMonkeyTestingModule: new testing.GearMonkeyTestingModule(),
+      GearMonkeyTestingModule: testingModule,
     };
   }
 
