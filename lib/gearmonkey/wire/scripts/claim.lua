@@ -46,6 +46,8 @@ local largest, outcomes_from = tonumber(ARGV[6]), 7
 local MAX_BYTES = 1048576
 --- How many jobs that can't be run one call ends or drops: more would block the server.
 local MAX_USELESS = 1000
+--- In the options of a job that expires.
+local EXPIRES = '"expires":'
 local stamp, expiry = string.format('%.0f', now), string.format('%.0f', now + lease)
 local refused, claims, dropped, leases = {}, {}, {}, {}
 local taken, plain, bytes, useless = 0, 0, 0, 0
@@ -123,15 +125,6 @@ local function is_held(member)
   return mine[member] or call('ZSCORE', keys.leases, member)
 end
 
---- Whether a job that is not running expired before any worker began it.
-local function has_expired(id, last_token, options)
-  local expiry = expiry_of(options)
-  if not expiry or now < expiry then return false end
-  if not last_token then return true end
-  local job = fields(id, 'attempts', 'snoozes')
-  return is_unbegun(job[1], job[2])
-end
-
 local function take(id, from)
   local key = keys.jobs .. id
   local job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark')
@@ -139,7 +132,7 @@ local function take(id, from)
   if job.err or not status or status == 'success' or status == 'error' then
     useless = useless + 1
     -- An expired job may have been ended for a client that waited for it.
-    if not job.err and status == 'error' and expiry_of(options) then return end
+    if not job.err and status == 'error' and string.find(options, EXPIRES, 1, true) then return end
     dropped[#dropped + 1] = id
     return
   end
@@ -147,9 +140,9 @@ local function take(id, from)
     dropped[#dropped + 1] = id
     return
   end
-  if options ~= '' and has_expired(id, last_token, options) then
+  if options ~= '' and status == 'idle' and string.find(options, EXPIRES, 1, true) and expire(keys, id, now) == 0 then
     useless = useless + 1
-    return expire(keys, id, stamp)
+    return
   end
   if not job[5] then plain = plain + 1 end
   local input = job[2] or ''

@@ -69,15 +69,14 @@ end
 local fields = { 'status', 'idle', 'created', now, 'mark', mark }
 if score ~= '' then fields[7], fields[8] = 'due', string.format('%.0f', score * 1000) end
 local options_at = #fields + 2
-local function set_options(options)
-  fields[options_at - 1], fields[options_at] = 'options', options
-  if options == '' then fields[options_at - 1], fields[options_at] = nil, nil end
-end
-set_options(values_a_job == 1 and shared or '')
+if values_a_job == 1 and shared ~= '' then fields[options_at - 1], fields[options_at] = 'options', shared end
 
 for i = 1, count do
   local id, input = id_of(i), first + (i - 1) * values_a_job
-  if values_a_job == 2 then set_options(ARGV[input + 1]) end
+  if values_a_job == 2 then
+    local has_options = ARGV[input + 1] ~= ''
+    fields[options_at - 1], fields[options_at] = has_options and 'options' or nil, has_options and ARGV[input + 1] or nil
+  end
   local written = pcall('HSET', jobs .. id, 'input', ARGV[input], unpack(fields))
   if failed(written) then return refuse(written, true, i - 1) end
   if i > 1 then call('PUBLISH', channel, 'create:' .. id) end

@@ -13,12 +13,7 @@
 
 local id, mark = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
-local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'options', 'attempts', 'snoozes', 'mark')
-if not job[1] or (mark ~= '' and (job[5] or '0') ~= mark) then return -1 end
+local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark')
+if not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
-local expiry = expiry_of(job[2] or '')
-if not expiry or job[1] ~= 'idle' or not is_unbegun(job[3], job[4]) then return -1 end
-local now = clock(ARGV[1])
-if now < expiry then return math.ceil(expiry - now) end
-expire(keys, id, string.format('%.0f', now))
-return 0
+return job[1] == 'idle' and expire(keys, id, clock(ARGV[1])) or -1

@@ -1,18 +1,13 @@
---- When a job expires, in ms; nil if it doesn't. A quote inside a text of the JSON follows a backslash, so no header and
---- no other text matches.
-local function expiry_of(options)
-  return tonumber(string.match(options, '"expires":(%d+)'))
-end
-
-local EXPIRED = 'expired: no worker began it in time'
-local EXPIRED_ERROR = cjson.encode({ name = 'JobExpiredError', code = 'JOB_EXPIRED', message = EXPIRED })
-
---- Ends a job that no worker began before it expired.
-local function expire(keys, id, stamp)
-  finish(keys, id, stamp, '', '', 'error', EXPIRED, 'error', EXPIRED_ERROR)
-end
-
---- Whether no handler has run the job yet: claims that were released don't count.
-local function is_unbegun(attempts, snoozes)
-  return count(attempts) == 0 and count(snoozes) == 0
+--- Ends a job that no handler has run (claims that were released don't count) and whose time has passed. Returns the ms
+--- until then, 0 if it has ended, or -1 if it will not expire.
+local function expire(keys, id, now)
+  local job = redis.call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
+  -- A quote inside a text of the JSON follows a backslash, so no header matches.
+  local expiry = tonumber(string.match(job[1] or '', '"expires":(%d+)'))
+  if not expiry or count(job[2]) > 0 or count(job[3]) > 0 then return -1 end
+  if now < expiry then return math.ceil(expiry - now) end
+  local text = 'expired: no worker began it in time'
+  local failure = '{"name":"JobExpiredError","code":"JOB_EXPIRED","message":"' .. text .. '"}'
+  finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure)
+  return 0
 end
