@@ -11,6 +11,8 @@ import { useGearMonkey } from './use-gearmonkey.js';
 /** Far longer than any of these tests: a worker that drains for so long must keep nothing from others meanwhile. */
 const SHUTDOWN_MS = 600_000;
 const CONCURRENCY = 5;
+/** A claim whose reply is lost with its connection ends with its lease. */
+const BROKEN_LEASE_MS = 6_000;
 
 describe('A worker that closes', () => {
   const rig = useGearMonkey();
@@ -40,8 +42,8 @@ describe('A worker that closes', () => {
   }
 
   /** An idle worker beside it, and the outputs of jobs that it must run while the other drains. */
-  const beside = (fn: string) =>
-    runWorker(rig.source(), fn, () => 'of the other', { concurrency: CONCURRENCY });
+  const beside = (fn: string, source: RedisSource = rig.source()) =>
+    runWorker(source, fn, () => 'of the other', { concurrency: CONCURRENCY });
 
   async function outputsOf(jobs: readonly { result(options: { timeout: string }): Promise<unknown> }[]) {
     return Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
@@ -100,8 +102,9 @@ describe('A worker that closes', () => {
 
   it('neither loses nor keeps jobs if its connections break meanwhile', async () => {
     const fn = rig.fn();
-    const closing = await draining(fn);
-    await beside(fn);
+    const source = () => rig.source({ lease: BROKEN_LEASE_MS });
+    const closing = await draining(fn, source());
+    await beside(fn, source());
     const early = await rig.client.runMany(fn, [1, 2, 3, 4, 5]);
     const stopped = closing.stop();
     await rig.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
