@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { GearMonkeyClient, GearMonkeyModule, Worker, type RunningJob } from 'nestjs-gearmonkey';
 import { killProcesses, TestProcess } from './support/test-process.js';
+import { compilerHost } from './support/type-check.js';
 import { useApps } from './support/use-apps.js';
 import { useRedis } from './support/use-redis.js';
 
@@ -210,7 +211,7 @@ function typeErrors(sources: readonly Block[]): string[] {
   const nameOf = ({ file }: Block, index: number) => file ?? `docs-block-${index}.ts`;
   const files = new Map(sources.map((block, index) => [join(ROOT, 'test', nameOf(block, index)), block]));
   const options = compilerOptions();
-  const host = ts.createCompilerHost(options);
+  const host = compilerHost(options);
   const { fileExists, readFile } = host;
   const getSourceFile = host.getSourceFile.bind(host);
   host.fileExists = (path) => files.has(path) || fileExists(path);
@@ -242,7 +243,8 @@ const OPTION_TYPES = [
 
 /** The options users can set, as their types have them. */
 function documentedOptions(): { name: string; defaultValue: string }[] {
-  const program = ts.createProgram([join(ROOT, 'lib/index.ts')], compilerOptions());
+  const options = compilerOptions();
+  const program = ts.createProgram([join(ROOT, 'lib/index.ts')], options, compilerHost(options));
   const checker = program.getTypeChecker();
   return OPTION_TYPES.flatMap((name) => {
     const source = program.getSourceFile(join(ROOT, 'lib/index.ts'));

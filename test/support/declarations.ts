@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { compilerHost } from './type-check.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Where the declarations seem to lie: inside the package, so that they find what they import. */
@@ -47,7 +48,9 @@ export class Declarations {
     const { options, fileNames } = configOf();
     const files = new Map<string, string>();
     const built = { ...options, outDir: OUT, emitDeclarationOnly: true };
-    ts.createProgram(fileNames, built).emit(undefined, (file, text) => files.set(file, text));
+    ts.createProgram(fileNames, built, compilerHost(built)).emit(undefined, (file, text) =>
+      files.set(file, text),
+    );
     const written = Object.entries(apps).map(([name, text]) => [join(ROOT, name), text] as const);
     for (const [name, text] of written) files.set(name, text);
     return new Declarations(
@@ -140,7 +143,7 @@ function configOf(): ts.ParsedCommandLine {
 }
 
 function hostOf(files: ReadonlyMap<string, string>, options: ts.CompilerOptions): ts.CompilerHost {
-  const host = ts.createCompilerHost(options);
+  const host = compilerHost(options);
   const folders = new Set([...files.keys()].map((file) => dirname(file)));
   const { readFile, fileExists, directoryExists } = host;
   host.readFile = (file) => files.get(file) ?? readFile.call(host, file);

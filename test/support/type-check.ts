@@ -12,7 +12,7 @@ export function typeErrors(
   const names = files.map((file) => join(root, file));
   const made = new Map(Object.entries(sources).map(([file, text]) => [join(root, file), text]));
   const options = testOptions();
-  const host = ts.createCompilerHost(options);
+  const host = compilerHost(options);
   const { readFile, fileExists } = host;
   host.readFile = (file) => made.get(file) ?? readFile.call(host, file);
   host.fileExists = (file) => made.has(file) || fileExists.call(host, file);
@@ -20,6 +20,21 @@ export function typeErrors(
   return [...names, ...made.keys()].flatMap((name) =>
     ts.getPreEmitDiagnostics(program, program.getSourceFile(name)).map(toLine),
   );
+}
+
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
+/** A host whose files are parsed once for all programs of a suite, which must have the same options. */
+export function compilerHost(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  const getSourceFile = host.getSourceFile.bind(host);
+  host.getSourceFile = (path, ...rest) => {
+    if (!path.includes('/node_modules/') && !path.startsWith(join(root, 'lib')))
+      return getSourceFile(path, ...rest);
+    if (!parsed.has(path)) parsed.set(path, getSourceFile(path, ...rest));
+    return parsed.get(path);
+  };
+  return host;
 }
 
 function testOptions(): ts.CompilerOptions {
