@@ -17,7 +17,7 @@ export async function runProgram(
   start: () => Promise<RunningProgram>,
   failWith: (error: unknown) => never = fail,
 ): Promise<void> {
-  // The reader of stdout or stderr may be gone, or a disk full: the program goes on.
+  // The reader of stdout or stderr may be gone, or a disk full: the program continues.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());

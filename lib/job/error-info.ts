@@ -71,7 +71,7 @@ export function messageOf(thrown: unknown): string {
   return excerpt(wordsOf(thrown), MAX_TEXT);
 }
 
-/** The same without a full stop, for a sentence of ours that goes on: Redis ends some of its messages with one. */
+/** The same without a full stop, for the middle of a sentence: Redis ends some of its messages with one. */
 export function reasonOf(thrown: unknown): string {
   return messageOf(thrown).replace(/\.$/, '');
 }

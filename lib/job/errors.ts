@@ -85,7 +85,7 @@ export class NotSerializableError extends GearMonkeyError {
   }
 }
 
-/** Bytes that the codec can't read. The job fails with this error; the worker goes on. */
+/** Bytes that the codec can't read. The job fails with this error; the worker continues. */
 export class UnreadablePayloadError extends GearMonkeyError {
   readonly code = 'UNREADABLE_PAYLOAD';
 
@@ -165,7 +165,7 @@ export class JobFailedError extends GearMonkeyError {
   }
 }
 
-/** The job didn't finish within the caller's timeout; it goes on. */
+/** The job didn't finish within the caller's timeout; it continues. */
 export class WaitTimeoutError extends GearMonkeyError {
   readonly code = 'WAIT_TIMEOUT';
 
@@ -224,7 +224,7 @@ export class ConfigurationError extends GearMonkeyError {
   readonly code = 'CONFIGURATION';
 }
 
-/** The job runs on a plain worker, which can't receive a cancellation. The job goes on. */
+/** The job runs on a plain worker, which can't receive a cancellation. The job continues. */
 export class NotCancellableError extends GearMonkeyError {
   readonly code = 'NOT_CANCELLABLE';
 

@@ -126,7 +126,7 @@ export interface JobSource {
    */
   withdraw?(functions: readonly string[]): Promise<void>;
 
-  /** Called when the worker starts to drain: it claims no more jobs, but running ones may go on for a while. */
+  /** Called when the worker starts to drain: it claims no more jobs, but running ones may continue for a while. */
   takeNoMore?(): void;
 
   /** The state of the connection, as far as the source knows without asking. */

@@ -70,7 +70,7 @@ export function checkRetryValues(retry: RetryOptions): RetryOptions {
   return retry;
 }
 
-/** Thrown by a handler to fail the job at once, whatever its retry options say. */
+/** Thrown by a handler to fail the job at once, with any retry options. */
 export class UnrecoverableError extends GearMonkeyError {
   readonly code = 'UNRECOVERABLE';
 }

@@ -2,7 +2,7 @@ import { inspect, type InspectOptions } from 'node:util';
 
 /**
  * Makes `JSON.stringify`, `inspect` and logs show what `view` returns instead of an object's fields, because these
- * lead to connections and their passwords. It never throws, whatever the view holds.
+ * lead to connections and their passwords. It never throws, for any view.
  */
 export function showAs<T extends object>(
   type: { readonly prototype: T; readonly name: string },

@@ -10,7 +10,7 @@ export interface SourceCapabilities {
   readonly progress: boolean;
   /** Claims expire, and a job that loses its worker too often ends as an error. */
   readonly leases: boolean;
-  /** A job may have options of its own. */
+  /** A job may have its own options. */
   readonly options: boolean;
   /** A job may run again later without an attempt being counted. */
   readonly snooze: boolean;

@@ -27,7 +27,7 @@ export class GearMonkeyExceptionFilter extends BaseExceptionFilter<GearMonkeyErr
   override catch(error: GearMonkeyError, host: ArgumentsHost): void {
     const type = host.getType<string>();
     if (type === 'ws') return answerSocket(error, host);
-    // Returning nothing makes Nest go on as without the filter.
+    // Returning nothing makes Nest continue as without the filter.
     if (type !== 'http') return;
     const status = httpStatusOf(error) ?? 500;
     const body = bodyOf(error, status);

@@ -43,7 +43,7 @@ export interface GearMonkeyInstance extends OnApplicationShutdown {
 export type Backend = Pick<GearMonkeyInstance, 'client' | 'source' | 'beforeRun'> &
   Partial<Pick<GearMonkeyInstance, 'shutdownTimeout'>> & { close(): void | Promise<void> };
 
-/** Makes that of each instance from its checked options. Tests put another in place of `backendOf`. */
+/** Makes the backend of each instance from its checked options. Tests put another in place of `backendOf`. */
 export type BackendFactory = (name: string, options: GearMonkeyModuleOptions, log: WorkerLog) => Backend;
 
 const asInstance = recordsOf<GearMonkeyInstance>('GearMonkeyInstance', ({ name, source }) => ({

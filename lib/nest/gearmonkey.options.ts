@@ -30,7 +30,7 @@ export interface CommonModuleOptions extends PayloadOptions {
    */
   jobLimits?: JobLimits;
 
-  /** How long running jobs may go on when the app closes; the rest goes back to the queue. @default '10s' */
+  /** How long running jobs may continue when the app closes; the rest goes back to the queue. @default '10s' */
   shutdownTimeout?: Duration;
 
   /**

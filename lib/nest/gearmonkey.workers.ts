@@ -28,7 +28,7 @@ export interface SetWorkerOptions {
 
 /** Options for stopping a handler. */
 export interface StopWorkerOptions {
-  /** How long running jobs may go on; then they go back to their queue. 0 for not at all. @default the module's `shutdownTimeout` */
+  /** How long running jobs may continue; then they go back to their queue. 0 for not at all. @default the module's `shutdownTimeout` */
   drain?: Duration;
 }
 

@@ -97,7 +97,7 @@ export class InstanceWorkers {
     }
   }
 
-  /** Stops a function's handler; running jobs may go on for `timeout` milliseconds. */
+  /** Stops a function's handler; running jobs may continue for `timeout` milliseconds. */
   async remove(fn: string, timeout: number): Promise<void> {
     const handler = this.handlers.get(fn);
     if (handler) this.handlers.set(fn, { ...handler, binding: undefined });
@@ -115,7 +115,7 @@ export class InstanceWorkers {
     this.worker?.setConcurrency(fn, concurrency);
   }
 
-  /** Stops all handlers; running jobs may go on for `timeout` milliseconds. */
+  /** Stops all handlers; running jobs may continue for `timeout` milliseconds. */
   stop(timeout: number): Promise<void> {
     this.phase = 'closed';
     return (this.closing ??= this.stopNow(timeout));

@@ -49,7 +49,7 @@ export class JobContextCreator extends ExternalContextCreator {
     return { ...known, argsLength: Undecorated.prototype.handle.length, getParamsMetadata };
   }
 
-  /** Pipes apply to the input only. For the running job, only pipes of its own decorator apply. */
+  /** Pipes apply to the input only. For the running job, only pipes of `@CurrentJob` apply. */
   override createPipesFn(...[pipes, parameters]: Parameters<ExternalContextCreator['createPipesFn']>) {
     if (parameters.length === 0 || (this.takesAsIs && pipes.length === 0)) return null;
     return async (args: unknown[], ...given: unknown[]) => {

@@ -32,7 +32,7 @@ let lastTrouble = '';
 
 redis.on('error', (error) => {
   tell(error);
-  // The database does not exist: ioredis would go on in database 0.
+  // The database does not exist: ioredis would continue in database 0.
   if (error.command?.name === 'select') redis.disconnect(true);
 });
 redis.on('ready', () => void keep());

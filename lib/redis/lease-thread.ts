@@ -46,7 +46,7 @@ export function memberOf({ id, token }: Pick<Claim, 'id' | 'token'>): string {
   return `${id}:${token}`;
 }
 
-/** A thread that renews leases on a connection of its own. */
+/** A thread that renews leases on its own connection. */
 export class LeaseThread {
   private readonly thread: Worker;
   private readonly table: LeaseTable;

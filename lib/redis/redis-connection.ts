@@ -197,7 +197,7 @@ export class RedisConnection {
       return moves;
     };
     client.on('error', (error: Error) => {
-      // ioredis would go on in database 0.
+      // ioredis would continue in database 0.
       if (isWrongDatabase(error)) client.disconnect(true);
     });
   }

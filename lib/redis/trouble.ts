@@ -15,7 +15,7 @@ export function isHopeless(error: unknown): boolean {
   return name === 'ReplyError' ? REFUSED.test(message) : UNTRUSTED.test(code);
 }
 
-/** Whether Redis has no such database: ioredis would go on in database 0. */
+/** Whether Redis has no such database: ioredis would continue in database 0. */
 export function isWrongDatabase(error: unknown): boolean {
   if (!isReply(error) || !(error instanceof Error) || !('command' in error)) return false;
   const { command } = error as { command?: { name?: string } };

@@ -78,7 +78,7 @@ export class JobExecution {
     );
   }
 
-  /** Fails the attempt with `reason`, whatever its handler does afterwards. */
+  /** Fails the attempt with `reason`; later results of its handler are ignored. */
   fail(reason: JobAbortedError): void {
     this.abort(reason, this.failure(reason));
   }
@@ -127,7 +127,7 @@ export class JobExecution {
     return this.encode(codec, output);
   }
 
-  /** The output is that of the handler, whatever `runWith` returns. */
+  /** The output is that of the handler; the result of `runWith` is ignored. */
   private async inContext(handle: () => Promise<unknown>): Promise<unknown> {
     const { runWith } = this.limits;
     if (!runWith) return handle();

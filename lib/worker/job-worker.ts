@@ -84,7 +84,7 @@ export class JobWorker {
     this.wakeUp();
   }
 
-  /** Sets how many jobs of a function may run at a time; running jobs go on. False for one that doesn't run or is stopping. */
+  /** Sets how many jobs of a function may run at a time; running jobs continue. False for one that doesn't run or is stopping. */
   setConcurrency(fn: string, concurrency: number): boolean {
     const slots = this.functions.get(fn);
     if (!slots || slots.isLeaving || this.stopping) return false;

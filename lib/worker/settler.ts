@@ -34,7 +34,7 @@ export class Settler {
     return this.inTime(this.outcomes.settled(), timeout);
   }
 
-  /** The same for the outcomes up to now, in a worker that goes on. */
+  /** The same for the outcomes up to now, in a worker that continues. */
   answered(timeout: number): Promise<void> {
     return this.inTime(this.outcomes.answered(), timeout);
   }

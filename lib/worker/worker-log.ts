@@ -14,7 +14,7 @@ export interface WorkerLog {
   readonly log?: Write;
   /** Details for debugging. @default nowhere */
   readonly debug?: Write;
-  /** Whether `debug` is written anywhere: what it would say need not be made. @default true where there is a `debug` */
+  /** Whether `debug` is written anywhere: otherwise its lines need not be made. @default true if there is a `debug` */
   readonly isDebugging?: () => boolean;
 }
 

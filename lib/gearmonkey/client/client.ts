@@ -198,7 +198,7 @@ export class GearMonkeyClient {
     return client;
   }
 
-  /** Completes all observables, including those subscribed to later. `call` and `result` go on waiting. */
+  /** Completes all observables, including those subscribed to later. `call` and `result` continue to wait. */
   endObservers(): void {
     this.#feeds.endObservers();
   }

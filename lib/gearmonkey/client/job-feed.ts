@@ -83,7 +83,7 @@ export class JobFeed {
     if (this.users === 0) this.linger = setTimeout(() => this.end(), LINGER_MS).unref();
   }
 
-  /** Completes all observables; calls that wait for a job go on. */
+  /** Completes all observables; calls that wait for a job continue. */
   endObservers(): void {
     for (const observer of [...this.observers]) observer.complete();
     for (const follower of this.allFollowers()) follower.complete?.();

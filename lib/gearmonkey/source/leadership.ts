@@ -49,7 +49,7 @@ export class Leadership {
     return this.own.has(fn);
   }
 
-  /** Checks functions for due jobs that this worker knows of and the leader may not. */
+  /** Checks functions for due jobs that this worker has read of and the leader may not have. */
   async lookForDue(functions: readonly string[]): Promise<void> {
     const own = functions.filter((fn) => this.isLeader(fn));
     const others = functions.filter((fn) => !this.isLeader(fn));

@@ -41,7 +41,7 @@ export class DaemonRegistry {
     return this.self.instance;
   }
 
-  /** `listener` is called when this daemon was taken for dead: it has lost its rows, and `instance` is new. */
+  /** `listener` is called when others took over this daemon's rows; `instance` is new then. */
   whenReborn(listener: () => void): void {
     this.onReborn = listener;
   }
@@ -90,7 +90,7 @@ export class DaemonRegistry {
     return [insert.onConflict((row) => row.column('instance').doNothing()).compile()];
   }
 
-  /** Call this once the statements of `entry` are committed: a missing entry means taken for dead from now on. */
+  /** Call this once the statements of `entry` are committed: from now on a missing entry means that others took over. */
   entered(instance: string): void {
     if (instance === this.instance) this.isEntered = true;
   }
@@ -148,7 +148,7 @@ export class DaemonRegistry {
       const back = released.filter((row) => row.origin === origin);
       await this.write(queries, back.map(idOf), { status: origin });
     }
-    // Output of an earlier attempt would be taken for this one's.
+    // Otherwise output of an earlier attempt would seem to be this one's.
     const output = { return_code: null, sig: null, stdout: null, stderr: FAILED_BECAUSE };
     await this.write(queries, failed.map(idOf), {
       ...{ status: 'done', result: 'fail', time_finished: now },

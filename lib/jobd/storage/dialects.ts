@@ -18,7 +18,7 @@ interface ConnectionOptions {
 /** Access to a database, and a way to cut it off at once. */
 export interface OpenedDialect {
   readonly dialect: Dialect;
-  /** Breaks its connections, whatever they are waiting for. */
+  /** Breaks its connections, also those that wait. */
   cut(): void;
 }
 

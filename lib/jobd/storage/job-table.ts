@@ -169,7 +169,7 @@ export class JobTable {
     return rows.map((row) => Number(row.job_id));
   }
 
-  /** Whether this daemon owns a job under its present name, and not under one from before it was taken for dead. */
+  /** Whether this daemon owns a job under its present name, and not under one from before others took over its rows. */
   readonly isOurs = ({ owner }: Pick<AcceptedJob, 'owner'>): boolean => owner === this.owner;
 
   private get owner(): string {

@@ -36,7 +36,7 @@ export function updateKept(
 
 /**
  * The same for rows that have no owner afterwards, in one transaction. No statement may use what the server remembers
- * of the one before (`row_count()`): if the connection breaks between two of them, the server goes on and commits, but
+ * of the one before (`row_count()`): if the connection breaks between two of them, the server continues and commits, but
  * has forgotten that.
  *
  * @returns statements; the last one's count is that of the rows written

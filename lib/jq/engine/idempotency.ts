@@ -4,7 +4,7 @@ import type { EnqueueRequest } from '../wire/requests.js';
 
 const PRINT_CHARACTERS = 32;
 
-/** An Idempotency-Key's name in Redis: of a fixed length, whatever clients send. */
+/** An Idempotency-Key's name in Redis: of a fixed length, for any key. */
 export function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

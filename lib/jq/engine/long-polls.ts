@@ -77,7 +77,7 @@ export class LongPolls {
         const isAnswer = status === 'none' || status === 'full';
         if (isAnswer) await waiter.woken;
         else if (status === 'stale') await this.reassigned();
-        // If there was too much to look at, the next turn goes on.
+        // If there was too much to read, the next turn continues.
         isOver = signal?.aborted === true || performance.now() >= until + (isAnswer ? 0 : OVERTIME_MS);
       } finally {
         waiter.end();

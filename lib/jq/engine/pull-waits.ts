@@ -45,7 +45,7 @@ export class PullWaits {
   private readonly byTopic = new Map<Topic, Set<PullWait>>();
   private words = 0;
 
-  /** @param names those that the worker wants; `undefined` while unknown, empty for all */
+  /** @param names those that the worker takes; `undefined` while unknown, empty for all */
   wait(worker: string, names: readonly string[] | undefined, ms: number, signal?: AbortSignal): PullWait {
     const topics = names && names.length > 0 ? names.map((name) => `=${name}`) : [ANY];
     const wait = new PullWait([...topics, `@${worker}`], this.words, ms, signal, (gone) => this.remove(gone));

@@ -50,7 +50,7 @@ export interface VerifyOptions {
 
 const VERIFY = optionNames<VerifyOptions>({ url: true, secrets: true, window: true, now: true });
 
-/** Whether one of the secrets signed this body within the window. Takes as long whatever is wrong with it. @throws ConfigurationError, InvalidOptionError */
+/** Whether one of the secrets signed this body within the window. Takes the same time for any mistake. @throws ConfigurationError, InvalidOptionError */
 export function verify(body: Uint8Array, headers: SignatureHeaders, options: VerifyOptions): boolean {
   const { url, secrets, window, now = new Date() } = checkOptions('verify', options, VERIFY);
   const most = toMilliseconds('window', window);

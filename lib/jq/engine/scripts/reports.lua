@@ -154,7 +154,7 @@ function answers.refused(id, job, worker, _, detail)
   put_back(id, job)
 end
 
---- It answered with an error of its own.
+--- It answered with an unexpected status.
 function answers.broken(id, job, worker, _, detail)
   detach(id, job, true)
   if detail ~= 'blamed' then blame(worker, 'failures') end

@@ -7,7 +7,7 @@ local function decoded(text)
   return json(text) or {}
 end
 
---- The fields that `job_json` takes, in its order, and what only pop needs; false where there is no job, or the key is of
+--- The fields that `job_json` takes, in its order, and what only pop needs; false if there is no job, or the key is of
 --- another type.
 local function read_job(jid)
   if is_cancelling(jid) then return false end
