@@ -1,6 +1,10 @@
+import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, OnRevoked } from '../job/job-source.js';
 import type { WorkerLog } from './worker-log.js';
+
+/** During an outage, a function that is being announced waits for the server, and what comes after it too. */
+const SIGN_OFF_MS = 3000;
 
 /** Announces a worker's functions to its source, one call after the other: a source that closes waits for the last. */
 export class Announcer {
@@ -21,9 +25,10 @@ export class Announcer {
 
   /** If it fails, the function only stays announced until the worker's end: its handler has stopped anyway. */
   async withdraw(fn: string): Promise<void> {
-    await this.last;
+    const withdrawn = this.last.then(() => this.source.withdraw?.([fn]));
+    this.last = withdrawn.catch(() => undefined);
     try {
-      await this.source.withdraw?.([fn]);
+      await withDeadline(withdrawn, SIGN_OFF_MS, () => new Error(`not within ${SIGN_OFF_MS} ms`));
     } catch (error) {
       this.log.warn(`Signing off from ${fn} failed: ${messageOf(error)}`);
     }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { LeaseLostError, ShutdownError } from '../../lib/job/abort-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { progress } from '../../lib/job/job.js';
+import { bindHandler } from '../../lib/worker/job-handler.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { claimInOrder, claimOne } from '../contract/claiming.js';
@@ -45,6 +46,24 @@ describe('JobWorker.remove', () => {
     setImmediate(end.open);
     await removed;
     await expect(late.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+  });
+
+  it('does not wait for a server that another function is being announced to', async () => {
+    const source = rig.source();
+    const { worker, said } = await runWorker(source, 'fn', () => 'out');
+    const open = source.open.bind(source);
+    const answered = gate();
+    source.open = async (functions, onRevoked) => {
+      await answered.passed;
+      await open(functions, onRevoked);
+    };
+    const adding = worker.add(bindHandler(defineJob('other'), {}, () => 'out'));
+    await worker.remove('fn', LONG_MS);
+    expect(worker.list()).toEqual([]);
+    expect(said).toEqual(['Signing off from fn failed: not within 3000 ms']);
+    answered.open();
+    await adding;
+    await eventually(() => expect(rig.workers('fn')).resolves.toBe(0));
   });
 
   it('stops the handler also if its source can not sign off', async () => {
