@@ -1,4 +1,5 @@
 import type { Claim } from '../job/job-source.js';
+import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
 import { keyOf } from './job-records.js';
 
 /** A job and its function. */
@@ -71,4 +72,9 @@ export class HeldJobs {
       return { fn, id };
     });
   }
+}
+
+/** For messages. */
+export function nameOf(instance: string, { fn, id }: JobName): string {
+  return instance === DEFAULT_INSTANCE ? `${fn} ${id}` : `${fn} ${id} of "${instance}"`;
 }

@@ -11,12 +11,16 @@ import { MAX_SPAN_MS } from '../job/duration.js';
 import { messageOf } from '../job/errors.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
+import { turnOfEventLoop } from './real-time.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 import { JobTestingError } from './testing-errors.js';
 
 /** Less than test runners give a test. */
 const ANSWER_MS = 4000;
 const CONNECT_MS = 3000;
+const FAKE_TICKS =
+  'Fake timers must not replace what the connection to Redis needs: ' +
+  "jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }).";
 /** Before all that is due, and behind the one that is to be taken. */
 const SOON = '0.001';
 
@@ -48,6 +52,8 @@ export class RedisBackend implements TestBackend {
   }
 
   async reach(): Promise<void> {
+    // Else the attempt would never end.
+    if (!(await areTicksReal())) throw new JobTestingError(FAKE_TICKS);
     try {
       await this.connections.commands.reach(CONNECT_MS);
     } catch (cause) {
@@ -162,6 +168,18 @@ export class RedisBackend implements TestBackend {
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     return this.connections.commands.insist(question, ANSWER_MS);
   }
+}
+
+/** Whether callbacks that a connection relies on are called. */
+async function areTicksReal(): Promise<boolean> {
+  let left = 3;
+  const tick = () => (left -= 1);
+  process.nextTick(tick);
+  queueMicrotask(tick);
+  setImmediate(tick);
+  await turnOfEventLoop();
+  await turnOfEventLoop();
+  return left === 0;
 }
 
 /** Redis sorts ids of one time as text, and a test's clock makes many of them. */

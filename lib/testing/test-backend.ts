@@ -31,3 +31,14 @@ export interface TestBackend {
   /** Leaves nothing behind. */
   close(): Promise<void>;
 }
+
+/** The waiting jobs of a function. */
+export interface WaitingOfFunction {
+  readonly fn: string;
+  readonly jobs: Iterable<WaitingJob>;
+}
+
+/** Asks for all functions at once: a server may be far away. */
+export function waitingOf(backend: TestBackend, functions: readonly string[]): Promise<WaitingOfFunction[]> {
+  return Promise.all(functions.map(async (fn) => ({ fn, jobs: await backend.waiting(fn) })));
+}

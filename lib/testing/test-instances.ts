@@ -1,4 +1,4 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import { KnownFunctions, maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
 import type { Backend } from '../nest/gearmonkey.instance.js';
 import { ConfigurationError } from '../job/errors.js';
@@ -23,7 +23,7 @@ const MAX_STALLS = 3;
 const SHUTDOWN_MS = 250;
 
 /** The instances of an app under test: each gets a server of its own, and all one clock. */
-export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
   private readonly run: TestRun;
   private readonly servers: TestBackend[] = [];
   private readonly jobs = new Map<string, TestJobs>();
@@ -43,7 +43,8 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnAp
     this.run.started();
   }
 
-  onApplicationShutdown(): void {
+  /** Of an app without workers; in others their sources say so before. */
+  onModuleDestroy(): void {
     this.run.close();
   }
 
@@ -73,7 +74,8 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnAp
     this.servers.push(backend);
     const interventions = new Interventions();
     const client = options.source?.client;
-    const source = new TestSource({ instance, clock, backend, records, permits, changes, client });
+    const onClose = () => run.close();
+    const source = new TestSource({ instance, clock, backend, records, permits, changes, client, onClose });
     const onEnded = (fn: string, id: string) => source.ended(fn, id);
     const store = new RecordingStore(backend.store, clock, records, onEnded, () => backend.close());
     const functions = new KnownFunctions(options, false);

@@ -1,8 +1,7 @@
 import { InvalidOptionError } from '../job/errors.js';
-import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
 import { AppTimers } from './app-timers.js';
 import { Changes } from './changes.js';
-import type { JobName } from './held-jobs.js';
+import { nameOf } from './held-jobs.js';
 import { RealTime, turnOfEventLoop } from './real-time.js';
 import { Permit, Permits, type Drained } from './run-permits.js';
 import { TestClock } from './test-clock.js';
@@ -92,8 +91,10 @@ export class TestRun {
 
   /** Resolves when nothing runs that this permits and nothing of it is due. */
   private async untilIdle(permit: Permit, limit: Limit): Promise<void> {
-    while (!(await this.isIdle(permit, limit.time))) {
-      if (this.isClosed) throw new JobTestingError('The app was closed while jobs of its test ran.');
+    for (;;) {
+      const isIdle = await this.isIdle(permit, limit.time);
+      this.checkOpen();
+      if (isIdle) return;
       await limit.check();
     }
   }
@@ -143,6 +144,7 @@ export class TestRun {
       await this.timers?.require();
       for (;;) {
         await this.giveTime(permit, limit);
+        this.checkOpen();
         const next = Math.min(this.clock.nextAlarm, await this.nextDue(permit));
         const isThere = this.clock.now() >= target;
         if (next > target && isThere) return;
@@ -151,6 +153,10 @@ export class TestRun {
         if (next > target && !this.timers) return;
       }
     });
+  }
+
+  private checkOpen(): void {
+    if (this.isClosed) throw new JobTestingError('The app was closed while jobs of its test ran.');
   }
 
   /** When the first job that is permitted falls due, of those that are not due now. */
@@ -218,12 +224,10 @@ export class TestRun {
   }
 
   private running({ allows }: Permit): string[] {
-    return [...this.sources].flatMap(([instance, source]) =>
-      source
-        .running()
-        .filter(({ fn, id }) => allows(instance, fn, id))
-        .map((job) => nameOf(instance, job)),
-    );
+    return [...this.sources].flatMap(([instance, source]) => {
+      const permitted = source.running().filter(({ fn, id }) => allows(instance, fn, id));
+      return permitted.map((job) => nameOf(instance, job));
+    });
   }
 
   private async late(permit: Permit, what: string, timeout: number): Promise<JobTestTimeoutError> {
@@ -241,8 +245,4 @@ export class TestRun {
           found.push(nameOf(instance, job));
     return found;
   }
-}
-
-function nameOf(instance: string, { fn, id }: JobName): string {
-  return instance === DEFAULT_INSTANCE ? `${fn} ${id}` : `${fn} ${id} of "${instance}"`;
 }

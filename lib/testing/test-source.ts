@@ -7,7 +7,7 @@ import { HeldJobs, type JobName } from './held-jobs.js';
 import { hasExpired, type JobRecords } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
 import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
-import type { TestBackend } from './test-backend.js';
+import { waitingOf, type TestBackend, type WaitingJob } from './test-backend.js';
 
 /** What a source shares with the rest of its test. */
 export interface TestSourceParts {
@@ -17,6 +17,7 @@ export interface TestSourceParts {
   readonly records: JobRecords;
   readonly permits: Permits;
   readonly changes: Changes;
+  readonly onClose: () => void;
   /** Enqueues its jobs, if that is no GearMonkeyClient. */
   readonly client?: string | undefined;
 }
@@ -34,6 +35,8 @@ export class TestSource implements JobSource {
   readonly clock: Clock;
   readonly address: string;
   readonly client?: string;
+  /** The app closes: its worker gives up what runs, which is no end that a test waits for. */
+  readonly takeNoMore: () => void;
   private readonly opened = new Set<string>();
   private readonly held = new HeldJobs();
   private onRevoked: OnRevoked = () => undefined;
@@ -44,6 +47,7 @@ export class TestSource implements JobSource {
 
   constructor(private readonly parts: TestSourceParts) {
     this.clock = parts.clock;
+    this.takeNoMore = parts.onClose;
     this.address = `${parts.backend.store.address} (a test)`;
     if (parts.client !== undefined) this.client = parts.client;
   }
@@ -110,31 +114,28 @@ export class TestSource implements JobSource {
     await this.withdraw(this.functions);
   }
 
-  /** What waits for a worker of this source, or has one. */
+  /** What has a worker of this source, or waits for one. */
   async hasWork({ allows }: Permit): Promise<boolean> {
     const { instance } = this.parts;
+    if (this.running().some(({ fn, id }) => allows(instance, fn, id))) return true;
     const now = this.clock.now();
-    for (const fn of this.functions) {
-      for (const { id, due } of await this.parts.backend.waiting(fn))
-        if (due <= now && allows(instance, fn, id)) return true;
-    }
-    return this.running().some(({ fn, id }) => allows(instance, fn, id));
+    for (const { fn, jobs } of await waitingOf(this.parts.backend, this.functions))
+      for (const { id, due } of jobs) if (due <= now && allows(instance, fn, id)) return true;
+    return false;
   }
 
   /** All that waits for a handler here, now or later. */
   async waiting(): Promise<{ readonly fn: string; readonly id: string; readonly due: number }[]> {
-    const all = this.functions.map(async (fn) =>
-      [...(await this.parts.backend.waiting(fn))].map((job) => ({ fn, ...job })),
-    );
-    return (await Promise.all(all)).flat();
+    const all = await waitingOf(this.parts.backend, this.functions);
+    return all.flatMap(({ fn, jobs }) => [...jobs].map((job) => ({ fn, ...job })));
   }
 
   /** When the first job is due that is permitted and not due now. */
   async nextDue({ allows }: Permit): Promise<number> {
     const now = this.clock.now();
     let next = Infinity;
-    for (const fn of this.functions)
-      for (const { id, due } of await this.parts.backend.waiting(fn))
+    for (const { fn, jobs } of await waitingOf(this.parts.backend, this.functions))
+      for (const { id, due } of jobs)
         if (due > now && due < next && allows(this.parts.instance, fn, id)) next = due;
     return next;
   }
@@ -158,7 +159,6 @@ export class TestSource implements JobSource {
     this.held.begin(job);
   }
 
-  /** Whether its handler runs. */
   handles(job: JobName): boolean {
     return this.held.running(job) !== undefined;
   }
@@ -222,16 +222,17 @@ export class TestSource implements JobSource {
 
   private async takeAllowed(slots: FreeSlots): Promise<Claim[]> {
     const claims: Claim[] = [];
-    for (const fn of slots.functions()) claims.push(...(await this.takeOf(fn, slots.of(fn))));
+    for (const { fn, jobs } of await waitingOf(this.parts.backend, slots.functions()))
+      claims.push(...(await this.takeOf(fn, jobs, slots.of(fn))));
     if (claims.length > 0) this.parts.changes.tell();
     return claims;
   }
 
-  private async takeOf(fn: string, most: number): Promise<Claim[]> {
+  private async takeOf(fn: string, jobs: Iterable<WaitingJob>, most: number): Promise<Claim[]> {
     const { backend, permits, instance, records } = this.parts;
     const now = this.clock.now();
     const claims: Claim[] = [];
-    for (const { id, due } of await backend.waiting(fn)) {
+    for (const { id, due } of jobs) {
       if (claims.length === most || this.pauses > 0) break;
       if (due > now || !permits.allows(instance, fn, id)) continue;
       const claim = await this.held.take(fn, id, () => backend.take(fn, id));

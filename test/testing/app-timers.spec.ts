@@ -93,6 +93,19 @@ describe.each(SERVERS)('Fake timers and the clock of a test, in %s', (server) =>
   });
 });
 
+describe('Fake timers that replace what a connection to Redis needs', () => {
+  const testing = useTesting('Redis');
+  afterEach(() => void jest.useRealTimers());
+
+  it('are named by an app that starts', async () => {
+    jest.useFakeTimers();
+    await expect(testing.jobs({})).rejects.toMatchObject({
+      code: 'JOB_TESTING',
+      message: expect.stringContaining('doNotFake'),
+    });
+  });
+});
+
 describe('Timers that are not fake', () => {
   const testing = useTesting();
 

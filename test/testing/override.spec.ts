@@ -156,6 +156,18 @@ describe.each(SERVERS)('An app of several instances, with its own wiring, in %s'
     await expect(jobs.run(bill, { order: '1' })).rejects.toMatchObject({ code: 'CONNECTION' });
   });
 
+  it('ends calls that wait when it closes', async () => {
+    const jobs = await start();
+    await jobs.run(bill, { order: '1' });
+    const late = jobs.test.advance('1 year');
+    const drained = jobs.test.drain();
+    const calls = Promise.all(
+      [late, drained].map((call) => expect(call).rejects.toThrow('The app was closed while')),
+    );
+    await app?.close();
+    await calls;
+  });
+
   it('is separate: two apps at a time share no jobs', async () => {
     const first = await start();
     const second = await start();

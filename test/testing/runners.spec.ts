@@ -21,7 +21,10 @@ function filesOfThePage(): [name: string, code: string][] {
 
 /** As the page says: the same names come from vitest, and its timers are `vi`. */
 function forVitest(code: string): string {
-  return code.replaceAll("'@jest/globals'", "'vitest'").replace(/\bjest\b/g, 'vi');
+  return code
+    .replaceAll("'@jest/globals'", "'vitest'")
+    .replace(/jest\.useFakeTimers\(.*$/m, 'vi.useFakeTimers();')
+    .replace(/\bjest\b/g, 'vi');
 }
 
 function toJavaScript(code: string): string {
