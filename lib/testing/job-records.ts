@@ -24,7 +24,26 @@ export interface JobRecord {
 export class JobRecords {
   private readonly records = new Map<string, JobRecord>();
 
+  /** Enqueues that the server has not answered. */
+  private underWay = 0;
+
   constructor(private readonly onChange: () => void) {}
+
+  get isEnqueuing(): boolean {
+    return this.underWay > 0;
+  }
+
+  /** What is enqueued here without waiting for it keeps a test waiting. */
+  async whileEnqueuing<T>(enqueue: () => Promise<T>): Promise<T> {
+    this.underWay += 1;
+    this.onChange();
+    try {
+      return await enqueue();
+    } finally {
+      this.underWay -= 1;
+      this.onChange();
+    }
+  }
 
   add(record: Omit<JobRecord, 'steps'>): void {
     this.records.set(keyOf(record.fn, record.id), { ...record, steps: ['enqueued'] });

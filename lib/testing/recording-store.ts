@@ -30,18 +30,8 @@ export class RecordingStore implements JobStore {
     return this.store.inbox;
   }
 
-  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
-    const created = this.clock.now();
-    const { delay: _, ...rest } = placement;
-    const score = scoreOf(placement, created);
-    const placed = score === undefined ? rest : { ...rest, score };
-    const keys = await this.store.enqueue(fn, inputs, placed);
-    keys.forEach(({ id }, index) => {
-      const due = score === undefined ? undefined : Math.round(score * 1000);
-      const payload = inputs[index] ?? '';
-      this.records.add({ fn, id, payload, placement, created, due, performed: false });
-    });
-    return keys;
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    return this.records.whileEnqueuing(() => this.record(fn, inputs, placement));
   }
 
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
@@ -77,5 +67,19 @@ export class RecordingStore implements JobStore {
 
   close(): Promise<void> {
     return this.onClose();
+  }
+
+  private async record(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+    const created = this.clock.now();
+    const { delay: _, ...rest } = placement;
+    const score = scoreOf(placement, created);
+    const placed = score === undefined ? rest : { ...rest, score };
+    const keys = await this.store.enqueue(fn, inputs, placed);
+    keys.forEach(({ id }, index) => {
+      const due = score === undefined ? undefined : Math.round(score * 1000);
+      const payload = inputs[index] ?? '';
+      this.records.add({ fn, id, payload, placement, created, due, performed: false });
+    });
+    return keys;
   }
 }

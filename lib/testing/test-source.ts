@@ -114,9 +114,10 @@ export class TestSource implements JobSource {
     await this.withdraw(this.functions);
   }
 
-  /** What has a worker of this source, or waits for one. */
+  /** What has a worker of this source, waits for one, or is being enqueued. */
   async hasWork({ allows }: Permit): Promise<boolean> {
-    const { instance } = this.parts;
+    const { instance, records } = this.parts;
+    if (records.isEnqueuing) return true;
     if (this.running().some(({ fn, id }) => allows(instance, fn, id))) return true;
     const now = this.clock.now();
     for (const { fn, jobs } of await waitingOf(this.parts.backend, this.functions))
@@ -124,7 +125,6 @@ export class TestSource implements JobSource {
     return false;
   }
 
-  /** All that waits for a handler here, now or later. */
   async waiting(): Promise<{ readonly fn: string; readonly id: string; readonly due: number }[]> {
     const all = await waitingOf(this.parts.backend, this.functions);
     return all.flatMap(({ fn, jobs }) => [...jobs].map((job) => ({ fn, ...job })));
