@@ -146,6 +146,8 @@ describe('pack', () => {
   it('writes what a whole codec reads, for any value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        // The other codec refuses this key.
+        fc.pre(!JSON.stringify(value).includes('"__proto__"'));
         expect(decode(pack(value as never))).toEqual(decode(encode(value)));
       }),
     );
