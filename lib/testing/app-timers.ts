@@ -27,7 +27,7 @@ export class AppTimers {
     );
   }
 
-  /** Moves both clocks to the next timer of the app, by `ms` at most: what that timer calls may enqueue jobs. */
+  /** Moves both clocks to the app's next timer, at most by `ms`. Its callback may enqueue jobs. */
   async step(ms: number): Promise<void> {
     const most = Math.min(ms, MAX_TIMER_MS);
     const begin = Date.now();
@@ -37,7 +37,7 @@ export class AppTimers {
     this.clock.follow(passed);
     try {
       await this.timers.advanceTimersToNextTimerAsync();
-      // Others of the same time.
+      // Run other timers with the same time, too.
       await this.timers.advanceTimersByTimeAsync(0);
     } finally {
       clearTimeout(end);
@@ -53,7 +53,7 @@ export class AppTimers {
     try {
       await this.timers.advanceTimersByTimeAsync(0);
     } catch (error) {
-      // vitest throws if timers are not fake; what a timer of the app throws is no concern of this.
+      // vitest throws if timers are not fake. Errors that the app's timers throw are ignored here.
       if (isFake) throw error;
     } finally {
       clearTimeout(probe);

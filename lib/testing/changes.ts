@@ -1,9 +1,9 @@
-/** Tells who waits for something that something has changed: they look for themselves. */
+/** Notifies waiting code that something has changed. It then checks its own condition. */
 export class Changes {
   private count = 0;
   private waiting: (() => void)[] = [];
 
-  /** How many changes there were. */
+  /** The number of changes so far. */
   get version(): number {
     return this.count;
   }

@@ -13,9 +13,9 @@ import { JobTestingError } from './testing-errors.js';
 /** A job: its id, or what has its function and id, such as a JobHandle. */
 export type JobToFind = string | { readonly fn: string; readonly id: string };
 
-/** The jobs of a test as it asks for them. */
+/** Finds the jobs that a test asks for. */
 export class EnqueuedJobs {
-  /** Definitions that jobs were enqueued with: their codecs read the inputs, whatever a test asks by. */
+  /** The definitions that jobs were enqueued with. Their codecs decode the inputs, even if the test passes only a name. */
   private readonly used = new Map<string, AnyJobDefinition>();
 
   constructor(
@@ -23,31 +23,31 @@ export class EnqueuedJobs {
     private readonly functions: KnownFunctions,
   ) {}
 
-  /** A job is enqueued with this. */
+  /** Records the definition that a job is enqueued with. */
   learn(ref: FunctionRef): void {
     if (typeof ref !== 'string') this.used.set(functionName(ref), ref);
   }
 
-  /** Those that the app enqueued. */
+  /** The jobs that the app enqueued. */
   list(ref?: FunctionRef, expected: ExpectedJob = {}): EnqueuedJob[] {
     return this.matching(ref, expected)
       .filter(({ record }) => !record.performed)
       .map(({ job }) => job);
   }
 
-  /** Those that a test performs are among them. */
+  /** The same, including jobs that the test performs. */
   recordsOf(ref: FunctionRef, expected: ExpectedJob): JobRecord[] {
     return this.matching(ref, expected).map(({ record }) => record);
   }
 
-  /** Why there is no such job, if there is none. */
+  /** Explains why no job matches; undefined if one does. */
   missing(ref: FunctionRef, expected: ExpectedJob): string | undefined {
     const fn = functionName(ref);
     if (this.list(ref, expected).length > 0) return undefined;
     return missingReport(fn, expected, this.list());
   }
 
-  /** Which there are, if any. */
+  /** Describes the jobs that match; undefined if none does. */
   present(ref: FunctionRef, expected: ExpectedJob): string | undefined {
     const fn = functionName(ref);
     const found = this.list(ref, expected);

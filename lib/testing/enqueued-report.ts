@@ -1,10 +1,10 @@
 import { delayOf, mismatches, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
 import { show } from './show-value.js';
 
-/** Jobs that a message names. */
+/** How many jobs a message names. */
 const MAX_NAMED = 10;
 
-/** Why no job is as expected: what was enqueued instead, and in what each differs. */
+/** Explains why no job matches: lists what was enqueued instead, and how each job differs. */
 export function missingReport(fn: string, expected: ExpectedJob, all: readonly EnqueuedJob[]): string {
   const head = `No job of "${fn}" was enqueued${wanted(expected)}.`;
   const same = all.filter((job) => job.fn === fn);
@@ -19,7 +19,7 @@ export function missingReport(fn: string, expected: ExpectedJob, all: readonly E
   return [head, 'Jobs of other functions were:', ...listed(all, (job) => [line(job)])].join('\n');
 }
 
-/** What should not have been enqueued, and was. */
+/** Lists jobs that should not have been enqueued. */
 export function presentReport(fn: string, expected: ExpectedJob, found: readonly EnqueuedJob[]): string {
   const head = `A job of "${fn}" was enqueued${wanted(expected)}, and none was expected:`;
   return [head, ...listed(found, (job) => [line(job)])].join('\n');

@@ -8,7 +8,7 @@ import { show } from './show-value.js';
 import { differences, type ValueMatcher } from './subset.js';
 import { timeOf } from './testing-options.js';
 
-/** A job as the app under test enqueued it. */
+/** A job that the app under test enqueued. */
 export interface EnqueuedJob<Input = unknown> {
   readonly fn: string;
   readonly id: string;
@@ -18,7 +18,7 @@ export interface EnqueuedJob<Input = unknown> {
   readonly headers: JobHeaders;
   /** When it was enqueued, by the test's clock. */
   readonly created: Date;
-  /** When it may run; absent if at once. */
+  /** When it may run; absent if immediately. */
   readonly scheduled?: Date;
 }
 

@@ -8,19 +8,19 @@ export interface JobName {
   readonly id: string;
 }
 
-/** A job that is being claimed, has been, or whose handler has begun. */
+/** The state of a held job: being claimed, claimed, or running. */
 interface Held {
   claim?: Claim;
   begun?: boolean;
 }
 
-/** The jobs that a source has given to its worker, or is about to. */
+/** The jobs that a source has given to its worker, or is about to give. */
 export class HeldJobs {
   private readonly held = new Map<string, Held>();
-  /** Those whose handler was told that they are not its any more, before the server is. */
+  /** Jobs whose handler knows that the claim has ended, before the server does. */
   private readonly ending = new Set<string>();
 
-  /** Claims a job: it is held from the moment it is asked for. */
+  /** Claims a job. It counts as held as soon as the claim is sent. */
   async take(fn: string, id: string, claim: () => Promise<Claim | undefined>): Promise<Claim | undefined> {
     const held: Held = {};
     this.held.set(keyOf(fn, id), held);
@@ -30,13 +30,13 @@ export class HeldJobs {
     return taken;
   }
 
-  /** Its handler begins now. */
+  /** Called when the handler of the job begins. */
   begin({ fn, id }: JobName): void {
     const held = this.held.get(keyOf(fn, id));
     if (held) held.begun = true;
   }
 
-  /** Whether this claim is still the worker's. */
+  /** Whether the worker still holds this claim. */
   has(claim: Claim): boolean {
     return this.claimOf(claim) === claim;
   }
@@ -45,7 +45,7 @@ export class HeldJobs {
     return this.held.get(keyOf(fn, id))?.claim;
   }
 
-  /** The claim, if its handler runs. A worker that does not know of it yet would not be told that it is gone. */
+  /** The claim of a job whose handler runs. Before that, the worker could not be told that the claim has ended. */
   running({ fn, id }: JobName): Claim | undefined {
     const { claim, begun } = this.held.get(keyOf(fn, id)) ?? {};
     return begun ? claim : undefined;
@@ -55,7 +55,7 @@ export class HeldJobs {
     if (this.has(claim)) this.held.delete(keyOf(claim.fn, claim.id));
   }
 
-  /** Counts as held until the server knows that it is not. */
+  /** The job counts as held until the server has ended the claim. */
   async whileEnding({ fn, id }: JobName, tellServer: Promise<unknown>): Promise<void> {
     const key = keyOf(fn, id);
     this.ending.add(key);
@@ -74,7 +74,7 @@ export class HeldJobs {
   }
 }
 
-/** For messages. */
+/** The job's name in messages. */
 export function nameOf(instance: string, { fn, id }: JobName): string {
   return instance === DEFAULT_INSTANCE ? `${fn} ${id}` : `${fn} ${id} of "${instance}"`;
 }

@@ -7,12 +7,12 @@ interface Failure {
   left: number;
 }
 
-/** What a test wants to happen to jobs as their handlers run. */
+/** What a test does to jobs while their handlers run: errors and cancellations. */
 export class Interventions {
   private readonly failures = new Map<string, Failure[]>();
   private readonly whenRun = new Map<string, (() => void)[]>();
 
-  /** The handler throws `error` in its next runs, in place of what it would do. */
+  /** Makes the next runs of a handler throw `error`. */
   failNext(fn: string, error: unknown, times: number): void {
     this.failures.set(fn, [...(this.failures.get(fn) ?? []), { error, left: times }]);
   }
@@ -23,7 +23,7 @@ export class Interventions {
     this.whenRun.set(key, [...(this.whenRun.get(key) ?? []), callback]);
   }
 
-  /** Called before each run of a handler. @throws what the test wants it to throw */
+  /** Called before each run of a handler. @throws the error that the test has set */
   readonly beforeRun = ({ fn, id }: RunningJob): void => {
     const key = keyOf(fn, id);
     for (const callback of this.whenRun.get(key) ?? []) queueMicrotask(callback);

@@ -1,7 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import type { Placement } from '../gearmonkey/client/job-store.js';
 
-/** What has happened to a job: it was enqueued, a handler began it, an attempt failed and another follows, it has ended. */
+/** A step of a job: it was enqueued, its handler began, it will run again, or it has ended. */
 export type JobStep = 'enqueued' | 'started' | 'retried' | 'done' | 'failed';
 
 /** A job that this app's clients or tests created. */
@@ -12,15 +12,15 @@ export interface JobRecord {
   readonly placement: Placement;
   /** In ms since 1970, by the test's clock. */
   readonly created: number;
-  /** From when it may run; absent where that is at once. */
+  /** When it may run; absent if immediately. */
   readonly due?: number | undefined;
-  /** Whether a test runs it by `perform`: nothing of the app enqueued it. */
+  /** Whether the test runs it with `perform`, so the app did not enqueue it. */
   readonly performed: boolean;
-  /** Each that it has come to, in their order. */
+  /** Its steps so far, in order. */
   readonly steps: JobStep[];
 }
 
-/** Every job of a test, in the order of their creation. */
+/** All jobs of a test, oldest first. */
 export class JobRecords {
   private readonly records = new Map<string, JobRecord>();
 
@@ -33,7 +33,7 @@ export class JobRecords {
     return this.underWay > 0;
   }
 
-  /** What is enqueued here without waiting for it keeps a test waiting. */
+  /** Runs an enqueue. The test waits for it even if the app does not. */
   async whileEnqueuing<T>(enqueue: () => Promise<T>): Promise<T> {
     this.underWay += 1;
     this.onChange();
@@ -50,7 +50,7 @@ export class JobRecords {
     this.onChange();
   }
 
-  /** Jobs of other processes are not known. */
+  /** Ignores jobs of other processes. */
   note(fn: string, id: string, step: JobStep): void {
     this.records.get(keyOf(fn, id))?.steps.push(step);
   }
@@ -63,7 +63,7 @@ export class JobRecords {
     return this.records.get(keyOf(fn, id));
   }
 
-  /** Those with this id: each function counts its own. */
+  /** The jobs with this id. Each function counts its own ids. */
   withId(id: string): JobRecord[] {
     return this.all().filter((record) => record.id === id);
   }
@@ -79,7 +79,7 @@ export function hasExpired(record: JobRecord | undefined, now: number): boolean 
   return isNew && (record?.placement.expires ?? Infinity) <= now;
 }
 
-/** Names have no white space. */
+/** The key of a job. Function names contain no white space. */
 export function keyOf(fn: string, id: string): string {
   return `${fn} ${id}`;
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../job/clock.js';
 import type { Claim, Outcome } from '../job/job-source.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 
-/** Jobs of a test in this process. */
+/** Keeps the jobs of a test in this process. */
 export class MemoryBackend implements TestBackend {
   readonly store: MemoryStore;
   private readonly server: MemoryServer;
@@ -15,7 +15,7 @@ export class MemoryBackend implements TestBackend {
     private readonly clock: Clock,
     maxStalls: number,
   ) {
-    // A test looks at a job after as much time as it likes to let pass.
+    // Finished jobs are kept, however far the test moves the clock.
     this.server = new MemoryServer({ maxStalls, keptFor: Infinity });
     this.store = new MemoryStore(this.server, clock);
   }
@@ -59,7 +59,7 @@ export class MemoryBackend implements TestBackend {
   async expire({ fn, id, token }: Claim): Promise<void> {
     const owner = this.server.function(fn);
     owner.renew(id, token, 0, 0);
-    // Without a slot it claims nothing, and looks at leases all the same.
+    // A claim for no slots still recovers expired leases.
     owner.claim(0, Infinity, this.clock.now());
   }
 

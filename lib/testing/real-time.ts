@@ -1,12 +1,12 @@
-// Of the module, not the globals: those are what fake timers replace.
+// Imported, because fake timers replace the globals.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
-/** Lets the process do what it has to do, such as reading from sockets. */
+/** Lets the event loop turn once, for example to read from sockets. */
 export function turnOfEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** So much real time, whatever a test does with its timers. */
+/** Waits in real time, even if timers are fake. */
 export class RealTime {
   readonly over: Promise<void>;
   private done = false;

@@ -12,7 +12,7 @@ import type { Cancellation } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobRecords } from './job-records.js';
 
-/** The store of a test's clients: whatever they enqueue is remembered, and delays go by the test's clock. */
+/** The store of a test's clients. It records what they enqueue, and delays use the test's clock. */
 export class RecordingStore implements JobStore {
   constructor(
     private readonly store: JobStore,
@@ -45,7 +45,7 @@ export class RecordingStore implements JobStore {
   async cancel(fn: string, job: JobKey): Promise<Cancellation> {
     const [before] = await this.store.read(fn, [job.id]);
     const came = await this.store.cancel(fn, job);
-    // Of one that was cancelled before nothing is told twice.
+    // A job that was cancelled before is not reported again.
     if (came === 'cancelled' && !before?.has('finished')) this.onEnded(fn, job.id);
     return came;
   }

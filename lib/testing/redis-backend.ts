@@ -15,13 +15,13 @@ import { turnOfEventLoop } from './real-time.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 import { JobTestingError } from './testing-errors.js';
 
-/** Less than test runners give a test. */
+/** Shorter than the default timeout of test runners. */
 const ANSWER_MS = 4000;
 const CONNECT_MS = 3000;
 const FAKE_TICKS =
   'Fake timers must not replace what the connection to Redis needs: ' +
   "jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }).";
-/** Before all that is due, and behind the one that is to be taken. */
+/** A score before all due jobs, except 0: that is for the job to take. */
 const SOON = '0.001';
 
 export interface RedisBackendOptions {
@@ -31,8 +31,8 @@ export interface RedisBackendOptions {
 }
 
 /**
- * Jobs of a test in a Redis: the scripts, keys and messages of production, with the test's clock as their `now`. Its functions
- * have a prefix of their own on the wire, and their keys are deleted at the end.
+ * Keeps the jobs of a test in a Redis, with the scripts, keys and messages of production and the test's clock. Function names
+ * get a prefix on the wire, and their keys are deleted at the end.
  */
 export class RedisBackend implements TestBackend {
   readonly store: RedisStore;
@@ -52,7 +52,7 @@ export class RedisBackend implements TestBackend {
   }
 
   async reach(): Promise<void> {
-    // Else the attempt would never end.
+    // Otherwise the attempt would never end.
     if (!(await areTicksReal())) throw new JobTestingError(FAKE_TICKS);
     try {
       await this.connections.commands.reach(CONNECT_MS);
@@ -65,7 +65,7 @@ export class RedisBackend implements TestBackend {
     }
   }
 
-  /** A server that is gone is not told that a worker is. */
+  /** Counts workers; one signs off only if the server can be reached. */
   async count(fn: string, change: 1 | -1): Promise<void> {
     if (change < 0 && !this.connections.commands.isReady) return;
     await this.ask((redis) => redis.incrby(this.keysOf(fn).count, change));
@@ -78,7 +78,7 @@ export class RedisBackend implements TestBackend {
         redis.zrangebyscore(scheduled, 0, '+inf', 'WITHSCORES'),
         ...[high, normal, low].map((list) => redis.lrange(list, 0, -1)),
       ]);
-      // Workers take from the end of a list.
+      // Workers pop from the end of a list.
       const listed = lists.flatMap((ids) => ids.toReversed().map((id) => ({ id, due: 0 })));
       return [...scoresOf(due).sort(inOrder), ...listed];
     });
@@ -114,7 +114,7 @@ export class RedisBackend implements TestBackend {
     });
   }
 
-  /** A token besides the mark is what tells a further claim from the first. */
+  /** Only a token makes the script treat the next claim as a repeated one. */
   async setAttempts(fn: string, { id, mark = 0 }: JobKey, attempts: number): Promise<void> {
     await this.ask((redis) => redis.hset(this.keysOf(fn).jobs + id, { attempts, token: mark }));
   }
@@ -131,7 +131,7 @@ export class RedisBackend implements TestBackend {
     return this.closing;
   }
 
-  /** A Redis that can't be reached keeps its keys, and the test its result. */
+  /** Deletes the keys. If the Redis can't be reached, they stay and the test does not fail. */
   private async leave(): Promise<void> {
     const { commands } = this.connections;
     if (commands.isReady) await this.ask((redis) => this.deleteKeys(redis)).catch(() => undefined);
@@ -148,7 +148,7 @@ export class RedisBackend implements TestBackend {
     } while (cursor !== '0');
   }
 
-  /** Leases last: the test ends them. */
+  /** Calls the claim script with leases that last until the test ends them. */
   private claim(redis: Redis | Cluster, fn: string, slots: number, outcome?: Outcome) {
     const k = this.keysOf(fn);
     const { clock, maxStalls, maxPayloadBytes } = this.options;
@@ -170,7 +170,7 @@ export class RedisBackend implements TestBackend {
   }
 }
 
-/** Whether callbacks that a connection relies on are called. */
+/** Whether callbacks that a connection needs still run, in spite of fake timers. */
 async function areTicksReal(): Promise<boolean> {
   let left = 3;
   const tick = () => (left -= 1);
@@ -182,7 +182,7 @@ async function areTicksReal(): Promise<boolean> {
   return left === 0;
 }
 
-/** Redis sorts ids of one time as text, and a test's clock makes many of them. */
+/** Sorts by time and then by number. Redis sorts ids with the same time as text, and with a test's clock many have the same. */
 function inOrder(one: WaitingJob, other: WaitingJob): number {
   return one.due - other.due || Number(one.id) - Number(other.id);
 }

@@ -1,4 +1,4 @@
-/** How the runs of a stretch of a test ended. */
+/** How many runs ended in which way. */
 export interface Drained {
   /** Jobs that succeeded. */
   readonly done: number;
@@ -10,7 +10,7 @@ export interface Drained {
 
 export type Ending = keyof Drained;
 
-/** What outcomes are counted as. */
+/** How each outcome is counted. */
 export const ENDINGS = {
   success: 'done',
   error: 'failed',
@@ -19,7 +19,7 @@ export const ENDINGS = {
   released: undefined,
 } as const;
 
-/** Which jobs a test lets run now, and what came of them. */
+/** Allows some jobs to run, and counts how they end. */
 export class Permit {
   private readonly counts = { done: 0, failed: 0, retried: 0 };
 
@@ -34,7 +34,7 @@ export class Permit {
   }
 }
 
-/** The permits that hold now: what none of them allows waits. */
+/** The permits that are valid now. A job that none of them allows waits. */
 export class Permits {
   private readonly held = new Set<Permit>();
 

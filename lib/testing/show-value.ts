@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { isRecord, isValueMatcher, type ValueMatcher } from './subset.js';
 
-/** On one line, and of limited length. Matchers appear as test runners name them: `Any<String>`. */
+/** Shows a value on one line of limited length. Matchers appear as in test runners: `Any<String>`. */
 export function show(value: unknown): string {
   return inspect(withNames(value, []), {
     compact: true,
@@ -21,7 +21,7 @@ function withNames(value: unknown, outer: readonly unknown[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withNames(item, inside)]));
 }
 
-/** Not instances of classes: `inspect` names those. */
+/** Whether a value is a plain object. `inspect` shows the names of other classes. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (!isRecord(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

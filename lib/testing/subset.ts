@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDate, isMap, isSet, isUint8Array } from 'node:util/types';
 
-/** One place where a value is not as expected. */
+/** One difference between a value and the expected one. */
 export interface Difference {
   /** As `input.to`; empty for the value itself. */
   readonly path: string;
@@ -9,19 +9,19 @@ export interface Difference {
   readonly actual: unknown;
 }
 
-/** Stands for a value, as `expect.any(String)` of Jest and of vitest. */
+/** A matcher that stands for a value, such as `expect.any(String)` of Jest and vitest. */
 export interface ValueMatcher {
   asymmetricMatch(actual: unknown): boolean;
 }
 
-/** An expected object and the actual one, around the values that are compared. */
+/** Pairs of objects that contain the compared values, to detect cycles. */
 interface Outer {
   readonly expected: unknown;
   readonly actual: unknown;
 }
 
 /**
- * Where `actual` differs from `expected`, which may leave properties out. Lists, Maps and Sets have to be as long as
+ * Lists where `actual` differs from `expected`, which may omit properties. Lists, Maps and Sets must be as long as
  * expected. Classes don't matter: most codecs don't keep them, and test runners have an Object, Map and Date of their own.
  */
 export function differences(
@@ -66,7 +66,7 @@ export function isValueMatcher(value: unknown): value is ValueMatcher {
   );
 }
 
-/** Plain objects, also of another realm, and instances of classes that have nothing but properties. */
+/** Whether only properties count: plain objects, also of another realm, and instances of most classes. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return Object.prototype.toString.call(value) === '[object Object]';
 }

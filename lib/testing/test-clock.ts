@@ -1,20 +1,20 @@
 import type { Clock } from '../job/clock.js';
 
 interface Alarm {
-  /** By `elapsed`. */
+  /** When it is due, by `elapsed`. */
   readonly at: number;
   ring(): void;
 }
 
 const none = (): number => 0;
 
-/** A clock that stands still until it is moved, and then calls back in order. */
+/** A clock that only moves when a test moves it, and then runs callbacks in order. */
 export class TestClock implements Clock {
   private passed = 0;
-  /** What `now` was when nothing had passed. */
+  /** The value of `now` at the start. */
   private start: number;
   private readonly alarms = new Set<Alarm>();
-  /** Milliseconds since the last move, while another clock leads. */
+  /** Milliseconds since the last move, while another clock drives this one. */
   private ahead = none;
 
   constructor(start: number) {
@@ -42,12 +42,12 @@ export class TestClock implements Clock {
     return this.start + next;
   }
 
-  /** Goes with another clock, which says how many ms have passed, until `undefined` is given. */
+  /** Follows another clock, which returns the milliseconds that have passed, until `undefined` is given. */
   follow(passed: (() => number) | undefined): void {
     this.ahead = passed ?? none;
   }
 
-  /** Moves on, and calls back what falls due on the way. */
+  /** Moves forward, and runs the callbacks that fall due. */
   moveTo(now: number): void {
     const end = now - this.start;
     for (let next = this.first(end); next; next = this.first(end)) {
@@ -58,12 +58,12 @@ export class TestClock implements Clock {
     this.passed = Math.max(this.passed, end);
   }
 
-  /** Another date, also one before: no time has passed. */
+  /** Sets another date, possibly an earlier one, without letting time pass. */
   setBack(now: number): void {
     this.start = now - this.passed;
   }
 
-  /** Of those that are due then; of two for one time that which was set first. */
+  /** The next alarm that is due by then; of two with the same time, the one set first. */
   private first(end: number): Alarm | undefined {
     let first: Alarm | undefined;
     for (const alarm of this.alarms) if (alarm.at <= end && !(first && first.at <= alarm.at)) first = alarm;

@@ -17,12 +17,12 @@ import { TestSource } from './test-source.js';
 import { JobTestingError } from './testing-errors.js';
 import { checkTesting, type TestingOptions } from './testing-options.js';
 
-/** As the module has it. */
+/** The module's default. */
 const MAX_STALLS = 3;
-/** What still runs when a test closes its app waits for something that will not come. */
+/** Jobs that still run when a test closes its app wait for something that will never happen. */
 const SHUTDOWN_MS = 250;
 
-/** The instances of an app under test: each gets a server of its own, and all one clock. */
+/** The instances of an app under test. Each has its own server, and they share one clock. */
 export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
   private readonly run: TestRun;
   private readonly servers: TestBackend[] = [];
@@ -43,7 +43,7 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
     this.run.started();
   }
 
-  /** Of an app without workers; in others their sources say so before. */
+  /** Checks the server of an app without workers. In other apps their sources do this. */
   onModuleDestroy(): void {
     this.run.close();
   }
@@ -60,7 +60,7 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
     throw new JobTestingError(`There is no instance "${instance}" in this test (known: ${known}).`);
   }
 
-  /** In place of the server that the app's options name. */
+  /** Makes the backend that replaces the server of the app's options. */
   readonly backendOf = (instance: string, options: GearMonkeyModuleOptions): Backend => {
     if (this.jobs.has(instance))
       throw new ConfigurationError(
@@ -94,7 +94,7 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
     run.add(instance, source);
     this.jobs.set(instance, test);
     return {
-      // Where the app has none, it gets none: its own mistakes show in tests, too.
+      // An instance without a client gets none here either, so that tests show such mistakes.
       client: isForSource(options) ? undefined : made,
       source,
       beforeRun: (job) => {

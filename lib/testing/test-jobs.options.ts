@@ -6,7 +6,7 @@ import { checkOptions, optionNames } from '../job/known-options.js';
 import { MAX_ATTEMPTS } from '../job/retry.js';
 import type { JobStep } from './job-records.js';
 
-/** How long a test waits, in real time: less than test runners give it. */
+/** How long a test waits in real time: shorter than the default timeout of test runners. */
 const PATIENCE = '4s';
 
 /** Options of `perform`. */

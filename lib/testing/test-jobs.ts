@@ -39,9 +39,9 @@ export interface TestJobsParts {
   readonly records: JobRecords;
   readonly functions: KnownFunctions;
   readonly interventions: Interventions;
-  /** Those of the module. */
+  /** The headers of the module. */
   readonly headers: ClientOptions['headers'];
-  /** Reads and cancels; that of a `source` instance too, which the app has no client of. */
+  /** A client to read and cancel jobs. Instances with a `source` have one here, too. */
   readonly client: () => GearMonkeyClient;
 }
 
@@ -67,14 +67,14 @@ export class TestJobs {
   }
 
   /**
-   * The jobs of a function that the app has enqueued since the test began, oldest first, whatever has become of them;
+   * The jobs of a function that the app has enqueued since the test began, oldest first, in whatever state they are now;
    * without a function, all. @throws ConfigurationError, InvalidOptionError
    */
   enqueued<F extends FunctionRef>(ref: F, expected?: ExpectedJob<InputOf<F>>): EnqueuedJob<InputOf<F>>[];
   enqueued(): EnqueuedJob[];
   enqueued(...args: [ref?: FunctionRef, expected?: ExpectedJob]): EnqueuedJob[] {
     const [ref, expected = {}] = args;
-    // A definition that was imported in a circle is undefined, and does not stand for all.
+    // A definition from a circular import is undefined, which must not mean all functions.
     if (args.length > 0) functionName(ref as FunctionRef);
     return this.jobs.list(ref, checkExpected('enqueued', expected));
   }
@@ -140,7 +140,7 @@ export class TestJobs {
   }
 
   /**
-   * Lets time pass for all instances of the app: runs jobs that are due now or become due, including retries and scheduled
+   * Moves the clock forward for all instances of the app: runs jobs that are due now or become due, including retries and scheduled
    * jobs, each at its time, and applies timeouts.
    *
    * @throws JobTestingError, InvalidOptionError · JobTestTimeoutError, for example if jobs enqueue others without end
@@ -154,7 +154,7 @@ export class TestJobs {
   }
 
   /**
-   * Sets the clock: to a later time as `advance` does; to an earlier one nothing happens. @throws as `advance`
+   * Sets the clock. A later time works as `advance`; with an earlier time nothing runs. @throws as `advance`
    */
   async setTime(date: Date, options: AdvanceOptions = {}): Promise<Drained> {
     const { run } = this.#parts;
@@ -165,8 +165,8 @@ export class TestJobs {
   }
 
   /**
-   * Waits until a job has come that far: one that matches, `'enqueued'`, `'started'`, `'retried'`, `'done'` or `'failed'`. It
-   * may have before. Nothing is run by it: in manual mode something else has to. @throws JobTestTimeoutError that says how far the jobs are
+   * Waits until a matching job reaches a step: `'enqueued'`, `'started'`, `'retried'`, `'done'` or `'failed'`. It
+   * may have reached it before. This runs no jobs: in manual mode, run them with another method. @throws JobTestTimeoutError that says how far the jobs are
    */
   async until<F extends FunctionRef>(
     ref: F,
@@ -197,7 +197,7 @@ export class TestJobs {
   }
 
   /**
-   * Ends the lease of a job, as if its worker had been silent for too long. Its signal aborts with LeaseLostError, its
+   * Ends the lease of a job, as if its worker had not renewed it in time. Its signal aborts with LeaseLostError, its
    * outcome is refused, and it goes back to its queue. A job that is not running loses the lease when its handler begins.
    *
    * @throws JobTestingError if there is no such job, or if it has ended · InvalidOptionError

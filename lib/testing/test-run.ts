@@ -10,10 +10,10 @@ import { lateError, Limit } from './time-limit.js';
 import { JobTestingError, type JobTestTimeoutError } from './testing-errors.js';
 import { LAST_TIME, type CheckedTestingOptions } from './testing-options.js';
 
-/** Everything is permitted. */
+/** Allows all jobs. */
 const ALL = () => true;
 
-/** What runs in a test, and when: one clock and one set of permits for all instances of an app. */
+/** Decides which jobs of a test run, and when. All instances of an app share its clock and permits. */
 export class TestRun {
   readonly clock: TestClock;
   readonly changes = new Changes();
@@ -21,9 +21,9 @@ export class TestRun {
   private readonly sources = new Map<string, TestSource>();
   private isStarted = false;
   private isClosed = false;
-  /** Running jobs that were given time to end, and did not: they wait for the clock. */
+  /** Running jobs that did not end in the time they were given: they wait for the clock. */
   private readonly waiting = new Set<string>();
-  /** Moves of the clock, one after the other. */
+  /** Moves of the clock happen one after the other. */
   private moving: Promise<unknown> = Promise.resolve();
   private readonly timers: AppTimers | undefined;
 
@@ -37,7 +37,7 @@ export class TestRun {
     this.sources.set(instance, source);
   }
 
-  /** Before the app starts. */
+  /** Called before the app starts. */
   async begin(): Promise<void> {
     if (this.options.isSet) await this.timers?.agree();
   }
@@ -71,7 +71,7 @@ export class TestRun {
     if (this.isClosed) throw new JobTestingError(`${what}: the app is closed. Call it before app.close().`);
   }
 
-  /** Permits jobs to run while `work` waits for them, and says how they ended. */
+  /** Allows jobs to run during `work`, and returns how they ended. */
   private async whileAllowed(
     permit: Permit,
     what: string,
@@ -89,7 +89,7 @@ export class TestRun {
     }
   }
 
-  /** Resolves when nothing runs that this permits and nothing of it is due. */
+  /** Resolves when no job that this permit allows runs or is due. */
   private async untilIdle(permit: Permit, limit: Limit): Promise<void> {
     for (;;) {
       const isIdle = await this.isIdle(permit, limit.time);
@@ -100,10 +100,10 @@ export class TestRun {
   }
 
   /**
-   * Runs what this permits until none of it is due; with `scheduled`, until none of it waits, the clock moved to each.
+   * Runs the jobs that this permit allows until none is due; with `scheduled`, moves the clock from job to job until none waits.
    *
    * @param timeout milliseconds of real time
-   * @throws JobTestTimeoutError that names what still runs
+   * @throws JobTestTimeoutError that names the jobs that still run
    */
   runPermitted(permit: Permit, what: string, timeout: number, scheduled = false): Promise<Drained> {
     return this.whileAllowed(permit, what, timeout, async (limit) => {
@@ -118,7 +118,7 @@ export class TestRun {
     });
   }
 
-  /** Lets so many milliseconds pass, and runs what falls due on the way, each in its time. */
+  /** Moves the clock forward and runs each job at the time it falls due. */
   advanceBy(ms: number, timeout: number): Promise<Drained> {
     return this.inTurn(async () => {
       const target = this.clock.now() + ms;
@@ -128,7 +128,7 @@ export class TestRun {
     });
   }
 
-  /** To a time before, nothing falls due. */
+  /** Sets an earlier time, at which no job falls due. */
   setTime(time: number, timeout: number): Promise<Drained> {
     return this.inTurn(async () => {
       if (time >= this.clock.now()) return this.advanceTo(time, 'setTime', timeout);
@@ -149,7 +149,7 @@ export class TestRun {
         const isThere = this.clock.now() >= target;
         if (next > target && isThere) return;
         await this.moveTowards(Math.min(next, target), limit);
-        // Only timers of the app call anything on the last way.
+        // On the last stretch only timers of the app run.
         if (next > target && !this.timers) return;
       }
     });
@@ -159,14 +159,14 @@ export class TestRun {
     if (this.isClosed) throw new JobTestingError('The app was closed while jobs of its test ran.');
   }
 
-  /** When the first job that is permitted falls due, of those that are not due now. */
+  /** When the next allowed job falls due that is not due yet. */
   private async nextDue(permit: Permit): Promise<number> {
     let next = Infinity;
     for (const source of this.sources.values()) next = Math.min(next, await source.nextDue(permit));
     return next;
   }
 
-  /** Moves the clock there, with fake timers until something happens. */
+  /** Moves the clock to a time; with fake timers only until something happens. */
   private async moveTowards(time: number, limit: Limit): Promise<void> {
     const { clock, timers, changes } = this;
     if (!timers) {
@@ -189,7 +189,7 @@ export class TestRun {
     return moved;
   }
 
-  /** Handlers that wait for the clock would never end before it moves: those that are known to are given less time. */
+  /** Handlers that wait for the clock don't end before it moves. Those known to do so get less real time. */
   private async giveTime(permit: Permit, limit: Limit): Promise<void> {
     const { patience } = this.options;
     for (;;) {
@@ -210,9 +210,9 @@ export class TestRun {
     }
   }
 
-  /** Looks once, and waits for a change if there is work. */
+  /** Checks once, and waits for a change if there is work. */
   private async isIdle(permit: Permit, time: RealTime): Promise<boolean> {
-    // What handlers enqueue without waiting for it is there then, and a chain of jobs leaves room for timers.
+    // By then, jobs that handlers enqueued without awaiting have arrived, and timers had a chance to run.
     await turnOfEventLoop();
     const seen = this.changes.version;
     for (const source of this.sources.values()) {
@@ -236,7 +236,7 @@ export class TestRun {
     return lateError({ what, timeout, running, waiting, ended: permit.drained, now: this.clock.now() });
   }
 
-  /** Some jobs that are due and permitted. */
+  /** Some jobs that are due and allowed. */
   private async due({ allows }: Permit): Promise<string[]> {
     const found: string[] = [];
     for (const [instance, source] of this.sources)

@@ -9,7 +9,7 @@ import { turnOfEventLoop } from './real-time.js';
 import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
 import { waitingOf, type TestBackend, type WaitingJob } from './test-backend.js';
 
-/** What a source shares with the rest of its test. */
+/** The parts that a source shares with the rest of its test. */
 export interface TestSourceParts {
   readonly instance: string;
   readonly clock: Clock;
@@ -18,11 +18,11 @@ export interface TestSourceParts {
   readonly permits: Permits;
   readonly changes: Changes;
   readonly onClose: () => void;
-  /** Enqueues its jobs, if that is no GearMonkeyClient. */
+  /** The client that enqueues its jobs, if it is not a GearMonkeyClient. */
   readonly client?: string | undefined;
 }
 
-/** Jobs of a test: a worker gets those that the test permits, when they are due by the test's clock. */
+/** The source of a test's jobs. A worker gets those that the test allows and that are due by the test's clock. */
 export class TestSource implements JobSource {
   static {
     showAs(TestSource, ({ parts, opened }) => ({
@@ -35,14 +35,14 @@ export class TestSource implements JobSource {
   readonly clock: Clock;
   readonly address: string;
   readonly client?: string;
-  /** The app closes: its worker gives up what runs, which is no end that a test waits for. */
+  /** Whether the app is closing: its worker then releases running jobs, and tests don't wait for them. */
   readonly takeNoMore: () => void;
   private readonly opened = new Set<string>();
   private readonly held = new HeldJobs();
   private onRevoked: OnRevoked = () => undefined;
-  /** Nothing is claimed while a job is made ready. */
+  /** No job is claimed while one is being prepared. */
   private pauses = 0;
-  /** Questions without an answer. */
+  /** The number of requests without a reply. */
   private asked = 0;
 
   constructor(private readonly parts: TestSourceParts) {
@@ -71,7 +71,7 @@ export class TestSource implements JobSource {
     signal.addEventListener('abort', changes.tell, { once: true });
     try {
       while (!signal.aborted) {
-        // Jobs that only wait for each other would leave no room for timers.
+        // Otherwise jobs that wait for each other would keep timers from running.
         await turnOfEventLoop();
         const seen = changes.version;
         const claims = signal.aborted ? [] : await this.asking(this.takeAllowed(slots));
@@ -85,7 +85,7 @@ export class TestSource implements JobSource {
     }
   }
 
-  /** Leases don't end by themselves: the process that would renew them is this one. */
+  /** Leases don't expire by themselves, so there is nothing to renew. */
   async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return claims.filter((claim) => !this.held.has(claim));
   }
@@ -114,7 +114,7 @@ export class TestSource implements JobSource {
     await this.withdraw(this.functions);
   }
 
-  /** What has a worker of this source, waits for one, or is being enqueued. */
+  /** Jobs that a worker of this source has, that wait for one, or that are being enqueued. */
   async hasWork({ allows }: Permit): Promise<boolean> {
     const { instance, records } = this.parts;
     if (records.isEnqueuing) return true;
@@ -130,7 +130,7 @@ export class TestSource implements JobSource {
     return all.flatMap(({ fn, jobs }) => [...jobs].map((job) => ({ fn, ...job })));
   }
 
-  /** When the first job is due that is permitted and not due now. */
+  /** When the next allowed job is due that is not due yet. */
   async nextDue({ allows }: Permit): Promise<number> {
     const now = this.clock.now();
     let next = Infinity;
@@ -144,7 +144,7 @@ export class TestSource implements JobSource {
     return this.held.all();
   }
 
-  /** Makes a job ready before any worker sees it. */
+  /** Prepares a job before any worker can claim it. */
   async prepare<T>(make: () => Promise<T>): Promise<T> {
     this.pauses += 1;
     try {
@@ -154,7 +154,7 @@ export class TestSource implements JobSource {
     }
   }
 
-  /** Its handler begins now. */
+  /** Called when the handler of the job begins. */
   begin(job: JobName): void {
     this.held.begin(job);
   }
@@ -163,7 +163,7 @@ export class TestSource implements JobSource {
     return this.held.running(job) !== undefined;
   }
 
-  /** As if its worker had been silent for too long, if its handler runs. */
+  /** Ends the lease of a running job, as if its worker had not renewed it in time. */
   lose({ fn, id }: JobName): Promise<void> {
     const { backend, records, permits, instance } = this.parts;
     return this.end({ fn, id }, 'lost', async (claim) => {
@@ -175,7 +175,7 @@ export class TestSource implements JobSource {
     });
   }
 
-  /** Cancels a job in the middle of its run, if its handler runs. */
+  /** Cancels a job while its handler runs. */
   cancel(job: JobName, cancel: () => Promise<unknown>): Promise<void> {
     return this.end(job, 'cancelled', cancel);
   }
@@ -188,7 +188,7 @@ export class TestSource implements JobSource {
     this.parts.changes.tell();
   }
 
-  /** Whether the server has to answer before anything goes on. */
+  /** Whether a request to the server is under way. */
   get isAsking(): boolean {
     return this.asked > 0;
   }
@@ -202,7 +202,7 @@ export class TestSource implements JobSource {
     }
   }
 
-  /** The handler is told first: it may be fast, and a server far away. */
+  /** Aborts the handler before the server replies, which may take longer. */
   private async end(
     job: JobName,
     why: 'lost' | 'cancelled',

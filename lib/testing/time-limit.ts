@@ -2,7 +2,7 @@ import { RealTime } from './real-time.js';
 import type { Drained } from './run-permits.js';
 import { JobTestTimeoutError } from './testing-errors.js';
 
-/** Jobs that a message names. */
+/** How many jobs a message names. */
 const MAX_NAMED = 5;
 
 /** How much real time a call may take. */
