@@ -154,12 +154,21 @@ describe('daemons that share a table', () => {
     await rival.query(`CREATE TRIGGER refusing BEFORE UPDATE ON ${rows.table} FOR EACH ROW
       IF OLD.status = 'accepted' AND NEW.status = 'waiting' THEN
         SIGNAL SQLSTATE '45000' SET message_text = 'not now'; END IF`);
-    await rival.query(`LOCK TABLES ${rows.table} WRITE`);
-    await rival.query(`UPDATE ${rows.table} SET status = 'waiting'`);
-    daemon.poll();
-    const fetches =
-      "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%' AND info LIKE '%skip locked'";
-    await eventually(async () => expect((await rows.execute(fetches)).length).toBeGreaterThan(0));
+    const held = () =>
+      rows.execute("SELECT info FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'");
+    for (let isFetch = false; !isFetch;) {
+      await rival.query(`LOCK TABLES ${rows.table} WRITE`);
+      await rival.query(`UPDATE ${rows.table} SET status = 'waiting'`);
+      daemon.poll();
+      await eventually(async () => expect((await held()).length).toBeGreaterThan(0));
+      isFetch = JSON.stringify(await held()).includes('skip locked');
+      // An earlier poll may look for what is left: this one begins when that has ended.
+      if (!isFetch) {
+        await rival.query(`UPDATE ${rows.table} SET status = 'manual'`);
+        await rival.query('UNLOCK TABLES');
+        await eventually(async () => expect(await held()).toEqual([]));
+      }
+    }
     daemon.removeTarget('low');
     await rival.query('UNLOCK TABLES');
     await eventually(
