@@ -1,20 +1,14 @@
 import type { Payload } from '../job/codec.js';
 import { isFinal, type JobStatus } from '../job/job.js';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import type { TakenJob } from '../gearmonkey/wire/scripts.js';
 import { bytes, text } from './fields.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 type Fields = Readonly<Record<string, Payload | number | undefined>>;
 
 /** A job as `claim` returns it. */
-export interface Taken {
-  readonly id: string;
-  readonly token: number;
-  readonly attempts: number;
-  readonly stalls: number;
-  readonly snoozes: number;
-  /** JSON, or empty. */
-  readonly options: string;
+export interface Taken extends Omit<TakenJob, 'input'> {
   readonly input: Uint8Array;
 }
 

@@ -6,7 +6,7 @@ import { RealTime, turnOfEventLoop } from './real-time.js';
 import { Permit, Permits, type Drained } from './run-permits.js';
 import { TestClock } from './test-clock.js';
 import type { TestSource } from './test-source.js';
-import { lateError, Limit } from './time-limit.js';
+import { lateError, TimeLimit } from './time-limit.js';
 import { JobTestingError, type JobTestTimeoutError } from './testing-errors.js';
 import { LAST_TIME, type CheckedTestingOptions } from './testing-options.js';
 
@@ -76,9 +76,9 @@ export class TestRun {
     permit: Permit,
     what: string,
     timeout: number,
-    work: (limit: Limit) => Promise<void>,
+    work: (limit: TimeLimit) => Promise<void>,
   ): Promise<Drained> {
-    const limit = new Limit(timeout, () => this.late(permit, what, timeout));
+    const limit = new TimeLimit(timeout, () => this.late(permit, what, timeout));
     this.permits.grant(permit);
     try {
       await work(limit);
@@ -90,7 +90,7 @@ export class TestRun {
   }
 
   /** Resolves when no job that this permit allows runs or is due. */
-  private async untilIdle(permit: Permit, limit: Limit): Promise<void> {
+  private async untilIdle(permit: Permit, limit: TimeLimit): Promise<void> {
     for (;;) {
       const isIdle = await this.isIdle(permit, limit.time);
       this.checkOpen();
@@ -167,7 +167,7 @@ export class TestRun {
   }
 
   /** Moves the clock to a time; with fake timers only until something happens. */
-  private async moveTowards(time: number, limit: Limit): Promise<void> {
+  private async moveTowards(time: number, limit: TimeLimit): Promise<void> {
     const { clock, timers, changes } = this;
     if (!timers) {
       clock.moveTo(time);
@@ -190,7 +190,7 @@ export class TestRun {
   }
 
   /** Handlers that wait for the clock don't end before it moves. Those known to do so get less real time. */
-  private async giveTime(permit: Permit, limit: Limit): Promise<void> {
+  private async giveTime(permit: Permit, limit: TimeLimit): Promise<void> {
     const { patience } = this.options;
     for (;;) {
       await limit.check();

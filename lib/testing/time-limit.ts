@@ -6,7 +6,7 @@ import { JobTestTimeoutError } from './testing-errors.js';
 const MAX_NAMED = 5;
 
 /** How much real time a call may take. */
-export class Limit {
+export class TimeLimit {
   readonly time: RealTime;
 
   constructor(
@@ -16,13 +16,13 @@ export class Limit {
     this.time = new RealTime(timeout);
   }
 
-  /** @throws what `late` says when the time is over */
+  /** @throws the error that `late` makes, when the time is over */
   async check(): Promise<void> {
     if (this.time.isOver) throw await this.late();
   }
 }
 
-/** What a call has come to when its time is over. */
+/** The state of a call whose time is over. */
 export interface LateCall {
   readonly what: string;
   /** Milliseconds. */

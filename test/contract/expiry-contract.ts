@@ -14,6 +14,18 @@ const HOUR_MS = 3_600_000;
 /** The part of the client's contract that is about jobs that expire. */
 export function expiryContract(rigOf: () => ClientRig): void {
   describe('a job that expires', () => {
+    /** A job that was claimed in time, when its time has passed. */
+    async function claimedUntilItsExpiry() {
+      const fn = rigOf().fn();
+      const source = rigOf().source();
+      const job = await rigOf().client().run(fn, 'x', { expires: 400 });
+      const first = await claimOne(source, fn);
+      await eventually(async () =>
+        expect((await job.get()).times.expires?.getTime()).toBeLessThan(Date.now()),
+      );
+      return { fn, source, job, first };
+    }
+
     it('is never handed out, and the next one is', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
@@ -70,13 +82,7 @@ export function expiryContract(rigOf: () => ClientRig): void {
     });
 
     it('runs if it was begun in time, however long it takes and often it fails', async () => {
-      const fn = rigOf().fn();
-      const source = rigOf().source();
-      const job = await rigOf().client().run(fn, 'x', { expires: 400 });
-      const first = await claimOne(source, fn);
-      await eventually(async () =>
-        expect((await job.get()).times.expires?.getTime()).toBeLessThan(Date.now()),
-      );
+      const { fn, source, job, first } = await claimedUntilItsExpiry();
       await source.settle([retry(first, 0)]);
       const second = await claimOne(source, fn);
       await source.settle([snoozed(second, 0)]);
@@ -86,13 +92,7 @@ export function expiryContract(rigOf: () => ClientRig): void {
     });
 
     it('expires after a claim that was released', async () => {
-      const fn = rigOf().fn();
-      const source = rigOf().source();
-      const job = await rigOf().client().run(fn, 'x', { expires: 400 });
-      const first = await claimOne(source, fn);
-      await eventually(async () =>
-        expect((await job.get()).times.expires?.getTime()).toBeLessThan(Date.now()),
-      );
+      const { fn, source, job, first } = await claimedUntilItsExpiry();
       await source.settle([released(first)]);
       await rigOf().client().run(fn, 'next');
       expect(inputOf(await claimOne(source, fn))).toBe('"next"');

@@ -76,15 +76,18 @@ async function follow(
     const { job, mayBeFinal, output } = await start();
     if (output !== undefined) return replied(job.id, output);
     const sight = sightOf(job);
-    expiry = sight.expiryTimer();
-    expiry.start(job.expires);
+    // Most jobs don't expire, and need no timer.
+    const expireAt = (time: Date | number | undefined) => {
+      if (time !== undefined) (expiry ??= sight.expiryTimer()).start(time);
+    };
+    expireAt(job.expires);
     const final = new Promise<Job>((resolve, reject) => {
       const check = () =>
         void sight
           .read(() => waits)
           .then((found) => {
             if (isFinal(found.status)) resolve(found);
-            else expiry?.start(found.times.expires);
+            else expireAt(found.times.expires);
           }, reject);
       const settle = (reply: string, mark: number | undefined) => {
         if (!sight.isOf(mark)) return;
