@@ -77,6 +77,7 @@ export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabili
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
+export { FunctionClient } from './gearmonkey/client/function-client.js';
 export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
 export { JobHandle } from './gearmonkey/client/job-handle.js';
 export type {

@@ -4,6 +4,7 @@ import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
 import { bytes } from './fields.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
+import { MemoryControl } from './memory-control.js';
 import { MemoryQueues } from './memory-queues.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
@@ -25,6 +26,7 @@ export class MemoryFunction {
   private lastId = 0;
   readonly jobs: MemoryJobs;
   readonly queues = new MemoryQueues();
+  readonly control = new MemoryControl(() => this.wake());
   private readonly leases = new Map<string, Lease>();
 
   constructor(
@@ -56,7 +58,7 @@ export class MemoryFunction {
     this.recover(now);
     this.jobs.forgetExpired(now);
     const taken: Taken[] = [];
-    while (taken.length < slots) {
+    while (taken.length < slots && !this.control.isPaused) {
       const next = this.queues.next(now, only);
       if (!next) break;
       // A job that was ended for a client that waited for it is still in its queue.
@@ -148,7 +150,8 @@ export class MemoryFunction {
 
   /** Milliseconds until the next scheduled job is due or the next lease ends. */
   outlook(now: number): number {
-    return Math.max(0, Math.min(this.queues.nextDue, this.nextExpiry) - now);
+    const due = this.control.isPaused ? Infinity : this.queues.nextDue;
+    return Math.max(0, Math.min(due, this.nextExpiry) - now);
   }
 
   /** When the next lease ends, in ms since 1970. */

@@ -58,6 +58,22 @@ export class MemoryStore implements JobStore {
     return workers === 0 ? undefined : String(workers);
   }
 
+  async pause(fn: string, paused: boolean): Promise<void> {
+    this.function(fn).control.pause(paused);
+  }
+
+  async isPaused(fn: string): Promise<boolean> {
+    return this.function(fn).control.isPaused;
+  }
+
+  async listenToControl(fn: string, changed: () => void): Promise<() => void> {
+    const { listeners } = this.function(fn).control;
+    // A function of its own for each listener.
+    const call = () => changed();
+    listeners.add(call);
+    return () => listeners.delete(call);
+  }
+
   async listen(fn: string, listener: JobListener): Promise<() => void> {
     const { listeners } = this.function(fn);
     listeners.add(listener);

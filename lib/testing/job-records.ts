@@ -24,21 +24,21 @@ export interface JobRecord {
 export class JobRecords {
   private readonly records = new Map<string, JobRecord>();
 
-  /** Enqueues that the server has not answered. */
+  /** Enqueues and other changes that the server has not answered. */
   private underWay = 0;
 
   constructor(private readonly onChange: () => void) {}
 
-  get isEnqueuing(): boolean {
+  get isChanging(): boolean {
     return this.underWay > 0;
   }
 
-  /** Runs an enqueue. The test waits for it even if the app does not. */
-  async whileEnqueuing<T>(enqueue: () => Promise<T>): Promise<T> {
+  /** Runs what changes the jobs that may run. The test waits for it even if the app does not. */
+  async whileChanging<T>(change: () => Promise<T>): Promise<T> {
     this.underWay += 1;
     this.onChange();
     try {
-      return await enqueue();
+      return await change();
     } finally {
       this.underWay -= 1;
       this.onChange();

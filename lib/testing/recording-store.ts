@@ -31,7 +31,7 @@ export class RecordingStore implements JobStore {
   }
 
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
-    return this.records.whileEnqueuing(() => this.record(fn, inputs, placement));
+    return this.records.whileChanging(() => this.record(fn, inputs, placement));
   }
 
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
@@ -55,6 +55,18 @@ export class RecordingStore implements JobStore {
     const left = await this.store.expire(fn, job, this.clock.now());
     if (left === 0 && !before?.has('finished')) this.onEnded(fn, job.id);
     return left;
+  }
+
+  pause(fn: string, paused: boolean): Promise<void> {
+    return this.records.whileChanging(() => this.store.pause(fn, paused));
+  }
+
+  isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
+    return this.store.isPaused(fn, wanted);
+  }
+
+  listenToControl(fn: string, changed: () => void): Promise<() => void> {
+    return this.store.listenToControl(fn, changed);
   }
 
   count(fn: string): Promise<string | undefined> {

@@ -154,7 +154,7 @@ export class RedisBackend implements TestBackend {
     const { clock, maxStalls, maxPayloadBytes } = this.options;
     return scripts.claim.run(
       redis,
-      [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel],
+      [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel, k.control],
       clock.now(),
       MAX_SPAN_MS,
       slots,

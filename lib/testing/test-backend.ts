@@ -42,3 +42,16 @@ export interface WaitingOfFunction {
 export function waitingOf(backend: TestBackend, functions: readonly string[]): Promise<WaitingOfFunction[]> {
   return Promise.all(functions.map(async (fn) => ({ fn, jobs: await backend.waiting(fn) })));
 }
+
+/** As `waitingOf`, without paused functions. */
+export async function runnableOf(
+  backend: TestBackend,
+  functions: readonly string[],
+): Promise<WaitingOfFunction[]> {
+  // Together: between two requests a job might be claimed, and seem neither to wait nor to run.
+  const [waiting, paused] = await Promise.all([
+    waitingOf(backend, functions),
+    Promise.all(functions.map((fn) => backend.store.isPaused(fn))),
+  ]);
+  return waiting.filter((_, index) => !paused[index]);
+}

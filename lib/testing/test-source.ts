@@ -7,7 +7,7 @@ import { HeldJobs, type JobName } from './held-jobs.js';
 import { hasExpired, type JobRecords } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
 import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
-import { waitingOf, type TestBackend, type WaitingJob } from './test-backend.js';
+import { runnableOf, waitingOf, type TestBackend, type WaitingJob } from './test-backend.js';
 
 /** The parts that a source shares with the rest of its test. */
 export interface TestSourceParts {
@@ -117,10 +117,10 @@ export class TestSource implements JobSource {
   /** Jobs that a worker of this source has, that wait for one, or that are being enqueued. */
   async hasWork({ allows }: Permit): Promise<boolean> {
     const { instance, records } = this.parts;
-    if (records.isEnqueuing) return true;
+    if (records.isChanging) return true;
     if (this.running().some(({ fn, id }) => allows(instance, fn, id))) return true;
     const now = this.clock.now();
-    for (const { fn, jobs } of await waitingOf(this.parts.backend, this.functions))
+    for (const { fn, jobs } of await runnableOf(this.parts.backend, this.functions))
       for (const { id, due } of jobs) if (due <= now && allows(instance, fn, id)) return true;
     return false;
   }
@@ -134,7 +134,7 @@ export class TestSource implements JobSource {
   async nextDue({ allows }: Permit): Promise<number> {
     const now = this.clock.now();
     let next = Infinity;
-    for (const { fn, jobs } of await waitingOf(this.parts.backend, this.functions))
+    for (const { fn, jobs } of await runnableOf(this.parts.backend, this.functions))
       for (const { id, due } of jobs)
         if (due > now && due < next && allows(this.parts.instance, fn, id)) next = due;
     return next;
@@ -222,7 +222,7 @@ export class TestSource implements JobSource {
 
   private async takeAllowed(slots: FreeSlots): Promise<Claim[]> {
     const claims: Claim[] = [];
-    for (const { fn, jobs } of await waitingOf(this.parts.backend, slots.functions()))
+    for (const { fn, jobs } of await runnableOf(this.parts.backend, slots.functions()))
       claims.push(...(await this.takeOf(fn, jobs, slots.of(fn))));
     if (claims.length > 0) this.parts.changes.tell();
     return claims;

@@ -11,6 +11,7 @@ import { expiryContract } from './expiry-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { observableContract } from './observable-contract.js';
+import { pauseContract } from './pause-contract.js';
 import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
 
@@ -280,6 +281,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     );
     headersContract(() => rig);
     expiryContract(() => rig);
+    pauseContract(() => rig);
     closeContract(() => rig);
   });
 }

@@ -43,8 +43,8 @@ class ScriptEngine implements Engine {
   }
 
   async claim(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]) {
-    const { jobs, locks, leases, scheduled, high, normal, low, wake, channel } = this.k;
-    const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel];
+    const { jobs, locks, leases, scheduled, high, normal, low, wake, channel, control } = this.k;
+    const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel, control];
     // Who claims has popped the marker.
     if (slots > 0) await this.redis.del(wake);
     const flag = recover ? 1 : 0;
@@ -87,19 +87,25 @@ class ScriptEngine implements Engine {
     return scripts.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
   }
 
+  async pause(now: number, paused: boolean) {
+    const { control, scheduled, high, normal, low, wake } = this.k;
+    await scripts.pause.run(this.redis, [control, scheduled, high, normal, low, wake], now, paused ? 1 : 0);
+  }
+
   async snapshot(): Promise<Snapshot> {
     const count = Number((await this.redis.get(this.k.ids)) ?? 0);
     const ids = Array.from({ length: count }, (_, index) => String(index + 1));
-    const [jobs, lists, scheduled, leases, wake] = await Promise.all([
+    const [jobs, lists, scheduled, leases, wake, paused] = await Promise.all([
       Promise.all(ids.map((id) => this.job(id))),
       Promise.all(LISTS.map((list) => this.redis.lrange(this.k[list], 0, -1))),
       this.scores(this.k.scheduled, 1000),
       this.scores(this.k.leases, 1),
       this.redis.llen(this.k.wake),
+      this.redis.hexists(this.k.control, 'paused'),
     ]);
     const [high = [], normal = [], low = []] = lists.map((list) => list.reverse());
     // For a job that waits in a list, a worker was notified.
-    if (high.length + normal.length + low.length > 0) expect(wake).toBe(1);
+    if (high.length + normal.length + low.length > 0 && paused === 0) expect(wake).toBe(1);
     const byId = Object.fromEntries(ids.map((id, index) => [id, jobs[index] as JobState]));
     return { jobs: byId, lists: { high, normal, low }, scheduled, leases };
   }

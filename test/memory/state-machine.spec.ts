@@ -68,6 +68,10 @@ class MemoryEngine implements Engine {
     return this.fn.cancel(id, { name: 'JobCancelledError', message: 'cancelled' }, now);
   }
 
+  async pause(_now: number, paused: boolean) {
+    this.fn.control.pause(paused);
+  }
+
   async snapshot(): Promise<Snapshot> {
     const { lists, fronts, scheduled } = {
       lists: this.fn['queues']['lists'],

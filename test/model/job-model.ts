@@ -49,6 +49,7 @@ type ModelJob = Writable<JobState> & { queue: QueueName };
 /** The state machine of jobs, as plainly as it can be said. */
 export class JobModel {
   now = START;
+  paused = false;
   private readonly jobs = new Map<string, ModelJob>();
   private readonly lists: Record<ListName, string[]> = { high: [], normal: [], low: [] };
   private readonly scheduled = new Map<string, number>();
@@ -106,7 +107,7 @@ export class JobModel {
   /** What was claimed is what had to be; of scheduled jobs with the same time any may come first. */
   claim(slots: number, ids: readonly string[]): Claimed[] {
     const claims = ids.map((id) => this.take(id));
-    const left = this.next();
+    const left = this.paused ? [] : this.next();
     if (claims.length < slots && left.length > 0) throw new Error(`${left.join()} was left behind`);
     if (claims.length > slots) throw new Error(`${claims.length} jobs for ${slots} slots`);
     return claims;
@@ -145,7 +146,7 @@ export class JobModel {
   }
 
   private take(id: string): Claimed {
-    const candidates = this.next();
+    const candidates = this.paused ? [] : this.next();
     if (!candidates.includes(id))
       throw new Error(`${id} was claimed; next is ${candidates.join() || 'none'}`);
     const job = this.job(id);

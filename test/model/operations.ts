@@ -28,6 +28,7 @@ export interface Engine {
   renew(now: number, members: readonly string[]): Promise<readonly string[]>;
   progress(member: string, dividend: number): Promise<boolean>;
   cancel(now: number, id: string): Promise<string>;
+  pause(now: number, paused: boolean): Promise<void>;
   snapshot(): Promise<Snapshot>;
 }
 
@@ -44,6 +45,7 @@ export type Operation =
   | { readonly do: 'renew'; readonly worker: number; readonly picks: readonly number[] }
   | { readonly do: 'progress'; readonly worker: number; readonly pick: number }
   | { readonly do: 'cancel'; readonly pick: number }
+  | { readonly do: 'pause'; readonly paused: boolean }
   | { readonly do: 'pass'; readonly ms: number };
 
 const WORKERS = 3;
@@ -84,6 +86,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('progress' as const), worker, pick }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat(9) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('pause' as const), paused: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(LEASE) }) },
 );
 
@@ -159,6 +162,9 @@ async function perform(
       await expect(engine.cancel(now, id)).resolves.toBe(model.cancel(id));
       return;
     }
+    case 'pause':
+      model.paused = step.paused;
+      return engine.pause(now, step.paused);
     case 'claim': {
       const outcomes = step.outcomes.flatMap(({ pick: from, ending: how, wait }) =>
         members(step.worker, [from]).map((held) => ({

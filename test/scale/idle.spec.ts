@@ -32,7 +32,8 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     (await connectionsOf(server.redis)).filter(({ cmd, blocked }) => blocked && cmd === 'blpop').length ===
     workers.length;
 
-  it.each([1, 3])('sends at most 3 commands a second, and its scripts 10, as one of %d', async (count) => {
+  /** Commands per second and worker: those that were sent, and those that their scripts called. */
+  async function effort(count: number) {
     workers = await Promise.all(Array.from({ length: count }, start));
     await until(isIdle);
     const trace = await CommandTrace.start(server.redis);
@@ -45,8 +46,23 @@ describe(`an idle worker of ${FUNCTIONS.length} functions`, () => {
     trace.stop();
     await Promise.all(workers.map((worker) => worker.stop(0)));
     const called = commands.filter(({ source }) => source === 'lua').length;
-    const each = { sent: commands.length - called, called };
-    expect(each.sent / count / SECONDS).toBeLessThanOrEqual(3);
-    expect(each.called / count / SECONDS).toBeLessThanOrEqual(10);
+    return { sent: (commands.length - called) / count / SECONDS, called: called / count / SECONDS };
+  }
+
+  it.each([1, 3])('sends at most 3 commands a second, and its scripts 10, as one of %d', async (count) => {
+    const { sent, called } = await effort(count);
+    expect(sent).toBeLessThanOrEqual(3);
+    expect(called).toBeLessThanOrEqual(10);
+  });
+
+  it('sends no more for jobs of paused functions', async () => {
+    const client = actors.client();
+    await Promise.all(FUNCTIONS.map((fn) => client.pause(fn)));
+    for (const fn of FUNCTIONS) await client.runMany(fn, ['a', 'b']);
+    for (const fn of FUNCTIONS) await client.run(fn, 'due', { delay: 1 });
+    const { sent, called } = await effort(1);
+    expect(sent).toBeLessThanOrEqual(3);
+    // The leader reads that each function is paused, and looks for expired leases.
+    expect(called).toBeLessThanOrEqual(40);
   });
 });

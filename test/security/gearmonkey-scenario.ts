@@ -49,6 +49,19 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await watched;
 }
 
+/** Everything that an operator can ask. `redis` may do all. */
+export async function operate(client: GearMonkeyClient, redis: Redis): Promise<void> {
+  const states: boolean[] = [];
+  const watching = client.watchPaused(FN).subscribe((paused) => states.push(paused));
+  await client.pause(FN);
+  await until(() => states.includes(true));
+  watching.unsubscribe();
+  const waiting = await client.run(FN, 'ok');
+  await redis.del(`wake:${FN}`);
+  await client.resume(FN);
+  await waiting.result();
+}
+
 /** What a lost reply brings about, and a queue of another type. `asClient` has the rights of a client. */
 export async function enqueueInVain(asClient: Redis, redis: Redis): Promise<void> {
   for (const _ of [1, 2]) await enqueue(asClient, FN, ['"ok"'], { sender: 'again', call: 1 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { lastValueFrom } from 'rxjs';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
 import { listenMaster } from '../../lib/jq/master/listen-master.js';
@@ -10,7 +11,7 @@ import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { AttributedTrace } from './attributed-trace.js';
-import { askEverything, bringEverything, enqueueInVain, FN, handle } from './gearmonkey-scenario.js';
+import { askEverything, bringEverything, enqueueInVain, FN, handle, operate } from './gearmonkey-scenario.js';
 import { SOON, useEverything } from './jq-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
 
@@ -32,6 +33,7 @@ describe('the rights of docs/operate/security.md', () => {
 
   it.each([
     ['client', [scripts.enqueue, scripts.cancel, scripts.expire, scripts.presence]],
+    ['operator', [scripts.pause]],
     ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence]],
     ['jq', [jqTurn]],
   ])('of a %s name every command of its scripts', (user, own) => {
@@ -47,10 +49,12 @@ describe('the rights of docs/operate/security.md', () => {
     let calls: Map<string, Traced[]>;
     let clients: RedisActors;
     let workers: RedisActors;
+    let operators: RedisActors;
 
     beforeAll(async () => {
       clients = new RedisActors(urlOf('client'));
       workers = new RedisActors(urlOf('worker'));
+      operators = new RedisActors(urlOf('operator'));
       const client = clients.client();
       const onProblem = (message: string) => {
         // A busy machine may well hold up its thread.
@@ -59,6 +63,7 @@ describe('the rights of docs/operate/security.md', () => {
       const source = workers.source({ lease: LEASE_MS, onProblem }, { keeper: true });
       const { said } = await runWorker(source, FN, handle);
       await askEverything(client, used.redis);
+      await operate(operators.client(), used.redis);
       await bringEverything(used.redis);
       const again = new Redis(urlOf('client'));
       await enqueueInVain(again, used.redis);
@@ -84,6 +89,7 @@ describe('the rights of docs/operate/security.md', () => {
     afterAll(() => {
       clients.close();
       workers.close();
+      operators.close();
     });
 
     it('are sufficient for everything that they do', async () => {
@@ -109,6 +115,19 @@ describe('the rights of docs/operate/security.md', () => {
 
     it.each(['client', 'worker'])('contain only rights that a %s needs', async (user) => {
       expect(await superfluous(used.redis, rightsOf(user), calls.get(user) ?? [])).toEqual([]);
+    });
+
+    it('contain only rights that an operator needs, who is also a client', async () => {
+      const all = [...(calls.get('client') ?? []), ...(calls.get('operator') ?? [])];
+      expect(await superfluous(used.redis, rightsOf('operator'), all)).toEqual([]);
+    });
+
+    it("of a client don't include those of an operator", async () => {
+      const client = clients.client();
+      for (const refused of [client.pause(FN), client.resume(FN), client.isPaused(FN)])
+        await expect(refused).rejects.toThrow(/no right to what an operator of "mail" needs: .*control:mail/);
+      await expect(lastValueFrom(client.watchPaused(FN))).rejects.toThrow('SUBSCRIBE control:mail');
+      await takeRefusals(used.redis);
     });
   });
 

@@ -5,6 +5,8 @@ import type { Traced } from '../support/command-trace.js';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/operate/security.md', import.meta.url));
 const LIST = /^ACL SETUSER (\S+) on >PASSWORD resetkeys resetchannels -@all\s+([^`]+)/gm;
+/** What a client's list has to have in addition. */
+const ADDITION = /^ACL SETUSER client\n([^`]+)/m;
 const CHUNK = 500;
 
 export const PASSWORD = 'a-password-of-this-test';
@@ -12,10 +14,16 @@ export const PASSWORD = 'a-password-of-this-test';
 /** `+command`, `~key` and `&channel` as ACL SETUSER takes them. */
 export type Rights = readonly string[];
 
-/** The lists of docs/operate/security.md by the name of their user. */
+/** The lists of docs/operate/security.md by the name of their user; an operator has a client's with the addition. */
 export function documentedRights(): ReadonlyMap<string, Rights> {
-  const lists = [...readFileSync(DOCUMENT, 'utf8').matchAll(LIST)];
-  return new Map(lists.map(([, name = '', rules = '']) => [name, rules.trim().split(/\s+/)]));
+  const page = readFileSync(DOCUMENT, 'utf8');
+  const users = new Map([...page.matchAll(LIST)].map(([, name = '', rules = '']) => [name, split(rules)]));
+  const addition = split(ADDITION.exec(page)?.[1] ?? '');
+  return users.set('operator', [...(users.get('client') ?? []), ...addition]);
+}
+
+function split(rules: string): string[] {
+  return rules.trim().split(/\s+/);
 }
 
 /** Nothing fails without these. */

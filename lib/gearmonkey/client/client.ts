@@ -1,7 +1,8 @@
 import type { Observable } from 'rxjs';
 import { ConfigurationError, JobNotFoundError } from '../../job/errors.js';
-import type { Job, JobEvent, JobProgress } from '../../job/job.js';
+import type { Job, JobProgress } from '../../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import { FunctionClient } from './function-client.js';
 import { JobAccess, outputOf } from './job-access.js';
 import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
@@ -9,7 +10,7 @@ import type { JobStore } from './job-store.js';
 import type { GivenHeaders } from '../../job/headers.js';
 import { KnownFunctions, type PayloadOptions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
-import { observeAllProgress, observeEvents } from './observables.js';
+import { observeAllProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
 import {
   waitOf,
@@ -30,7 +31,7 @@ export interface ClientOptions extends PayloadOptions {
 }
 
 /** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
-export class GearMonkeyClient {
+export class GearMonkeyClient extends FunctionClient {
   static {
     showAs(GearMonkeyClient, (client) => ({ server: client.#store.address }));
   }
@@ -56,12 +57,15 @@ export class GearMonkeyClient {
         "A GearMonkeyClient can't be made with `new`. Inject it, or in a script take it from an app: " +
           '(await NestFactory.createApplicationContext(AppModule)).get(GearMonkeyClient).',
       );
+    const functions = new KnownFunctions(options, restricted);
+    const newJobs = new NewJobs(store, functions, options.headers);
+    super({ store, functions, feeds, newJobs });
     this.#store = store;
     this.#options = options;
-    this.#functions = new KnownFunctions(options, restricted);
+    this.#functions = functions;
     this.#feeds = feeds;
-    this.#jobs = new JobAccess(store, this.#functions, feeds);
-    this.#newJobs = new NewJobs(store, this.#functions, options.headers);
+    this.#jobs = new JobAccess(store, functions, feeds);
+    this.#newJobs = newJobs;
   }
 
   /**
@@ -150,17 +154,6 @@ export class GearMonkeyClient {
    */
   async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
     return this.#jobs.cancel(ref, { id: String(id) });
-  }
-
-  /** How many workers are registered for the function. @throws NoWorkersError if there is none */
-  async rollCall(ref: FunctionRef): Promise<number> {
-    return this.#newJobs.requireWorkers(ref);
-  }
-
-  /** Events of all jobs of the function: created, started and finished. */
-  events(ref: FunctionRef): Observable<JobEvent> {
-    const fn = this.#functions.nameOf(ref);
-    return observeEvents(() => this.#feeds.forObserver(fn));
   }
 
   /** Progress of all jobs of the function, or of one job: then it completes when that job has finished. */

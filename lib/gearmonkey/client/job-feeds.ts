@@ -5,6 +5,8 @@ import type { JobStore } from './job-store.js';
 /** The feeds of all functions with subscribers, shared by a client and the clients made from it. */
 export class JobFeeds {
   private readonly feeds = new Map<string, JobFeed>();
+  /** Called when observers are ended. */
+  private readonly endings = new Set<() => void>();
   private observed = true;
   private closed = false;
 
@@ -26,14 +28,23 @@ export class JobFeeds {
     return this.observed ? this.of(fn) : undefined;
   }
 
+  /** Calls `end` when observers are ended, at once if they have been. Returns a function that undoes this. */
+  onEnd(end: () => void): () => void {
+    if (this.observed) this.endings.add(end);
+    else end();
+    return () => this.endings.delete(end);
+  }
+
   endObservers(): void {
     this.observed = false;
+    for (const end of [...this.endings]) end();
     for (const feed of [...this.feeds.values()]) feed.endObservers();
   }
 
   close(): void {
     this.closed = true;
     this.observed = false;
+    for (const end of [...this.endings]) end();
     for (const feed of [...this.feeds.values()]) feed.close();
   }
 }

@@ -84,6 +84,15 @@ export interface JobStore {
    */
   expire(fn: string, job: JobKey, now?: number): Promise<number>;
 
+  /** Pauses the function, so that workers claim none of its jobs, or resumes it. */
+  pause(fn: string, paused: boolean): Promise<void>;
+
+  /** With `wanted` it repeats the question while that returns true, also during an outage and without a timeout. */
+  isPaused(fn: string, wanted?: () => boolean): Promise<boolean>;
+
+  /** Calls `changed` when the function may have been paused or resumed. Resolves and unsubscribes as `listen`. */
+  listenToControl(fn: string, changed: () => void): Promise<() => void>;
+
   /** Reads `count:{FN}`, without workers of this package that died. */
   count(fn: string): Promise<string | undefined>;
 

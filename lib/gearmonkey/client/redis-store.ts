@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { withDeadline } from '../../job/deadline.js';
 import type { Payload } from '../../job/codec.js';
-import { GearMonkeyError, MalformedJobError } from '../../job/errors.js';
+import { MalformedJobError } from '../../job/errors.js';
 import { JobCancelledError } from '../../job/abort-errors.js';
-import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
-import { pauseAfter } from '../../redis/retry.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
 import type { JobListener, JobStore, ReadProgress, Placement } from './job-store.js';
+import { RedisQuestions } from './redis-questions.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
-import { explainToClient } from '../wire/rights.js';
 import * as scripts from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
 
@@ -19,8 +16,7 @@ import type { StoredJob } from '../wire/stored-job.js';
 export class RedisStore implements JobStore {
   readonly inbox = randomUUID();
   private readonly enqueuer: Enqueuer;
-  /** How long a command may take, in milliseconds. */
-  private readonly timeout: number;
+  private readonly questions: RedisQuestions;
   private readonly keysOf: KeysOf;
 
   constructor(
@@ -28,8 +24,8 @@ export class RedisStore implements JobStore {
     private readonly hub: ChannelHub,
     options: EnqueuerOptions,
   ) {
-    this.timeout = options.timeout;
     this.keysOf = options.keysOf ?? keysOf;
+    this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
     this.enqueuer = new Enqueuer(commands, options);
   }
 
@@ -47,12 +43,12 @@ export class RedisStore implements JobStore {
       Promise.all(
         ids.map(async (id) => toStored(await redis.hgetallBuffer(jobs + id).catch(wrongType(fn, id)))),
       );
-    return this.ask(fn, 'Reading jobs', readAll, wanted);
+    return this.questions.ask(fn, 'Reading jobs', readAll, { wanted });
   }
 
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     const { jobs } = this.keysOf(fn);
-    return this.ask(fn, 'Reading progress', (redis) =>
+    return this.questions.ask(fn, 'Reading progress', (redis) =>
       Promise.all(
         ids.map(async (id) =>
           toProgress(await redis.hmget(jobs + id, 'status', 'status:dividend', 'status:divisor', 'mark')),
@@ -63,7 +59,7 @@ export class RedisStore implements JobStore {
 
   count(fn: string): Promise<string | undefined> {
     const { count, workers } = this.keysOf(fn);
-    return this.ask(fn, 'The roll call', async (redis) =>
+    return this.questions.ask(fn, 'The roll call', async (redis) =>
       String((await scripts.presence.run(redis, [count, workers], '', '', 0, 0))[0]),
     );
   }
@@ -73,16 +69,38 @@ export class RedisStore implements JobStore {
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    return this.ask(fn, 'Cancelling a job', (redis) =>
+    return this.questions.ask(fn, 'Cancelling a job', (redis) =>
       scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
     );
   }
 
   expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {
     const { jobs, locks, channel } = this.keysOf(fn);
-    return this.ask(fn, 'Expiring a job', (redis) =>
+    return this.questions.ask(fn, 'Expiring a job', (redis) =>
       scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
     );
+  }
+
+  async pause(fn: string, paused: boolean): Promise<void> {
+    const { control, scheduled, high, normal, low, wake } = this.keysOf(fn);
+    const keys = [control, scheduled, high, normal, low, wake];
+    const pause = (redis: Redis | Cluster) => scripts.pause.run(redis, keys, '', paused ? 1 : 0);
+    await this.questions.ask(fn, paused ? 'Pausing' : 'Resuming', pause, { forOperators: true });
+  }
+
+  isPaused(fn: string, wanted?: () => boolean): Promise<boolean> {
+    const read = async (redis: Redis | Cluster) =>
+      (await redis.hmget(this.keysOf(fn).control, 'paused'))[0] !== null;
+    return this.questions.ask(fn, 'Reading the state', read, { wanted, forOperators: true });
+  }
+
+  async listenToControl(fn: string, changed: () => void): Promise<() => void> {
+    const { control } = this.keysOf(fn);
+    try {
+      return await this.hub.listen(control, { message: changed, resync: changed });
+    } catch (error) {
+      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, true);
+    }
   }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
@@ -118,7 +136,7 @@ export class RedisStore implements JobStore {
       return stop;
     } catch (error) {
       stop();
-      throw await this.failure(fn, `Listening to "${fn}"`, error);
+      throw await this.questions.failure(fn, `Listening to "${fn}"`, error);
     }
   }
 
@@ -126,36 +144,6 @@ export class RedisStore implements JobStore {
     this.hub.close();
     this.commands.close();
     return Promise.resolve();
-  }
-
-  /**
-   * Repeats an idempotent question after a broken connection. With `wanted` there is no timeout while that returns true:
-   * asking a slow server again would only delay its answer.
-   */
-  private async ask<T>(
-    fn: string,
-    verb: string,
-    question: (redis: Redis | Cluster) => Promise<T>,
-    wanted?: () => boolean,
-  ): Promise<T> {
-    const what = `${verb} of "${fn}"`;
-    const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
-    for (;;) {
-      try {
-        const answer = this.commands.insist(question, this.timeout);
-        return await (wanted ? answer : withDeadline(answer, this.timeout, late));
-      } catch (error) {
-        const mayPass = error instanceof ConnectionError && !this.commands.isClosed;
-        if (!mayPass || !wanted?.()) throw await this.failure(fn, what, error);
-        await pauseAfter(error);
-      }
-    }
-  }
-
-  private async failure(fn: string, what: string, error: unknown): Promise<GearMonkeyError> {
-    if (error instanceof GearMonkeyError) return error;
-    const why = await explainToClient(this.commands, error, fn, this.keysOf(fn));
-    return why === error ? new ConnectionError(what, error) : new RefusedError(what, why);
   }
 }
 

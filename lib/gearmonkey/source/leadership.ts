@@ -124,7 +124,7 @@ export class Leadership {
   }
 
   private readonly keysFor = (fn: string): string[] => {
-    const { leases, scheduled, high, normal, low, wake, leader, plain } = this.options.keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake, leader, plain];
+    const { leases, scheduled, high, normal, low, wake, control, leader, plain } = this.options.keysOf(fn);
+    return [leases, scheduled, high, normal, low, wake, control, leader, plain];
   };
 }

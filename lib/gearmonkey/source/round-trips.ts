@@ -65,7 +65,18 @@ export class RoundTrips {
     this.recovery = new RecoveryPace(options.lease, () => options.connection.uptime(k.leases));
     this.outbox = new Outbox(k.replies);
     this.noted = k.claims + options.worker;
-    this.keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
+    this.keys = [
+      k.jobs,
+      k.locks,
+      k.leases,
+      k.scheduled,
+      k.high,
+      k.normal,
+      k.low,
+      k.wake,
+      k.channel,
+      k.control,
+    ];
   }
 
   /** How many outcomes wait to be sent. */

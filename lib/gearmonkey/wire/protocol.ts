@@ -35,6 +35,8 @@ export interface FunctionKeys {
   readonly replies: string;
   /** Channel of cancelled claims, as "id:token": their handlers have to stop. */
   readonly cancel: string;
+  /** Hash of what holds for the function in all processes, such as that it is paused; also the channel of its changes. */
+  readonly control: string;
   /** Sorted set of this package's workers by the time their presence ends. */
   readonly workers: string;
   /** Prefix: the sender follows. Holds the result of its last call, in case it is sent again. */
@@ -64,6 +66,7 @@ export function keysOf(fn: string): FunctionKeys {
     claims: `claims:${fn}:`,
     replies: `reply:${fn}:`,
     cancel: `cancel:${fn}`,
+    control: `control:${fn}`,
     workers: `workers:${fn}`,
     senders: `sender:${fn}:`,
   };

@@ -69,6 +69,7 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['INCRBY', k.count, '1'],
     ['GET', k.count],
     ['MGET', k.plain],
+    ['HMGET', k.control, X],
     ['PTTL', k.leader],
     ['DEL', k.leader],
     ['SET', k.claims + worker, X],
@@ -102,6 +103,17 @@ function clientCalls(k: FunctionKeys): Call[] {
   ];
 }
 
+/** The calls that need an operator's rights, beside those of a client. */
+function operatorCalls(k: FunctionKeys): Call[] {
+  return [
+    ['EVALSHA', X, '1', k.control],
+    ['HMGET', k.control, X],
+    ['HDEL', k.control, X],
+    ['PUBLISH', k.control, X],
+    ['SUBSCRIBE', k.control],
+  ];
+}
+
 function jobCalls(key: string): Call[] {
   return [
     ['HMGET', key, X],
@@ -118,4 +130,15 @@ export function explainToClient(
   k: FunctionKeys,
 ): Promise<unknown> {
   return explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
+}
+
+/** As `explainToClient`, for what only operators may do. */
+export function explainToOperator(
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  k: FunctionKeys,
+): Promise<unknown> {
+  const calls = [...clientCalls(k), ...operatorCalls(k)];
+  return explainRefusal(commands, refusal, calls, `an operator of "${fn}"`);
 }

@@ -111,6 +111,9 @@ export const expire = defineScript<[now: Now, id: string, mark: number | ''], nu
   (reply) => reply as number,
 );
 
+/** Returns whether that changes anything. */
+export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);
+
 /** The result of a cancellation. `lost` means that another job has the id now. */
 export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
 

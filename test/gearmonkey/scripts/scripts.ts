@@ -33,7 +33,18 @@ export function claim(
   }: ClaimArguments = {},
 ) {
   const k = keysOf(fn);
-  const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
+  const keys = [
+    k.jobs,
+    k.locks,
+    k.leases,
+    k.scheduled,
+    k.high,
+    k.normal,
+    k.low,
+    k.wake,
+    k.channel,
+    k.control,
+  ];
   if (noted !== undefined) keys.push(noted);
   return scripts.claim.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, outcomes);
 }
@@ -87,8 +98,8 @@ const LEADER_MS = 100;
 
 export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LEADER_MS) {
   const keys = functions.flatMap((fn) => {
-    const { leases, scheduled, high, normal, low, wake, leader, plain } = keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake, leader, plain];
+    const { leases, scheduled, high, normal, low, wake, control, leader, plain } = keysOf(fn);
+    return [leases, scheduled, high, normal, low, wake, control, leader, plain];
   });
   return scripts.look.run(redis, keys, now, worker, hold);
 }

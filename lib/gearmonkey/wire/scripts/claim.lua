@@ -3,7 +3,8 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] leases   KEYS[4] scheduled
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel
-  KEYS[10] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
+  KEYS[10] control hash
+  KEYS[11] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
   ARGV[5] 1 to recover expired jobs   ARGV[6] largest input in bytes   ARGV[7…] outcomes, four each: "id:token", then
     'success', output, a channel that gets "id:token:output" or ''
@@ -12,7 +13,7 @@
     'snoozed', ms to wait, ''
     'released', '', ''
   Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is due
-  (-1 if there is none, 0 if no slot is left), and how many claimed jobs came from plain clients. `claim` is
+  (-1 if there is none or the function is paused, 0 if no slot is left), and how many claimed jobs came from plain clients. `claim` is
   "token:attempts:stalls:snoozes:options", or only "token" for "token:1:0:0:".
 
   A lease is the member "id:token" with the time it expires. The first token is the job's mark plus 1, and each claim
@@ -35,7 +36,7 @@
 
 local call, pcall = redis.call, redis.pcall
 -- Shortcut after a blocking call that ended without a job, which is the usual case of an idle worker.
-if KEYS[10] and #ARGV < 7 and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
+if KEYS[11] and #ARGV < 7 and call('EXISTS', unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local keys = {
@@ -179,16 +180,19 @@ local function take_due()
   if last > 0 then call('ZREM', keys.scheduled, unpack(ids, 1, last)) end
 end
 
---- Dropped ids use no slot, so a queue is popped until it is empty or no slot is left.
+--- Dropped ids use no slot, so a queue is popped until it is empty or no slot is left. Returns whether it may have more.
 local function take_from(queue)
   while has_room() do
-    local ids = pcall('RPOP', keys[queue], slots - taken)
-    if not ids or ids.err then return end
+    local asked = slots - taken
+    local ids = pcall('RPOP', keys[queue], asked)
+    if not ids or ids.err then return false end
     for i, id in ipairs(ids) do
       if not has_room() then return put_back(keys[queue], ids, i) end
       take(id, queue)
     end
+    if #ids < asked then return false end
   end
+  return true
 end
 
 local function note(key)
@@ -206,11 +210,14 @@ local function claim()
     take_due()
     wait = next_due(keys.scheduled, now)
   end
-  for _, queue in ipairs({ 'high', 'normal', 'low' }) do take_from(queue) end
+  local left = {}
+  for _, queue in ipairs({ 'high', 'normal', 'low' }) do
+    if take_from(queue) then left[#left + 1] = keys[queue] end
+  end
   if taken > 0 then call('ZADD', keys.leases, unpack(leases)) end
-  if taken > 0 and KEYS[10] then note(KEYS[10]) end
+  if taken > 0 and KEYS[11] then note(KEYS[11]) end
   if has_room() then return wait end
-  if call('EXISTS', keys.wake) == 0 and (wait == 0 or is_waiting(keys.high) or is_waiting(keys.normal) or is_waiting(keys.low)) then
+  if call('EXISTS', keys.wake) == 0 and (wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)) then
     call('LPUSH', keys.wake, '1')
   end
   return 0
@@ -226,5 +233,7 @@ if ARGV[5] == '1' then
   for _, member in ipairs(expired) do recover(member) end
 end
 if slots == 0 then return { refused, claims, dropped, 0, 0 } end
+local control = pcall('HMGET', KEYS[10], 'paused')
+if control[1] then return { refused, claims, dropped, -1, 0 } end
 local wait = claim()
 return { refused, claims, dropped, wait, plain }

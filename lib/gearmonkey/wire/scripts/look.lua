@@ -2,20 +2,23 @@
   Checks functions for work without a wake marker: jobs of plain clients, scheduled jobs that are due, expired leases.
   If there is any, it sets the wake marker, and one idle worker claims it.
 
-  KEYS eight per function: leases, scheduled, high, normal, low, wake marker, leader, whether plain clients send jobs
+  KEYS nine per function: leases, scheduled, high, normal, low, wake marker, control hash, leader, whether plain clients
+  send jobs
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
-  Returns two for each function: ms until its next scheduled job is due, or -1; 1 if this worker leads it, 2 if it
+  Returns two for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker leads it, 2 if it
   leads it and plain clients send jobs, else 0.
 
   The first worker that checks a function becomes its leader. For the others nothing is checked: each would set the
   marker again until the worker that the first one woke has claimed. With `worker` '' all functions are checked.
+
+  Jobs of a paused function are no work: the marker would wake workers that claim none of them, again and again.
 
   One call finds out whether any function has work at all, since most functions of an idle worker have none.
 ]]
 -- include clock
 -- include queues
 
-local KEYS_A_FUNCTION, WORK_KEYS = 8, 6
+local KEYS_A_FUNCTION, WORK_KEYS = 9, 6
 local worker, hold = ARGV[2], tonumber(ARGV[3])
 
 --- A write that uses no memory. After it Redis allows other writes of the script even if its memory is full.
@@ -61,9 +64,13 @@ local function first(key)
 end
 
 --- Sets the marker if there is work; returns ms until the next scheduled job is due, or -1.
-local function look(now, leases, scheduled, high, normal, low, wake)
-  local expiry, wait = first(leases), next_due(scheduled, now)
-  local work = wait == 0 or (expiry and expiry <= now) or is_waiting(high) or is_waiting(normal) or is_waiting(low)
+local function look(now, leases, scheduled, high, normal, low, wake, control)
+  local expiry, wait = first(leases), -1
+  local work = expiry and expiry <= now
+  if not redis.pcall('HMGET', control, 'paused')[1] then
+    wait = next_due(scheduled, now)
+    work = work or wait == 0 or is_waiting(high) or is_waiting(normal) or is_waiting(low)
+  end
   local set = redis.pcall('LLEN', wake)
   -- A key of another type would make the blocking calls of all workers fail.
   if type(set) ~= 'number' then set = redis.call('DEL', wake) - 1 end
@@ -93,7 +100,7 @@ for i = 1, #KEYS, KEYS_A_FUNCTION do
       allow_writes()
       now = clock(ARGV[1])
     end
-    wait = look(now, unpack(KEYS, i, last))
+    wait = look(now, unpack(KEYS, i, last + 1))
   end
   replies[#replies + 1], replies[#replies + 2] = wait, leading or 0
 end

@@ -1,0 +1,63 @@
+import type { Observable } from 'rxjs';
+import type { JobEvent } from '../../job/job.js';
+import type { FunctionRef } from '../../job/job-definition.js';
+import type { JobFeeds } from './job-feeds.js';
+import type { JobStore } from './job-store.js';
+import type { KnownFunctions } from './known-functions.js';
+import type { NewJobs } from './new-jobs.js';
+import { observeEvents } from './observables.js';
+import { observePaused } from './observe-paused.js';
+
+/** What the methods use. */
+export interface FunctionClientParts {
+  readonly store: JobStore;
+  readonly functions: KnownFunctions;
+  readonly feeds: JobFeeds;
+  readonly newJobs: NewJobs;
+}
+
+/** The methods of a `GearMonkeyClient` that concern a function as a whole. */
+export abstract class FunctionClient {
+  // Private at run time too: logs of a client must not show the store, which holds passwords.
+  readonly #parts: FunctionClientParts;
+
+  /** @internal */
+  constructor(parts: FunctionClientParts) {
+    this.#parts = parts;
+  }
+
+  /** How many workers are registered for the function. @throws NoWorkersError if there is none */
+  async rollCall(ref: FunctionRef): Promise<number> {
+    return this.#parts.newJobs.requireWorkers(ref);
+  }
+
+  /** Events of all jobs of the function: created, started and finished. */
+  events(ref: FunctionRef): Observable<JobEvent> {
+    const fn = this.#parts.functions.nameOf(ref);
+    return observeEvents(() => this.#parts.feeds.forObserver(fn));
+  }
+
+  /**
+   * Pauses the function: no worker of this package, in any process, begins another of its jobs until `resume`. Running
+   * jobs go on, and clients may enqueue. Plain workers take jobs from their queues themselves and don't stop.
+   */
+  async pause(ref: FunctionRef): Promise<void> {
+    await this.#parts.store.pause(this.#parts.functions.nameOf(ref), true);
+  }
+
+  /** Ends a pause; workers begin with the jobs that wait at once. Does nothing if the function is not paused. */
+  async resume(ref: FunctionRef): Promise<void> {
+    await this.#parts.store.pause(this.#parts.functions.nameOf(ref), false);
+  }
+
+  /** Whether the function is paused. */
+  async isPaused(ref: FunctionRef): Promise<boolean> {
+    return this.#parts.store.isPaused(this.#parts.functions.nameOf(ref));
+  }
+
+  /** Emits whether the function is paused, now and after every change. */
+  watchPaused(ref: FunctionRef): Observable<boolean> {
+    const { store, functions, feeds } = this.#parts;
+    return observePaused(store, feeds, functions.nameOf(ref));
+  }
+}

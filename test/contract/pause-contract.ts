@@ -1,0 +1,187 @@
+import { describe, expect, it } from '@jest/globals';
+import { lastValueFrom, toArray } from 'rxjs';
+import { SlotTable } from '../../lib/worker/slot-table.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { eventually, until } from '../support/until.js';
+import { claimOne, claimUpTo, inputOf, retry, success } from './claiming.js';
+import type { ClientRig } from './rig.js';
+
+/** Longer than an idle worker takes to claim a job. */
+const WATCHED_MS = 300;
+
+/** The part of the client's contract that is about pausing functions. */
+export function pauseContract(rigOf: () => ClientRig): void {
+  describe('pause', () => {
+    /** A worker, and the inputs that its handler got. */
+    async function worker(fn: string) {
+      const began: unknown[] = [];
+      const { worker: running } = await runWorker(rigOf().source(), fn, (input) => {
+        began.push(input);
+        return input;
+      });
+      return { began, running };
+    }
+    const passes = (ms: number) => {
+      const since = performance.now();
+      return until(() => performance.now() - since > ms);
+    };
+
+    it('keeps idle workers from beginning jobs until the function is resumed', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const workers = [await worker(fn), await worker(fn)];
+      await client.call(fn, 'before', { timeout: '20s' });
+      await client.pause(fn);
+      const jobs = await client.runMany(fn, ['a', 'b']);
+      jobs.push(await client.run(fn, 'due', { delay: 20 }));
+      await passes(WATCHED_MS);
+      expect(workers.flatMap(({ began }) => began)).toEqual(['before']);
+      for (const job of jobs) await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await client.resume(fn);
+      const outputs = await Promise.all(jobs.map((job) => job.result({ timeout: '20s' })));
+      expect(outputs).toEqual(['a', 'b', 'due']);
+    });
+
+    it('tells whether the function is paused, to all clients', async () => {
+      const fn = rigOf().fn();
+      const [one, other] = [rigOf().client(), rigOf().client()];
+      await expect(one.isPaused(fn)).resolves.toBe(false);
+      await one.pause(fn);
+      await one.pause(fn);
+      await expect(other.isPaused(fn)).resolves.toBe(true);
+      await expect(other.isPaused(`${fn}:other`)).resolves.toBe(false);
+      await other.resume(fn);
+      await other.resume(fn);
+      await expect(one.isPaused(fn)).resolves.toBe(false);
+    });
+
+    it('lets running jobs go on, and stores how they end', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const end = gate<string>();
+      await runWorker(rigOf().source(), fn, () => end.passed);
+      const [first, second] = await client.runMany(fn, [1, 2]);
+      await eventually(async () => expect((await first?.get())?.status).toBe('busy'));
+      await client.pause(fn);
+      end.open('out');
+      await expect(first?.result({ timeout: '20s' })).resolves.toBe('out');
+      await passes(WATCHED_MS);
+      await expect(second?.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await client.resume(fn);
+      await expect(second?.result({ timeout: '20s' })).resolves.toBe('out');
+    });
+
+    it('holds for workers that start later, which are healthy and can be closed', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await client.pause(fn);
+      const job = await client.run(fn, 'x');
+      const source = rigOf().source();
+      const { worker: started } = await runWorker(source, fn, (input) => input);
+      await passes(WATCHED_MS);
+      expect(source.health?.()).toMatchObject({ connected: true });
+      await expect(client.rollCall(fn)).resolves.toBe(1);
+      await expect(job.get()).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await started.stop(0);
+      await worker(fn);
+      await client.resume(fn);
+      await expect(job.result({ timeout: '20s' })).resolves.toBe('x');
+    });
+
+    it('ends no wait of a job that has another function', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await client.pause(fn);
+      await worker(`${fn}-other`);
+      await expect(client.call(`${fn}-other`, 'x', { timeout: '20s' })).resolves.toBe('x');
+    });
+
+    it('wakes workers for a job that is due only after the function was resumed', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await worker(fn);
+      await client.pause(fn);
+      const job = await client.run(fn, 'x', { delay: 700 });
+      await passes(WATCHED_MS);
+      await client.resume(fn);
+      await expect(job.result({ timeout: '20s' })).resolves.toBe('x');
+      const { times } = await job.get();
+      expect(Number(times.started) - Number(times.scheduled)).toBeGreaterThanOrEqual(0);
+    });
+
+    it('leaves retries and lost claims waiting', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const [losing, other] = [rigOf().source({ lease: 50 }), rigOf().source()];
+      await client.runMany(fn, ['lost', 'retried']);
+      const [lost, failed] = [await claimOne(losing, fn), await claimOne(other, fn)];
+      await client.pause(fn);
+      await expect(other.settle([retry(failed, 0)])).resolves.toEqual([]);
+      const end = new AbortController();
+      const claiming = other.claim(new SlotTable([[fn, 5]]), end.signal);
+      // The worker recovers the claim, but gets no job.
+      await eventually(async () => expect((await client.get(fn, lost.id))?.status).toBe('idle'));
+      await passes(WATCHED_MS);
+      end.abort();
+      await expect(claiming).resolves.toEqual([]);
+      await client.resume(fn);
+      const claims = await claimUpTo(other, fn, 5);
+      expect(claims.map(inputOf).toSorted()).toEqual(['"lost"', '"retried"']);
+      await other.settle(claims.map((claim) => success(claim)));
+      await Promise.all([losing.close(), other.close()]);
+    });
+
+    it('lets a job expire', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await worker(fn);
+      await client.pause(fn);
+      await expect(client.call(fn, 'x', { expires: 50, timeout: '20s' })).rejects.toMatchObject({
+        cause: { code: 'JOB_EXPIRED' },
+      });
+      await client.resume(fn);
+      await expect(client.call(fn, 'y', { timeout: '20s' })).resolves.toBe('y');
+    });
+
+    it('is told to observers: the state now, and each change', async () => {
+      const fn = rigOf().fn();
+      const [client, observer] = [rigOf().client(), rigOf().client()];
+      const seen: boolean[] = [];
+      const all = lastValueFrom(observer.watchPaused(fn).pipe(toArray()));
+      const watching = observer.watchPaused(fn).subscribe((paused) => seen.push(paused));
+      await eventually(() => expect(seen).toEqual([false]));
+      await client.pause(fn);
+      await client.pause(fn);
+      await eventually(() => expect(seen).toEqual([false, true]));
+      watching.unsubscribe();
+      await client.resume(fn);
+      await passes(WATCHED_MS);
+      observer.endObservers();
+      await expect(all).resolves.toEqual([false, true, false]);
+      await expect(lastValueFrom(observer.watchPaused(fn), { defaultValue: 'none' })).resolves.toBe('none');
+      expect(seen).toEqual([false, true]);
+    });
+
+    it('refuses names that are none', async () => {
+      const client = rigOf().client();
+      const refused = { code: 'INVALID_FUNCTION_NAME' };
+      await expect(client.pause('a b')).rejects.toMatchObject(refused);
+      await expect(client.resume('')).rejects.toMatchObject(refused);
+      await expect(client.isPaused('a b')).rejects.toMatchObject(refused);
+      expect(() => client.watchPaused('a b')).toThrow(expect.objectContaining(refused));
+    });
+
+    it('lets workers stop', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const { running } = await worker(fn);
+      await client.pause(fn);
+      await client.run(fn, 'x');
+      await running.stop(60_000);
+      await stopWorkers();
+      await expect(client.get(fn, 1)).resolves.toMatchObject({ status: 'idle', attempts: 0 });
+      await client.resume(fn);
+    });
+  });
+}
