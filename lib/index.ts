@@ -4,6 +4,7 @@ export {
   GearMonkeyError,
   InvalidFunctionNameError,
   InvalidOptionError,
+  JobBegunError,
   JobFailedError,
   JobLostError,
   JobNotFoundError,
@@ -77,7 +78,7 @@ export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabili
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
-export { FunctionClient } from './gearmonkey/client/function-client.js';
+export type { FunctionClient } from './gearmonkey/client/function-client.js';
 export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
 export { JobHandle } from './gearmonkey/client/job-handle.js';
 export type {
@@ -87,6 +88,7 @@ export type {
   RunManyOptions,
   RunOptions,
 } from './gearmonkey/client/run-options.js';
+export type { UpdateOptions } from './gearmonkey/client/update-options.js';
 export type { ClusterSettings, ConnectionSpec, IoredisClient } from './redis/connect.js';
 export { GearMonkeyModule } from './nest/gearmonkey.module.js';
 export type {

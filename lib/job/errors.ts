@@ -1,4 +1,4 @@
-import { describe, messageOf, type JobErrorInfo } from './error-info.js';
+import { describe, messageOf } from './error-info.js';
 import { withoutSecrets } from './secrets.js';
 import { GearMonkeyError } from './gearmonkey-error.js';
 
@@ -11,6 +11,16 @@ export {
   type ErrorInfoOptions,
   type JobErrorInfo,
 } from './error-info.js';
+
+export {
+  JobBegunError,
+  JobFailedError,
+  JobLostError,
+  JobNotFoundError,
+  MalformedJobError,
+  NotCancellableError,
+  WaitTimeoutError,
+} from './job-errors.js';
 
 /** A function name that can't be used on the wire. */
 export class InvalidFunctionNameError extends GearMonkeyError {
@@ -152,88 +162,7 @@ export class NoWorkersError extends GearMonkeyError {
   }
 }
 
-/** The awaited job ended with status `error`. `cause` is its error. */
-export class JobFailedError extends GearMonkeyError {
-  readonly code = 'JOB_FAILED';
-
-  constructor(
-    readonly fn: string,
-    readonly id: string,
-    readonly error: JobErrorInfo,
-  ) {
-    super(`Job ${id} of "${fn}" failed: ${error.message}`, { cause: error });
-  }
-}
-
-/** The job didn't finish within the caller's timeout; it continues. */
-export class WaitTimeoutError extends GearMonkeyError {
-  readonly code = 'WAIT_TIMEOUT';
-
-  constructor(
-    readonly fn: string,
-    readonly id: string,
-    /** Milliseconds. */
-    readonly timeout: number,
-  ) {
-    super(`Job ${id} of "${fn}" didn't finish within ${timeout} ms. It goes on; read it with get().`);
-  }
-}
-
-/** No such job: it never existed, or finished more than 25 hours ago. */
-export class JobNotFoundError extends GearMonkeyError {
-  readonly code = 'JOB_NOT_FOUND';
-
-  constructor(
-    readonly fn: string,
-    readonly id: string,
-  ) {
-    super(`There is no job ${id} of "${fn}": it never existed, or it finished more than 25 hours ago.`);
-  }
-}
-
-/** The job was lost in a failover of the server, and another job now has its id. */
-export class JobLostError extends GearMonkeyError {
-  readonly code = 'JOB_LOST';
-
-  constructor(
-    readonly fn: string,
-    readonly id: string,
-  ) {
-    super(
-      `Job ${id} of "${fn}" was lost with its server, and another has its id now. Enqueue it again if it may run twice; ` +
-        "`durability: 'wait'` prevents it.",
-    );
-  }
-}
-
-/** A stored job whose fields no implementation of the protocol writes. */
-export class MalformedJobError extends GearMonkeyError {
-  readonly code = 'MALFORMED_JOB';
-
-  constructor(
-    readonly fn: string,
-    readonly id: string,
-    reason: string,
-  ) {
-    super(`Job ${id} of "${fn}" is malformed: ${reason}. Inspect its hash in Redis and delete it.`);
-  }
-}
-
 /** A wrong configuration or an unknown option. */
 export class ConfigurationError extends GearMonkeyError {
   readonly code = 'CONFIGURATION';
-}
-
-/** The job runs on a plain worker, which can't receive a cancellation. The job continues. */
-export class NotCancellableError extends GearMonkeyError {
-  readonly code = 'NOT_CANCELLABLE';
-
-  constructor(
-    readonly fn: string,
-    readonly id: string,
-  ) {
-    super(
-      `Job ${id} of "${fn}" runs on a plain GearMonkey worker, which can't be told to stop. Wait until it finishes.`,
-    );
-  }
 }

@@ -132,8 +132,7 @@ export class MemoryFunction {
     if (!this.jobs.has(id)) return -1;
     if (this.jobs.isFinal(id)) return 0;
     const expires = this.jobs.expiryOf(id);
-    const isBegun = this.jobs.number(id, 'attempts') > 0 || this.jobs.number(id, 'snoozes') > 0;
-    if (expires === undefined || isBegun) return -1;
+    if (expires === undefined || this.jobs.isBegun(id)) return -1;
     if (now < expires) return expires - now;
     const message = 'expired: no worker began it in time';
     this.end(id, 'error', message, { name: 'JobExpiredError', code: 'JOB_EXPIRED', message }, now);
@@ -240,7 +239,8 @@ export class MemoryFunction {
     for (const listener of [...this.listeners]) listener.event({ type, fn: this.name, id });
   }
 
-  private wake(): void {
+  /** There may be a job to claim. */
+  wake(): void {
     for (const wakeUp of [...this.sleepers]) wakeUp();
   }
 }

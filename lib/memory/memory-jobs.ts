@@ -55,6 +55,13 @@ export class MemoryJobs {
     return Number(this.text(id, field) || 0);
   }
 
+  /** Whether a handler has run it; claims that were released don't count. */
+  isBegun(id: string): boolean {
+    return (
+      this.text(id, 'status') !== 'idle' || this.number(id, 'attempts') > 0 || this.number(id, 'snoozes') > 0
+    );
+  }
+
   /** When a job expires, in milliseconds since 1970. */
   expiryOf(id: string): number | undefined {
     const options = this.text(id, 'options');

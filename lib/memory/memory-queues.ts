@@ -70,11 +70,16 @@ export class MemoryQueues {
     return undefined;
   }
 
+  /** The queue that a job waits in. */
+  placeOf(id: string): Queue | undefined {
+    if (this.scheduled.some((entry) => entry.id === id)) return 'scheduled';
+    return LISTED.find((queue) => this.lists[queue].has(id) || this.fronts[queue].includes(id));
+  }
+
   private pick(id: string, now: number): { id: string; queue: Queue } | undefined {
     const isDue = this.scheduled.some((entry) => entry.id === id && entry.due <= now);
-    const holds = (queue: Listed) => this.lists[queue].has(id) || this.fronts[queue].includes(id);
-    const queue = isDue ? 'scheduled' : LISTED.find(holds);
-    if (queue === undefined) return undefined;
+    const queue = this.placeOf(id);
+    if (queue === undefined || (queue === 'scheduled' && !isDue)) return undefined;
     this.remove(id);
     return { id, queue };
   }

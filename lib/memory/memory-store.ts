@@ -4,15 +4,17 @@ import { JobCancelledError } from '../job/abort-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import {
   scoreOf,
+  type Changes,
   type JobListener,
   type JobStore,
   type ReadProgress,
   type Placement,
 } from '../gearmonkey/client/job-store.js';
-import type { Cancellation } from '../gearmonkey/wire/scripts.js';
+import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import { progressOf } from '../gearmonkey/wire/stored-job.js';
+import { updateJob } from './memory-edits.js';
 import type { MemoryFunction } from './memory-function.js';
 import type { MemoryServer } from './memory-server.js';
 
@@ -56,6 +58,10 @@ export class MemoryStore implements JobStore {
   async count(fn: string): Promise<string | undefined> {
     const { workers } = this.function(fn);
     return workers === 0 ? undefined : String(workers);
+  }
+
+  async update(fn: string, { id }: JobKey, changes: Changes): Promise<Updated> {
+    return updateJob(this.function(fn), id, changes, this.clock.now());
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

@@ -12,7 +12,14 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'QLESS_ARGUMENT',
     ],
     404: ['JOB_NOT_FOUND', 'QLESS_JOB_NOT_FOUND', 'JQ_JOB_NOT_FOUND'],
-    409: ['NOT_CANCELLABLE', 'JQ_NOT_CANCELLABLE', 'QLESS_STATE', 'QLESS_DEPENDENCY', 'QLESS_JOB_LOST'],
+    409: [
+      'NOT_CANCELLABLE',
+      'JOB_BEGUN',
+      'JQ_NOT_CANCELLABLE',
+      'QLESS_STATE',
+      'QLESS_DEPENDENCY',
+      'QLESS_JOB_LOST',
+    ],
     413: ['PAYLOAD_TOO_LARGE'],
     503: [
       'NO_WORKERS',

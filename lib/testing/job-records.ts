@@ -1,5 +1,5 @@
 import type { Payload } from '../job/codec.js';
-import type { Placement } from '../gearmonkey/client/job-store.js';
+import type { Changes, Placement } from '../gearmonkey/client/job-store.js';
 
 /** A step of a job: it was enqueued, its handler began, it will run again, or it has ended. */
 export type JobStep = 'enqueued' | 'started' | 'retried' | 'done' | 'failed';
@@ -50,6 +50,17 @@ export class JobRecords {
     this.onChange();
   }
 
+  /** The app has changed a job that waits. @param score seconds since 1970, if it is scheduled now */
+  change(fn: string, id: string, { input, place, score }: Changes & { score: number | undefined }): void {
+    const record = this.get(fn, id);
+    if (!record) return;
+    const changed = { ...record, payload: input ?? record.payload };
+    const { queue: _queue, score: _score, delay: _delay, ...rest } = record.placement;
+    const moved = place && { placement: { ...rest, ...place }, due: dueOf(score) };
+    this.records.set(keyOf(fn, id), { ...changed, ...moved });
+    this.onChange();
+  }
+
   /** Ignores jobs of other processes. */
   note(fn: string, id: string, step: JobStep): void {
     this.records.get(keyOf(fn, id))?.steps.push(step);
@@ -77,6 +88,11 @@ export class JobRecords {
 export function hasExpired(record: JobRecord | undefined, now: number): boolean {
   const isNew = record?.steps.at(-1) === 'enqueued';
   return isNew && (record?.placement.expires ?? Infinity) <= now;
+}
+
+/** The time of a score, in ms since 1970. */
+export function dueOf(score: number | undefined): number | undefined {
+  return score === undefined ? undefined : Math.round(score * 1000);
 }
 
 /** The key of a job. Function names contain no white space. */

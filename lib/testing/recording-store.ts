@@ -1,16 +1,18 @@
 import type { Payload } from '../job/codec.js';
+import { defined } from '../job/defined.js';
 import type { Clock } from '../job/clock.js';
 import {
   scoreOf,
+  type Changes,
   type JobListener,
   type JobStore,
   type Placement,
   type ReadProgress,
 } from '../gearmonkey/client/job-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
-import type { Cancellation } from '../gearmonkey/wire/scripts.js';
+import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
-import type { JobRecords } from './job-records.js';
+import { dueOf, type JobRecords } from './job-records.js';
 
 /** The store of a test's clients. It records what they enqueue, and delays use the test's clock. */
 export class RecordingStore implements JobStore {
@@ -57,6 +59,14 @@ export class RecordingStore implements JobStore {
     return left;
   }
 
+  async update(fn: string, job: JobKey, { input, place }: Changes): Promise<Updated> {
+    const score = place && scoreOf(place, this.clock.now());
+    const moved = place && defined({ queue: place.queue, score });
+    const came = await this.records.whileChanging(() => this.store.update(fn, job, { input, place: moved }));
+    if (came === 'updated') this.records.change(fn, job.id, { input, place, score });
+    return came;
+  }
+
   pause(fn: string, paused: boolean): Promise<void> {
     return this.records.whileChanging(() => this.store.pause(fn, paused));
   }
@@ -88,7 +98,7 @@ export class RecordingStore implements JobStore {
     const placed = score === undefined ? rest : { ...rest, score };
     const keys = await this.store.enqueue(fn, inputs, placed);
     keys.forEach(({ id }, index) => {
-      const due = score === undefined ? undefined : Math.round(score * 1000);
+      const due = dueOf(score);
       const payload = inputs[index] ?? '';
       this.records.add({ fn, id, payload, placement, created, due, performed: false });
     });

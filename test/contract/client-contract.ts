@@ -14,6 +14,7 @@ import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
 import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
+import { updateContract } from './update-contract.js';
 
 const echo = (input: unknown) => input;
 
@@ -282,6 +283,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     headersContract(() => rig);
     expiryContract(() => rig);
     pauseContract(() => rig);
+    updateContract(() => rig);
     closeContract(() => rig);
   });
 }

@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
-import { LEASE, LISTS, MAX_STALLS, type JobState, type Snapshot } from '../model/job-model.js';
+import {
+  LEASE,
+  LISTS,
+  MAX_STALLS,
+  type JobState,
+  type QueueName,
+  type Snapshot,
+} from '../model/job-model.js';
 import { bounds, compare, operations, type Engine, type Outcome } from '../model/operations.js';
 import { useRedis } from '../support/use-redis.js';
 
@@ -87,6 +94,14 @@ class ScriptEngine implements Engine {
     return scripts.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
   }
 
+  update(_now: number, id: string, input: string, queue: QueueName | undefined, due: number) {
+    const { jobs, scheduled, high, normal, low, wake } = this.k;
+    const to = queue === undefined ? 0 : ['scheduled', 'high', 'normal', 'low'].indexOf(queue) + 2;
+    const score = queue === 'scheduled' ? due / 1000 : '';
+    const keys = [jobs, scheduled, high, normal, low, wake];
+    return scripts.update.run(this.redis, keys, id, '', to, score, [input]);
+  }
+
   async pause(now: number, paused: boolean) {
     const { control, scheduled, high, normal, low, wake } = this.k;
     await scripts.pause.run(this.redis, [control, scheduled, high, normal, low, wake], now, paused ? 1 : 0);
@@ -119,6 +134,7 @@ class ScriptEngine implements Engine {
     const errors = Object.keys(hash).filter((field) => field.startsWith('error:'));
     return {
       status: hash['status'] ?? '',
+      input: hash['input'] ?? '',
       token: number('token'),
       attempts: number('attempts'),
       stalls: number('stalls'),

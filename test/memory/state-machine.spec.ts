@@ -1,5 +1,6 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
+import { updateJob } from '../../lib/memory/memory-edits.js';
 import { MemoryFunction } from '../../lib/memory/memory-function.js';
 import {
   LEASE,
@@ -68,6 +69,11 @@ class MemoryEngine implements Engine {
     return this.fn.cancel(id, { name: 'JobCancelledError', message: 'cancelled' }, now);
   }
 
+  async update(now: number, id: string, input: string, queue: QueueName | undefined, due: number) {
+    const place = queue && (queue === 'scheduled' ? { queue, score: due / 1000 } : { queue });
+    return updateJob(this.fn, id, { input, place }, now);
+  }
+
   async pause(_now: number, paused: boolean) {
     this.fn.control.pause(paused);
   }
@@ -112,6 +118,7 @@ class MemoryEngine implements Engine {
     const errors = [...fields.keys()].filter((field) => field.startsWith('error:'));
     return {
       status: text('status'),
+      input: text('input'),
       token: number('token'),
       attempts: number('attempts'),
       stalls: number('stalls'),

@@ -11,6 +11,7 @@ export type Ending = 'success' | 'error' | 'retry' | 'snoozed' | 'released';
 /** The stored fields of a job. */
 export interface JobState {
   readonly status: string;
+  readonly input: string;
   readonly token: number;
   readonly attempts: number;
   readonly stalls: number;
@@ -62,7 +63,7 @@ export class JobModel {
   enqueue(queue: QueueName, due: number): string {
     const id = String(this.jobs.size + 1);
     const counts = { token: 0, attempts: 0, stalls: 0, snoozes: 0, settled: 0, dividend: 0, finishes: 0 };
-    this.jobs.set(id, { status: 'idle', output: '', errors: [], queue, ...counts });
+    this.jobs.set(id, { status: 'idle', input: 'input', output: '', errors: [], queue, ...counts });
     if (queue === 'scheduled') this.scheduled.set(id, due);
     else this.lists[queue].push(id);
     return id;
@@ -134,6 +135,19 @@ export class JobModel {
     for (const list of LISTS) this.lists[list] = this.lists[list].filter((waiting) => waiting !== id);
     finish(job, 'error', 'cancelled');
     return 'cancelled';
+  }
+
+  update(id: string, input: string, queue: QueueName | undefined, due: number): string {
+    const job = this.job(id);
+    if (isFinal(job)) return 'finished';
+    if (job.status !== 'idle' || job.attempts > 0 || job.snoozes > 0) return 'begun';
+    job.input = input;
+    if (queue === undefined || (queue !== 'scheduled' && this.lists[queue].includes(id))) return 'updated';
+    this.scheduled.delete(id);
+    for (const list of LISTS) this.lists[list] = this.lists[list].filter((waiting) => waiting !== id);
+    if (queue === 'scheduled') this.scheduled.set(id, due);
+    else this.lists[queue].push(id);
+    return 'updated';
   }
 
   snapshot(): Snapshot {

@@ -29,6 +29,8 @@ export interface Engine {
   progress(member: string, dividend: number): Promise<boolean>;
   cancel(now: number, id: string): Promise<string>;
   pause(now: number, paused: boolean): Promise<void>;
+  /** Without `queue` only the input changes; `due` in ms. */
+  update(now: number, id: string, input: string, queue: QueueName | undefined, due: number): Promise<string>;
   snapshot(): Promise<Snapshot>;
 }
 
@@ -46,6 +48,12 @@ export type Operation =
   | { readonly do: 'progress'; readonly worker: number; readonly pick: number }
   | { readonly do: 'cancel'; readonly pick: number }
   | { readonly do: 'pause'; readonly paused: boolean }
+  | {
+      readonly do: 'update';
+      readonly pick: number;
+      readonly queue: QueueName | undefined;
+      readonly delay: number;
+    }
   | { readonly do: 'pass'; readonly ms: number };
 
 const WORKERS = 3;
@@ -86,6 +94,15 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('progress' as const), worker, pick }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat(9) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('update' as const),
+      pick: fc.nat(9),
+      queue: fc.option(queue, { nil: undefined }),
+      delay: fc.nat(LEASE),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('pause' as const), paused: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(LEASE) }) },
 );
@@ -165,6 +182,15 @@ async function perform(
     case 'pause':
       model.paused = step.paused;
       return engine.pause(now, step.paused);
+    case 'update': {
+      const { ids } = model;
+      const id = ids[step.pick % Math.max(1, ids.length)];
+      if (id === undefined) return;
+      const [input, due] = [`changed at ${now}`, now + step.delay];
+      const expected = model.update(id, input, step.queue, due);
+      await expect(engine.update(now, id, input, step.queue, due)).resolves.toBe(expected);
+      return;
+    }
     case 'claim': {
       const outcomes = step.outcomes.flatMap(({ pick: from, ending: how, wait }) =>
         members(step.worker, [from]).map((held) => ({

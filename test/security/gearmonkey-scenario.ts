@@ -45,6 +45,10 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await progress;
   const waiting = await client.run(FN, 'ok');
   const later = await client.run(FN, 'ok', { delay: '1 day' });
+  await waiting.update({ input: 'fail', priority: 'high' });
+  await waiting.update({ priority: 'high' });
+  await waiting.update({ delay: '1h' });
+  await later.update({ priority: 'low' });
   for (const job of [waiting, later, held]) await job.cancel();
   await watched;
 }

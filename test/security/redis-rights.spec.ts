@@ -32,7 +32,7 @@ describe('the rights of docs/operate/security.md', () => {
   afterAll(() => trace.stop());
 
   it.each([
-    ['client', [scripts.enqueue, scripts.cancel, scripts.expire, scripts.presence]],
+    ['client', [scripts.enqueue, scripts.cancel, scripts.update, scripts.expire, scripts.presence]],
     ['operator', [scripts.pause]],
     ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence]],
     ['jq', [jqTurn]],

@@ -19,6 +19,7 @@ import {
   type RunManyOptions,
   type RunOptions,
 } from './run-options.js';
+import type { UpdateOptions } from './update-options.js';
 import { showAs } from '../../job/show-as.js';
 
 /** Options of a client. */
@@ -154,6 +155,21 @@ export class GearMonkeyClient extends FunctionClient {
    */
   async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
     return this.#jobs.cancel(ref, { id: String(id) });
+  }
+
+  /**
+   * Changes a job that waits and that no handler has run: its input, its priority or its time. What is left out stays.
+   * It is not an event: observers see it with the job's next change.
+   *
+   * @throws as `run` for an invalid input or option, before anything is written · JobNotFoundError · JobBegunError if
+   * it has begun or finished
+   */
+  async update<F extends FunctionRef>(
+    ref: F,
+    id: string | number,
+    changes: UpdateOptions<InputOf<F>>,
+  ): Promise<void> {
+    return this.#jobs.update(ref, { id: String(id) }, changes);
   }
 
   /** Progress of all jobs of the function, or of one job: then it completes when that job has finished. */

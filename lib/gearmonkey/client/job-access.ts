@@ -1,6 +1,12 @@
 import type { Observable } from 'rxjs';
 import { systemClock } from '../../job/clock.js';
-import { JobFailedError, JobLostError, JobNotFoundError, NotCancellableError } from '../../job/errors.js';
+import {
+  JobBegunError,
+  JobFailedError,
+  JobLostError,
+  JobNotFoundError,
+  NotCancellableError,
+} from '../../job/errors.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { JobFeeds } from './job-feeds.js';
@@ -12,11 +18,12 @@ import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
 import { resultWaitOf, type ResultOptions } from './run-options.js';
+import { placeOf, type UpdateOptions } from './update-options.js';
 import { markIn, toFinished, toJob } from '../wire/stored-job.js';
 
 type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
 
-/** Reads and cancels single jobs. A key with a mark never returns another job that got the same id. */
+/** Reads, changes and cancels single jobs. A key with a mark never returns another job that got the same id. */
 export class JobAccess implements JobReader {
   constructor(
     private readonly store: JobStore,
@@ -45,6 +52,20 @@ export class JobAccess implements JobReader {
     if (came === 'lost') throw new JobLostError(fn, key.id);
     if (came === 'running') throw new NotCancellableError(fn, key.id);
     return came === 'cancelled';
+  }
+
+  async update<F extends FunctionRef>(
+    ref: F,
+    key: JobKey,
+    changes: UpdateOptions<InputOf<F>>,
+  ): Promise<void> {
+    const fn = this.functions.nameOf(ref);
+    const place = placeOf(changes);
+    const input = changes.input === undefined ? undefined : await this.functions.encode(ref, changes.input);
+    const came = isId(key.id) ? await this.store.update(fn, key, { input, place }) : 'missing';
+    if (came === 'missing') throw new JobNotFoundError(fn, key.id);
+    if (came === 'lost') throw new JobLostError(fn, key.id);
+    if (came !== 'updated') throw new JobBegunError(fn, key.id, came === 'finished');
   }
 
   progress(ref: FunctionRef, key: JobKey): Observable<JobProgress> {

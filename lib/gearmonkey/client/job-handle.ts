@@ -3,12 +3,14 @@ import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { ResultOptions } from './run-options.js';
+import type { UpdateOptions } from './update-options.js';
 import { showAs } from '../../job/show-as.js';
 
 /** The client's methods that a handle uses. */
 export interface JobReader {
   progress(ref: FunctionRef, job: JobKey): Observable<JobProgress>;
   get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
+  update<F extends FunctionRef>(ref: F, job: JobKey, changes: UpdateOptions<InputOf<F>>): Promise<void>;
   cancel(ref: FunctionRef, job: JobKey): Promise<boolean>;
   result<F extends FunctionRef>(ref: F, job: JobKey, options: ResultOptions): Promise<OutputOf<F>>;
 }
@@ -48,6 +50,11 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   /** As `GearMonkeyClient.cancel`. @throws the same errors · JobLostError */
   cancel(): Promise<boolean> {
     return this.#reader.cancel(this.#ref, this.#key);
+  }
+
+  /** As `GearMonkeyClient.update`. @throws the same errors · JobLostError */
+  update(changes: UpdateOptions<InputOf<F>>): Promise<void> {
+    return this.#reader.update(this.#ref, this.#key, changes);
   }
 
   /**

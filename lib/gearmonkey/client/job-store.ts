@@ -2,7 +2,7 @@ import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
-import type { Cancellation } from '../wire/scripts.js';
+import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
 
 /** The queue and options of new jobs. */
@@ -19,8 +19,21 @@ export interface Placement {
 }
 
 /** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
-export function scoreOf({ score, delay }: Placement, now: number): number | undefined {
+export function scoreOf(
+  { score, delay }: Pick<Placement, 'score' | 'delay'>,
+  now: number,
+): number | undefined {
   return delay === undefined ? score : (now + delay) / 1000;
+}
+
+/** Where a job waits, and until when. */
+export type Place = Pick<Placement, 'queue' | 'score' | 'delay'>;
+
+/** What changes of a job that waits. */
+export interface Changes {
+  readonly input?: Payload | undefined;
+  /** The queue that it moves to. */
+  readonly place?: Place | undefined;
 }
 
 /** Progress of a job, with its mark if the server has marks. */
@@ -83,6 +96,9 @@ export interface JobStore {
    * -1 if it will not expire.
    */
   expire(fn: string, job: JobKey, now?: number): Promise<number>;
+
+  /** Changes a job that waits and has not begun. */
+  update(fn: string, job: JobKey, changes: Changes): Promise<Updated>;
 
   /** Pauses the function, so that workers claim none of its jobs, or resumes it. */
   pause(fn: string, paused: boolean): Promise<void>;

@@ -1,16 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
+import { systemClock, type Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { MalformedJobError } from '../../job/errors.js';
 import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
-import type { JobListener, JobStore, ReadProgress, Placement } from './job-store.js';
+import {
+  scoreOf,
+  type Changes,
+  type JobListener,
+  type JobStore,
+  type Placement,
+  type ReadProgress,
+} from './job-store.js';
 import { RedisQuestions } from './redis-questions.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
+
+/** In the order of the script's keys. */
+const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
+/** The number of the first of these keys, counted from 1. */
+const FIRST_QUEUE = 2;
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements JobStore {
@@ -18,6 +31,7 @@ export class RedisStore implements JobStore {
   private readonly enqueuer: Enqueuer;
   private readonly questions: RedisQuestions;
   private readonly keysOf: KeysOf;
+  private readonly times: Pick<Clock, 'now'>;
 
   constructor(
     private readonly commands: RedisConnection,
@@ -25,6 +39,7 @@ export class RedisStore implements JobStore {
     options: EnqueuerOptions,
   ) {
     this.keysOf = options.keysOf ?? keysOf;
+    this.times = options.clock ?? systemClock;
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
     this.enqueuer = new Enqueuer(commands, options);
   }
@@ -78,6 +93,16 @@ export class RedisStore implements JobStore {
     const { jobs, locks, channel } = this.keysOf(fn);
     return this.questions.ask(fn, 'Expiring a job', (redis) =>
       scripts.expire.run(redis, [jobs, locks, channel], now ?? '', id, mark ?? ''),
+    );
+  }
+
+  update(fn: string, { id, mark }: JobKey, { input, place }: Changes): Promise<scripts.Updated> {
+    const { jobs, wake, ...queues } = this.keysOf(fn);
+    const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
+    const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
+    const score = place && scoreOf(place, this.times.now());
+    return this.questions.ask(fn, 'Changing a job', (redis) =>
+      scripts.update.run(redis, keys, id, mark ?? '', to, score ?? '', input === undefined ? [] : [input]),
     );
   }
 

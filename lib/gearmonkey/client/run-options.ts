@@ -6,7 +6,7 @@ import { checkHeaders, type GivenHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
-import type { Placement } from './job-store.js';
+import type { Place, Placement } from './job-store.js';
 
 /** The queues of a function, with the protocol's names. */
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
@@ -120,7 +120,8 @@ function expiryOf(
   return Math.max(0, time);
 }
 
-function queueOf({ priority, scheduled, delay }: RunOptions): Pick<Placement, 'queue' | 'score' | 'delay'> {
+/** The queue that these options choose. @throws InvalidOptionError */
+export function queueOf({ priority, scheduled, delay }: RunOptions): Place {
   const isLater = scheduled !== undefined || delay !== undefined;
   const queue = priority ?? (isLater ? 'scheduled' : 'normal');
   if (!PRIORITIES.has(queue)) {

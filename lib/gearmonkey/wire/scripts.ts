@@ -111,6 +111,14 @@ export const expire = defineScript<[now: Now, id: string, mark: number | ''], nu
   (reply) => reply as number,
 );
 
+/** The result of a change. `lost` means that another job has the id now. */
+export type Updated = 'updated' | 'begun' | 'finished' | 'missing' | 'lost';
+
+export const update = defineScript<
+  [id: string, mark: number | '', queue: number, score: number | '', input: Bytes[]],
+  Updated
+>('update', (reply) => String(reply) as Updated);
+
 /** Returns whether that changes anything. */
 export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);
 

@@ -1,0 +1,63 @@
+--[[
+  Changes a job that waits and has not begun: its input, its queue, the time it is scheduled for.
+
+  KEYS[1] prefix of the job hashes   KEYS[2] scheduled   KEYS[3] high   KEYS[4] normal   KEYS[5] low   KEYS[6] wake marker
+  ARGV[1] id   ARGV[2] mark, or '' for any job with this id   ARGV[3] index in KEYS of the queue it moves to, 0 for none
+  ARGV[4] seconds it is scheduled for, or '' for a list   ARGV[5] input; left out if it stays
+  Returns updated, missing, lost (another job has the id), finished or begun.
+
+  A job has begun once a handler has run it; claims that were released don't count. A plain worker takes an id from its
+  queue before it changes the job, so a job that moves has to be found in a queue. Searching a list takes time linear in
+  its length.
+
+  The first write adds the job to its new queue. If Redis refuses that, as when its memory is full, nothing has changed.
+]]
+-- include foreign
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local hash, SCHEDULED, LISTS = KEYS[1] .. id, 2, { 3, 4, 5 }
+
+local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark')
+if not job[1] then return 'missing' end
+if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
+if job[1] == 'success' or job[1] == 'error' then return 'finished' end
+if job[1] ~= 'idle' or count(job[2]) > 0 or count(job[3]) > 0 then return 'begun' end
+local refusal = missing_right({ 'HSET' }, hash)
+if refusal then return refusal end
+
+--- Removes the job from the lists other than its new queue. Searched from the left, where new jobs are.
+local function leave_lists()
+  for _, list in ipairs(LISTS) do
+    local removed = list ~= target and pcall('LREM', KEYS[list], 1, id)
+    if type(removed) == 'number' and removed > 0 then return true end
+  end
+  return false
+end
+
+--- Returns whether the job is in its new queue now; false if it is in none, or an error reply.
+local function move()
+  local due = pcall('ZSCORE', KEYS[SCHEDULED], id)
+  local was_scheduled, added = type(due) == 'string', nil
+  if target == SCHEDULED then added = pcall('ZADD', KEYS[target], score, id) else added = pcall('LPUSH', KEYS[target], id) end
+  if type(added) ~= 'number' then return added end
+  if was_scheduled then return target == SCHEDULED or call('ZREM', KEYS[SCHEDULED], id) == 1 end
+  if leave_lists() then return true end
+  if target == SCHEDULED then
+    call('ZREM', KEYS[target], id)
+    return false
+  end
+  -- The one at the left was added above. Another means that the job was in this list all the time, and it keeps its place.
+  call('LREM', KEYS[target], 1, id)
+  return type(pcall('LPOS', KEYS[target], id)) == 'number'
+end
+
+if target > 0 then
+  local moved = move()
+  if moved ~= true then return moved or 'begun' end
+  if score ~= '' then call('HSET', hash, 'due', string.format('%.0f', score * 1000)) else call('HDEL', hash, 'due') end
+  if pcall('EXISTS', KEYS[6]) == 0 then pcall('LPUSH', KEYS[6], '1') end
+end
+if input then call('HSET', hash, 'input', input) end
+return 'updated'
