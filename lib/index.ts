@@ -22,6 +22,7 @@ export {
   type JobErrorInfo,
   type ValidationIssue,
 } from './job/errors.js';
+export { ScheduleExistsError, ScheduleNotFoundError } from './job/schedule-errors.js';
 export {
   JobAbortedError,
   JobCancelledError,
@@ -73,6 +74,7 @@ export {
 } from './job/job-definition.js';
 export type { Claim, FreeSlots, JobOptions, JobSource, OnRevoked, Outcome } from './job/job-source.js';
 export type { GivenHeaders, JobHeaders } from './job/headers.js';
+export type { RecurringTick } from './job/recurring.js';
 export type { Health } from './job/health.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
@@ -80,6 +82,15 @@ export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export type { FunctionClient } from './gearmonkey/client/function-client.js';
 export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
+export { JobSchedules } from './gearmonkey/client/job-schedules.js';
+export type {
+  ScheduleOptions,
+  RecurringJobOptions,
+  RecurringTimes,
+  ScheduleChanges,
+} from './gearmonkey/recurring/recur-options.js';
+export type { Schedule } from './gearmonkey/recurring/schedule.js';
+export type { CatchUp, DeclaringApp } from './gearmonkey/recurring/spec.js';
 export { JobHandle } from './gearmonkey/client/job-handle.js';
 export type {
   CallOptions,

@@ -39,8 +39,9 @@ const ARROWS: Arrows = {
   cli: [...CORE, 'index', 'qless', 'jq', 'jobd'],
 
   'gearmonkey/wire': [],
-  'gearmonkey/client': ['wire'],
-  'gearmonkey/source': ['wire'],
+  'gearmonkey/recurring': ['wire'],
+  'gearmonkey/client': ['wire', 'recurring'],
+  'gearmonkey/source': ['wire', 'recurring'],
   'gearmonkey/index': ['wire', 'source'],
 
   'qless/wire': [],
@@ -232,7 +233,7 @@ describe('the checks themselves', () => {
       `${wire} imports ${source}: "gearmonkey/wire" may import nothing`,
     ]);
     expect(importing(source, '../b.js', 'lib/gearmonkey/b.ts')).toEqual([
-      `${source} imports lib/gearmonkey/b.ts: "gearmonkey/source" may import wire`,
+      `${source} imports lib/gearmonkey/b.ts: "gearmonkey/source" may import wire, recurring`,
     ]);
     expect(importing(source, '../../memory/b.js', 'lib/memory/b.ts')).toHaveLength(1);
     expect(made({ 'lib/gearmonkey/extra/a.ts': '' })).toEqual([

@@ -116,6 +116,7 @@ describe('classes of this package', () => {
     return {
       GearMonkeyClient: client,
       JobHandle: handle,
+      JobSchedules: client.schedules,
       RunningJob: job,
       GearMonkeyHealth: app.get(root.GearMonkeyHealth),
       GearMonkeyWorkers: app.get(root.GearMonkeyWorkers),

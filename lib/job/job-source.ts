@@ -3,6 +3,7 @@ import type { JobErrorInfo } from './errors.js';
 import type { JobHeaders } from './headers.js';
 import type { Codec, Payload } from './codec.js';
 import type { Health } from './health.js';
+import type { RecurringTick } from './recurring.js';
 import type { JobRetryOptions } from './retry.js';
 import type { SourceCapabilities } from './source-capabilities.js';
 
@@ -34,6 +35,8 @@ export interface JobOptions {
   readonly headers?: JobHeaders;
   /** When the job expires unless it was begun, in ms since 1970. */
   readonly expires?: number;
+  /** The tick of a schedule that it belongs to. */
+  readonly recurring?: RecurringTick;
 }
 
 /** How a claim ended. */

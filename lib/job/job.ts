@@ -1,5 +1,6 @@
 import type { JobErrorInfo } from './errors.js';
 import type { JobHeaders } from './headers.js';
+import type { RecurringTick } from './recurring.js';
 
 /** The protocol's names. `error` includes cancelled jobs. */
 export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
@@ -46,6 +47,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly times: JobTimes;
   /** Text that its client sent with it. */
   readonly headers: JobHeaders;
+  /** The schedule that created it. */
+  readonly recurring?: RecurringTick;
 }
 
 /** An event that the protocol publishes on `channel:{FN}`. */

@@ -6,6 +6,7 @@ import { bytes } from './fields.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
 import { MemoryControl } from './memory-control.js';
 import { MemoryQueues } from './memory-queues.js';
+import { FunctionSchedules } from './memory-schedule.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
@@ -22,6 +23,7 @@ export class MemoryFunction {
   readonly cancellations = new Set<(id: string, token: number) => void>();
   /** Called when there may be a job to claim. */
   readonly sleepers = new Set<() => void>();
+  readonly schedules = new FunctionSchedules();
   workers = 0;
   private lastId = 0;
   readonly jobs: MemoryJobs;

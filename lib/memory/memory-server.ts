@@ -10,6 +10,8 @@ export interface MemoryServerOptions {
 /** The server of `memory:` connections. It lives in this process, and its jobs end with it. */
 export class MemoryServer {
   private readonly functions = new Map<string, MemoryFunction>();
+  /** The functions of all schedules, by id. */
+  readonly schedules = new Map<string, string>();
 
   constructor(private readonly options: MemoryServerOptions = {}) {}
 

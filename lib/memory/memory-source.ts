@@ -1,8 +1,11 @@
 import { setImmediate } from 'node:timers';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import { Ticker } from '../gearmonkey/recurring/ticker.js';
+import { systemClock } from '../job/clock.js';
 import type { Health } from '../job/health.js';
 import type { Claim, JobSource, OnRevoked, Outcome, FreeSlots } from '../job/job-source.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
+import { MemorySchedules, waitOf } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
 import { showAs } from '../job/show-as.js';
 
@@ -27,6 +30,8 @@ export class MemorySource implements JobSource {
   private readonly opened = new Map<string, () => void>();
   private readonly held = new Set<Claim>();
   private onRevoked: OnRevoked = () => undefined;
+  /** Creates recurring jobs when they are due. */
+  private readonly ticker: Ticker;
 
   constructor(
     private readonly server: MemoryServer,
@@ -34,6 +39,7 @@ export class MemorySource implements JobSource {
   ) {
     this.lease = options.lease ?? 8000;
     this.renewInterval = this.lease / 4;
+    this.ticker = new Ticker(new MemorySchedules(server, systemClock), () => undefined);
   }
 
   /** Always connected: the server is in this process. */
@@ -48,9 +54,14 @@ export class MemorySource implements JobSource {
       const tell = (id: string, token: number) => this.revoke(fn, id, token);
       server.workers += 1;
       server.cancellations.add(tell);
+      const tick = () => this.ticker.expect(fn, waitOf(server, Date.now()));
+      server.schedules.tickers.add(tick);
+      tick();
       this.opened.set(fn, () => {
         server.workers -= 1;
         server.cancellations.delete(tell);
+        server.schedules.tickers.delete(tick);
+        this.ticker.forget(fn);
       });
     }
   }
@@ -92,6 +103,7 @@ export class MemorySource implements JobSource {
 
   async close(): Promise<void> {
     await this.withdraw([...this.opened.keys()]);
+    this.ticker.close();
   }
 
   private hasEndedLeases(slots: FreeSlots): boolean {

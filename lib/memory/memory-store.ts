@@ -16,17 +16,21 @@ import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import { updateJob } from './memory-edits.js';
 import type { MemoryFunction } from './memory-function.js';
+import { MemorySchedules } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
 
 /** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
 export class MemoryStore implements JobStore {
   readonly address = 'memory:';
+  readonly schedules: MemorySchedules;
   private closed = false;
 
   constructor(
     private readonly server: MemoryServer,
     readonly clock: Clock = systemClock,
-  ) {}
+  ) {
+    this.schedules = new MemorySchedules(server, clock);
+  }
 
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
     const target = this.function(fn);

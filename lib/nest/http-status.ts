@@ -11,7 +11,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'INVALID_FUNCTION_NAME',
       'QLESS_ARGUMENT',
     ],
-    404: ['JOB_NOT_FOUND', 'QLESS_JOB_NOT_FOUND', 'JQ_JOB_NOT_FOUND'],
+    404: ['JOB_NOT_FOUND', 'QLESS_JOB_NOT_FOUND', 'JQ_JOB_NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
     409: [
       'NOT_CANCELLABLE',
       'JOB_BEGUN',
@@ -19,6 +19,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'QLESS_STATE',
       'QLESS_DEPENDENCY',
       'QLESS_JOB_LOST',
+      'SCHEDULE_EXISTS',
     ],
     413: ['PAYLOAD_TOO_LARGE'],
     503: [

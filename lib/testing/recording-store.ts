@@ -9,6 +9,7 @@ import {
   type Placement,
   type ReadProgress,
 } from '../gearmonkey/client/job-store.js';
+import type { ScheduleStore } from '../gearmonkey/recurring/schedule-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
@@ -30,6 +31,10 @@ export class RecordingStore implements JobStore {
 
   get inbox(): string | undefined {
     return this.store.inbox;
+  }
+
+  get schedules(): ScheduleStore {
+    return this.store.schedules;
   }
 
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {

@@ -48,7 +48,13 @@ export class RedisBackend implements TestBackend {
     this.connections = openConnections(url);
     const { commands, hub } = this.connections;
     const { clock } = options;
-    this.store = new RedisStore(commands, hub, { timeout: ANSWER_MS, keysOf: this.keysOf, clock });
+    const scheduleIndex = `${this.prefix}schedules`;
+    this.store = new RedisStore(commands, hub, {
+      timeout: ANSWER_MS,
+      keysOf: this.keysOf,
+      clock,
+      scheduleIndex,
+    });
   }
 
   async reach(): Promise<void> {

@@ -3,6 +3,8 @@ import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/client/clien
 import type { JobStore } from '../gearmonkey/client/job-store.js';
 import type { JobHandle } from '../gearmonkey/client/job-handle.js';
 import type { CallOptions, RunManyOptions, RunOptions } from '../gearmonkey/client/run-options.js';
+import type { ScheduleOptions } from '../gearmonkey/recurring/recur-options.js';
+import type { Schedule } from '../gearmonkey/recurring/schedule.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../job/job-definition.js';
 import type { TestJobs } from './test-jobs.js';
 
@@ -52,6 +54,14 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
   ): Promise<OutputOf<F>> {
     this.test.jobs.learn(ref);
     return super.call(ref, input, options);
+  }
+
+  override async recur<F extends FunctionRef>(
+    ref: F,
+    options: ScheduleOptions<InputOf<F>>,
+  ): Promise<Schedule<InputOf<F>>> {
+    this.test.jobs.learn(ref);
+    return super.recur(ref, options);
   }
 
   override async runMany<F extends FunctionRef>(

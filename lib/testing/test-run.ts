@@ -5,12 +5,12 @@ import { nameOf } from './held-jobs.js';
 import { RealTime, turnOfEventLoop } from './real-time.js';
 import { Permit, Permits, type Drained } from './run-permits.js';
 import { TestClock } from './test-clock.js';
+import { tickAll } from './test-ticks.js';
 import type { TestSource } from './test-source.js';
 import { lateError, TimeLimit } from './time-limit.js';
 import { JobTestingError, type JobTestTimeoutError } from './testing-errors.js';
 import { LAST_TIME, type CheckedTestingOptions } from './testing-options.js';
 
-/** Allows all jobs. */
 const ALL = () => true;
 
 /** Decides which jobs of a test run, and when. All instances of an app share its clock and permits. */
@@ -145,7 +145,9 @@ export class TestRun {
       for (;;) {
         await this.giveTime(permit, limit);
         this.checkOpen();
-        const next = Math.min(this.clock.nextAlarm, await this.nextDue(permit));
+        const tick = await tickAll(this.sources.values());
+        if (tick.created > 0) continue;
+        const next = Math.min(this.clock.nextAlarm, tick.next, await this.nextDue(permit));
         const isThere = this.clock.now() >= target;
         if (next > target && isThere) return;
         await this.moveTowards(Math.min(next, target), limit);

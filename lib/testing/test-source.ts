@@ -2,25 +2,13 @@ import type { Clock } from '../job/clock.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../job/job-source.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
-import type { Changes } from './changes.js';
 import { HeldJobs, type JobName } from './held-jobs.js';
-import { hasExpired, type JobRecords } from './job-records.js';
+import { hasExpired } from './job-records.js';
 import { turnOfEventLoop } from './real-time.js';
-import { ENDINGS, type Ending, type Permit, type Permits } from './run-permits.js';
-import { runnableOf, waitingOf, type TestBackend, type WaitingJob } from './test-backend.js';
-
-/** The parts that a source shares with the rest of its test. */
-export interface TestSourceParts {
-  readonly instance: string;
-  readonly clock: Clock;
-  readonly backend: TestBackend;
-  readonly records: JobRecords;
-  readonly permits: Permits;
-  readonly changes: Changes;
-  readonly onClose: () => void;
-  /** The client that enqueues its jobs, if it is not a GearMonkeyClient. */
-  readonly client?: string | undefined;
-}
+import { ENDINGS, type Ending, type Permit } from './run-permits.js';
+import { runnableOf, waitingOf, type WaitingJob } from './test-backend.js';
+import type { TestSourceParts } from './test-source-parts.js';
+import { tickNow, type Ticked } from './test-ticks.js';
 
 /** The source of a test's jobs. A worker gets those that the test allows and that are due by the test's clock. */
 export class TestSource implements JobSource {
@@ -138,6 +126,13 @@ export class TestSource implements JobSource {
       for (const { id, due } of jobs)
         if (due > now && due < next && allows(this.parts.instance, fn, id)) next = due;
     return next;
+  }
+
+  /** Creates the recurring jobs of its functions that are due. */
+  async tick(): Promise<Ticked> {
+    const ticked = await this.asking(tickNow(this.parts, this.functions));
+    if (ticked.created > 0) this.parts.changes.tell();
+    return ticked;
   }
 
   running(): JobName[] {

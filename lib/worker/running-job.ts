@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
+import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { showAs } from '../job/show-as.js';
 
@@ -43,6 +44,11 @@ export class RunningJob<Input = unknown> {
   /** Text that its client sent with the job: empty for jobs of plain clients and of other systems. */
   get headers(): JobHeaders {
     return this.claim.options.headers ?? NO_HEADERS;
+  }
+
+  /** The tick of a schedule that it belongs to. */
+  get recurring(): RecurringTick | undefined {
+    return this.claim.options.recurring;
   }
 
   /** Aborts when the job has to stop: its lease is lost, or the worker shuts down. */

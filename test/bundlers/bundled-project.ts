@@ -14,6 +14,7 @@ const INSTALLED = [
   '@msgpack/msgpack',
   '@nestjs/common',
   '@nestjs/core',
+  'croner',
   'ioredis',
   'kysely',
   'ms',

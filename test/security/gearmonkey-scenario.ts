@@ -36,6 +36,21 @@ export async function askEverything(client: GearMonkeyClient, redis: Redis): Pro
   await watchAndCancel(client, redis);
 }
 
+/** Makes schedules, and removes them when their jobs have run. */
+export async function schedule(client: GearMonkeyClient): Promise<void> {
+  const id = 'every-second';
+  await client.recur(FN, { id, every: '1s', input: 'ok' });
+  await client.schedules.pause(id);
+  await client.schedules.resume(id);
+  await until(async () => ((await client.schedules.get(id))?.created ?? 0) > 0);
+  await client.schedules.update(id, { limit: 1 });
+  await client.recur(FN, { id: 'once', every: '1s', input: 'ok', limit: 1 });
+  await until(async () => (await client.schedules.get('once'))?.created === 1);
+  await client.schedules.list();
+  await client.schedules.list(FN);
+  for (const each of [id, 'once']) await client.schedules.remove(each);
+}
+
 async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<void> {
   const held = await client.run(FN, 'hold');
   const watched = lastValueFrom(client.watch(FN, held.id));

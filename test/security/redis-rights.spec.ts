@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { lastValueFrom } from 'rxjs';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
+import { schedules, tick, writeSchedule } from '../../lib/gearmonkey/wire/schedule-scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
 import { listenMaster } from '../../lib/jq/master/listen-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
@@ -11,7 +12,15 @@ import { runWorker, stopWorkers } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { AttributedTrace } from './attributed-trace.js';
-import { askEverything, bringEverything, enqueueInVain, FN, handle, operate } from './gearmonkey-scenario.js';
+import {
+  askEverything,
+  bringEverything,
+  enqueueInVain,
+  FN,
+  handle,
+  operate,
+  schedule,
+} from './gearmonkey-scenario.js';
 import { SOON, useEverything } from './jq-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
 
@@ -34,7 +43,8 @@ describe('the rights of docs/operate/security.md', () => {
   it.each([
     ['client', [scripts.enqueue, scripts.cancel, scripts.update, scripts.expire, scripts.presence]],
     ['operator', [scripts.pause]],
-    ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence]],
+    ['scheduler', [schedules, writeSchedule]],
+    ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, tick]],
     ['jq', [jqTurn]],
   ])('of a %s name every command of its scripts', (user, own) => {
     const commands = own.flatMap(({ text }) => [...text.matchAll(/call\([^,]*?'([A-Z]{3,})'/g)]);
@@ -50,11 +60,13 @@ describe('the rights of docs/operate/security.md', () => {
     let clients: RedisActors;
     let workers: RedisActors;
     let operators: RedisActors;
+    let schedulers: RedisActors;
 
     beforeAll(async () => {
       clients = new RedisActors(urlOf('client'));
       workers = new RedisActors(urlOf('worker'));
       operators = new RedisActors(urlOf('operator'));
+      schedulers = new RedisActors(urlOf('scheduler'));
       const client = clients.client();
       const onProblem = (message: string) => {
         // A busy machine may well hold up its thread.
@@ -64,6 +76,7 @@ describe('the rights of docs/operate/security.md', () => {
       const { said } = await runWorker(source, FN, handle);
       await askEverything(client, used.redis);
       await operate(operators.client(), used.redis);
+      await schedule(schedulers.client());
       await bringEverything(used.redis);
       const again = new Redis(urlOf('client'));
       await enqueueInVain(again, used.redis);
@@ -90,6 +103,7 @@ describe('the rights of docs/operate/security.md', () => {
       clients.close();
       workers.close();
       operators.close();
+      schedulers.close();
     });
 
     it('are sufficient for everything that they do', async () => {
@@ -120,6 +134,24 @@ describe('the rights of docs/operate/security.md', () => {
     it('contain only rights that an operator needs, who is also a client', async () => {
       const all = [...(calls.get('client') ?? []), ...(calls.get('operator') ?? [])];
       expect(await superfluous(used.redis, rightsOf('operator'), all)).toEqual([]);
+    });
+
+    it('contain only rights that making schedules needs, beside those of a client', async () => {
+      const all = [...(calls.get('client') ?? []), ...(calls.get('scheduler') ?? [])];
+      expect(await superfluous(used.redis, rightsOf('scheduler'), all)).toEqual([]);
+    });
+
+    it('of a client do not include those of making schedules', async () => {
+      const client = clients.client();
+      const message = /no right to what a client of schedules( of "mail")? needs: .*schedules/;
+      for (const refused of [
+        client.recur(FN, { id: 'x', every: '1h' }),
+        client.schedules.list(FN),
+        client.schedules.list(),
+        client.schedules.get('x'),
+      ])
+        await expect(refused).rejects.toThrow(message);
+      await takeRefusals(used.redis);
     });
 
     it("of a client don't include those of an operator", async () => {

@@ -4,6 +4,9 @@ import type { Job, JobProgress } from '../../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import { FunctionClient } from './function-client.js';
 import { JobAccess, outputOf } from './job-access.js';
+import { JobSchedules } from './job-schedules.js';
+import type { ScheduleOptions } from '../recurring/recur-options.js';
+import type { Schedule } from '../recurring/schedule.js';
 import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
 import type { JobStore } from './job-store.js';
@@ -44,6 +47,8 @@ export class GearMonkeyClient extends FunctionClient {
   readonly #feeds: JobFeeds;
   readonly #jobs: JobAccess;
   readonly #newJobs: NewJobs;
+  /** The schedules of recurring jobs: list, read, change, pause and remove them. */
+  readonly schedules: JobSchedules;
 
   /** @internal @throws InvalidOptionError */
   constructor(
@@ -67,6 +72,7 @@ export class GearMonkeyClient extends FunctionClient {
     this.#feeds = feeds;
     this.#jobs = new JobAccess(store, functions, feeds);
     this.#newJobs = newJobs;
+    this.schedules = new JobSchedules({ store, functions, jobs: this.#jobs, headers: options.headers });
   }
 
   /**
@@ -116,6 +122,20 @@ export class GearMonkeyClient extends FunctionClient {
   ): Promise<JobHandle<F>[]> {
     const keys = await this.#newJobs.many(ref, inputs, options);
     return keys.map((key) => this.#handle(ref, key));
+  }
+
+  /**
+   * Makes a schedule, or changes the one with this id: from then on workers of the function create a job at each of its
+   * times, once among all processes. A call that changes nothing does nothing, so each process may make it when it starts.
+   *
+   * @throws ConfigurationError, InvalidOptionError, and errors of the input as `run`, before anything is written ·
+   * ScheduleExistsError if another function has a schedule with this id
+   */
+  async recur<F extends FunctionRef>(
+    ref: F,
+    options: ScheduleOptions<InputOf<F>>,
+  ): Promise<Schedule<InputOf<F>>> {
+    return this.schedules.put(ref, options);
   }
 
   /** Reads a job; null if there is none. @throws MalformedJobError, UnreadablePayloadError */

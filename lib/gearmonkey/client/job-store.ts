@@ -1,6 +1,7 @@
 import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
+import type { ScheduleStore } from '../recurring/schedule-store.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
@@ -66,6 +67,9 @@ export interface JobStore {
 
   /** What waits for its jobs go by. @default the system's clock */
   readonly clock?: Clock;
+
+  /** The schedules of recurring jobs. */
+  readonly schedules: ScheduleStore;
 
   /** The value of a job's option `reply` that has its output sent to this store's listeners. */
   readonly inbox?: string;

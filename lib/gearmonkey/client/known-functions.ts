@@ -78,6 +78,11 @@ export class KnownFunctions {
     return name;
   }
 
+  /** Whether `nameOf` accepts this name. */
+  knows(name: string): boolean {
+    return !this.restricted || this.definitions.has(name);
+  }
+
   codecOf(ref: FunctionRef): Codec {
     return this.definitionOf(ref)?.codec ?? this.codec;
   }

@@ -5,6 +5,7 @@ import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
 import type { KeysOf } from '../wire/protocol.js';
+import { explainToScheduler } from '../wire/schedule-rights.js';
 import { explainToClient, explainToOperator } from '../wire/rights.js';
 
 /** How a question is asked. */
@@ -25,13 +26,36 @@ export class RedisQuestions {
   ) {}
 
   /** @throws ConnectionError · RefusedError if a right is missing · what `question` throws */
-  async ask<T>(
+  ask<T>(
     fn: string,
     verb: string,
     question: (redis: Redis | Cluster) => Promise<T>,
     { wanted, forOperators = false }: QuestionOptions = {},
   ): Promise<T> {
     const what = `${verb} of "${fn}"`;
+    const failure = (error: unknown) => this.failure(fn, what, error, forOperators);
+    return this.repeat(what, question, failure, wanted);
+  }
+
+  /** Asks about schedules: of a function, or of all. */
+  askOfSchedules<T>(
+    fn: string | undefined,
+    verb: string,
+    question: (redis: Redis | Cluster) => Promise<T>,
+    index?: string,
+  ): Promise<T> {
+    const [user, keys] =
+      fn === undefined ? ['a client of schedules'] : [`a client of schedules of "${fn}"`, this.keysOf(fn)];
+    const explain = (error: unknown) => explainToScheduler(this.commands, error, { index, keys, user });
+    return this.repeat(verb, question, (error) => failureOf(verb, error, explain));
+  }
+
+  private async repeat<T>(
+    what: string,
+    question: (redis: Redis | Cluster) => Promise<T>,
+    failure: (error: unknown) => Promise<GearMonkeyError>,
+    wanted?: () => boolean,
+  ): Promise<T> {
     const late = () => new ConnectionError(what, `no answer within ${this.timeout} ms`);
     for (;;) {
       try {
@@ -39,17 +63,25 @@ export class RedisQuestions {
         return await (wanted ? answer : withDeadline(answer, this.timeout, late));
       } catch (error) {
         const mayPass = error instanceof ConnectionError && !this.commands.isClosed;
-        if (!mayPass || !wanted?.()) throw await this.failure(fn, what, error, forOperators);
+        if (!mayPass || !wanted?.()) throw await failure(error);
         await pauseAfter(error);
       }
     }
   }
 
   /** The error for a caller; names the rights that are missing. */
-  async failure(fn: string, what: string, error: unknown, forOperators = false): Promise<GearMonkeyError> {
-    if (error instanceof GearMonkeyError) return error;
+  failure(fn: string, what: string, error: unknown, forOperators = false): Promise<GearMonkeyError> {
     const explain = forOperators ? explainToOperator : explainToClient;
-    const why = await explain(this.commands, error, fn, this.keysOf(fn));
-    return why === error ? new ConnectionError(what, error) : new RefusedError(what, why);
+    return failureOf(what, error, (refusal) => explain(this.commands, refusal, fn, this.keysOf(fn)));
   }
+}
+
+async function failureOf(
+  what: string,
+  error: unknown,
+  explain: (refusal: unknown) => Promise<unknown>,
+): Promise<GearMonkeyError> {
+  if (error instanceof GearMonkeyError) return error;
+  const why = await explain(error);
+  return why === error ? new ConnectionError(what, error) : new RefusedError(what, why);
 }

@@ -7,6 +7,7 @@ import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
+import { RedisSchedules } from '../recurring/redis-schedules.js';
 import {
   scoreOf,
   type Changes,
@@ -24,10 +25,15 @@ import type { StoredJob } from '../wire/stored-job.js';
 const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
 /** The number of the first of these keys, counted from 1. */
 const FIRST_QUEUE = 2;
+export interface RedisStoreOptions extends EnqueuerOptions {
+  /** The key of all schedules' functions. @default 'schedules' */
+  readonly scheduleIndex?: string;
+}
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements JobStore {
   readonly inbox = randomUUID();
+  readonly schedules: RedisSchedules;
   private readonly enqueuer: Enqueuer;
   private readonly questions: RedisQuestions;
   private readonly keysOf: KeysOf;
@@ -36,12 +42,20 @@ export class RedisStore implements JobStore {
   constructor(
     private readonly commands: RedisConnection,
     private readonly hub: ChannelHub,
-    options: EnqueuerOptions,
+    options: RedisStoreOptions,
   ) {
     this.keysOf = options.keysOf ?? keysOf;
     this.times = options.clock ?? systemClock;
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
     this.enqueuer = new Enqueuer(commands, options);
+    const { clock, scheduleIndex: index } = options;
+    const now = clock && (() => clock.now());
+    this.schedules = new RedisSchedules({
+      keysOf: this.keysOf,
+      ask: (fn, verb, question) => this.questions.askOfSchedules(fn, verb, question, index),
+      now,
+      index,
+    });
   }
 
   get address(): string {

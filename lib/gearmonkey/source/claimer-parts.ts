@@ -1,5 +1,6 @@
 import type { SourceFrame } from '../../redis/source-frame.js';
 import type { HeldClaims } from './held-claims.js';
+import type { Ticker } from '../recurring/ticker.js';
 import type { Problems } from './problems.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 
@@ -12,4 +13,5 @@ export interface ClaimerParts {
   readonly held: HeldClaims;
   readonly frame: SourceFrame;
   readonly problems: Problems;
+  readonly ticker: Ticker;
 }

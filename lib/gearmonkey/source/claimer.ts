@@ -87,6 +87,7 @@ export class Claimer implements NotifierListener {
 
   /** Stops waiting for jobs of a function that the worker no longer runs. */
   async withdraw(fn: string): Promise<void> {
+    this.parts.ticker.forget(fn);
     await this.notifier.leave(fn);
     if (this.functions.get(fn)?.trips.outcomes === 0) this.functions.delete(fn);
   }
@@ -99,6 +100,7 @@ export class Claimer implements NotifierListener {
   /** Resolves when no call is under way. */
   async close(): Promise<void> {
     this.plainJobs.close();
+    this.parts.ticker.close();
     await this.notifier.close();
     for (const { trips } of this.functions.values()) trips.stop();
     while (this.underWay.size > 0) await Promise.all(this.underWay);
@@ -112,6 +114,7 @@ export class Claimer implements NotifierListener {
 
   onWork(fn: string): void {
     const calls = this.callsOf(fn);
+    this.notifier.serve(fn);
     calls.plan.wantClaims();
     calls.plan.schedule(() => this.begin(fn, calls));
   }
@@ -138,6 +141,10 @@ export class Claimer implements NotifierListener {
 
   onListen(fn: string, listens: boolean): void {
     this.plainJobs.listen(fn, listens);
+  }
+
+  onTick(fn: string, wait: number): void {
+    this.parts.ticker.expect(fn, wait);
   }
 
   /** Releases claims whose reply never came: otherwise they would wait until their leases end. */

@@ -35,6 +35,10 @@ class ClusterNotifier implements Notifier {
     this.of(fn).await(fn);
   }
 
+  serve(fn: string): void {
+    this.of(fn).serve(fn);
+  }
+
   leave(fn: string): Promise<void> {
     return this.of(fn).leave(fn);
   }

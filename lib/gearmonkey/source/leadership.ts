@@ -9,8 +9,12 @@ const LOOK_MS = 1000;
 const HOLD_MS = 3000;
 /** How often leadership is renewed or requested: less often than functions are checked. */
 const ELECT_MS = HOLD_MS / 2;
+/** The same for a function whose jobs keep this worker busy: usually another worker leads it, or this one already does. */
+const BUSY_ELECT_MS = HOLD_MS;
 /** Most functions that one call checks: it blocks the server meanwhile. */
 const MAX_FUNCTIONS = 100;
+
+const NOTHING: scripts.Looked = { wait: -1, leads: false, plain: false, tick: -1 };
 
 export interface LeadershipOptions {
   readonly commands: RedisConnection;
@@ -21,17 +25,21 @@ export interface LeadershipOptions {
   readonly idle: () => Iterable<string>;
   /** Called with the milliseconds until the next scheduled job of `fn` is due, or -1. Only for functions this worker leads. */
   readonly onDue: (fn: string, wait: number) => void;
+  /** Called with the milliseconds until the next tick of a schedule of `fn`. Only for functions this worker leads. */
+  readonly onTick: (fn: string, wait: number) => void;
   /** Called when this worker has to begin or stop listening for jobs of plain clients. */
   readonly onListen: (fn: string, listens: boolean) => void;
 }
 
 /**
- * One worker of each function is its leader, even while it is busy. It has two duties. Once a second it checks for work
- * without a wake marker, and sets the marker. And if plain clients send jobs, it listens for those. If all workers did
- * this, they would wake each other.
+ * One worker of each function is its leader, even while it is busy. It has three duties. Once a second it checks for work
+ * without a wake marker, and sets the marker. It creates recurring jobs when they are due. And if plain clients send
+ * jobs, it listens for those. If all workers did this, they would wake each other.
  */
 export class Leadership {
   private readonly own = new Set<string>();
+  /** Functions whose jobs this worker runs. They need a leader, even if all workers are busy all the time. */
+  private readonly served = new Set<string>();
   /** When leadership of each function was last requested. */
   private readonly askedAt = new Map<string, number>();
   private timer?: NodeJS.Timeout;
@@ -42,6 +50,13 @@ export class Leadership {
 
   start(): void {
     if (!this.closed) this.timer ??= setInterval(() => void this.beat(), LOOK_MS).unref();
+  }
+
+  /** This worker runs jobs of `fn` from now on. */
+  serve(fn: string): void {
+    if (this.served.has(fn)) return;
+    this.served.add(fn);
+    this.start();
   }
 
   /** Whether this worker leads `fn`. */
@@ -64,6 +79,7 @@ export class Leadership {
   /** Gives up leadership of a function. */
   async leave(fn: string): Promise<void> {
     this.askedAt.delete(fn);
+    this.served.delete(fn);
     this.options.onListen(fn, false);
     if (this.own.delete(fn)) await this.giveUp([fn]);
   }
@@ -85,9 +101,13 @@ export class Leadership {
   private async beat(): Promise<void> {
     if (this.looking || !this.options.commands.isReady) return;
     this.looking = true;
-    const since = performance.now() - ELECT_MS;
-    const known = [...new Set([...this.options.idle(), ...this.own])];
-    const elects = known.filter((fn) => (this.askedAt.get(fn) ?? -Infinity) < since);
+    const now = performance.now();
+    const idle = new Set(this.options.idle());
+    const known = [...new Set([...idle, ...this.own, ...this.served])];
+    const elects = known.filter((fn) => {
+      const pause = idle.has(fn) || this.own.has(fn) ? ELECT_MS : BUSY_ELECT_MS;
+      return (this.askedAt.get(fn) ?? -Infinity) < now - pause;
+    });
     const looks = known.filter((fn) => this.isLeader(fn) && !elects.includes(fn));
     await Promise.allSettled([this.elect(elects), this.look(looks)]);
     this.looking = false;
@@ -96,17 +116,22 @@ export class Leadership {
   /** Requests leadership, and checks the functions that this worker leads. */
   private async elect(functions: readonly string[]): Promise<void> {
     const asked = performance.now();
-    for (const [fn, { wait, leads, plain }] of await this.ask(functions, this.options.worker)) {
+    for (const [fn, { wait, leads, plain, tick }] of await this.ask(functions, this.options.worker)) {
       this.askedAt.set(fn, asked);
       if (leads) this.own.add(fn);
       else this.own.delete(fn);
-      if (leads) this.options.onDue(fn, wait);
+      if (leads) this.due(fn, wait, tick);
       this.options.onListen(fn, leads && plain);
     }
   }
 
   private async look(functions: readonly string[]): Promise<void> {
-    for (const [fn, { wait }] of await this.ask(functions, '')) this.options.onDue(fn, wait);
+    for (const [fn, { wait, tick }] of await this.ask(functions, '')) this.due(fn, wait, tick);
+  }
+
+  private due(fn: string, wait: number, tick: number): void {
+    this.options.onDue(fn, wait);
+    if (tick >= 0) this.options.onTick(fn, tick);
   }
 
   private async ask(
@@ -120,11 +145,12 @@ export class Leadership {
       scripts.look.run(redis, some.flatMap(this.keysFor), '', worker, hold),
     );
     const replies = (await Promise.all(calls)).flat();
-    return functions.map((fn, index) => [fn, replies[index] ?? { wait: -1, leads: false, plain: false }]);
+    return functions.map((fn, index) => [fn, replies[index] ?? NOTHING]);
   }
 
   private readonly keysFor = (fn: string): string[] => {
-    const { leases, scheduled, high, normal, low, wake, control, leader, plain } = this.options.keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake, control, leader, plain];
+    const { leases, scheduled, high, normal, low, wake, ticks, control, leader, plain } =
+      this.options.keysOf(fn);
+    return [leases, scheduled, high, normal, low, wake, ticks, control, leader, plain];
   };
 }

@@ -60,7 +60,8 @@ export class MarkerNotifier implements Notifier {
     const idle = () => this.waiting();
     const onDue = (fn: string, wait: number) => states.expect(fn, wait);
     const onListen = (fn: string, listens: boolean) => listener.onListen(fn, listens);
-    this.leadership = new Leadership({ commands, worker, keysOf, idle, onDue, onListen });
+    const onTick = (fn: string, wait: number) => listener.onTick(fn, wait);
+    this.leadership = new Leadership({ commands, worker, keysOf, idle, onDue, onTick, onListen });
   }
 
   await(fn: string): void {
@@ -72,6 +73,10 @@ export class MarkerNotifier implements Notifier {
     } else if (this.states.of(fn) === 'idle') {
       this.interrupt();
     }
+  }
+
+  serve(fn: string): void {
+    this.leadership.serve(fn);
   }
 
   leave(fn: string): Promise<void> {

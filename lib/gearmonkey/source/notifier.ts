@@ -15,6 +15,8 @@ export interface NotifierListener {
   onRefused(error: unknown): void;
   /** This worker has to begin or stop listening for jobs of plain clients. */
   onListen(fn: string, listens: boolean): void;
+  /** The next tick of a schedule of `fn`, which this worker leads, is due in `wait` milliseconds. */
+  onTick(fn: string, wait: number): void;
   /** Gives back what such a call claimed if its reply never came. */
   recall(fn: string): Promise<void>;
 }
@@ -33,6 +35,8 @@ export interface NotifierParts {
 export interface Notifier {
   /** Whether a connection is down. */
   readonly isDown: boolean;
+  /** The worker runs jobs of `fn`: it may have to lead it, also if it never waits for work. */
+  serve(fn: string): void;
   /** Begins to wait for work of `fn`. */
   await(fn: string): void;
   /** Waits for no more work of `fn`, and leaves it to others. */

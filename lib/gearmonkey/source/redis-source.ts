@@ -5,6 +5,7 @@ import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
 import { Claimer } from './claimer.js';
+import { tickerOf } from './ticker-of.js';
 import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
@@ -56,7 +57,16 @@ export class RedisSource implements JobSource {
     const frame = new SourceFrame({ ...connections, blocking }, (message) =>
       problems.report('close', message),
     );
-    const claimer = new Claimer({ connections, worker, options: this.options, held, frame, problems });
+    const ticker = tickerOf(connections.commands, keysOf, problems);
+    const claimer = new Claimer({
+      connections,
+      worker,
+      options: this.options,
+      held,
+      frame,
+      problems,
+      ticker,
+    });
     [this.held, this.frame, this.claimer] = [held, frame, claimer];
   }
 

@@ -1,6 +1,7 @@
 import { defined } from '../../job/defined.js';
 import { toMilliseconds } from '../../job/duration.js';
 import { readHeaders } from '../../job/headers.js';
+import { readTick } from '../../job/recurring.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkRetryValues, type JobRetryOptions } from '../../job/retry.js';
 
@@ -14,12 +15,13 @@ const NO_OPTIONS: JobOptions = Object.freeze({});
 export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {
-    const { retry, timeout, reply, headers, expires } = JSON.parse(json) as JobOptions;
+    const { retry, timeout, reply, headers, expires, recurring } = JSON.parse(json) as JobOptions;
     return defined({
       retry: retry === undefined ? undefined : (checkRetryValues(retry) as JobRetryOptions),
       timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
       reply: typeof reply === 'string' && REPLY.test(reply) ? reply : undefined,
       headers: readHeaders(headers),
+      recurring: readTick(recurring),
       expires: Number.isSafeInteger(expires) ? expires : undefined,
     });
   } catch {

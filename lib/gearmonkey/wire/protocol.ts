@@ -3,6 +3,9 @@ import { randomInt } from 'node:crypto';
 /** A finished job's hash lives for 25 hours. */
 export const JOB_TTL_SECONDS = 90_000;
 
+/** Hash of the functions of all schedules of a database, by the ids of the schedules. */
+export const SCHEDULE_INDEX = 'schedules';
+
 /** The queue in which a job waits. */
 export type Queue = 'high' | 'normal' | 'low' | 'scheduled';
 
@@ -41,6 +44,10 @@ export interface FunctionKeys {
   readonly workers: string;
   /** Prefix: the sender follows. Holds the result of its last call, in case it is sent again. */
   readonly senders: string;
+  /** Hash of the schedules of recurring jobs: some fields for each. */
+  readonly schedules: string;
+  /** Sorted set of schedules by the time of their next tick. */
+  readonly ticks: string;
 }
 
 /** Makes the keys of a function. @throws InvalidFunctionNameError for a name that has no valid keys */
@@ -69,6 +76,8 @@ export function keysOf(fn: string): FunctionKeys {
     control: `control:${fn}`,
     workers: `workers:${fn}`,
     senders: `sender:${fn}:`,
+    schedules: `schedules:${fn}`,
+    ticks: `ticks:${fn}`,
   };
 }
 

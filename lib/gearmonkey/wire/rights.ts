@@ -73,6 +73,11 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['PTTL', k.leader],
     ['DEL', k.leader],
     ['SET', k.claims + worker, X],
+    ['INCRBY', k.ids, '1'],
+    ['HSET', k.schedules, X, X],
+    ['HDEL', k.schedules, X],
+    ['HMGET', k.schedules, X],
+    ['ZADD', k.ticks, '1', X],
   ];
 }
 

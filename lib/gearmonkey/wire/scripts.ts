@@ -89,14 +89,16 @@ export interface Looked {
   readonly leads: boolean;
   /** Whether plain clients send jobs; known only to the leader. */
   readonly plain: boolean;
+  /** Milliseconds until the next tick of its schedules, or -1. */
+  readonly tick: number;
 }
 
 /** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership. */
 export const look = defineScript<[now: Now, worker: string, hold: number], Looked[]>('look', (reply) => {
   const flat = reply as number[];
   return flat.flatMap((wait, index) => {
-    const leading = flat[index + 1] ?? 0;
-    return index % 2 === 0 ? [{ wait, leads: leading > 0, plain: leading === 2 }] : [];
+    const [leading = 0, tick = -1] = [flat[index + 1], flat[index + 2]];
+    return index % 3 === 0 ? [{ wait, leads: leading > 0, plain: leading === 2, tick }] : [];
   });
 });
 

@@ -2,11 +2,11 @@
   Checks functions for work without a wake marker: jobs of plain clients, scheduled jobs that are due, expired leases.
   If there is any, it sets the wake marker, and one idle worker claims it.
 
-  KEYS nine per function: leases, scheduled, high, normal, low, wake marker, control hash, leader, whether plain clients
-  send jobs
+  KEYS ten per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash, leader, whether plain
+  clients send jobs
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
-  Returns two for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker leads it, 2 if it
-  leads it and plain clients send jobs, else 0.
+  Returns three for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
+  leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1.
 
   The first worker that checks a function becomes its leader. For the others nothing is checked: each would set the
   marker again until the worker that the first one woke has claimed. With `worker` '' all functions are checked.
@@ -18,12 +18,12 @@
 -- include clock
 -- include queues
 
-local KEYS_A_FUNCTION, WORK_KEYS = 9, 6
+local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 10, 7, 6
 local worker, hold = ARGV[2], tonumber(ARGV[3])
 
 --- A write that uses no memory. After it Redis allows other writes of the script even if its memory is full.
 local function allow_writes()
-  redis.pcall('LTRIM', KEYS[WORK_KEYS], 0, 0)
+  redis.pcall('LTRIM', KEYS[WAKE], 0, 0)
 end
 
 --- Whether this worker leads; if it led before, its time is extended. A key of another type or without an expiry was
@@ -63,8 +63,8 @@ local function first(key)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
 end
 
---- Sets the marker if there is work; returns ms until the next scheduled job is due, or -1.
-local function look(now, leases, scheduled, high, normal, low, wake, control)
+--- Sets the marker if there is work. Returns ms until the next scheduled job is due and until the next tick, or -1.
+local function look(now, leases, scheduled, high, normal, low, wake, ticks, control)
   local expiry, wait = first(leases), -1
   local work = expiry and expiry <= now
   if not redis.pcall('HMGET', control, 'paused')[1] then
@@ -75,7 +75,8 @@ local function look(now, leases, scheduled, high, normal, low, wake, control)
   -- A key of another type would make the blocking calls of all workers fail.
   if type(set) ~= 'number' then set = redis.call('DEL', wake) - 1 end
   if work and set == 0 then redis.call('LPUSH', wake, '1') end
-  return wait
+  local tick = first(ticks)
+  return wait, tick and math.max(0, math.ceil(tick - now)) or -1
 end
 
 --- Whether any function that this worker leads may have work or a marker.
@@ -93,15 +94,16 @@ local elected = worker ~= '' and elect() or {}
 local looks, now = any_work(elected), nil
 local replies = {}
 for i = 1, #KEYS, KEYS_A_FUNCTION do
-  local leading, last, wait = elected[#replies / 2 + 1], i + WORK_KEYS - 1, -1
+  local leading, last, wait, tick = elected[#replies / 3 + 1], i + WORK_KEYS - 1, -1, -1
   local alone = #KEYS == KEYS_A_FUNCTION
   if looks and leading ~= 0 and (alone or redis.call('EXISTS', unpack(KEYS, i, last)) > 0) then
     if not now then
       allow_writes()
       now = clock(ARGV[1])
     end
-    wait = look(now, unpack(KEYS, i, last + 1))
+    wait, tick = look(now, unpack(KEYS, i, last + 1))
   end
-  replies[#replies + 1], replies[#replies + 2] = wait, leading or 0
+  local at = #replies
+  replies[at + 1], replies[at + 2], replies[at + 3] = wait, leading or 0, tick
 end
 return replies

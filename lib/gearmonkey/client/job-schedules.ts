@@ -1,0 +1,213 @@
+import { checkWhole } from '../../job/check-whole.js';
+import { bytesOf, read, type Payload } from '../../job/codec.js';
+import { defined } from '../../job/defined.js';
+import { ScheduleNotFoundError } from '../../job/schedule-errors.js';
+import type { GivenHeaders } from '../../job/headers.js';
+import type { FunctionRef, InputOf } from '../../job/job-definition.js';
+import { showAs } from '../../job/show-as.js';
+import {
+  checkRecurNames,
+  checkScheduleId,
+  checkUpdateNames,
+  specOf,
+  type ScheduleOptions,
+  type ScheduleChanges,
+} from '../recurring/recur-options.js';
+import type { ScheduleStore } from '../recurring/schedule-store.js';
+import { toSchedule, type Schedule } from '../recurring/schedule.js';
+import { ScheduleWriter } from '../recurring/schedule-writer.js';
+import {
+  optionsOfTick,
+  payloadOf,
+  readSchedule,
+  storedInput,
+  type DeclaringApp,
+  type Spec,
+  type StoredSchedule,
+} from '../recurring/spec.js';
+import { loadPatterns, nextSlot, type Slot } from '../recurring/timing.js';
+import { updated } from '../recurring/updated.js';
+import type { JobAccess } from './job-access.js';
+import { JobHandle } from './job-handle.js';
+import type { JobStore } from './job-store.js';
+import type { KnownFunctions } from './known-functions.js';
+
+/** Most dates that `next` returns. */
+const MAX_DATES = 1000;
+
+/** What a client gives to its schedules. */
+export interface SchedulesParts {
+  readonly store: JobStore;
+  readonly functions: KnownFunctions;
+  readonly jobs: JobAccess;
+  readonly headers: (() => GivenHeaders | undefined) | undefined;
+}
+
+/** The schedules of recurring jobs: `jobs.schedules` of a client. They are on the server, for all its clients and workers. */
+export class JobSchedules {
+  static {
+    showAs(JobSchedules, (schedules) => ({ server: schedules.#parts.store.address }));
+  }
+
+  readonly #parts: SchedulesParts;
+  readonly #store: ScheduleStore;
+  readonly #writer: ScheduleWriter;
+
+  /** @internal */
+  constructor(parts: SchedulesParts) {
+    this.#parts = parts;
+    this.#store = parts.store.schedules;
+    this.#writer = new ScheduleWriter(this.#store);
+  }
+
+  /** Makes or changes a schedule. @internal */
+  async put<F extends FunctionRef>(
+    ref: F,
+    given: ScheduleOptions<InputOf<F>>,
+    app?: DeclaringApp,
+  ): Promise<Schedule<InputOf<F>>> {
+    const { functions, headers } = this.#parts;
+    await loadPatterns();
+    const options = checkRecurNames(given);
+    const id = checkScheduleId(options.id);
+    const fn = functions.nameOf(ref);
+    const added = { headers: headers?.(), expires: functions.expiresOf(ref) };
+    const own = defined({
+      ...specOf(options, added),
+      ...storedInput(await this.#encode(ref, options.input)),
+      app,
+    });
+    const isOwn = (other: StoredSchedule) => app !== undefined && other.spec.app?.name === app.name;
+    const written = await this.#writer.put(fn, id, (known) => this.#declared(own, known), isOwn);
+    if (!written) throw new ScheduleNotFoundError(id);
+    return this.#shown(ref, fn, written);
+  }
+
+  /** All schedules, or those of a function, in the order of their ids. */
+  async list(ref?: FunctionRef): Promise<Schedule[]> {
+    const { functions } = this.#parts;
+    const all = ref === undefined ? new Set((await this.#store.index()).values()) : [functions.nameOf(ref)];
+    const known = [...all].filter((fn) => ref !== undefined || functions.knows(fn));
+    const found = await Promise.all(
+      known.map(async (fn) =>
+        (await this.#store.read(fn)).schedules.flatMap((stored) => {
+          const schedule = readSchedule(stored);
+          return schedule ? [this.#shown(fn, fn, schedule)] : [];
+        }),
+      ),
+    );
+    return found.flat().toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  /** Reads a schedule; null if there is none. */
+  async get(id: string): Promise<Schedule | null> {
+    const found = await this.#find(id);
+    return found ? this.#shown(found.fn, found.fn, found.schedule) : null;
+  }
+
+  /**
+   * Changes some options; `null` removes one. Jobs that exist already stay as they are. If the times change, the next job is
+   * the first of the new ones.
+   *
+   * @throws ScheduleNotFoundError, ConfigurationError, InvalidOptionError, and errors of the input as `run`
+   */
+  async update(id: string, changes: ScheduleChanges): Promise<Schedule> {
+    await loadPatterns();
+    const { input, ...options } = checkUpdateNames(changes);
+    const fn = await this.#functionOf(id);
+    const written = input === undefined ? {} : storedInput(await this.#encode(fn, input));
+    return this.#change(id, fn, ({ base64, ...spec }) =>
+      updated({ ...spec, ...(base64 && input === undefined ? { base64 } : {}), ...written }, options),
+    );
+  }
+
+  /** Creates no more jobs of a schedule until it is resumed. @throws ScheduleNotFoundError */
+  async pause(id: string): Promise<Schedule> {
+    return this.#change(id, await this.#functionOf(id), (spec) => ({ ...spec, paused: true }));
+  }
+
+  /** Goes on with the first job after now: none is made up for the time of the pause. @throws ScheduleNotFoundError */
+  async resume(id: string): Promise<Schedule> {
+    await loadPatterns();
+    return this.#change(id, await this.#functionOf(id), resumed);
+  }
+
+  /** Removes a schedule. Jobs that it has created stay. Returns whether there was one. */
+  async remove(id: string): Promise<boolean> {
+    const fn = await this.#store.functionOf(checkScheduleId(id));
+    if (fn === undefined) return false;
+    this.#parts.functions.nameOf(fn);
+    return this.#writer.remove(fn, id);
+  }
+
+  /** Enqueues a job of a schedule at once, beside those of its times. @throws ScheduleNotFoundError, and as `run` */
+  async runNow(id: string): Promise<JobHandle> {
+    const { fn, schedule, now } = await this.#need(id);
+    const { store, jobs } = this.#parts;
+    const { spec, previous } = schedule;
+    const options = optionsOfTick(spec, defined({ id, slot: now, previous }), now);
+    const [key] = await store.enqueue(fn, [payloadOf(spec)], { queue: 'normal', options });
+    return new JobHandle(jobs, fn, fn, key ?? { id: '' });
+  }
+
+  /** The slots of the next `count` jobs; fewer if the schedule ends before. @throws ScheduleNotFoundError, InvalidOptionError */
+  async next(id: string, count = 1): Promise<Date[]> {
+    checkWhole('count', count, 1, MAX_DATES);
+    await loadPatterns();
+    const { schedule, now } = await this.#need(id);
+    const { spec, made } = schedule;
+    const most = Math.min(count, (spec.limit ?? Infinity) - made);
+    const dates: Date[] = [];
+    let slot: Slot | undefined = spec.paused ? nextSlot(spec, now) : schedule.slot;
+    while (slot && dates.length < most) {
+      dates.push(new Date(slot.time));
+      slot = nextSlot(spec, slot.time, slot.label);
+    }
+    return dates;
+  }
+
+  /** A pause is an operator's, and survives that the code declares the schedule again. */
+  #declared(own: Omit<Spec, 'anchor'>, known: StoredSchedule | undefined): Omit<Spec, 'anchor'> {
+    return known?.spec.paused ? { ...own, paused: true } : own;
+  }
+
+  async #encode(ref: FunctionRef, input: unknown): Promise<Payload> {
+    return this.#parts.functions.encode(ref, input === undefined ? null : input);
+  }
+
+  #shown<Input>(ref: FunctionRef, fn: string, schedule: StoredSchedule): Schedule<Input> {
+    const codec = this.#parts.functions.codecOf(ref);
+    const input = read(codec, fn, 'input', bytesOf(payloadOf(schedule.spec)));
+    return toSchedule(fn, schedule, input) as Schedule<Input>;
+  }
+
+  async #change(id: string, fn: string, change: (spec: Spec) => Omit<Spec, 'anchor'>): Promise<Schedule> {
+    const written = await this.#writer.change(fn, id, (known) => known && change(known.spec));
+    if (!written) throw new ScheduleNotFoundError(id);
+    return this.#shown(fn, fn, written);
+  }
+
+  async #functionOf(id: string): Promise<string> {
+    const fn = await this.#store.functionOf(checkScheduleId(id));
+    if (fn === undefined) throw new ScheduleNotFoundError(id);
+    return this.#parts.functions.nameOf(fn);
+  }
+
+  async #find(id: string): Promise<{ fn: string; schedule: StoredSchedule; now: number } | undefined> {
+    const fn = await this.#store.functionOf(checkScheduleId(id));
+    if (fn === undefined) return undefined;
+    const { now, schedules } = await this.#store.read(this.#parts.functions.nameOf(fn), [id]);
+    const schedule = schedules[0] && readSchedule(schedules[0]);
+    return schedule && { fn, schedule, now };
+  }
+
+  async #need(id: string): Promise<{ fn: string; schedule: StoredSchedule; now: number }> {
+    const found = await this.#find(id);
+    if (!found) throw new ScheduleNotFoundError(id);
+    return found;
+  }
+}
+
+function resumed(spec: Spec): Spec {
+  return defined({ ...spec, paused: undefined });
+}

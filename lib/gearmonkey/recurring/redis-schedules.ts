@@ -1,0 +1,121 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { Payload } from '../../job/codec.js';
+import { newMark, SCHEDULE_INDEX, type KeysOf } from '../wire/protocol.js';
+import * as scripts from '../wire/schedule-scripts.js';
+import type { FoundSchedules, ScheduleStore, Tick, TickedJob, WrittenSchedule } from './schedule-store.js';
+
+/** Most schedules that one call reads or advances. */
+const MAX_DUE = 50;
+const ALL = 1_000_000;
+
+export interface RedisSchedulesOptions {
+  readonly keysOf: KeysOf;
+  /** Asks the server, and again after a broken connection. `fn` is undefined for the index. */
+  readonly ask: <T>(
+    fn: string | undefined,
+    verb: string,
+    question: (redis: Redis | Cluster) => Promise<T>,
+  ) => Promise<T>;
+  /** Milliseconds since 1970. @default the server's clock */
+  readonly now?: (() => number) | undefined;
+  /** @default SCHEDULE_INDEX */
+  readonly index?: string | undefined;
+}
+
+/** Schedules on a Redis server. */
+export class RedisSchedules implements ScheduleStore {
+  private readonly indexKey: string;
+
+  constructor(private readonly options: RedisSchedulesOptions) {
+    this.indexKey = options.index ?? SCHEDULE_INDEX;
+  }
+
+  async index(): Promise<ReadonlyMap<string, string>> {
+    const found = await this.askIndex((redis) => redis.hgetall(this.indexKey));
+    return new Map(Object.entries(found));
+  }
+
+  async functionOf(id: string): Promise<string | undefined> {
+    return (await this.askIndex((redis) => redis.hmget(this.indexKey, id)))[0] ?? undefined;
+  }
+
+  async enter(id: string, fn: string): Promise<string> {
+    return this.askIndex(async (redis) => {
+      if (await redis.hsetnx(this.indexKey, id, fn)) return fn;
+      return (await redis.hmget(this.indexKey, id))[0] ?? fn;
+    });
+  }
+
+  async erase(id: string): Promise<void> {
+    await this.askIndex((redis) => redis.hdel(this.indexKey, id));
+  }
+
+  read(fn: string, ids?: readonly string[]): Promise<FoundSchedules> {
+    const which = ids ? 'named' : 'all';
+    return this.ask(fn, 'Reading schedules', (redis) =>
+      scripts.schedules.run(redis, this.keys(fn), this.now(), which, ALL, ids ?? []),
+    );
+  }
+
+  write(
+    fn: string,
+    id: string,
+    { version, slot }: { readonly version: string; readonly slot: string },
+    written: WrittenSchedule | undefined,
+  ): Promise<boolean> {
+    const { spec = '', version: next = '', next: tick } = written ?? {};
+    return this.ask(fn, 'Writing a schedule', (redis) =>
+      scripts.writeSchedule.run(
+        redis,
+        this.keys(fn),
+        id,
+        version,
+        slot,
+        spec,
+        next,
+        tick?.label ?? '',
+        tick?.time ?? '',
+      ),
+    );
+  }
+
+  due(fn: string): Promise<FoundSchedules> {
+    return this.ask(fn, 'Reading schedules', (redis) =>
+      scripts.schedules.run(redis, this.keys(fn), this.now(), 'due', MAX_DUE, []),
+    );
+  }
+
+  async tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
+    const { ids, jobs, scheduled, channel, wake } = this.options.keysOf(fn);
+    const mark = newMark();
+    const keys = [ids, jobs, scheduled, channel, wake, ...this.keys(fn)];
+    const ticked = await this.ask(fn, 'Creating recurring jobs', (redis) =>
+      scripts.tick.run(redis, keys, this.now(), mark, ticks.flatMap(argumentsOf)),
+    );
+    return { wait: ticked.wait, jobs: ticked.jobs.map((job) => ({ ...job, mark })) };
+  }
+
+  private keys(fn: string): [string, string] {
+    const { schedules, ticks } = this.options.keysOf(fn);
+    return [schedules, ticks];
+  }
+
+  private now(): number | '' {
+    return this.options.now?.() ?? '';
+  }
+
+  private ask<T>(fn: string, verb: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+    return this.options.ask(fn, verb, question);
+  }
+
+  private askIndex<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+    return this.options.ask(undefined, 'Finding schedules', question);
+  }
+}
+
+function argumentsOf({ id, version, slot, next, skipsIfRunning, input, jobs }: Tick): Payload[] {
+  const ifRunning = skipsIfRunning ? 'skip' : '';
+  const nextTime = next === undefined ? '' : String(next.time);
+  const created = jobs.flatMap(({ slot: time, due, options }) => [String(time), String(due / 1000), options]);
+  return [id, version, slot, next?.label ?? '', nextTime, ifRunning, input, String(jobs.length), ...created];
+}

@@ -1,0 +1,86 @@
+import { defined } from '../../job/defined.js';
+import type { Payload } from '../../job/codec.js';
+import type { JobOptions } from '../../job/job-source.js';
+import type { StoredTick } from '../../job/recurring.js';
+import type { StoredFields } from '../wire/schedule-scripts.js';
+import type { Slot, Timing } from './timing.js';
+
+/** What happens with ticks whose time passed while no worker ran. */
+export type CatchUp = 'skip' | 'last' | 'all';
+
+/** The app whose code declares a schedule. */
+export interface DeclaringApp {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** A schedule as a client writes it: as JSON, with times in milliseconds. */
+export interface Spec extends Timing {
+  readonly input: string;
+  /** Whether `input` is base64, for bytes that are not text. */
+  readonly base64?: true;
+  readonly limit?: number;
+  readonly catchUp?: CatchUp;
+  readonly jitter?: number;
+  readonly ifRunning?: 'skip';
+  /** How long a job may wait until it is begun. */
+  readonly expires?: number;
+  /** Options of its jobs. */
+  readonly options?: Pick<JobOptions, 'retry' | 'timeout' | 'headers'>;
+  readonly paused?: true;
+  readonly app?: DeclaringApp;
+}
+
+/** A schedule with its state. */
+export interface StoredSchedule {
+  readonly id: string;
+  readonly spec: Spec;
+  readonly version: string;
+  /** The next tick. Absent if it is paused or has ended. */
+  readonly slot?: Slot;
+  /** The slot of the last job, in ms since 1970. */
+  readonly previous?: number;
+  /** How many jobs it has created. */
+  readonly made: number;
+}
+
+/** Reads a schedule; undefined if another program has written something else in its place. */
+export function readSchedule(stored: StoredFields): StoredSchedule | undefined {
+  const spec = parse(stored.spec);
+  if (!spec) return undefined;
+  const { id, version, slot, time, previous, made } = stored;
+  return defined({
+    id,
+    spec,
+    version,
+    slot: time === '' ? undefined : { time: Number(time), label: slot },
+    previous: previous === '' ? undefined : Number(previous),
+    made: Number(made) || 0,
+  });
+}
+
+function parse(json: string): Spec | undefined {
+  try {
+    const spec = JSON.parse(json) as Partial<Spec> | null;
+    const hasTiming = typeof spec?.cron === 'string' || (typeof spec?.every === 'number' && spec.every > 0);
+    return hasTiming && typeof spec.input === 'string' ? (spec as Spec) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An input as the spec holds it: JSON has only text. */
+export function storedInput(payload: Payload): Pick<Spec, 'input' | 'base64'> {
+  if (typeof payload === 'string') return { input: payload };
+  return { input: Buffer.from(payload).toString('base64'), base64: true };
+}
+
+export function payloadOf({ input, base64 }: Spec): Payload {
+  return base64 ? Buffer.from(input, 'base64') : input;
+}
+
+/** The options of a job, as JSON. @param due when the job may run, in ms since 1970 */
+export function optionsOfTick(spec: Spec, recurring: StoredTick, due: number): string {
+  const expires = spec.expires === undefined ? undefined : Math.ceil(due + spec.expires);
+  return JSON.stringify(defined({ ...spec.options, expires, recurring }));
+}

@@ -1,0 +1,79 @@
+import { defined } from '../../job/defined.js';
+import type { StoredFields } from '../wire/schedule-scripts.js';
+import type { ScheduleStore, Tick, TickedJob } from './schedule-store.js';
+import { optionsOfTick, payloadOf, readSchedule, type Spec, type StoredSchedule } from './spec.js';
+import { lastSlot, loadPatterns, nextSlot, type Slot } from './timing.js';
+
+/** With `catchUp: 'skip'` a tick that is later than this is left out: it was missed, not only delayed. */
+export const LATE_MS = 60_000;
+/** Most jobs of a schedule that one call creates. */
+const MAX_JOBS = 20;
+
+/** Creates the jobs of ticks that are due. Returns them, and the milliseconds until the next tick, or -1. */
+export async function tickDue(
+  store: Pick<ScheduleStore, 'due' | 'tick'>,
+  fn: string,
+  random: () => number = Math.random,
+): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
+  const { now, wait, schedules } = await store.due(fn);
+  if (schedules.length === 0) return { wait, jobs: [] };
+  await loadPatterns();
+  return store.tick(
+    fn,
+    schedules.map((stored) => tickOf(stored, now, random)),
+  );
+}
+
+function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
+  const { id, version, slot } = stored;
+  const schedule = readSchedule(stored);
+  const nothing = { id, version, slot, next: undefined, skipsIfRunning: false, input: '', jobs: [] };
+  // What another program has written is not looked at again until it is written correctly.
+  if (!schedule) return nothing;
+  const { spec } = schedule;
+  const { slots, next } = advance(schedule, now);
+  let { previous } = schedule;
+  const jobs = slots.map(({ time }) => {
+    const due = spec.jitter === undefined ? time : time + Math.floor(random() * spec.jitter);
+    const options = optionsOfTick(spec, defined({ id, slot: time, previous }), due);
+    previous = time;
+    return { slot: time, due, options };
+  });
+  return { ...nothing, next, skipsIfRunning: spec.ifRunning === 'skip', input: payloadOf(spec), jobs };
+}
+
+interface Advance {
+  /** The slots that become jobs. */
+  readonly slots: readonly Slot[];
+  readonly next: Slot | undefined;
+}
+
+/** What becomes of a schedule at a time at which it may be due. */
+export function advance(
+  { spec, slot, made }: Pick<StoredSchedule, 'spec' | 'slot' | 'made'>,
+  now: number,
+): Advance {
+  if (!slot || slot.time > now) return { slots: [], next: slot };
+  const { catchUp = 'last', limit = Infinity } = spec;
+  const left = limit - made;
+  if (left <= 0) return { slots: [], next: undefined };
+  const { slots, next } =
+    catchUp === 'all' ? allDue(spec, slot, now, left) : lastDue(spec, slot, now, catchUp);
+  return { slots, next: slots.length >= left ? undefined : next };
+}
+
+function allDue(spec: Spec, first: Slot, now: number, left: number): Advance {
+  const slots: Slot[] = [];
+  let next: Slot | undefined = first;
+  while (next && next.time <= now && slots.length < Math.min(left, MAX_JOBS)) {
+    slots.push(next);
+    next = nextSlot(spec, next.time, next.label);
+  }
+  return { slots, next };
+}
+
+function lastDue(spec: Spec, first: Slot, now: number, catchUp: 'skip' | 'last'): Advance {
+  const last = lastSlot(spec, first, now);
+  const isMissed = catchUp === 'skip' && now - last.time > LATE_MS;
+  return { slots: isMissed ? [] : [last], next: nextSlot(spec, last.time, last.label) };
+}

@@ -1,0 +1,76 @@
+import { scriptsIn } from '../../redis/script.js';
+import { LUA } from './lua.embedded.js';
+
+const defineScript = scriptsIn(LUA);
+
+type Bytes = string | Uint8Array;
+/** Milliseconds since 1970, or '' for the server's clock. */
+type Now = number | '';
+
+/** A schedule as it is stored. Values that it lacks are ''. */
+export interface StoredFields {
+  readonly id: string;
+  /** What its client wrote, as JSON. */
+  readonly spec: string;
+  readonly version: string;
+  /** The slot of its next tick. */
+  readonly slot: string;
+  readonly time: string;
+  readonly previous: string;
+  readonly made: string;
+  /** Its last job, as "id:mark". */
+  readonly job: string;
+}
+
+export interface ReadSchedules {
+  /** The server's time, in ms since 1970. */
+  readonly now: number;
+  /** Milliseconds until the next tick of the function, or -1. */
+  readonly wait: number;
+  readonly schedules: readonly StoredFields[];
+}
+
+const VALUES = 8;
+
+export const schedules = defineScript<
+  [now: Now, which: 'due' | 'named' | 'all', most: number, ids: readonly string[]],
+  ReadSchedules
+>('schedules', (reply) => {
+  const [now, wait, ...values] = reply as [number, number, ...Buffer[]];
+  const found: StoredFields[] = [];
+  for (let from = 0; from < values.length; from += VALUES) {
+    const [id = '', spec = '', version = '', slot = '', time = '', previous = '', made = '', job = ''] =
+      values.slice(from, from + VALUES).map(String);
+    found.push({ id, spec, version, slot, time, previous, made, job });
+  }
+  return { now, wait, schedules: found };
+});
+
+/** Returns whether it was written: false if another call has changed it since it was read. */
+export const writeSchedule = defineScript<
+  [
+    id: string,
+    version: string,
+    slot: string,
+    spec: string,
+    next: string,
+    nextSlot: string,
+    time: number | '',
+  ],
+  boolean
+>('write-schedule', (reply) => reply === 1);
+
+export interface Ticked {
+  /** Milliseconds until the next tick of the function, or -1. */
+  readonly wait: number;
+  readonly jobs: readonly { readonly schedule: string; readonly id: string }[];
+}
+
+/** Creates the jobs of due ticks, and sets the next ones. */
+export const tick = defineScript<[now: Now, mark: number, ticks: Bytes[]], Ticked>('tick', (reply) => {
+  const [wait, ...created] = reply as [number, ...Buffer[]];
+  const jobs = created.flatMap((schedule, index) =>
+    index % 2 === 0 ? [{ schedule: String(schedule), id: String(created[index + 1]) }] : [],
+  );
+  return { wait, jobs };
+});

@@ -1,0 +1,116 @@
+import { GearMonkeyClient, type ClientOptions } from '../../lib/gearmonkey/client/client.js';
+import type { JobStore } from '../../lib/gearmonkey/client/job-store.js';
+import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
+import { tickDue } from '../../lib/gearmonkey/recurring/tick.js';
+import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import type { Clock } from '../../lib/job/clock.js';
+import type { Job } from '../../lib/job/job.js';
+import { MemoryServer } from '../../lib/memory/memory-server.js';
+import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { TestClock } from '../../lib/testing/test-clock.js';
+import { RedisServer } from '../support/redis-server.js';
+
+/** A server of a `describe` whose time the test sets. */
+export interface ScheduleRig {
+  readonly clock: TestClock;
+  fn(): string;
+  store(): JobStore;
+  /** Ends a job as a worker does. */
+  finish(fn: string, id: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Clients of a rig, and what workers do when a tick is due. */
+export class Schedules {
+  constructor(readonly rig: ScheduleRig) {}
+
+  client(options?: ClientOptions): GearMonkeyClient {
+    return new GearMonkeyClient(this.rig.store(), options);
+  }
+
+  setTime(time: string): void {
+    const { clock } = this.rig;
+    const now = Date.parse(time);
+    if (now >= clock.now()) clock.moveTo(now);
+    else clock.setBack(now);
+  }
+
+  /** Ticks until nothing is due; several workers do so at the same time. */
+  async tick(fn: string, workers = 2): Promise<void> {
+    const ticking = Array.from({ length: workers }, async () => {
+      const { schedules } = this.rig.store();
+      while ((await tickDue(schedules, fn)).wait === 0);
+    });
+    await Promise.all(ticking);
+  }
+
+  async tickAt(fn: string, ...times: string[]): Promise<void> {
+    for (const time of times) {
+      this.setTime(time);
+      await this.tick(fn);
+    }
+  }
+
+  /** All jobs of a function. */
+  async jobs(fn: string): Promise<Job[]> {
+    const client = this.client();
+    const found: Job[] = [];
+    for (let id = 1; ; id++) {
+      const job = await client.get(fn, id);
+      if (!job) return found;
+      found.push(job);
+    }
+  }
+
+  /** The slots of all its jobs. */
+  async slots(fn: string): Promise<string[]> {
+    return (await this.jobs(fn)).map(({ recurring }) => recurring?.slot.toISOString() ?? 'none');
+  }
+}
+
+const START = Date.parse('2026-11-22T08:00:00Z');
+
+export async function memoryScheduleRig(): Promise<ScheduleRig> {
+  const clock = new TestClock(START);
+  const server = new MemoryServer({ keptFor: Infinity });
+  let names = 0;
+  return {
+    clock,
+    fn: () => `fn-${++names}`,
+    store: () => new MemoryStore(server, clock),
+    finish: async (fn, id) => {
+      const [claim] = server.function(fn).claim(1, 1000, clock.now(), id);
+      server.function(fn).finish(id, claim?.token ?? 0, 'success', '1', undefined, clock.now());
+    },
+    close: async () => undefined,
+  };
+}
+
+export async function redisScheduleRig(): Promise<ScheduleRig> {
+  const clock: Clock & TestClock = new TestClock(START);
+  const server = await RedisServer.start();
+  const { commands, hub, close } = openConnections(server.url);
+  const store = new RedisStore(commands, hub, { timeout: 15_000, keysOf, clock });
+  let names = 0;
+  return {
+    clock,
+    fn: () => `fn-${++names}`,
+    store: () => store,
+    finish: async (fn, id) => {
+      const { jobs, scheduled } = keysOf(fn);
+      await commands.insist((redis) =>
+        redis
+          .multi()
+          .zrem(scheduled, id)
+          .hset(jobs + id, 'status', 'success')
+          .exec(),
+      );
+    },
+    close: async () => {
+      await store.close();
+      close();
+      await server.stop();
+    },
+  };
+}

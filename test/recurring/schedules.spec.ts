@@ -1,0 +1,361 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { ScheduleOptions, ScheduleChanges } from '../../lib/gearmonkey/recurring/recur-options.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { memoryScheduleRig, redisScheduleRig, Schedules } from './schedule-rig.js';
+
+const NINE = '0 9 * * *';
+const SLOT = (day: number, hour = 9) => `2026-11-${day}T${String(hour).padStart(2, '0')}:00:00.000Z`;
+
+describe.each([
+  ['memory', memoryScheduleRig],
+  ['GearMonkey', redisScheduleRig],
+])('schedules: %s', (_, setup) => {
+  let schedules: Schedules;
+  let client: GearMonkeyClient;
+  let fn: string;
+  let id: string;
+
+  beforeAll(async () => {
+    schedules = new Schedules(await setup());
+    client = schedules.client();
+  }, 60_000);
+  afterAll(() => schedules.rig.close());
+
+  /** A schedule that is made on 22 November at 8 o'clock. */
+  async function made(options: Partial<ScheduleOptions> = {}): Promise<void> {
+    fn = schedules.rig.fn();
+    id = `schedule-${fn}`;
+    schedules.setTime('2026-11-22T08:00Z');
+    const times = 'every' in options ? {} : { cron: NINE };
+    await client.recur(fn, { id, ...times, ...options });
+  }
+
+  it('create one job at each time, with the input, the slot and the one before', async () => {
+    await made({ input: { to: 'all' }, headers: { tenant: 'acme' } });
+    await schedules.tickAt(fn, '2026-11-22T08:59:59.999Z');
+    expect(await schedules.jobs(fn)).toEqual([]);
+    await schedules.tickAt(fn, '2026-11-22T09:00Z', '2026-11-22T09:00:30Z', '2026-11-23T09:00:01Z');
+    expect(await schedules.jobs(fn)).toMatchObject([
+      {
+        status: 'idle',
+        input: { to: 'all' },
+        headers: { tenant: 'acme' },
+        times: { scheduled: new Date(SLOT(22)) },
+        recurring: { id, slot: new Date(SLOT(22)) },
+      },
+      { recurring: { id, slot: new Date(SLOT(23)), previous: new Date(SLOT(22)) } },
+    ]);
+    await expect(client.schedules.get(id)).resolves.toMatchObject({
+      ...{ id, fn, cron: NINE, timezone: 'UTC', input: { to: 'all' }, created: 2, paused: false },
+      ...{ next: new Date(SLOT(24)), previous: new Date(SLOT(23)), catchUp: 'last', ifRunning: 'queue' },
+    });
+  });
+
+  it('create a job once, however many workers try, and in the order of their slots', async () => {
+    await made({ cron: '*/5 * * * *', catchUp: 'all' });
+    schedules.setTime('2026-11-22T12:00Z');
+    await schedules.tick(fn, 10);
+    const slots = await schedules.slots(fn);
+    expect(slots).toHaveLength(48);
+    expect(slots).toEqual([...new Set(slots)].toSorted());
+  });
+
+  it.each([
+    ['last', [SLOT(25)]],
+    ['skip', []],
+    ['all', [SLOT(22), SLOT(23), SLOT(24), SLOT(25)]],
+  ] as const)('that were not ticked for days catch up: %s', async (catchUp, slots) => {
+    await made({ catchUp });
+    await schedules.tickAt(fn, '2026-11-25T10:00Z');
+    expect(await schedules.slots(fn)).toEqual(slots);
+    await expect(client.schedules.next(id)).resolves.toEqual([new Date(SLOT(26))]);
+  });
+
+  it('that skip what was missed create a job that is only a little late', async () => {
+    await made({ catchUp: 'skip', cron: '* * * * *' });
+    await schedules.tickAt(fn, '2026-11-22T08:10:59Z');
+    expect(await schedules.slots(fn)).toEqual(['2026-11-22T08:10:00.000Z']);
+  });
+
+  it('count `every` from when they were made, also if they are made again and ticked late', async () => {
+    await made({ every: '10m', catchUp: 'all' });
+    await schedules.tickAt(fn, '2026-11-22T08:10:09Z', '2026-11-22T08:25Z');
+    await client.recur(fn, { id, every: 600_000, catchUp: 'all' });
+    await schedules.tickAt(fn, '2026-11-22T08:30:01Z');
+    expect(await schedules.slots(fn)).toEqual(
+      [10, 20, 30].map((minute) => `2026-11-22T08:${minute}:00.000Z`),
+    );
+  });
+
+  it('begin and end when they are told', async () => {
+    await made({ from: new Date(SLOT(24)), until: new Date(SLOT(25)) });
+    await schedules.tickAt(fn, SLOT(23), SLOT(24), SLOT(25), SLOT(26));
+    expect(await schedules.slots(fn)).toEqual([SLOT(24), SLOT(25)]);
+    expect((await client.schedules.get(id))?.next).toBeUndefined();
+    await expect(client.schedules.next(id)).resolves.toEqual([]);
+  });
+
+  it('create no more jobs than their limit, also if they are made again', async () => {
+    await made({ limit: 3, catchUp: 'all' });
+    await expect(client.schedules.next(id, 10)).resolves.toHaveLength(3);
+    await schedules.tickAt(fn, SLOT(22), SLOT(30));
+    await client.recur(fn, { id, cron: NINE, limit: 3, catchUp: 'all' });
+    await schedules.tickAt(fn, '2026-12-30T12:00Z');
+    expect(await schedules.slots(fn)).toEqual([SLOT(22), SLOT(23), SLOT(24)]);
+    expect((await client.schedules.get(id))?.next).toBeUndefined();
+    await client.schedules.update(id, { limit: 4 });
+    await schedules.tickAt(fn, '2026-12-31T12:00Z');
+    expect(await schedules.slots(fn)).toHaveLength(4);
+  });
+
+  it('spread their jobs over the jitter', async () => {
+    await made({ jitter: '1h', catchUp: 'all', cron: '0 * * * *' });
+    await schedules.tickAt(fn, '2026-11-23T08:00Z');
+    const jobs = await schedules.jobs(fn);
+    const late = jobs.map(({ times, recurring }) => Number(times.scheduled) - Number(recurring?.slot));
+    expect(late).toHaveLength(24);
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...late)).toBeLessThan(3_600_000);
+    expect(new Set(late).size).toBeGreaterThan(12);
+  });
+
+  it('create none while the last job waits or runs, if they are told', async () => {
+    await made({ ifRunning: 'skip' });
+    await schedules.tickAt(fn, SLOT(22), SLOT(23), SLOT(24));
+    expect(await schedules.slots(fn)).toEqual([SLOT(22)]);
+    await schedules.rig.finish(fn, '1');
+    await schedules.tickAt(fn, SLOT(25), SLOT(26));
+    expect(await schedules.slots(fn)).toEqual([SLOT(22), SLOT(25)]);
+    expect((await schedules.jobs(fn))[1]?.recurring?.previous).toEqual(new Date(SLOT(22)));
+  });
+
+  it('give their jobs the options that jobs have, and the expiry of their definition', async () => {
+    fn = schedules.rig.fn();
+    schedules.setTime('2026-11-22T08:00Z');
+    const definition = defineJob<string>(fn, { expires: '1h' });
+    await client.recur(definition, {
+      id: fn,
+      cron: NINE,
+      input: 'x',
+      retry: { attempts: 3 },
+      jobTimeout: '5s',
+    });
+    await schedules.tickAt(fn, '2026-11-22T09:00:05Z');
+    expect(await schedules.jobs(fn)).toMatchObject([{ times: { expires: new Date(SLOT(22, 10)) } }]);
+  });
+
+  it('go on after a pause without what was missed meanwhile', async () => {
+    await made({ catchUp: 'all' });
+    await expect(client.schedules.pause(id)).resolves.toMatchObject({ paused: true });
+    await schedules.tickAt(fn, SLOT(22), SLOT(23));
+    await client.recur(fn, { id, cron: NINE, catchUp: 'all' });
+    await schedules.tickAt(fn, SLOT(24));
+    await expect(client.schedules.resume(id)).resolves.toMatchObject({
+      paused: false,
+      next: new Date(SLOT(25)),
+    });
+    await schedules.tickAt(fn, SLOT(25));
+    expect(await schedules.slots(fn)).toEqual([SLOT(25)]);
+  });
+
+  it('create no jobs once they are removed', async () => {
+    await made();
+    await expect(client.schedules.remove(id)).resolves.toBe(true);
+    await expect(client.schedules.remove(id)).resolves.toBe(false);
+    await schedules.tickAt(fn, SLOT(22));
+    expect(await schedules.slots(fn)).toEqual([]);
+    await expect(client.schedules.get(id)).resolves.toBeNull();
+    await expect(client.schedules.list(fn)).resolves.toEqual([]);
+    await expect(client.schedules.update(id, { limit: 2 })).rejects.toMatchObject({
+      code: 'SCHEDULE_NOT_FOUND',
+    });
+  });
+
+  it('change in the options that are given', async () => {
+    await made({ input: 'x', limit: 5, headers: { a: 'b' } });
+    const changed = await client.schedules.update(id, {
+      cron: '0 7 * * *',
+      timezone: 'Asia/Tokyo',
+      limit: null,
+    });
+    expect(changed).toMatchObject({
+      cron: '0 7 * * *',
+      timezone: 'Asia/Tokyo',
+      next: new Date(SLOT(22, 22)),
+      input: 'x',
+    });
+    expect(changed.limit).toBeUndefined();
+    await expect(client.schedules.update(id, { every: '1h', input: { y: 1 } })).resolves.toMatchObject({
+      ...{ every: 3_600_000, input: { y: 1 }, next: new Date(SLOT(22)) },
+    });
+    await expect(client.schedules.update(id, { cron: NINE })).resolves.toMatchObject({
+      cron: NINE,
+      timezone: 'UTC',
+    });
+    await schedules.tickAt(fn, SLOT(22));
+    expect(await schedules.jobs(fn)).toMatchObject([{ input: { y: 1 }, headers: { a: 'b' } }]);
+  });
+
+  it('keep a tick that is due when their times change, if the new times have it too', async () => {
+    await made();
+    schedules.setTime('2026-11-22T09:00:02Z');
+    await client.schedules.update(id, { cron: '0 9 * * 0-5' });
+    await schedules.tick(fn);
+    expect(await schedules.slots(fn)).toEqual([SLOT(22)]);
+  });
+
+  it('keep their next tick when anything but their times changes', async () => {
+    await made();
+    schedules.setTime('2026-11-23T09:30Z');
+    await client.recur(fn, { id, cron: NINE, input: 'new' });
+    await schedules.tick(fn);
+    expect(await schedules.jobs(fn)).toMatchObject([
+      { input: 'new', recurring: { slot: new Date(SLOT(23)) } },
+    ]);
+  });
+
+  it('are changed by several clients at the same time without losing a change', async () => {
+    await made({ catchUp: 'all' });
+    const headers = Array.from({ length: 8 }, (__, index) => ({ limit: 50 + index }));
+    await Promise.all([
+      ...headers.map((change) => client.schedules.update(id, change)),
+      client.schedules.update(id, { jitter: '1s' }),
+      schedules.tickAt(fn, SLOT(22)),
+    ]);
+    await expect(client.schedules.get(id)).resolves.toMatchObject({ jitter: 1000, next: new Date(SLOT(23)) });
+    expect(await schedules.slots(fn)).toEqual([SLOT(22)]);
+  });
+
+  it('do not go back when the clock of the server does', async () => {
+    await made({ cron: '0 * * * *' });
+    await schedules.tickAt(fn, SLOT(22, 9), SLOT(22, 10));
+    await schedules.tickAt(fn, SLOT(22, 9), '2026-11-22T09:30Z', SLOT(22, 10));
+    await client.schedules.update(id, { cron: '0,30 * * * *' });
+    await schedules.tickAt(fn, '2026-11-22T10:29Z', '2026-11-22T10:30Z');
+    expect(await schedules.slots(fn)).toEqual([SLOT(22, 9), SLOT(22, 10), '2026-11-22T10:30:00.000Z']);
+  });
+
+  it('make up for an hour by which the clock jumps forward as they are told', async () => {
+    await made({ cron: '*/20 * * * *', catchUp: 'all' });
+    await schedules.tickAt(fn, '2026-11-22T08:20Z', '2026-11-22T09:20Z');
+    expect(await schedules.slots(fn)).toHaveLength(4);
+  });
+
+  it('run a job at once, beside those of their times', async () => {
+    await made({ input: 'now', limit: 1 });
+    const job = await client.schedules.runNow(id);
+    await expect(job.get()).resolves.toMatchObject({
+      ...{ fn, input: 'now', status: 'idle', recurring: { id, slot: new Date(SLOT(22, 8)) } },
+    });
+    await schedules.tickAt(fn, SLOT(22));
+    expect(await schedules.slots(fn)).toEqual([SLOT(22, 8), SLOT(22)]);
+  });
+
+  it('belong to one function', async () => {
+    await made();
+    await expect(client.recur(`${fn}-other`, { id, cron: NINE })).rejects.toMatchObject({
+      code: 'SCHEDULE_EXISTS',
+      fn,
+    });
+    await client.schedules.remove(id);
+    await expect(client.recur(`${fn}-other`, { id, cron: NINE })).resolves.toMatchObject({
+      fn: `${fn}-other`,
+    });
+  });
+
+  it('are listed by id, for a function or for all', async () => {
+    await made();
+    await client.recur(fn, { id: `a-${id}`, every: '1m' });
+    const ids = (await client.schedules.list(fn)).map((each) => each.id);
+    expect(ids).toEqual([`a-${id}`, id]);
+    const all = (await client.schedules.list()).map((each) => each.id);
+    expect(all).toEqual(expect.arrayContaining(ids));
+    expect(all).toEqual(all.toSorted());
+  });
+
+  it('are only those of its functions for a client that is restricted', async () => {
+    await made();
+    const restricted = client.only([defineJob(`${fn}-mine`)]);
+    await restricted.recur(`${fn}-mine`, { id: `${id}-mine`, cron: NINE });
+    expect((await restricted.schedules.list()).map((each) => each.id)).toEqual([`${id}-mine`]);
+    await expect(restricted.schedules.get(id)).rejects.toMatchObject({ code: 'UNKNOWN_FUNCTION' });
+    await expect(restricted.schedules.remove(id)).rejects.toMatchObject({ code: 'UNKNOWN_FUNCTION' });
+    await expect(client.schedules.get(id)).resolves.not.toBeNull();
+  });
+
+  it('keep bytes that are not text', async () => {
+    fn = schedules.rig.fn();
+    const definition = defineJob<{ bytes: Uint8Array }>(fn, { codec: 'msgpack' });
+    const input = { bytes: new Uint8Array([0, 255, 128]) };
+    const options = { id: fn, every: '1h', input };
+    await expect(client.recur(definition, options)).resolves.toMatchObject({ input });
+    client.register(definition);
+    await client.schedules.update(fn, { limit: 5 });
+    await expect(client.schedules.get(fn)).resolves.toMatchObject({ input });
+  });
+
+  const REFUSED: readonly [option: string, options: object][] = [
+    ['cron', { cron: '0 0 30 2 *' }],
+    ['cron', { cron: '0 0 31 2,4,6,9,11 *' }],
+    ['cron', { cron: '* * * * * *' }],
+    ['cron', { cron: '*/10 * * * *', seconds: true }],
+    ['cron', { cron: '1--100000000 * * * *' }],
+    ['cron', { cron: `${'1,'.repeat(100_000)}1 * * * *` }],
+    ['cron', { cron: '60 * * * *' }],
+    ['cron', { cron: '*/0 * * * *' }],
+    ['cron', { cron: 'tomorrow at nine' }],
+    ['cron', { cron: '' }],
+    ['cron', { cron: '@reboot' }],
+    ['cron', { cron: '@daily', seconds: true }],
+    ['cron', { cron: '2026-12-01T00:00:00' }],
+    ['cron', { cron: 5 }],
+    ['cron', { cron: null }],
+    ['cron', {}],
+    ['cron', { cron: NINE, every: '1h' }],
+    ['seconds', { cron: NINE, seconds: 'true' }],
+    ['timezone', { cron: NINE, timezone: 'Europe/Berlyn' }],
+    ['timezone', { cron: NINE, timezone: '' }],
+    ['timezone', { cron: NINE, timezone: '+02:00' }],
+    ['timezone', { every: '1h', timezone: 'UTC' }],
+    ['every', { every: 999 }],
+    ['every', { every: '0s' }],
+    ['every', { every: '1' }],
+    ['every', { every: Number.NaN }],
+    ['until', { cron: NINE, from: new Date(2000), until: new Date(1000) }],
+    ['until', { cron: NINE, until: new Date(Number.NaN) }],
+    ['from', { cron: NINE, from: '2027-01-01' }],
+    ['limit', { cron: NINE, limit: 0 }],
+    ['limit', { cron: NINE, limit: 1.5 }],
+    ['catchUp', { cron: NINE, catchUp: 'none' }],
+    ['ifRunning', { cron: NINE, ifRunning: 'wait' }],
+    ['jitter', { cron: NINE, jitter: -1 }],
+    ['expires', { cron: NINE, expires: 0 }],
+    ['retry.backoff', { cron: NINE, retry: { attempts: 2, backoff: () => 1 } }],
+    ['id', { cron: NINE, id: '' }],
+    ['id', { cron: NINE, id: 'a b' }],
+    ['id', { cron: NINE, id: 'x'.repeat(201) }],
+    ['id', { cron: NINE, id: undefined }],
+  ];
+  it.each(REFUSED)('are refused at once for a wrong `%s`: %j', async (option, options) => {
+    fn = schedules.rig.fn();
+    const began = performance.now();
+    const refused = client.recur(fn, { id: fn, ...options } as ScheduleOptions);
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION', option });
+    expect(performance.now() - began).toBeLessThan(500);
+    await expect(client.schedules.list(fn)).resolves.toEqual([]);
+  });
+
+  it('are refused with an unknown option', async () => {
+    const options = { id: 'x', cron: NINE, timeZone: 'UTC' } as ScheduleOptions;
+    await expect(client.recur('fn', options)).rejects.toThrow('Did you mean `timezone`?');
+    await made();
+    const changes = { crons: NINE } as ScheduleChanges;
+    await expect(client.schedules.update(id, changes)).rejects.toThrow('Did you mean `cron`?');
+    await expect(client.schedules.update(id, { cron: '0 0 30 2 *' })).rejects.toMatchObject({
+      option: 'cron',
+    });
+    await expect(client.schedules.update(id, { cron: null })).rejects.toMatchObject({ option: 'cron' });
+    await expect(client.schedules.get(id)).resolves.toMatchObject({ cron: NINE });
+  });
+});

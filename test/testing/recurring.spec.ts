@@ -1,0 +1,49 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { Worker, type RunningJob } from 'nestjs-gearmonkey';
+import { SERVERS, useTesting } from './use-testing.js';
+
+const ran: string[] = [];
+
+@Injectable()
+class Reports {
+  @Worker('report')
+  report(_: unknown, { recurring }: RunningJob) {
+    ran.push(recurring?.slot.toISOString() ?? 'by hand');
+  }
+}
+
+describe.each(SERVERS)('recurring jobs of a test, in %s', (server) => {
+  const testing = useTesting(server);
+  afterEach(() => void ran.splice(0));
+
+  const start = async () => {
+    const jobs = await testing.jobs({ providers: [Reports] }, { now: new Date('2026-11-22T08:00Z') });
+    await jobs.recur('report', { id: 'daily', cron: '0 9 * * *', input: { to: 'all' } });
+    return jobs;
+  };
+
+  it('run each at its time as the clock moves', async () => {
+    const jobs = await start();
+    await expect(jobs.test.advance('59m')).resolves.toMatchObject({ done: 0 });
+    await expect(jobs.test.advance('3 days')).resolves.toMatchObject({ done: 3 });
+    expect(ran).toEqual([22, 23, 24].map((day) => `2026-11-${day}T09:00:00.000Z`));
+    expect(jobs.test.enqueued('report', { input: { to: 'all' } })).toHaveLength(3);
+    await jobs.test.setTime(new Date('2026-11-25T09:00Z'));
+    expect(ran).toHaveLength(4);
+  });
+
+  it('are not run by drain, which ends', async () => {
+    const jobs = await start();
+    await jobs.run('report', {}, { delay: '2 days' });
+    await expect(jobs.test.drain({ scheduled: true })).resolves.toMatchObject({ done: 1 });
+    expect(ran).toEqual(['by hand']);
+  });
+
+  it('run at once when they are asked for', async () => {
+    const jobs = await start();
+    await jobs.schedules.runNow('daily');
+    await expect(jobs.test.drain()).resolves.toMatchObject({ done: 1 });
+    expect(ran).toEqual(['2026-11-22T08:00:00.000Z']);
+  });
+});
