@@ -75,6 +75,7 @@ export {
 export type { Claim, FreeSlots, JobOptions, JobSource, OnRevoked, Outcome } from './job/job-source.js';
 export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type { RecurringTick } from './job/recurring.js';
+export type { Unique, UniqueOptions, UniqueRule } from './job/unique.js';
 export type { Health } from './job/health.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';

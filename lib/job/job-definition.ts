@@ -7,6 +7,7 @@ import { checkOptions, optionNames } from './known-options.js';
 import type { CodecFor } from './json-types.js';
 import { recordsOf } from './show-as.js';
 import { checkRetry, type RetryOptions } from './retry.js';
+import { checkUnique, type Unique, type UniqueOptions } from './unique.js';
 
 /** How a function's jobs are run. A handler's options override the definition's, a job's own override both. */
 export interface RunLimits {
@@ -17,11 +18,13 @@ export interface RunLimits {
 }
 
 /** Options of a definition. */
-export interface DefinitionOptions extends RunLimits {
+export interface DefinitionOptions<Input = unknown> extends RunLimits {
   /** How input and output are encoded. @default the module's codec, which is `json` by default */
   codec?: CodecName | Codec;
   /** How long a job may wait until it is begun, counted from when it may run. @default forever */
   expires?: Duration;
+  /** Which job stands for a new one of the same key. @default each call creates a job */
+  unique?: UniqueOptions<Input>;
 }
 
 /**
@@ -38,6 +41,7 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly timeout?: number;
   /** Milliseconds. */
   readonly expires?: number;
+  readonly unique?: Unique;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Only carries the types: it does not exist at run time. */
@@ -54,7 +58,7 @@ export interface AnyJobDefinition extends Omit<JobDefinition, 'types'> {
 export interface SchemaOptions<
   I extends StandardSchemaV1,
   O extends StandardSchemaV1,
-> extends DefinitionOptions {
+> extends DefinitionOptions<StandardSchemaV1.InferInput<I>> {
   /** Checks the input before it is enqueued, and again before the handler. */
   input: I;
   /** Checks the handler's result. */
@@ -68,30 +72,32 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   retry: true,
   timeout: true,
   expires: true,
+  unique: true,
 });
 
 /** The last argument. If JSON would change the types, a codec is required. */
 type OptionsFor<Input, Output> =
   unknown extends CodecFor<Input, Output>
-    ? [options?: PlainOptions]
-    : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions & CodecFor<Input, Output>];
+    ? [options?: PlainOptions<Input>]
+    : [optionsWithACodecThatKeepsWhatJsonDoesNot: PlainOptions<Input> & CodecFor<Input, Output>];
 
 /** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
-  ({ name, codec, retry, timeout, expires, input, output }) =>
+  ({ name, codec, retry, timeout, expires, unique, input, output }) =>
     defined({
       name,
       codec: codec?.name,
       retry,
       timeout,
       expires,
+      unique: unique?.rule,
       input: input?.['~standard'].vendor,
       output: output?.['~standard'].vendor,
     }),
 );
 
-type PlainOptions = DefinitionOptions & { input?: never; output?: never };
+type PlainOptions<Input> = DefinitionOptions<Input> & { input?: never; output?: never };
 
 /**
  * Defines a job and its types, by type arguments or by schemas of any Standard Schema library (zod, valibot …).
@@ -120,7 +126,7 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output, retry, timeout, expires } = checkOptions('defineJob', options, KNOWN);
+  const { codec, input, output, retry, timeout, expires, unique } = checkOptions('defineJob', options, KNOWN);
   return Object.freeze(
     asDefinition(
       defined({
@@ -130,6 +136,7 @@ export function defineJob(
         timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
         expires:
           expires === undefined ? undefined : toMilliseconds('expires', expires, { most: MAX_SPAN_MS }),
+        unique: unique === undefined ? undefined : checkUnique(unique),
         input,
         output,
       }),

@@ -25,7 +25,7 @@ export class PartlyEnqueuedError extends GearMonkeyError {
 
   constructor(
     readonly fn: string,
-    /** Ids of the jobs that are known to be enqueued, in the order of their inputs. */
+    /** Ids of the jobs that are known to be created, in the order of their inputs. Unique jobs that were there before are not among them. */
     readonly ids: readonly string[],
     asked: number,
     cause: unknown,
@@ -74,11 +74,13 @@ export class NotDurableError extends GearMonkeyError {
 
   constructor(
     readonly fn: string,
+    /** Ids of the jobs that were created. Unique jobs that were there before are not among them. */
     readonly ids: readonly string[],
     readonly reason: string,
   ) {
     super(
-      `${ids.length} jobs of "${fn}" were enqueued, but ${reason}. Don't enqueue them again; check the replicas of the server.`,
+      `${ids.length === 0 ? `The job of "${fn}" with this unique key exists` : `${ids.length} jobs of "${fn}" were enqueued`}, but ${reason}. ` +
+        `Don't enqueue them again; check the replicas of the server.`,
     );
   }
 }

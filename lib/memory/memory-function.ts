@@ -7,6 +7,7 @@ import { MemoryJobs, type Taken } from './memory-jobs.js';
 import { MemoryControl } from './memory-control.js';
 import { MemoryQueues } from './memory-queues.js';
 import { FunctionSchedules } from './memory-schedule.js';
+import { MemoryUnique } from './memory-unique.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
@@ -29,6 +30,7 @@ export class MemoryFunction {
   readonly jobs: MemoryJobs;
   readonly queues = new MemoryQueues();
   readonly control = new MemoryControl(() => this.wake());
+  readonly unique = new MemoryUnique(this);
   private readonly leases = new Map<string, Lease>();
 
   constructor(

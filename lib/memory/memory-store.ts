@@ -5,6 +5,7 @@ import { ConnectionError } from '../job/server-errors.js';
 import {
   scoreOf,
   type Changes,
+  type EnqueuedKey,
   type JobListener,
   type JobStore,
   type ReadProgress,
@@ -32,11 +33,16 @@ export class MemoryStore implements JobStore {
     this.schedules = new MemorySchedules(server, clock);
   }
 
-  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     const target = this.function(fn);
     const now = this.clock.now();
     const placed = { ...placement, score: scoreOf(placement, now) };
-    return inputs.map((input) => ({ id: target.enqueue(input, placed, now) }));
+    const { rule, keys } = placement.unique ?? {};
+    return inputs.map((input, index) =>
+      rule
+        ? target.unique.enqueue(keys?.[index] ?? '', rule, input, placed, now)
+        : { id: target.enqueue(input, placed, now), created: true },
+    );
   }
 
   async read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {

@@ -61,6 +61,13 @@ export class JobRecords {
     this.onChange();
   }
 
+  /** A later call has replaced input, options and time of a debounced job. */
+  replace(fn: string, id: string, changes: Pick<JobRecord, 'payload' | 'placement' | 'due'>): void {
+    const record = this.get(fn, id);
+    if (record) this.records.set(keyOf(fn, id), { ...record, ...changes });
+    this.onChange();
+  }
+
   /** Ignores jobs of other processes. */
   note(fn: string, id: string, step: JobStep): void {
     this.records.get(keyOf(fn, id))?.steps.push(step);

@@ -71,6 +71,10 @@ export class MemoryBackend implements TestBackend {
     this.server.function(fn).queues.remove(id);
   }
 
+  async forgetUnique(fn: string): Promise<void> {
+    this.server.function(fn).unique.clear();
+  }
+
   async close(): Promise<void> {
     await this.store.close();
   }

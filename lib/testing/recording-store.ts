@@ -4,6 +4,7 @@ import type { Clock } from '../job/clock.js';
 import {
   scoreOf,
   type Changes,
+  type EnqueuedKey,
   type JobListener,
   type JobStore,
   type Placement,
@@ -37,7 +38,7 @@ export class RecordingStore implements JobStore {
     return this.store.schedules;
   }
 
-  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     return this.records.whileChanging(() => this.record(fn, inputs, placement));
   }
 
@@ -96,17 +97,26 @@ export class RecordingStore implements JobStore {
     return this.onClose();
   }
 
-  private async record(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  private async record(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     const created = this.clock.now();
     const { delay: _, ...rest } = placement;
     const score = scoreOf(placement, created);
     const placed = score === undefined ? rest : { ...rest, score };
     const keys = await this.store.enqueue(fn, inputs, placed);
-    keys.forEach(({ id }, index) => {
+    const isDebounced = placement.unique?.rule.kind === 'debounce';
+    for (const [index, { id, created: isNew }] of keys.entries()) {
       const due = dueOf(score);
       const payload = inputs[index] ?? '';
-      this.records.add({ fn, id, payload, placement, created, due, performed: false });
-    });
+      if (isNew) this.records.add({ fn, id, payload, placement, created, due, performed: false });
+      else if (isDebounced)
+        this.records.replace(fn, id, { payload, placement, due: await this.storedDue(fn, id, due) });
+    }
     return keys;
+  }
+
+  /** When a debounced job runs, which `maxWait` may limit. */
+  private async storedDue(fn: string, id: string, due: number | undefined): Promise<number | undefined> {
+    const [stored] = await this.store.read(fn, [id]);
+    return stored ? Number(Buffer.from(stored.get('due') ?? []).toString()) : due;
   }
 }

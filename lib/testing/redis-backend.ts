@@ -132,6 +132,10 @@ export class RedisBackend implements TestBackend {
     );
   }
 
+  async forgetUnique(fn: string): Promise<void> {
+    await this.ask((redis) => redis.del(this.keysOf(fn).unique));
+  }
+
   close(): Promise<void> {
     this.closing ??= this.leave();
     return this.closing;

@@ -28,6 +28,8 @@ export interface TestBackend {
   setAttempts(fn: string, job: JobKey, attempts: number): Promise<void>;
   /** Removes a waiting job from its queue. */
   discard(fn: string, id: string): Promise<void>;
+  /** Forgets the jobs of all unique keys. */
+  forgetUnique(fn: string): Promise<void>;
   /** Deletes everything. */
   close(): Promise<void>;
 }

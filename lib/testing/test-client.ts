@@ -41,7 +41,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
   override async run<F extends FunctionRef>(
     ref: F,
     input: InputOf<F>,
-    options?: RunOptions,
+    options?: RunOptions<InputOf<F>>,
   ): Promise<JobHandle<F>> {
     this.test.jobs.learn(ref);
     return super.run(ref, input, options);
@@ -50,7 +50,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
   override async call<F extends FunctionRef>(
     ref: F,
     input: InputOf<F>,
-    options?: CallOptions,
+    options?: CallOptions<InputOf<F>>,
   ): Promise<OutputOf<F>> {
     this.test.jobs.learn(ref);
     return super.call(ref, input, options);
@@ -67,7 +67,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
   override async runMany<F extends FunctionRef>(
     ref: F,
     inputs: readonly InputOf<F>[],
-    options?: RunManyOptions,
+    options?: RunManyOptions<InputOf<F>>,
   ): Promise<JobHandle<F>[]> {
     this.test.jobs.learn(ref);
     return super.runMany(ref, inputs, options);

@@ -232,8 +232,8 @@ export class TestJobs {
     const { run, source, backend, records, interventions, client } = this.#parts;
     run.requireOpen('clear');
     for (const job of source.running()) await source.cancel(job, () => client().cancel(job.fn, job.id));
-    for (const { fn, id } of records.all()) await backend.discard(fn, id);
-    for (const { fn, id } of await source.waiting()) await backend.discard(fn, id);
+    for (const { fn, id } of [...records.all(), ...(await source.waiting())])
+      await Promise.all([backend.discard(fn, id), backend.forgetUnique(fn)]);
     records.clear();
     interventions.clear();
   }

@@ -14,6 +14,7 @@ import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
 import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
+import { uniqueContract } from './unique-contract.js';
 import { updateContract } from './update-contract.js';
 
 const echo = (input: unknown) => input;
@@ -284,6 +285,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     expiryContract(() => rig);
     pauseContract(() => rig);
     updateContract(() => rig);
+    uniqueContract(() => rig);
     closeContract(() => rig);
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { inParts, MAX_BATCH } from '../../lib/gearmonkey/client/enqueue-parts.js';
-import type { JobKey } from '../../lib/gearmonkey/wire/protocol.js';
+import type { EnqueuedKey } from '../../lib/gearmonkey/client/job-store.js';
 import { EnqueueTimeoutError, NotDurableError } from '../../lib/job/server-errors.js';
 import { gate, type Gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
@@ -12,11 +12,11 @@ const inputs = Array.from({ length: PARTS * MAX_BATCH }, (_, i) => `${i}`);
 /** Calls that a test answers, in the order in which they began. */
 class Calls {
   readonly parts: (readonly unknown[])[] = [];
-  private readonly answers: Gate<JobKey[] | Error>[] = [];
+  private readonly answers: Gate<EnqueuedKey[] | Error>[] = [];
 
-  readonly enqueue = async (part: readonly unknown[]): Promise<JobKey[]> => {
+  readonly enqueue = async (part: readonly unknown[]): Promise<EnqueuedKey[]> => {
     this.parts.push(part);
-    const answer = gate<JobKey[] | Error>();
+    const answer = gate<EnqueuedKey[] | Error>();
     this.answers.push(answer);
     const keys = await answer.passed;
     if (keys instanceof Error) throw keys;
@@ -25,7 +25,9 @@ class Calls {
 
   /** With the inputs as ids, unless it fails. */
   answer(index: number, error?: Error): void {
-    this.answers[index]?.open(error ?? (this.parts[index] ?? []).map((input) => ({ id: String(input) })));
+    this.answers[index]?.open(
+      error ?? (this.parts[index] ?? []).map((input) => ({ id: String(input), created: true })),
+    );
   }
 }
 

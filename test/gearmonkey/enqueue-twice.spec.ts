@@ -96,6 +96,23 @@ describe('An enqueue whose reply is lost', () => {
     expect(stored.map((job) => job?.input)).toEqual([0, 1234, 2499]);
   });
 
+  it.each([1, 3])('%i times says of each unique job what the first reply said', async (times) => {
+    const fn = server.fn();
+    const client = actors.client();
+    await client.run(fn, 'there', { unique: { key: 'a' } });
+    proxy.lose = times;
+    const inputs = ['a', 'b', 'c', 'b'];
+    const jobs = await client.runMany(fn, inputs, { unique: { key: (input) => String(input) } });
+    expect(proxy.lost).toBe(times);
+    expect(jobs.map(({ id, created }) => [id, created])).toEqual([
+      ['1', false],
+      ['2', true],
+      ['3', true],
+      ['2', false],
+    ]);
+    await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['3', '2', '1']);
+  });
+
   it('rejects with ConnectionError when its client is closed meanwhile', async () => {
     const fn = server.fn();
     const client = actors.client();

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, timeout, toArray } from 'rxjs';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { JobListener, Placement } from '../../lib/gearmonkey/client/job-store.js';
-import type { JobKey } from '../../lib/gearmonkey/wire/protocol.js';
+import type { EnqueuedKey, JobListener, Placement } from '../../lib/gearmonkey/client/job-store.js';
 import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
 import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
 import type { Payload } from '../../lib/job/codec.js';
@@ -23,7 +22,11 @@ class TroubledStore extends MemoryStore {
   answered: Promise<void> = Promise.resolve();
   readonly listeners = new Set<JobListener>();
 
-  override async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  override async enqueue(
+    fn: string,
+    inputs: readonly Payload[],
+    placement: Placement,
+  ): Promise<EnqueuedKey[]> {
     const keys = await super.enqueue(fn, inputs, placement);
     await this.answered;
     return keys;

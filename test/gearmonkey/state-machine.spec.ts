@@ -4,11 +4,13 @@ import type { Redis } from 'ioredis';
 import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import {
+  inputAt,
   LEASE,
   LISTS,
   MAX_STALLS,
   type JobState,
   type QueueName,
+  type Rule,
   type Snapshot,
 } from '../model/job-model.js';
 import { bounds, compare, operations, type Engine, type Outcome } from '../model/operations.js';
@@ -39,6 +41,24 @@ class ScriptEngine implements Engine {
       return inputs.map((_, index) => String(last - count + 1 + index));
     };
     return this.again();
+  }
+
+  async enqueueUnique(now: number, key: string, rule: Rule) {
+    const { ids, jobs, normal, scheduled, channel, wake, senders, unique, locks } = this.k;
+    const call = (this.calls += 1);
+    const [queue, score] = rule.kind === 'debounce' ? [scheduled, `+${rule.span}`] : [normal, ''];
+    const keys = [ids, jobs, queue, channel, wake, `${senders}client`, unique, scheduled, locks];
+    const run = async () => {
+      const values = [inputAt(now), '', ruleText(rule), key];
+      const [placed = ''] = await scripts.unique.run(this.redis, keys, now, call, 60, 0, score, now, values);
+      const [id = '', mark] = placed.split(':');
+      return { id, created: mark === undefined };
+    };
+    this.again = async () => {
+      const { id, created } = await run();
+      return created ? [id] : [];
+    };
+    return run();
   }
 
   enqueueAgain() {
@@ -154,6 +174,11 @@ class ScriptEngine implements Engine {
       scores[flat[i] as string] = Math.round(Number(flat[i + 1]) * factor);
     return scores;
   }
+}
+
+function ruleText(rule: Rule): string {
+  if (rule.kind === 'throttle') return `throttle:${rule.span}`;
+  return rule.kind === 'debounce' ? `debounce:${rule.span}:${rule.longest}` : rule.kind;
 }
 
 function toArguments({ member, ending, text, wait }: Outcome): string[] {

@@ -3,11 +3,13 @@ import fc from 'fast-check';
 import { updateJob } from '../../lib/memory/memory-edits.js';
 import { MemoryFunction } from '../../lib/memory/memory-function.js';
 import {
+  inputAt,
   LEASE,
   MAX_STALLS,
   type JobState,
   type ListName,
   type QueueName,
+  type Rule,
   type Snapshot,
 } from '../model/job-model.js';
 import { bounds, compare, operations, type Engine, type Outcome } from '../model/operations.js';
@@ -36,6 +38,17 @@ class MemoryEngine implements Engine {
     const ids = Array.from({ length: count }, () => this.fn.enqueue('input', placement, now));
     this.ids.push(...ids);
     return ids;
+  }
+
+  async enqueueUnique(now: number, key: string, rule: Rule) {
+    const due = rule.kind === 'debounce' ? now + rule.span : undefined;
+    const placement =
+      due === undefined
+        ? ({ queue: 'normal' } as const)
+        : ({ queue: 'scheduled', score: due / 1000 } as const);
+    const { id, created } = this.fn.unique.enqueue(key, rule, inputAt(now), placement, now);
+    if (created) this.ids.push(id);
+    return { id, created };
   }
 
   recovers(slots: number) {

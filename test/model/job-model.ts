@@ -36,6 +36,17 @@ export interface Snapshot {
   readonly leases: Readonly<Record<string, number>>;
 }
 
+/** Which job of a unique key stands for a new one; spans in ms. */
+export type Rule =
+  | { readonly kind: 'unfinished' | 'waiting' }
+  | { readonly kind: 'throttle'; readonly span: number }
+  | { readonly kind: 'debounce'; readonly span: number; readonly longest: number };
+
+export interface Placed {
+  readonly id: string;
+  readonly created: boolean;
+}
+
 export interface Claimed {
   readonly id: string;
   readonly token: number;
@@ -55,6 +66,8 @@ export class JobModel {
   private readonly lists: Record<ListName, string[]> = { high: [], normal: [], low: [] };
   private readonly scheduled = new Map<string, number>();
   private readonly leases = new Map<string, number>();
+  /** The last job of each unique key, and when it was created. */
+  private readonly unique = new Map<string, { readonly id: string; readonly created: number }>();
 
   get ids(): string[] {
     return [...this.jobs.keys()];
@@ -67,6 +80,30 @@ export class JobModel {
     if (queue === 'scheduled') this.scheduled.set(id, due);
     else this.lists[queue].push(id);
     return id;
+  }
+
+  enqueueUnique(key: string, rule: Rule): Placed {
+    const last = this.unique.get(key);
+    if (last && this.stands(last, rule)) {
+      if (rule.kind === 'debounce') {
+        this.scheduled.set(last.id, Math.min(this.now + rule.span, last.created + rule.longest));
+        this.job(last.id).input = inputAt(this.now);
+      }
+      return { id: last.id, created: false };
+    }
+    const id =
+      rule.kind === 'debounce' ? this.enqueue('scheduled', this.now + rule.span) : this.enqueue('normal', 0);
+    this.job(id).input = inputAt(this.now);
+    this.unique.set(key, { id, created: this.now });
+    return { id, created: true };
+  }
+
+  private stands({ id, created }: { readonly id: string; readonly created: number }, rule: Rule): boolean {
+    const job = this.job(id);
+    if (rule.kind === 'throttle') return this.now - created < rule.span;
+    if (rule.kind === 'unfinished') return !isFinal(job);
+    if (rule.kind === 'waiting') return job.status === 'idle';
+    return job.status === 'idle' && job.attempts + job.snoozes === 0 && this.scheduled.has(id);
   }
 
   /** Whether the outcome is accepted. */
@@ -200,6 +237,11 @@ export class JobModel {
   private job(id: string): ModelJob {
     return this.jobs.get(id) as ModelJob;
   }
+}
+
+/** The input of a unique job that is enqueued now. */
+export function inputAt(now: number): string {
+  return `unique at ${now}`;
 }
 
 export function isFinal({ status }: Pick<JobState, 'status'>): boolean {

@@ -1,7 +1,16 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { breaches } from './invariants.js';
-import { JobModel, LEASE, type Claimed, type Ending, type QueueName, type Snapshot } from './job-model.js';
+import {
+  JobModel,
+  LEASE,
+  type Claimed,
+  type Ending,
+  type Placed,
+  type QueueName,
+  type Rule,
+  type Snapshot,
+} from './job-model.js';
 
 export interface Outcome {
   readonly member: string;
@@ -19,7 +28,8 @@ export interface ClaimResult {
 export interface Engine {
   /** Ids of new jobs; `due` in ms. */
   enqueue(now: number, queue: QueueName, due: number, count: number): Promise<string[]>;
-  /** The last call of `enqueue` again, as after a lost reply. */
+  enqueueUnique(now: number, key: string, rule: Rule): Promise<Placed>;
+  /** The last call that enqueued again, as after a lost reply. Ids of the jobs that it created. */
   enqueueAgain?(): Promise<string[]>;
   claim(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]): Promise<ClaimResult>;
   /** Whether a call like this gives expired jobs back. */
@@ -36,6 +46,7 @@ export interface Engine {
 
 export type Operation =
   | { readonly do: 'enqueue'; readonly queue: QueueName; readonly delay: number; readonly count: number }
+  | { readonly do: 'enqueue unique'; readonly key: string; readonly rule: Rule }
   | { readonly do: 'enqueue again' }
   | {
       readonly do: 'claim';
@@ -63,6 +74,16 @@ const pick = fc.nat(5);
 const queue = fc.constantFrom<QueueName>('normal', 'high', 'low', 'scheduled');
 const ending = fc.constantFrom<Ending>('success', 'error', 'retry', 'snoozed', 'released');
 const outcome = fc.record({ pick, ending, wait: fc.nat(LEASE) });
+const span = fc.integer({ min: 1, max: 2 * LEASE });
+const rule: fc.Arbitrary<Rule> = fc.oneof(
+  fc.record({ kind: fc.constantFrom('unfinished' as const, 'waiting' as const) }),
+  fc.record({ kind: fc.constant('throttle' as const), span }),
+  fc.record({
+    kind: fc.constant('debounce' as const),
+    span,
+    longest: fc.integer({ min: 2 * LEASE, max: 3 * LEASE }),
+  }),
+);
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 4,
@@ -71,6 +92,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       queue,
       delay: fc.nat(LEASE),
       count: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('enqueue unique' as const),
+      key: fc.constantFrom('a', 'b'),
+      rule,
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('enqueue again' as const) }) },
@@ -152,6 +181,11 @@ async function perform(
       const due = now + step.delay;
       const ids = Array.from({ length: step.count }, () => model.enqueue(step.queue, due));
       await expect(engine.enqueue(now, step.queue, due, step.count)).resolves.toEqual(ids);
+      return;
+    }
+    case 'enqueue unique': {
+      const placed = model.enqueueUnique(step.key, step.rule);
+      await expect(engine.enqueueUnique(now, step.key, step.rule)).resolves.toEqual(placed);
       return;
     }
     case 'enqueue again': {

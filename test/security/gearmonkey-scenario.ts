@@ -34,6 +34,14 @@ export async function askEverything(client: GearMonkeyClient, redis: Redis): Pro
   await failed.result().catch((error: Error) => error);
   await failed.get();
   await watchAndCancel(client, redis);
+  await enqueueUnique(client);
+}
+
+/** Also keys whose jobs have ended, which others find. */
+async function enqueueUnique(client: GearMonkeyClient): Promise<void> {
+  for (let key = 0; key < 20; key++) await client.call(FN, 'ok', { unique: { key: `${key}` } });
+  for (const _ of [1, 2]) await (await client.run(FN, 'ok', { unique: { key: 'a', debounce: '1h' } })).get();
+  await client.cancel(FN, (await client.run(FN, 'ok', { unique: { key: 'a', debounce: '1h' } })).id);
 }
 
 /** Makes schedules, and removes them when their jobs have run. */

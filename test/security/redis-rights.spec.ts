@@ -41,7 +41,10 @@ describe('the rights of docs/operate/security.md', () => {
   afterAll(() => trace.stop());
 
   it.each([
-    ['client', [scripts.enqueue, scripts.cancel, scripts.update, scripts.expire, scripts.presence]],
+    [
+      'client',
+      [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
+    ],
     ['operator', [scripts.pause]],
     ['scheduler', [schedules, writeSchedule]],
     ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, tick]],

@@ -9,12 +9,11 @@ import type { ScheduleOptions } from '../recurring/recur-options.js';
 import type { Schedule } from '../recurring/schedule.js';
 import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
-import type { JobStore } from './job-store.js';
+import type { EnqueuedKey, JobStore } from './job-store.js';
 import type { GivenHeaders } from '../../job/headers.js';
 import { KnownFunctions, type PayloadOptions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
 import { observeAllProgress } from './observables.js';
-import type { JobKey } from '../wire/protocol.js';
 import {
   waitOf,
   type CallOptions,
@@ -85,14 +84,14 @@ export class GearMonkeyClient extends FunctionClient {
   async run<F extends FunctionRef>(
     ref: F,
     input: InputOf<F>,
-    options: RunOptions = {},
+    options: RunOptions<InputOf<F>> = {},
   ): Promise<JobHandle<F>> {
     const timeout = waitOf(options);
     if (!options.blocking) return this.#handle(ref, await this.#newJobs.one(ref, input, options));
-    let key: JobKey | undefined;
+    let key: EnqueuedKey | undefined;
     const enqueue = async () => (key = await this.#newJobs.one(ref, input, options, this.#store.inbox));
     const { id } = await this.#jobs.runUntilFinal(ref, enqueue, timeout);
-    return this.#handle(ref, key ?? { id });
+    return this.#handle(ref, key ?? { id, created: true });
   }
 
   /**
@@ -103,7 +102,7 @@ export class GearMonkeyClient extends FunctionClient {
   async call<F extends FunctionRef>(
     ref: F,
     input: InputOf<F>,
-    options: CallOptions = {},
+    options: CallOptions<InputOf<F>> = {},
   ): Promise<OutputOf<F>> {
     const enqueue = () => this.#newJobs.one(ref, input, options, this.#store.inbox);
     return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options)));
@@ -118,7 +117,7 @@ export class GearMonkeyClient extends FunctionClient {
   async runMany<F extends FunctionRef>(
     ref: F,
     inputs: readonly InputOf<F>[],
-    options: RunManyOptions = {},
+    options: RunManyOptions<InputOf<F>> = {},
   ): Promise<JobHandle<F>[]> {
     const keys = await this.#newJobs.many(ref, inputs, options);
     return keys.map((key) => this.#handle(ref, key));
@@ -238,7 +237,7 @@ export class GearMonkeyClient extends FunctionClient {
     return this.#store.close();
   }
 
-  #handle<F extends FunctionRef>(ref: F, key: JobKey): JobHandle<F> {
+  #handle<F extends FunctionRef>(ref: F, key: EnqueuedKey): JobHandle<F> {
     return new JobHandle(this.#jobs, ref, this.#functions.nameOf(ref), key);
   }
 }

@@ -1,12 +1,25 @@
 import type { Payload } from '../../job/codec.js';
+import type { UniqueRule } from '../../job/unique.js';
 import { OWN_OPTIONS } from '../wire/job-options.js';
 import { MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
-import type { Placement } from './job-store.js';
+import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
+
+/** What the jobs of a call have in common. */
+export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay'> {
+  /** Milliseconds, in place of `score` and `delay`. */
+  readonly debounce?: number | undefined;
+}
+
+/** The unique key of one job. */
+interface UniqueJob {
+  readonly rule: UniqueRule;
+  readonly key: string;
+}
 
 /** One call of the script, which creates jobs of one function and queue. */
 export interface Call {
   readonly fn: string;
-  readonly placement: Pick<Placement, 'queue' | 'score' | 'delay'>;
+  readonly placement: CallPlacement;
   /** The mark of all its jobs. */
   readonly mark: number;
   readonly inputs: Payload[];
@@ -17,13 +30,21 @@ export interface Call {
   size: number;
   /** When it fails, by `performance.now()`. */
   readonly until: number;
-  /** Ids that the server has acknowledged; replicas may not have the jobs yet. */
-  created?: string[];
+  /** Unique jobs by their index; undefined if there are none. */
+  unique?: Map<number, UniqueJob>;
+  /** Jobs that the server has acknowledged; replicas may not have them yet. */
+  acknowledged?: readonly EnqueuedKey[];
 }
 
 /** A call that takes more jobs until it is sent. */
 export interface Batch extends Call {
-  readonly ids: Promise<readonly string[]>;
+  readonly keys: Promise<readonly EnqueuedKey[]>;
+}
+
+/** The queue of new jobs, and when they are due. */
+export function callPlacementOf({ queue, score, delay, unique }: Placement): CallPlacement {
+  if (unique?.rule.kind === 'debounce') return { queue, debounce: unique.rule.span };
+  return { queue, score, delay };
 }
 
 /** Options are sent once if all jobs have the same. */
@@ -31,6 +52,38 @@ export function jobArguments({ inputs, options }: Call): [shared: string, jobs: 
   const [shared = ''] = options;
   if (options.every((own) => own === shared)) return [shared, [...inputs]];
   return [OWN_OPTIONS, inputs.flatMap((input, index) => [input, options[index] ?? ''])];
+}
+
+/** Adds the unique keys of jobs whose inputs begin at `from`; `first` is the index of the first key. */
+export function addUnique(
+  call: Call,
+  from: number,
+  { rule, keys }: PlacedUnique,
+  first: number,
+  count: number,
+): void {
+  call.unique ??= new Map();
+  for (let i = 0; i < count; i++) call.unique.set(from + i, { rule, key: keys[first + i] ?? '' });
+}
+
+/** Four values for each job, as the script for unique jobs takes them. */
+export function uniqueArguments({ inputs, options, unique }: Call): Payload[] {
+  return inputs.flatMap((input, index) => {
+    const { rule, key = '' } = unique?.get(index) ?? {};
+    return [input, options[index] ?? '', rule ? textOf(rule) : '', key];
+  });
+}
+
+/** A rule as it is on the wire. */
+function textOf(rule: UniqueRule): string {
+  if (rule.kind === 'throttle') return `throttle:${rule.span}`;
+  return rule.kind === 'debounce' ? `debounce:${rule.span}:${rule.longest ?? ''}` : rule.kind;
+}
+
+/** Reads "id" of a job that the call with this mark created, or "id:mark" of another. */
+export function readPlaced(placed: string, mark: number): EnqueuedKey {
+  const [id = '', other] = placed.split(':');
+  return other === undefined ? { id, mark, created: true } : { id, mark: Number(other), created: false };
 }
 
 /** Whether these jobs need another call. */

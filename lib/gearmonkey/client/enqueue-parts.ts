@@ -1,6 +1,6 @@
 import type { Payload } from '../../job/codec.js';
 import { NotDurableError, PartlyEnqueuedError } from '../../job/server-errors.js';
-import type { JobKey } from '../wire/protocol.js';
+import type { EnqueuedKey } from './job-store.js';
 
 /** Most jobs that one script call creates. */
 export const MAX_BATCH = 250;
@@ -17,49 +17,65 @@ export async function inParts(
   fn: string,
   inputs: readonly Payload[],
   atATime: number,
-  enqueue: (part: readonly Payload[]) => Promise<JobKey[]>,
-): Promise<JobKey[]> {
+  enqueue: (part: readonly Payload[], from: number) => Promise<EnqueuedKey[]>,
+): Promise<EnqueuedKey[]> {
   const parts = [...partsOf(inputs)];
-  if (parts.length === 1) return enqueue(inputs);
-  const created: JobKey[][] = parts.map(() => []);
+  if (parts.length === 1) return enqueue(inputs, 0);
+  const enqueued: EnqueuedKey[][] = parts.map(() => []);
+  let answered = 0;
   const failures: unknown[] = [];
   const waiting = parts.entries();
   const addNext = async () => {
-    for (const [index, part] of waiting) {
+    for (const [index, { part, from }] of waiting) {
       if (failures.length > 0) return;
       try {
-        created[index] = await enqueue(part);
+        enqueued[index] = await enqueue(part, from);
+        answered += 1;
       } catch (error) {
         failures.push(error);
-        if (error instanceof NotDurableError) created[index] = error.ids.map((id) => ({ id }));
+        if (!(error instanceof NotDurableError)) continue;
+        enqueued[index] = error.ids.map((id) => ({ id, created: true }));
+        answered += 1;
       }
     }
   };
   await Promise.all(Array.from({ length: atATime }, addNext));
-  const all = created.flat();
-  if (failures.length > 0) throw failureOf(fn, failures, all, inputs.length);
+  const all = enqueued.flat();
+  if (failures.length > 0) throw failureOf(fn, failures, all, inputs.length, answered === parts.length);
   return all;
 }
 
-/** The first failure, with the ids of the jobs that were created nevertheless. */
-function failureOf(fn: string, failures: readonly unknown[], created: readonly JobKey[], asked: number) {
-  const ids = created.map(({ id }) => id);
+/** The first failure, with the ids of the jobs that were created nevertheless. Jobs that were there before are not named. */
+function failureOf(
+  fn: string,
+  failures: readonly unknown[],
+  enqueued: readonly EnqueuedKey[],
+  asked: number,
+  isWhole: boolean,
+) {
+  const ids = enqueued.filter(({ created }) => created).map(({ id }) => id);
   const failure = failures.find((error) => !(error instanceof NotDurableError)) ?? failures[0];
-  if (failure instanceof NotDurableError && ids.length === asked)
-    return new NotDurableError(fn, ids, failure.reason);
+  if (failure instanceof NotDurableError && isWhole) return new NotDurableError(fn, ids, failure.reason);
   return ids.length === 0 ? failure : new PartlyEnqueuedError(fn, ids, asked, failure);
 }
 
+interface Part {
+  readonly part: Payload[];
+  /** The index of its first input. */
+  readonly from: number;
+}
+
 /** Splits inputs into parts, one for each call. */
-function* partsOf(inputs: readonly Payload[]): Generator<Payload[]> {
+function* partsOf(inputs: readonly Payload[]): Generator<Part> {
   let part: Payload[] = [];
-  let size = 0;
+  let [size, from] = [0, 0];
   for (const input of inputs) {
     part.push(input);
     size += input.length;
     if (part.length < MAX_BATCH && size <= MAX_BATCH_SIZE) continue;
-    yield part;
+    yield { part, from };
+    from += part.length;
     [part, size] = [[], 0];
   }
-  if (part.length > 0) yield part;
+  if (part.length > 0) yield { part, from };
 }

@@ -13,10 +13,20 @@ import {
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
-import { isFull, jobArguments, sizeOf, type Batch, type Call } from './enqueue-call.js';
+import {
+  addUnique,
+  callPlacementOf,
+  isFull,
+  jobArguments,
+  readPlaced,
+  sizeOf,
+  uniqueArguments,
+  type Batch,
+  type Call,
+} from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
-import { scoreOf, type Placement } from './job-store.js';
-import { keysOf, newMark, type FunctionKeys, type JobKey, type KeysOf } from '../wire/protocol.js';
+import { scoreOf, type EnqueuedKey, type Placement } from './job-store.js';
+import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
 import * as scripts from '../wire/scripts.js';
 
@@ -74,17 +84,20 @@ export class Enqueuer {
   }
 
   /** @throws as JobStore.enqueue */
-  add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  add(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     // Twice as many as senders: no sender waits until the next part is known.
-    return inParts(fn, inputs, 2 * SENDERS, (part) => this.addPart(fn, part, placement));
+    return inParts(fn, inputs, 2 * SENDERS, (part, first) => this.addPart(fn, part, placement, first));
   }
 
+  /** @param first the index of the part's first job */
   private async addPart(
     fn: string,
     inputs: readonly Payload[],
-    { options = '', queue, score, delay }: Placement,
-  ): Promise<JobKey[]> {
-    const placement = { queue, score, delay };
+    placed: Placement,
+    first: number,
+  ): Promise<EnqueuedKey[]> {
+    const { options = '', unique } = placed;
+    const placement = callPlacementOf(placed);
     const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
@@ -92,15 +105,16 @@ export class Enqueuer {
       this.batches.set(key, batch);
     }
     const from = batch.inputs.length;
-    const { mark } = batch;
-    const mine = (ids: readonly string[]) => ids.slice(from, from + inputs.length);
+    const mine = (keys: readonly EnqueuedKey[]) => keys.slice(from, from + inputs.length);
     batch.inputs.push(...inputs);
     for (let i = 0; i < inputs.length; i++) batch.options.push(options);
+    if (unique) addUnique(batch, from, unique, first, inputs.length);
     batch.size += sizeOf(inputs) + options.length * inputs.length;
     try {
-      return mine(await batch.ids).map((id) => ({ id, mark }));
+      return mine(await batch.keys);
     } catch (error) {
-      throw error instanceof NotDurableError ? new NotDurableError(fn, mine(error.ids), error.reason) : error;
+      if (!(error instanceof NotDurableError)) throw error;
+      throw new NotDurableError(fn, createdOf(mine(batch.acknowledged ?? [])), error.reason);
     }
   }
 
@@ -130,10 +144,10 @@ export class Enqueuer {
     sender.open += 1;
     sender.last = sent.catch(() => undefined).then(() => (sender.open -= 1));
     const late = () =>
-      call.created
-        ? new NotDurableError(fn, call.created, 'no replica confirmed them in time')
+      call.acknowledged
+        ? new NotDurableError(fn, createdOf(call.acknowledged), 'no replica confirmed them in time')
         : new EnqueueTimeoutError(fn, this.options.timeout, this.connection.trouble);
-    return Object.assign(call, { ids: withDeadline(sent, this.options.timeout, late) });
+    return Object.assign(call, { keys: withDeadline(sent, this.options.timeout, late) });
   }
 
   /** They are used one after the other. */
@@ -155,14 +169,14 @@ export class Enqueuer {
   }
 
   /** Sends until the server has answered or the time is up, through broken connections and replies that mean "not now". */
-  private async send(sender: Sender, call: Call): Promise<string[]> {
+  private async send(sender: Sender, call: Call): Promise<readonly EnqueuedKey[]> {
     const { fn, until } = call;
     sender.calls += 1;
     const { connection } = this;
     const attempt = async (left: number) => {
       const redis = await this.clientFor(sender, left);
-      call.created = await this.create(redis, sender, call);
-      return this.durable(redis, call, call.created);
+      call.acknowledged = await this.create(redis, sender, call);
+      return this.durable(redis, call, call.acknowledged);
     };
     try {
       return await retryWhileUnreachable(attempt, {
@@ -178,21 +192,22 @@ export class Enqueuer {
     }
   }
 
-  private async create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<string[]> {
+  private async create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<EnqueuedKey[]> {
     const { inputs, mark, placement } = call;
-    const { ids, jobs, channel, wake, ...queues }: FunctionKeys = this.keysOf(call.fn);
-    const now = (this.options.clock ?? systemClock).now();
-    const last = await scripts.enqueue.run(
-      redis,
-      [ids, jobs, queues[placement.queue], channel, wake, sender.key],
-      now,
-      sender.calls,
-      MEMORY_SECONDS + Math.ceil(this.options.timeout / 1000),
-      mark,
-      scoreOf(placement, now) ?? '',
-      ...jobArguments(call),
-    );
-    return inputs.map((_, index) => String(last - inputs.length + 1 + index));
+    const k = this.keysOf(call.fn);
+    const keys = [k.ids, k.jobs, k[placement.queue], k.channel, k.wake, sender.key];
+    const { clock, timeout } = this.options;
+    const now = (clock ?? systemClock).now();
+    const score = scoreOf(placement, now) ?? '';
+    const head = [now, sender.calls, MEMORY_SECONDS + Math.ceil(timeout / 1000), mark] as const;
+    if (call.unique) {
+      const due = placement.debounce === undefined ? score : `+${placement.debounce}`;
+      const [uniqueKeys, time] = [[...keys, k.unique, k.scheduled, k.locks], clock ? now : ''] as const;
+      const placed = await scripts.unique.run(redis, uniqueKeys, ...head, due, time, uniqueArguments(call));
+      return placed.map((job) => readPlaced(job, mark));
+    }
+    const last = await scripts.enqueue.run(redis, keys, ...head, score, ...jobArguments(call));
+    return inputs.map((_, index) => ({ id: String(last - inputs.length + 1 + index), mark, created: true }));
   }
 
   private async refusal(fn: string, error: unknown): Promise<RefusedError> {
@@ -207,18 +222,27 @@ export class Enqueuer {
   }
 
   /** Waits in short calls, because others share the connection. @throws NotDurableError */
-  private async durable(redis: Redis | Cluster, { fn, until }: Call, ids: string[]): Promise<string[]> {
+  private async durable<K extends readonly EnqueuedKey[]>(
+    redis: Redis | Cluster,
+    { fn, until }: Call,
+    keys: K,
+  ): Promise<K> {
     const { replicas } = this.options;
-    if (replicas === undefined) return ids;
+    if (replicas === undefined) return keys;
     try {
       for (;;) {
         const left = Math.floor(until - performance.now());
         const reached = (await redis.call('WAIT', replicas, Math.max(1, Math.min(left, WAIT_MS)))) as number;
-        if (reached >= replicas) return ids;
+        if (reached >= replicas) return keys;
         if (left <= WAIT_MS) throw new Error(`only ${reached} of ${replicas} replicas have them`);
       }
     } catch (error) {
-      throw new NotDurableError(fn, ids, messageOf(error));
+      throw new NotDurableError(fn, createdOf(keys), messageOf(error));
     }
   }
+}
+
+/** The jobs that are new, without those that were there before. */
+function createdOf(keys: readonly EnqueuedKey[]): string[] {
+  return keys.filter(({ created }) => created).map(({ id }) => id);
 }

@@ -13,7 +13,7 @@ import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
 import { JobSight, type ReadJob } from './job-sight.js';
 import type { JobStore } from './job-store.js';
-import { runUntilFinal, untilFinal, type EnqueuedKey, type Wait } from './job-waiter.js';
+import { runUntilFinal, untilFinal, type AwaitedKey, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
@@ -41,7 +41,7 @@ export class JobAccess implements JobReader {
   }
 
   /** Enqueues a job and waits until it has finished. */
-  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<EnqueuedKey>, timeout: number): Promise<Job> {
+  runUntilFinal(ref: FunctionRef, enqueue: () => Promise<AwaitedKey>, timeout: number): Promise<Job> {
     return runUntilFinal(enqueue, this.wait(ref, timeout));
   }
 

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { JobKey } from '../wire/protocol.js';
+import type { EnqueuedKey } from './job-store.js';
 import type { ResultOptions } from './run-options.js';
 import type { UpdateOptions } from './update-options.js';
 import { showAs } from '../../job/show-as.js';
@@ -27,14 +28,17 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   readonly #mark: number | undefined;
   readonly fn: string;
   readonly id: string;
+  /** Whether this call created the job. False for a `unique` job that was there before. */
+  readonly created: boolean;
 
   /** @internal */
-  constructor(reader: JobReader, ref: F, fn: string, { id, mark }: JobKey) {
+  constructor(reader: JobReader, ref: F, fn: string, { id, mark, created }: EnqueuedKey) {
     this.#reader = reader;
     this.#ref = ref;
     this.#mark = mark;
     this.fn = fn;
     this.id = id;
+    this.created = created;
   }
 
   /** Emits progress from now on; completes when the job has finished. */

@@ -147,7 +147,7 @@ export class JobSchedules {
     const { spec, previous } = schedule;
     const options = optionsOfTick(spec, defined({ id, slot: now, previous }), now);
     const [key] = await store.enqueue(fn, [payloadOf(spec)], { queue: 'normal', options });
-    return new JobHandle(jobs, fn, fn, key ?? { id: '' });
+    return new JobHandle(jobs, fn, fn, key ?? { id: '', created: true });
   }
 
   /** The slots of the next `count` jobs; fewer if the schedule ends before. @throws ScheduleNotFoundError, InvalidOptionError */

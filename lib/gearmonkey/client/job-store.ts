@@ -2,6 +2,7 @@ import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
+import type { UniqueRule } from '../../job/unique.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
@@ -17,6 +18,21 @@ export interface Placement {
   readonly options?: string;
   /** When they expire, in milliseconds since 1970; the options have it, too. */
   readonly expires?: number;
+  /** Present if another job may stand for a new one. */
+  readonly unique?: PlacedUnique;
+}
+
+/** The unique keys of new jobs. */
+export interface PlacedUnique {
+  readonly rule: UniqueRule;
+  /** The key of each new job. */
+  readonly keys: readonly string[];
+}
+
+/** The job that an enqueue returns. */
+export interface EnqueuedKey extends JobKey {
+  /** False if it was there before: its unique key is that of the new job. */
+  readonly created: boolean;
 }
 
 /** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */
@@ -75,11 +91,11 @@ export interface JobStore {
   readonly inbox?: string;
 
   /**
-   * Creates jobs; returns their keys in order.
+   * Creates jobs, unless others stand for them; returns the keys of all in order.
    *
    * @throws EnqueueTimeoutError if they are not acknowledged in time · RefusedError · NotDurableError
    */
-  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]>;
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]>;
 
   /**
    * Reads stored jobs; `undefined` for a job that doesn't exist. With `wanted` it repeats the read while that returns

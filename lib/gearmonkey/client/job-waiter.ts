@@ -5,6 +5,7 @@ import { isFinal, type Job } from '../../job/job.js';
 import type { ExpiryTimer } from './expiry-timer.js';
 import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
+import type { EnqueuedKey } from './job-store.js';
 import type { JobKey } from '../wire/protocol.js';
 
 /** What is needed to wait for a job of a function. */
@@ -20,14 +21,14 @@ export interface Wait {
   readonly replied: (id: string, output: string) => Job;
 }
 
-/** The key of a new job. */
-export interface EnqueuedKey extends JobKey {
+/** The key of a job that was enqueued to be waited for. */
+export interface AwaitedKey extends EnqueuedKey {
   /** When it expires, in milliseconds since 1970. */
   readonly expires?: number | undefined;
 }
 
 interface Awaited {
-  readonly job: EnqueuedKey;
+  readonly job: JobKey & Pick<AwaitedKey, 'expires'>;
   readonly mayBeFinal: boolean;
   readonly output?: string | undefined;
 }
@@ -38,7 +39,7 @@ interface Awaited {
  *
  * @throws WaitTimeoutError, JobLostError
  */
-export function runUntilFinal(enqueue: () => Promise<EnqueuedKey>, wait: Wait): Promise<Job> {
+export function runUntilFinal(enqueue: () => Promise<AwaitedKey>, wait: Wait): Promise<Job> {
   return follow(wait, async () => {
     const { isListening } = wait.feed;
     const expected = wait.feed.expect();
@@ -46,7 +47,8 @@ export function runUntilFinal(enqueue: () => Promise<EnqueuedKey>, wait: Wait): 
       const job = await enqueue();
       const finished = expected.of(job.id);
       const reply = finished?.reply?.job.mark === job.mark ? finished?.reply : undefined;
-      const mayBeFinal = !isListening || expected.hasGaps || finished !== undefined;
+      // A job that was there before may have finished before this call.
+      const mayBeFinal = !job.created || !isListening || expected.hasGaps || finished !== undefined;
       return { job, mayBeFinal, output: reply?.output };
     } finally {
       expected.dispose();

@@ -19,6 +19,7 @@ import {
 } from '../../job/errors.js';
 import { functionName, type AnyJobDefinition, type FunctionRef } from '../../job/job-definition.js';
 import { validate } from '../../job/standard-schema.js';
+import type { Unique } from '../../job/unique.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 /** Options for payloads. */
@@ -90,6 +91,11 @@ export class KnownFunctions {
   /** How long its jobs may wait until they are begun, in milliseconds. */
   expiresOf(ref: FunctionRef): number | undefined {
     return this.definitionOf(ref)?.expires;
+  }
+
+  /** Which job stands for a new one of the same key. */
+  uniqueOf(ref: FunctionRef): Unique | undefined {
+    return this.definitionOf(ref)?.unique;
   }
 
   /**

@@ -11,6 +11,7 @@ import { RedisSchedules } from '../recurring/redis-schedules.js';
 import {
   scoreOf,
   type Changes,
+  type EnqueuedKey,
   type JobListener,
   type JobStore,
   type Placement,
@@ -62,7 +63,7 @@ export class RedisStore implements JobStore {
     return this.commands.address;
   }
 
-  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<JobKey[]> {
+  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     return this.enqueuer.add(fn, inputs, placement);
   }
 

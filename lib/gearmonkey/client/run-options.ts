@@ -6,13 +6,14 @@ import { checkHeaders, type GivenHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
+import { checkUnique, type Unique, type UniqueOptions, type UniqueRule } from '../../job/unique.js';
 import type { Place, Placement } from './job-store.js';
 
 /** The queues of a function, with the protocol's names. */
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
 
 /** The options of the protocol's Client.run. */
-export interface RunOptions {
+export interface RunOptions<Input = unknown> {
   /** @default 'normal', or 'scheduled' when `scheduled` or `delay` is given */
   priority?: Priority;
   /** When the job may run. A time in the past means now. */
@@ -36,14 +37,21 @@ export interface RunOptions {
   expires?: Date | Duration;
   /** Text that travels with the job, for `job.headers`. Goes before headers of the module with the same names. */
   headers?: GivenHeaders;
+  /**
+   * Creates no job if its key has one: the call then returns that one, and `handle.created` is false. `false` creates a job
+   * in any case. @default the definition's
+   */
+  unique?: UniqueOptions<Input> | false;
 }
 
 /** Options of `call`, which always waits. */
-export type CallOptions = Omit<RunOptions, 'blocking'>;
+export type CallOptions<Input = unknown> = Omit<RunOptions<Input>, 'blocking'>;
 /** Options of `result`. */
 export type ResultOptions = Pick<RunOptions, 'timeout'>;
+/** Options of a call with any input. */
+export type AnyRunOptions = RunOptions<never>;
 /** Options of `runMany`, which never waits. */
-export type RunManyOptions = Omit<RunOptions, 'blocking' | 'timeout'>;
+export type RunManyOptions<Input = unknown> = Omit<RunOptions<Input>, 'blocking' | 'timeout'>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
 
@@ -56,14 +64,15 @@ const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
   jobTimeout: true,
   headers: true,
   expires: true,
+  unique: true,
 };
 const RUN_MANY = optionNames<RunManyOptions>(MANY);
 const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
 const RESULT = optionNames<ResultOptions>({ timeout: true });
 
-/** @throws ConfigurationError, InvalidOptionError */
-export function placementOfMany(options: RunManyOptions, added: AddedOptions): Placement {
-  return placementOf(checkOptions('runMany', options, RUN_MANY), added);
+/** @throws ConfigurationError */
+export function checkRunMany(options: RunManyOptions<never>): void {
+  checkOptions('runMany', options, RUN_MANY);
 }
 
 /** What the client adds to a job's own options. */
@@ -74,19 +83,30 @@ export interface AddedOptions {
   readonly headers?: GivenHeaders | undefined;
   /** That of the definition, in milliseconds. */
   readonly expires?: number | undefined;
+  /** Which job stands for a new one. */
+  readonly unique?: UniqueRule | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
+/** The option of a call, or that of the definition. @throws ConfigurationError, InvalidOptionError */
+export function uniqueOf(
+  { unique }: Pick<AnyRunOptions, 'unique'>,
+  ofDefinition: Unique | undefined,
+): Unique | undefined {
+  if (unique === undefined) return ofDefinition;
+  return unique === false ? undefined : checkUnique(unique);
+}
+
 /** @throws ConfigurationError, InvalidOptionError */
-export function placementOf(options: RunOptions, added: AddedOptions): Placement {
-  const queue = queueOf(options);
+export function placementOf(options: AnyRunOptions, added: AddedOptions): Placement {
+  const queue = added.unique?.kind === 'debounce' ? debounced(options, added.unique.span) : queueOf(options);
   const expires = expiryOf(options.expires === undefined ? added.expires : options.expires, queue, added.now);
   return defined({ ...queue, options: jobOptionsOf(options, { ...added, expires }), expires });
 }
 
 /** The options that the job itself carries, as JSON. */
-function jobOptionsOf({ retry, jobTimeout, ...own }: RunOptions, added: AddedOptions): string | undefined {
+function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: AddedOptions): string | undefined {
   const { reply, expires } = added;
   const headers = checkHeaders(added.headers, own.headers);
   if ([retry, jobTimeout, reply, headers, expires].every((option) => option === undefined)) return undefined;
@@ -121,7 +141,7 @@ function expiryOf(
 }
 
 /** The queue that these options choose. @throws InvalidOptionError */
-export function queueOf({ priority, scheduled, delay }: RunOptions): Place {
+export function queueOf({ priority, scheduled, delay }: AnyRunOptions): Place {
   const isLater = scheduled !== undefined || delay !== undefined;
   const queue = priority ?? (isLater ? 'scheduled' : 'normal');
   if (!PRIORITIES.has(queue)) {
@@ -144,6 +164,21 @@ export function queueOf({ priority, scheduled, delay }: RunOptions): Place {
   return scheduled === undefined ? { queue } : { queue, score: secondsOf(scheduled) };
 }
 
+/** A debounced job waits in `scheduled` until its delay is over. */
+function debounced(
+  { priority, scheduled, delay }: AnyRunOptions,
+  span: number,
+): Pick<Placement, 'queue' | 'delay'> {
+  for (const [option, value] of Object.entries({ priority, scheduled, delay }))
+    if (value !== undefined)
+      throw new InvalidOptionError(
+        option,
+        value,
+        'absent with `unique.debounce`: its delay says when the job runs',
+      );
+  return { queue: 'scheduled', delay: span };
+}
+
 const VALID_DATE =
   "a valid Date, as in `scheduled: new Date('2027-01-01')`, or absent with `delay: '30s'` in its place";
 
@@ -155,7 +190,7 @@ function secondsOf(scheduled: Date): number {
 }
 
 /** Checks the options; returns how long to wait in milliseconds. @throws ConfigurationError, InvalidOptionError */
-export function waitOf(options: RunOptions): number {
+export function waitOf(options: AnyRunOptions): number {
   return limitOf(checkOptions('run', options, RUN).timeout);
 }
 

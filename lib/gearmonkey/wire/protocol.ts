@@ -48,6 +48,8 @@ export interface FunctionKeys {
   readonly schedules: string;
   /** Sorted set of schedules by the time of their next tick. */
   readonly ticks: string;
+  /** Hash of unique keys: the job that was created last with each. */
+  readonly unique: string;
 }
 
 /** Makes the keys of a function. @throws InvalidFunctionNameError for a name that has no valid keys */
@@ -78,6 +80,7 @@ export function keysOf(fn: string): FunctionKeys {
     senders: `sender:${fn}:`,
     schedules: `schedules:${fn}`,
     ticks: `ticks:${fn}`,
+    unique: `unique:${fn}`,
   };
 }
 

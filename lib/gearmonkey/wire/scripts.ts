@@ -21,6 +21,23 @@ export const enqueue = defineScript<
   number
 >('enqueue', (reply) => reply as number);
 
+/**
+ * As `enqueue`, for jobs of which some are unique: four values each. `score` may be "+" and the milliseconds of a debounce.
+ * Returns for each job the id of the new one, or "id:mark" of the job that stands for it.
+ */
+export const unique = defineScript<
+  [
+    now: number,
+    call: number,
+    memorySeconds: number,
+    mark: number,
+    score: number | string,
+    clock: Now,
+    jobs: Bytes[],
+  ],
+  string[]
+>('unique', (reply) => (reply as Buffer[]).map(String));
+
 /** Outcomes in the form that the script takes: four values each. */
 export type OutcomeArguments = Bytes[];
 

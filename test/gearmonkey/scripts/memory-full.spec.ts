@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../support/use-redis.js';
-import { cancel, enqueue, LEASE_MS, look, NOW, presence, progress, renew, claim } from './scripts.js';
+import { cancel, enqueue, LEASE_MS, look, NOW, presence, progress, renew, claim, unique } from './scripts.js';
 
 describe('A server whose memory is full', () => {
   const server = useRedis();
@@ -18,6 +18,21 @@ describe('A server whose memory is full', () => {
   it('refuses new jobs', async () => {
     await expect(enqueue(server.redis, fn, ['c'])).rejects.toThrow('OOM');
     await expect(server.redis.llen(`queue:${fn}:normal`)).resolves.toBe(1);
+  });
+
+  it('refuses unique jobs, and writes nothing', async () => {
+    await server.redis.config('SET', 'maxmemory', '0');
+    await unique(server.redis, fn, [{ key: 'there', options: `{"expires":${NOW - 1}}` }], {
+      sender: 'u',
+      call: 1,
+    });
+    await server.redis.config('SET', 'maxmemory', '1');
+    const before = await server.redis.hgetall(`unique:${fn}`);
+    for (const key of ['new', 'there'])
+      await expect(unique(server.redis, fn, [{ key }], { sender: 'u', call: 2 })).rejects.toThrow('OOM');
+    await expect(server.redis.hgetall(`unique:${fn}`)).resolves.toEqual(before);
+    await expect(server.redis.hget(`job:${fn}:3`, 'status')).resolves.toBe('idle');
+    await expect(server.redis.get(`sender:${fn}:u`)).resolves.toBe('1:3');
   });
 
   it('renews the lease of a running job', async () => {

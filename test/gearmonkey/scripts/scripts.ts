@@ -137,3 +137,54 @@ export function signed(
   const keys = functions.map(keysOf).flatMap(({ count, workers }) => [count, workers]);
   return scripts.presence.run(redis, keys, now, worker, hold, beat);
 }
+
+export interface UniqueJob {
+  input?: string;
+  options?: string;
+  /** @default 'unfinished' if there is a key */
+  rule?: string;
+  key?: string;
+}
+
+export interface UniqueArguments extends Omit<EnqueueArguments, 'score' | 'options'> {
+  score?: number | string;
+  now?: number;
+  /** @default `now` */
+  clock?: number | '';
+}
+
+export function unique(
+  redis: Redis,
+  fn: string,
+  jobs: readonly UniqueJob[],
+  {
+    queue = 'normal',
+    score = '',
+    sender = 'test',
+    call = (calls += 1),
+    memory = 60,
+    mark = 7_000_000,
+    now = NOW,
+    clock = now,
+  }: UniqueArguments = {},
+) {
+  const k = keysOf(fn);
+  const keys = [
+    k.ids,
+    k.jobs,
+    k[queue],
+    k.channel,
+    k.wake,
+    k.senders + sender,
+    k.unique,
+    k.scheduled,
+    k.locks,
+  ];
+  const values = jobs.flatMap(({ input = 'input', options = '', key = '', rule }) => [
+    input,
+    options,
+    rule ?? (key === '' ? '' : 'unfinished'),
+    key,
+  ]);
+  return scripts.unique.run(redis, keys, now, call, memory, mark, score, clock, values);
+}
