@@ -81,6 +81,7 @@ export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabili
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
+export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';
 export type { FunctionClient } from './gearmonkey/client/function-client.js';
 export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
 export { JobSchedules } from './gearmonkey/client/job-schedules.js';

@@ -26,7 +26,7 @@ export class MemoryFunction {
   readonly sleepers = new Set<() => void>();
   readonly schedules = new FunctionSchedules();
   workers = 0;
-  private lastId = 0;
+  lastId = 0;
   readonly jobs: MemoryJobs;
   readonly queues = new MemoryQueues();
   readonly control = new MemoryControl(() => this.wake());
@@ -226,13 +226,7 @@ export class MemoryFunction {
     this.wake();
   }
 
-  private end(
-    id: string,
-    status: JobStatus,
-    output: Payload,
-    error: JobErrorInfo | undefined,
-    now: number,
-  ): void {
+  end(id: string, status: JobStatus, output: Payload, error: JobErrorInfo | undefined, now: number): void {
     this.leases.delete(id);
     this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
     this.jobs.expireLater(id, now);

@@ -70,6 +70,12 @@ export class MemoryQueues {
     return undefined;
   }
 
+  /** The jobs of a queue, in the order they run. */
+  idsIn(queue: Queue): string[] {
+    if (queue === 'scheduled') return this.scheduled.map(({ id }) => id);
+    return [...this.fronts[queue].toReversed(), ...this.lists[queue]];
+  }
+
   /** The queue that a job waits in. */
   placeOf(id: string): Queue | undefined {
     if (this.scheduled.some((entry) => entry.id === id)) return 'scheduled';
@@ -84,11 +90,12 @@ export class MemoryQueues {
     return { id, queue };
   }
 
-  remove(id: string): void {
-    this.scheduled = this.scheduled.filter((entry) => entry.id !== id);
+  remove(...ids: string[]): void {
+    const removed = new Set(ids);
+    this.scheduled = this.scheduled.filter(({ id }) => !removed.has(id));
     for (const queue of LISTED) {
-      this.lists[queue].delete(id);
-      this.fronts[queue] = this.fronts[queue].filter((waiting) => waiting !== id);
+      for (const id of ids) this.lists[queue].delete(id);
+      this.fronts[queue] = this.fronts[queue].filter((id) => !removed.has(id));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import { systemClock, type Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
@@ -6,6 +7,8 @@ import {
   scoreOf,
   type Changes,
   type EnqueuedKey,
+  type DrainedStep,
+  type DrainStep,
   type JobListener,
   type JobStore,
   type ReadProgress,
@@ -15,7 +18,7 @@ import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import { progressOf } from '../gearmonkey/wire/stored-job.js';
-import { updateJob } from './memory-edits.js';
+import { drainJobs, updateJob } from './memory-edits.js';
 import type { MemoryFunction } from './memory-function.js';
 import { MemorySchedules } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
@@ -72,6 +75,16 @@ export class MemoryStore implements JobStore {
 
   async update(fn: string, { id }: JobKey, changes: Changes): Promise<Updated> {
     return updateJob(this.function(fn), id, changes, this.clock.now());
+  }
+
+  async lastId(fn: string): Promise<number> {
+    return this.function(fn).lastId;
+  }
+
+  async drain(fn: string, step: DrainStep): Promise<DrainedStep> {
+    // Leaves room for timers and sockets, also for what aborts the drain.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return drainJobs(this.function(fn), step, this.clock.now());
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

@@ -5,6 +5,8 @@ import {
   scoreOf,
   type Changes,
   type EnqueuedKey,
+  type DrainedStep,
+  type DrainStep,
   type JobListener,
   type JobStore,
   type Placement,
@@ -71,6 +73,16 @@ export class RecordingStore implements JobStore {
     const came = await this.records.whileChanging(() => this.store.update(fn, job, { input, place: moved }));
     if (came === 'updated') this.records.change(fn, job.id, { input, place, score });
     return came;
+  }
+
+  lastId(fn: string): Promise<number> {
+    return this.store.lastId(fn);
+  }
+
+  async drain(fn: string, step: DrainStep): Promise<DrainedStep> {
+    const drained = await this.records.whileChanging(() => this.store.drain(fn, step));
+    for (const id of drained.ids) this.onEnded(fn, id);
+    return drained;
   }
 
   pause(fn: string, paused: boolean): Promise<void> {

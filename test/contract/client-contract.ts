@@ -7,6 +7,7 @@ import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
 import { closeContract } from './close-contract.js';
 import { codecContract } from './codec-contract.js';
+import { drainContract } from './drain-contract.js';
 import { expiryContract } from './expiry-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
@@ -286,6 +287,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     pauseContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);
+    drainContract(() => rig);
     closeContract(() => rig);
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
+import { partsOf, type WaitingState } from '../../lib/gearmonkey/client/drain.js';
 import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import {
@@ -120,6 +121,21 @@ class ScriptEngine implements Engine {
     const score = queue === 'scheduled' ? due / 1000 : '';
     const keys = [jobs, scheduled, high, normal, low, wake];
     return scripts.update.run(this.redis, keys, id, '', to, score, [input]);
+  }
+
+  async drain(now: number, states: readonly WaitingState[]) {
+    const { jobs, locks, channel } = this.k;
+    const ids: string[] = [];
+    for (const { queue, kind } of partsOf(states)) {
+      let cursor = '0';
+      do {
+        const keys = [jobs, locks, channel, this.k[queue]];
+        const step = await scripts.drain.run(this.redis, keys, now, 1e9, cursor, kind);
+        ids.push(...step.ids);
+        cursor = step.cursor;
+      } while (cursor !== '0');
+    }
+    return ids;
   }
 
   async pause(now: number, paused: boolean) {

@@ -1,6 +1,7 @@
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { updateJob } from '../../lib/memory/memory-edits.js';
+import { partsOf, type WaitingState } from '../../lib/gearmonkey/client/drain.js';
+import { drainJobs, updateJob } from '../../lib/memory/memory-edits.js';
 import { MemoryFunction } from '../../lib/memory/memory-function.js';
 import {
   inputAt,
@@ -85,6 +86,12 @@ class MemoryEngine implements Engine {
   async update(now: number, id: string, input: string, queue: QueueName | undefined, due: number) {
     const place = queue && (queue === 'scheduled' ? { queue, score: due / 1000 } : { queue });
     return updateJob(this.fn, id, { input, place }, now);
+  }
+
+  async drain(now: number, states: readonly WaitingState[]) {
+    return partsOf(states).flatMap((part) => [
+      ...drainJobs(this.fn, { ...part, last: Infinity, cursor: '0' }, now).ids,
+    ]);
   }
 
   async pause(_now: number, paused: boolean) {

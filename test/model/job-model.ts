@@ -1,3 +1,5 @@
+import type { WaitingState } from '../../lib/gearmonkey/client/drain.js';
+
 /** Milliseconds of virtual time. */
 const START = 1_000_000;
 export const LEASE = 100;
@@ -172,6 +174,17 @@ export class JobModel {
     for (const list of LISTS) this.lists[list] = this.lists[list].filter((waiting) => waiting !== id);
     finish(job, 'error', 'cancelled');
     return 'cancelled';
+  }
+
+  drain(states: readonly WaitingState[]): string[] {
+    const listed = states.includes('waiting') ? LISTS.flatMap((list) => this.lists[list].splice(0)) : [];
+    const chosen = [...this.scheduled.keys()].filter((id) => {
+      const { attempts, snoozes } = this.job(id);
+      return states.includes(attempts > 0 || snoozes > 0 ? 'retrying' : 'scheduled');
+    });
+    for (const id of chosen) this.scheduled.delete(id);
+    for (const id of [...listed, ...chosen]) finish(this.job(id), 'error', 'drained');
+    return [...listed, ...chosen];
   }
 
   update(id: string, input: string, queue: QueueName | undefined, due: number): string {

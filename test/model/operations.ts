@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
+import type { WaitingState } from '../../lib/gearmonkey/client/drain.js';
 import { breaches } from './invariants.js';
 import {
   JobModel,
@@ -39,6 +40,8 @@ export interface Engine {
   progress(member: string, dividend: number): Promise<boolean>;
   cancel(now: number, id: string): Promise<string>;
   pause(now: number, paused: boolean): Promise<void>;
+  /** Removes the jobs with these states that wait; returns their ids. */
+  drain(now: number, states: readonly WaitingState[]): Promise<string[]>;
   /** Without `queue` only the input changes; `due` in ms. */
   update(now: number, id: string, input: string, queue: QueueName | undefined, due: number): Promise<string>;
   snapshot(): Promise<Snapshot>;
@@ -59,6 +62,7 @@ export type Operation =
   | { readonly do: 'progress'; readonly worker: number; readonly pick: number }
   | { readonly do: 'cancel'; readonly pick: number }
   | { readonly do: 'pause'; readonly paused: boolean }
+  | { readonly do: 'drain'; readonly states: readonly WaitingState[] }
   | {
       readonly do: 'update';
       readonly pick: number;
@@ -130,6 +134,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       pick: fc.nat(9),
       queue: fc.option(queue, { nil: undefined }),
       delay: fc.nat(LEASE),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('drain' as const),
+      states: fc.subarray<WaitingState>(['waiting', 'scheduled', 'retrying'], { minLength: 1 }),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('pause' as const), paused: fc.boolean() }) },
@@ -216,6 +227,11 @@ async function perform(
     case 'pause':
       model.paused = step.paused;
       return engine.pause(now, step.paused);
+    case 'drain': {
+      const drained = await engine.drain(now, step.states);
+      expect(drained.toSorted()).toEqual(model.drain(step.states).toSorted());
+      return;
+    }
     case 'update': {
       const { ids } = model;
       const id = ids[step.pick % Math.max(1, ids.length)];

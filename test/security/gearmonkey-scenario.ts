@@ -87,6 +87,15 @@ export async function operate(client: GearMonkeyClient, redis: Redis): Promise<v
   await redis.del(`wake:${FN}`);
   await client.resume(FN);
   await waiting.result();
+  const held = await client.run(FN, 'hold');
+  await until(async () => (await held.get()).status === 'busy');
+  await client.runMany(FN, ['ok', 'ok']);
+  await client.run(FN, 'ok', { delay: '1d' });
+  // An id that is no worker's to run, and not this drain's to end.
+  await redis.rpush(`queue:${FN}:normal`, '99999');
+  await client.drain(FN);
+  await redis.del(`queue:${FN}:normal`);
+  await held.cancel();
 }
 
 /** What a lost reply brings about, and a queue of another type. `asClient` has the rights of a client. */

@@ -45,7 +45,7 @@ describe('the rights of docs/operate/security.md', () => {
       'client',
       [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
     ],
-    ['operator', [scripts.pause]],
+    ['operator', [scripts.pause, scripts.drain]],
     ['scheduler', [schedules, writeSchedule]],
     ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, tick]],
     ['jq', [jqTurn]],
@@ -159,7 +159,7 @@ describe('the rights of docs/operate/security.md', () => {
 
     it("of a client don't include those of an operator", async () => {
       const client = clients.client();
-      for (const refused of [client.pause(FN), client.resume(FN), client.isPaused(FN)])
+      for (const refused of [client.pause(FN), client.resume(FN), client.isPaused(FN), client.drain(FN)])
         await expect(refused).rejects.toThrow(/no right to what an operator of "mail" needs: .*control:mail/);
       await expect(lastValueFrom(client.watchPaused(FN))).rejects.toThrow('SUBSCRIBE control:mail');
       await takeRefusals(used.redis);

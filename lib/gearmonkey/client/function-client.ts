@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { JobEvent } from '../../job/job.js';
 import type { FunctionRef } from '../../job/job-definition.js';
+import { drain, type DrainJobsOptions } from './drain.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
 import type { KnownFunctions } from './known-functions.js';
@@ -59,5 +60,15 @@ export abstract class FunctionClient {
   watchPaused(ref: FunctionRef): Observable<boolean> {
     const { store, functions, feeds } = this.#parts;
     return observePaused(store, feeds, functions.nameOf(ref));
+  }
+
+  /**
+   * Removes jobs that wait, by default all of them, and returns how many. Each ends as an error with the code
+   * `JOB_DRAINED`, which callers and observers receive. Running jobs and jobs that are created meanwhile stay.
+   *
+   * @throws ConfigurationError, InvalidOptionError · the reason of `signal` when that aborts
+   */
+  async drain(ref: FunctionRef, options: DrainJobsOptions = {}): Promise<number> {
+    return drain(this.#parts.store, this.#parts.functions.nameOf(ref), options);
   }
 }

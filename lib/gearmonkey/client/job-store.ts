@@ -53,6 +53,26 @@ export interface Changes {
   readonly place?: Place | undefined;
 }
 
+/** Which jobs of a queue are removed; a list has only one kind. */
+export type DrainedKind = 'scheduled' | 'retrying' | 'both' | '';
+
+/** A part of a drain. */
+export interface DrainStep {
+  readonly queue: Queue;
+  readonly kind: DrainedKind;
+  /** The largest id that is removed. */
+  readonly last: number;
+  /** '0' at first, then that of the last reply. */
+  readonly cursor: string;
+}
+
+/** What a step has done. */
+export interface DrainedStep {
+  readonly ids: readonly string[];
+  /** For the next step; '0' if the queue is done. */
+  readonly cursor: string;
+}
+
 /** Progress of a job, with its mark if the server has marks. */
 export interface MarkedProgress extends Progress {
   readonly mark?: number;
@@ -119,6 +139,12 @@ export interface JobStore {
 
   /** Changes a job that waits and has not begun. */
   update(fn: string, job: JobKey, changes: Changes): Promise<Updated>;
+
+  /** The id of the last job that was created, or 0. */
+  lastId(fn: string): Promise<number>;
+
+  /** Ends some of the jobs that wait in a queue. */
+  drain(fn: string, step: DrainStep): Promise<DrainedStep>;
 
   /** Pauses the function, so that workers claim none of its jobs, or resumes it. */
   pause(fn: string, paused: boolean): Promise<void>;

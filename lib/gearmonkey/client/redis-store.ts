@@ -12,6 +12,8 @@ import {
   scoreOf,
   type Changes,
   type EnqueuedKey,
+  type DrainedStep,
+  type DrainStep,
   type JobListener,
   type JobStore,
   type Placement,
@@ -119,6 +121,18 @@ export class RedisStore implements JobStore {
     return this.questions.ask(fn, 'Changing a job', (redis) =>
       scripts.update.run(redis, keys, id, mark ?? '', to, score ?? '', input === undefined ? [] : [input]),
     );
+  }
+
+  async lastId(fn: string): Promise<number> {
+    const { ids } = this.keysOf(fn);
+    return this.questions.ask(fn, 'Draining', async (redis) => Number(await redis.get(ids)) || 0);
+  }
+
+  drain(fn: string, { queue, kind, last, cursor }: DrainStep): Promise<DrainedStep> {
+    const { jobs, locks, channel, [queue]: drained } = this.keysOf(fn);
+    const keys = [jobs, locks, channel, drained];
+    const drain = (redis: Redis | Cluster) => scripts.drain.run(redis, keys, '', last, cursor, kind);
+    return this.questions.ask(fn, 'Draining', drain, { forOperators: true });
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

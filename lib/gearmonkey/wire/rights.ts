@@ -124,6 +124,9 @@ function operatorCalls(k: FunctionKeys): Call[] {
     ['HDEL', k.control, X],
     ['PUBLISH', k.control, X],
     ['SUBSCRIBE', k.control],
+    ['RPOP', k.high],
+    ['RPUSH', k.high, X],
+    ['ZSCAN', k.scheduled, '0'],
   ];
 }
 

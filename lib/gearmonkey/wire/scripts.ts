@@ -138,6 +138,15 @@ export const update = defineScript<
   Updated
 >('update', (reply) => String(reply) as Updated);
 
+/** Returns the ids of the jobs that have ended, and the next cursor, '0' at the end. `kind` is '' for a list. */
+export const drain = defineScript<
+  [now: Now, last: number, cursor: string, kind: string],
+  { readonly ids: string[]; readonly cursor: string }
+>('drain', (reply) => {
+  const [ids, cursor] = reply as [Buffer[], Buffer];
+  return { ids: ids.map(String), cursor: String(cursor) };
+});
+
 /** Returns whether that changes anything. */
 export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);
 

@@ -30,6 +30,7 @@
 -- include finish
 -- include foreign
 -- include expiry
+-- include put-back
 -- include queues
 -- include requeue
 -- include rights

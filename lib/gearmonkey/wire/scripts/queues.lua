@@ -9,11 +9,3 @@ local function is_waiting(queue)
   local length = redis.pcall('LLEN', queue)
   return type(length) == 'number' and length > 0
 end
-
---- Puts popped ids back, from `first` on, so that they keep their order. Returns true: the queue has more.
-local function put_back(queue, ids, first)
-  local back = {}
-  for i = #ids, first, -1 do back[#back + 1] = ids[i] end
-  redis.call('RPUSH', queue, unpack(back))
-  return true
-end

@@ -1,0 +1,71 @@
+--[[
+  Ends jobs that wait in one queue, some hundred in a call. The caller calls until the cursor is 0.
+
+  KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel   KEYS[4] queue
+  ARGV[1] now in ms, or ''   ARGV[2] largest id that is ended: later jobs stay   ARGV[3] cursor, 0 at first
+  ARGV[4] '' for a list; for `scheduled` which jobs: 'scheduled' (no handler has run them), 'retrying', or 'both'
+  Returns the ids of the jobs that have ended, and the next cursor.
+
+  A list is popped from the end where old jobs are. What stays goes back to its place; these are jobs that came to this
+  end since the drain began, such as those of a worker that died. A sorted set is scanned.
+
+  The first write uses no memory: Redis then allows the others even if its memory is full.
+]]
+-- include clock
+-- include finish
+-- include foreign
+-- include put-back
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local queue, last, cursor, which = KEYS[4], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
+local STEP, MAX_KEPT = 250, 1000
+local FAILURE = '{"name":"JobDrainedError","code":"JOB_DRAINED","message":"drained"}'
+local ended, now = {}, string.format('%.0f', clock(ARGV[1]))
+
+--- What becomes of a job in this queue: 'end', 'stay', or 'drop' for an id that no worker would run.
+local function fate(id)
+  if (tonumber(id) or 0) > last then return 'stay' end
+  local job = pcall('HMGET', keys.jobs .. id, 'status', 'attempts', 'snoozes')
+  if job.err or not job[1] or job[1] == 'success' or job[1] == 'error' then return 'drop' end
+  local begun = count(job[2]) > 0 or count(job[3]) > 0
+  local chosen = which == '' or which == 'both' or which == (begun and 'retrying' or 'scheduled')
+  return job[1] == 'idle' and chosen and 'end' or 'stay'
+end
+
+--- Ends a job that was taken from its queue.
+local function finish_drained(id)
+  if finish(keys, id, now, '', '', 'error', 'drained', 'error', FAILURE) then ended[#ended + 1] = id end
+end
+
+local function drain_list()
+  local kept, taken, ids = {}, 0, nil
+  repeat
+    ids = pcall('RPOP', queue, STEP)
+    if not ids or ids.err then ids = {} end
+    for _, id in ipairs(ids) do
+      local what = fate(id)
+      if what == 'stay' then kept[#kept + 1] = id else taken = taken + 1 end
+      if what == 'end' then finish_drained(id) end
+    end
+  until #ids < STEP or taken > 0 or #kept >= MAX_KEPT
+  if #kept > 0 then put_back(queue, kept, 1) end
+  return (#ids < STEP or taken == 0) and '0' or '1'
+end
+
+local function drain_scheduled()
+  local found = pcall('ZSCAN', queue, cursor, 'COUNT', STEP)
+  if found.err then return '0' end
+  local entries = found[2]
+  for i = 1, #entries, 2 do
+    local what = fate(entries[i])
+    if what ~= 'stay' then call('ZREM', queue, entries[i]) end
+    if what == 'end' then finish_drained(entries[i]) end
+  end
+  return found[1]
+end
+
+local refusal = missing_right({ 'HSET', 'EXPIRE' }, keys.jobs .. 'x') or missing_right({ 'RPUSH' }, queue)
+if refusal then return refusal end
+return { ended, which == '' and drain_list() or drain_scheduled() }
