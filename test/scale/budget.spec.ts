@@ -114,6 +114,23 @@ describe('the commands of a job', () => {
     );
   });
 
+  it('that has a unique key of its own keep their budget', async () => {
+    await keepsItsBudget('enqueue one unique', (fn) =>
+      measured(100, async () => {
+        for (let key = 0; key < 100; key++) await client.run(fn, INPUT, { unique: { key: `${key}` } });
+      }),
+    );
+  });
+
+  it('that is debounced keep their budget', async () => {
+    await keepsItsBudget('enqueue one debounced', (fn) =>
+      measured(100, async () => {
+        for (const input of inputs(100))
+          await client.run(fn, input, { unique: { key: 'key', debounce: '1h' } });
+      }),
+    );
+  });
+
   async function ran(
     fn: string,
     jobs: number,
