@@ -124,7 +124,7 @@ export class Enqueuer {
 
   /** Collects until the tick is over and a sender is free. */
   private open(key: string, fn: string, placement: Call['placement']): Batch {
-    const sender = this.senderOf(fn);
+    const sender = this.senderOf(fn, placement.debounce !== undefined);
     const call: Call = {
       fn,
       placement,
@@ -150,18 +150,19 @@ export class Enqueuer {
     return Object.assign(call, { keys: withDeadline(sent, this.options.timeout, late) });
   }
 
-  /** They are used one after the other. */
-  private senderOf(fn: string): Sender {
-    let senders = this.senders.get(fn);
+  /** They are used one after the other. Debounced jobs have one: the last input is that of the last call. */
+  private senderOf(fn: string, isDebounced: boolean): Sender {
+    const [group, count] = isDebounced ? [`${fn} debounced`, 1] : [fn, SENDERS];
+    let senders = this.senders.get(group);
     if (!senders) {
-      const key = (index: number) => `${this.keysOf(fn).senders}${this.name}:${index}`;
-      senders = Array.from({ length: SENDERS }, (_, index) => ({
-        key: key(index),
+      const key = `${this.keysOf(fn).senders}${this.name}:${isDebounced ? 'd' : ''}`;
+      senders = Array.from({ length: count }, (_, index) => ({
+        key: `${key}${index}`,
         calls: 0,
         open: 0,
         last: Promise.resolve(),
       }));
-      this.senders.set(fn, senders);
+      this.senders.set(group, senders);
     }
     const sender = senders.shift() as Sender;
     senders.push(sender);
