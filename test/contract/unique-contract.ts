@@ -72,6 +72,7 @@ export function uniqueContract(rigOf: () => ClientRig): void {
           },
         ],
         ['was cancelled', async (rig, fn) => expect(await rig.client().cancel(fn, 1)).toBe(true)],
+        ['was drained', async (rig, fn) => expect(await rig.client().drain(fn)).toBe(1)],
         [
           'was cancelled while it ran',
           async (rig, fn) => {

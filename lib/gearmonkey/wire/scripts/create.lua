@@ -2,10 +2,9 @@
 --- undoes what it wrote. Uses the script's keys, its arguments, and `known`, the result of the sender's last call. `args`
 --- has the inputs from `first` on; if `values_a_job` is 2 each is followed by the job's own options.
 
---- The id of one of these jobs, from 1.
-local function id_of(i)
-  return string.format('%.0f', last - count + i)
-end
+--- The ids of these jobs as text, which takes Redis long to make.
+local names = {}
+for i = 1, count do names[i] = string.format('%.0f', last - count + i) end
 
 local function failed(reply)
   return type(reply) == 'table' and reply.err
@@ -14,22 +13,22 @@ end
 --- Undoes what was written. The newest id of a list is at its front.
 local function refuse(failure, is_queued, written)
   for i = count, 1, -1 do
-    if is_queued and score == '' then pcall('LREM', queue, 1, id_of(i)) end
-    if is_queued and score ~= '' then pcall('ZREM', queue, id_of(i)) end
-    if i <= written then pcall('DEL', jobs .. id_of(i)) end
+    if is_queued and score == '' then pcall('LREM', queue, 1, names[i]) end
+    if is_queued and score ~= '' then pcall('ZREM', queue, names[i]) end
+    if i <= written then pcall('DEL', jobs .. names[i]) end
   end
   if known then call('SET', sender, known, 'EX', memory) else call('DEL', sender) end
   return failure
 end
 
-local told = pcall('PUBLISH', channel, 'create:' .. id_of(1))
+local told = pcall('PUBLISH', channel, 'create:' .. names[1])
 if failed(told) then return refuse(told, false, 0) end
 
 for from = 1, count, 1000 do
   local entries = {}
   for i = from, math.min(from + 999, count) do
     if score ~= '' then entries[#entries + 1] = score end
-    entries[#entries + 1] = id_of(i)
+    entries[#entries + 1] = names[i]
   end
   local queued = pcall(score == '' and 'LPUSH' or 'ZADD', queue, unpack(entries))
   if failed(queued) then return refuse(queued, false, 0) end
@@ -41,7 +40,7 @@ local options_at = #fields + 2
 if values_a_job == 1 and shared ~= '' then fields[options_at - 1], fields[options_at] = 'options', shared end
 
 for i = 1, count do
-  local id, input = id_of(i), first + (i - 1) * values_a_job
+  local id, input = names[i], first + (i - 1) * values_a_job
   if values_a_job == 2 then
     local has_options = args[input + 1] ~= ''
     fields[options_at - 1], fields[options_at] = has_options and 'options' or nil, has_options and args[input + 1] or nil

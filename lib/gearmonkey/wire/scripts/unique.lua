@@ -191,7 +191,7 @@ local first, values_a_job, shared = 1, 2, '*'
 local entered = {}
 for key, rest in pairs(added) do
   entered[#entered + 1] = key
-  entered[#entered + 1] = id_of(place_of[key]) .. ':' .. mark .. ':' .. rest
+  entered[#entered + 1] = names[place_of[key]] .. ':' .. mark .. ':' .. rest
 end
 if #entered > 0 then
   local size = pcall('HSET', unique, unpack(entered))
