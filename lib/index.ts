@@ -129,6 +129,12 @@ export {
   type ConfiguredObserverOptions,
   type ObserverDecoratorOptions,
 } from './nest/observer.decorators.js';
+export {
+  Recurring,
+  type ConfiguredRecurringOptions,
+  type RecurringOptions,
+} from './nest/recurring.decorator.js';
+export type { AppOptions } from './nest/app-version.js';
 export { getGearMonkeyClientToken } from './nest/tokens.js';
 export type { Configuration, OptionsFactory, OptionsOf } from './nest/configured-options.js';
 export {

@@ -5,6 +5,8 @@ import type {
   TickedJob,
   WrittenSchedule,
 } from '../gearmonkey/recurring/schedule-store.js';
+import { compareVersions } from '../gearmonkey/recurring/compare-versions.js';
+import type { DeclaringApp } from '../gearmonkey/recurring/spec.js';
 import type { StoredFields } from '../gearmonkey/wire/schedule-scripts.js';
 import type { Clock } from '../job/clock.js';
 import type { MemoryFunction } from './memory-function.js';
@@ -34,6 +36,15 @@ export class MemorySchedules implements ScheduleStore {
 
   async erase(id: string): Promise<void> {
     this.server.schedules.delete(id);
+  }
+
+  async announce({ name, version }: DeclaringApp, alone: boolean): Promise<string[]> {
+    const known = [...(this.server.apps.get(name) ?? []), version];
+    const left = known.filter(
+      (other) => other === version || (!alone && compareVersions(other, version) > 0),
+    );
+    this.server.apps.set(name, new Set(left));
+    return left;
   }
 
   async read(fn: string, ids?: readonly string[]): Promise<FoundSchedules> {

@@ -12,6 +12,8 @@ export class MemoryServer {
   private readonly functions = new Map<string, MemoryFunction>();
   /** The functions of all schedules, by id. */
   readonly schedules = new Map<string, string>();
+  /** The versions of each app that declare schedules. */
+  readonly apps = new Map<string, ReadonlySet<string>>();
 
   constructor(private readonly options: MemoryServerOptions = {}) {}
 

@@ -15,6 +15,7 @@ import {
   type RedisModuleOptions,
   type SourceModuleOptions,
 } from './gearmonkey.options.js';
+import { checkApp } from './app-version.js';
 import { checkWorkers } from './worker-role.js';
 
 const USER = 'GearMonkeyModule.forRoot';
@@ -48,6 +49,7 @@ export function checkedOptions(
   maxPayloadBytesOf(given);
   checkChoices(given);
   checkWorkers(given.workers);
+  checkApp(given.app);
   return given;
 }
 
@@ -71,7 +73,8 @@ function checkWhere(instance: string, options: Unchecked): void {
   }
   if (isGiven(source)) {
     checkSource(source);
-    if (options.headers !== undefined) throw headersWithoutClient(instance);
+    for (const option of ['headers', 'app'] as const)
+      if (options[option] !== undefined) throw withoutClient(instance, option);
     return refuseRedisOptions(instance, options, `the jobs come from a \`source\``);
   }
   if (!isGiven(connection)) {
@@ -89,9 +92,9 @@ function checkWhere(instance: string, options: Unchecked): void {
     refuseRedisOptions(instance, options, `the connection is '${connection}'`);
 }
 
-function headersWithoutClient(instance: string): ConfigurationError {
+function withoutClient(instance: string, option: string): ConfigurationError {
   return new ConfigurationError(
-    `GearMonkeyModule "${instance}" has \`headers\`, but its jobs come from a \`source\`, which has no client that could send them. Leave it out.`,
+    `GearMonkeyModule "${instance}" has \`${option}\`, but its jobs come from a \`source\`, which has no client of this package that could use it. Leave it out.`,
   );
 }
 

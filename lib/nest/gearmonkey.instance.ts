@@ -16,6 +16,7 @@ import type { RunningJob } from '../worker/running-job.js';
 import { checkedOptions, isForMemory, isForSource } from './check-options.js';
 import type {
   CommonModuleOptions,
+  EnqueueModuleOptions,
   GearMonkeyModuleOptions,
   MemoryModuleOptions,
   RedisModuleOptions,
@@ -28,7 +29,7 @@ import type {
  */
 export interface GearMonkeyInstance extends OnApplicationShutdown {
   readonly name: string;
-  readonly options: CommonModuleOptions;
+  readonly options: CommonModuleOptions & Pick<EnqueueModuleOptions, 'app'>;
   /** Undefined if jobs come from a `source` of another system. */
   readonly client: GearMonkeyClient | undefined;
   readonly source: JobSource;
@@ -60,12 +61,12 @@ export function createInstance(
 ): GearMonkeyInstance {
   const options = checkedOptions(name, given);
   // `connection` is not kept, because it may hold a password.
-  const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith } = options;
+  const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith, app } = options;
   const { close, ...backend } = backends(name, options, log);
   return asInstance({
     ...backend,
     name,
-    options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith },
+    options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith, app },
     shutdownTimeout:
       backend.shutdownTimeout ?? millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
     onApplicationShutdown: async () => {

@@ -24,6 +24,7 @@ import { HandlerContext } from './handler-context.js';
 import { InstanceRegistry } from './instance.registry.js';
 import { nestLog } from './nest-log.js';
 import { ObserverOrchestrator } from './observer.orchestrator.js';
+import { RecurringOrchestrator } from './recurring.orchestrator.js';
 import { BACKENDS, getGearMonkeyClientToken, getInstanceToken } from './tokens.js';
 import { WorkerExplorer } from './worker.explorer.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
@@ -43,6 +44,7 @@ const NEARER_THAN_ROOT = 0;
     ConfiguredOptions,
     HandlerBinder,
     ObserverOrchestrator,
+    RecurringOrchestrator,
     WorkerOrchestrator,
   ],
   exports: [InstanceRegistry, GearMonkeyHealth, GearMonkeyWorkers],

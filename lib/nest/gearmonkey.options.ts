@@ -7,6 +7,7 @@ import type { JobSource } from '../job/job-source.js';
 import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
 import type { JobLimits, RunWith } from '../worker/job-handler.js';
+import type { AppOptions } from './app-version.js';
 import type { WorkersOption } from './worker-role.js';
 
 /** Options of `forRoot` for all kinds of instances. */
@@ -44,7 +45,13 @@ export interface CommonModuleOptions extends PayloadOptions {
 }
 
 /** Options of an instance with a client. */
-export type EnqueueModuleOptions = Pick<ClientOptions, 'headers'>;
+export interface EnqueueModuleOptions extends Pick<ClientOptions, 'headers'> {
+  /**
+   * The app whose code declares schedules with `@Recurring`. Where versions run side by side, the higher one decides.
+   * @default name and version of the nearest package.json of the program
+   */
+  app?: AppOptions;
+}
 
 /** Options of an instance on Redis only. */
 export interface RedisOnlyOptions {
@@ -160,6 +167,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   jobLimits: true,
   workers: true,
   headers: true,
+  app: true,
   runWith: true,
 });
 

@@ -105,7 +105,7 @@ export function Worker<F extends FunctionRef, Config extends Configuration = Con
  * A method with parameter decorators gets only what they name, so another parameter is added for the running job.
  * Otherwise it is the second argument.
  */
-function offerJob(target: object, method: string | symbol): number {
+export function offerJob(target: object, method: string | symbol): number {
   const parameters = Reflect.getMetadata(PARAMETERS_METADATA, target.constructor, method) as
     Record<string, { index: number }> | undefined;
   if (!parameters) {

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { ConfigurationError } from '../job/errors.js';
+import type { FunctionRef } from '../job/job-definition.js';
+import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import { annotationOf, refuseReplaced } from './metadata.js';
 import { observerMetadata, type Observed, type ObserverAnnotation } from './observer.decorators.js';
+import { RECURRING_METADATA, type RecurringAnnotation } from './recurring.decorator.js';
 import { WORKER_METADATA, type WorkerAnnotation } from './worker.decorator.js';
 
 export type HostWrapper = ReturnType<DiscoveryService['getProviders']>[number];
@@ -23,6 +27,22 @@ export interface ObserverBinding extends MethodBinding {
   readonly annotation: ObserverAnnotation;
 }
 
+/** A schedule in the code, and the function whose jobs it creates. */
+export interface RecurringBinding extends MethodBinding {
+  readonly annotation: RecurringAnnotation;
+  readonly ref: FunctionRef;
+  readonly instance: string;
+}
+
+/** Of a method with `@Worker`; one with `@Recurring` alone is the handler of a function of its own. */
+function workerOf(handler: object): WorkerAnnotation | undefined {
+  const worker = annotationOf<WorkerAnnotation>(WORKER_METADATA, handler);
+  const recurring = annotationOf<RecurringAnnotation>(RECURRING_METADATA, handler);
+  if (worker || !recurring) return worker;
+  const { ref, instance, jobIndex } = recurring;
+  return { ref, instance, jobIndex, options: {} };
+}
+
 const OBSERVED: readonly Observed[] = ['create', 'start', 'finish', 'progress'];
 
 type Methods = Record<string, object>;
@@ -37,8 +57,23 @@ export class WorkerExplorer {
 
   workers(): WorkerBinding[] {
     return this.methods().flatMap(({ handler, ...binding }) => {
-      const annotation = annotationOf<WorkerAnnotation>(WORKER_METADATA, handler);
+      const annotation = workerOf(handler);
       return annotation ? [{ ...binding, annotation }] : [];
+    });
+  }
+
+  /** @throws ConfigurationError for a schedule of another instance than its handler */
+  recurring(): RecurringBinding[] {
+    return this.methods().flatMap(({ handler, ...binding }) => {
+      const annotation = annotationOf<RecurringAnnotation>(RECURRING_METADATA, handler);
+      const worker = workerOf(handler);
+      if (!annotation || !worker) return [];
+      const { instance } = annotation;
+      if (instance !== DEFAULT_INSTANCE && instance !== worker.instance)
+        throw new ConfigurationError(
+          `@Recurring on ${binding.label} is for the instance "${instance}", and @Worker for "${worker.instance}". Leave it out of @Recurring.`,
+        );
+      return [{ ...binding, annotation, ref: worker.ref, instance: worker.instance }];
     });
   }
 

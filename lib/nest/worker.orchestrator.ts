@@ -12,6 +12,7 @@ import { InstanceRegistry } from './instance.registry.js';
 import { InstanceWorkers } from './instance-workers.js';
 import { nestLog } from './nest-log.js';
 import { ObserverOrchestrator } from './observer.orchestrator.js';
+import { RecurringOrchestrator } from './recurring.orchestrator.js';
 import { refuseTransient } from './scoped-instance.js';
 import { logStart } from './start-line.js';
 import { checkRoles, workerRole } from './worker-role.js';
@@ -32,6 +33,7 @@ export class WorkerOrchestrator
     private readonly explorer: WorkerExplorer,
     private readonly binder: HandlerBinder,
     private readonly observers: ObserverOrchestrator,
+    private readonly recurring: RecurringOrchestrator,
   ) {}
 
   /** If an app is closed while it starts, Nest may have called the shutdown hooks before this one. */
@@ -82,6 +84,7 @@ export class WorkerOrchestrator
     const roles = all.map(({ instance, role, functions }) => ({ instance: instance.name, role, functions }));
     checkRoles(roles, process.env);
     const observers = await this.observers.prepare();
+    const schedules = await this.recurring.prepare((name, user) => this.workersOf(name, user));
     // Options may take their time, and a signal may close the app meanwhile.
     if (this.closed) return;
     this.started = true;
@@ -89,6 +92,7 @@ export class WorkerOrchestrator
     const starts = await Promise.allSettled(all.map((workers) => workers.start()));
     const failed = starts.find(({ status }) => status === 'rejected');
     if (failed) throw (failed as PromiseRejectedResult).reason;
+    await this.recurring.declare(schedules);
     for (const workers of all) logStart(this.log, workers.instance, workers.started());
   }
 

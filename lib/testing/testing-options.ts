@@ -57,6 +57,7 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   globalEnhancers: true,
   workers: true,
   headers: true,
+  app: true,
   runWith: true,
 });
 

@@ -55,6 +55,9 @@ export async function schedule(client: GearMonkeyClient): Promise<void> {
   await client.recur(FN, { id: 'once', every: '1s', input: 'ok', limit: 1 });
   await until(async () => (await client.schedules.get('once'))?.created === 1);
   await client.schedules.list();
+  const nothing = { takesOver: false, declared: [], left: [], disabled: [], isComplete: true };
+  for (const version of ['1.0.0', '2.0.0'])
+    await client.schedules.declare({ ...nothing, app: { name: 'shop', version } });
   await client.schedules.list(FN);
   for (const each of [id, 'once']) await client.schedules.remove(each);
 }

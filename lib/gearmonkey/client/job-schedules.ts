@@ -27,6 +27,7 @@ import {
 } from '../recurring/spec.js';
 import { loadPatterns, nextSlot, type Slot } from '../recurring/timing.js';
 import { updated } from '../recurring/updated.js';
+import { ScheduleDeclarer, type DeclaredSchedules } from './declared-schedules.js';
 import type { JobAccess } from './job-access.js';
 import { JobHandle } from './job-handle.js';
 import type { JobStore } from './job-store.js';
@@ -65,22 +66,40 @@ export class JobSchedules {
     ref: F,
     given: ScheduleOptions<InputOf<F>>,
     app?: DeclaringApp,
+    mayChange: (known: StoredSchedule) => boolean = () => true,
   ): Promise<Schedule<InputOf<F>>> {
+    const { id, fn, spec } = await this.check(ref, given);
+    const own = defined({ ...spec, app });
+    const change = (known: StoredSchedule | undefined) =>
+      known && !mayChange(known) ? undefined : this.#declared(own, known);
+    const isOwn = (other: StoredSchedule) =>
+      app !== undefined && other.spec.app?.name === app.name && mayChange(other);
+    const written = await this.#writer.put(fn, id, change, isOwn);
+    if (!written) throw new ScheduleNotFoundError(id);
+    return this.#shown(ref, fn, written);
+  }
+
+  /** Checks a schedule, without writing it. @internal */
+  async check(
+    ref: FunctionRef,
+    given: ScheduleOptions,
+  ): Promise<{ id: string; fn: string; spec: Omit<Spec, 'anchor'> }> {
     const { functions, headers } = this.#parts;
     await loadPatterns();
     const options = checkRecurNames(given);
     const id = checkScheduleId(options.id);
     const fn = functions.nameOf(ref);
     const added = { headers: headers?.(), expires: functions.expiresOf(ref) };
-    const own = defined({
-      ...specOf(options, added),
-      ...storedInput(await this.#encode(ref, options.input)),
-      app,
-    });
-    const isOwn = (other: StoredSchedule) => app !== undefined && other.spec.app?.name === app.name;
-    const written = await this.#writer.put(fn, id, (known) => this.#declared(own, known), isOwn);
-    if (!written) throw new ScheduleNotFoundError(id);
-    return this.#shown(ref, fn, written);
+    const input = storedInput(await this.#encode(ref, options.input));
+    return { id, fn, spec: { ...specOf(options, added), ...input } };
+  }
+
+  /** Writes the schedules in the code of an app. Returns the higher version that declares them, if there is one. @internal */
+  declare(declared: DeclaredSchedules): Promise<string | undefined> {
+    const declarer = new ScheduleDeclarer(this.#store, ({ ref, options }, app, mayChange) =>
+      this.put(ref, options, app, mayChange),
+    );
+    return declarer.declare(declared);
   }
 
   /** All schedules, or those of a function, in the order of their ids. */

@@ -1,7 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { Payload } from '../../job/codec.js';
-import { newMark, SCHEDULE_INDEX, type KeysOf } from '../wire/protocol.js';
+import { DECLARED, newMark, SCHEDULE_INDEX, type KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/schedule-scripts.js';
+import { compareVersions } from './compare-versions.js';
+import type { DeclaringApp } from './spec.js';
 import type { FoundSchedules, ScheduleStore, Tick, TickedJob, WrittenSchedule } from './schedule-store.js';
 
 /** Most schedules that one call reads or advances. */
@@ -48,6 +50,19 @@ export class RedisSchedules implements ScheduleStore {
 
   async erase(id: string): Promise<void> {
     await this.askIndex((redis) => redis.hdel(this.indexKey, id));
+  }
+
+  async announce({ name, version }: DeclaringApp, alone: boolean): Promise<string[]> {
+    const key =
+      this.options.index === undefined ? DECLARED + name : `${this.options.index}:${DECLARED}${name}`;
+    return this.askIndex(async (redis) => {
+      await redis.hsetnx(key, version, '1');
+      const known = await redis.hkeys(key);
+      const isOver = (other: string) => (alone ? other !== version : compareVersions(other, version) < 0);
+      const over = known.filter(isOver);
+      if (over.length > 0) await redis.hdel(key, ...over);
+      return known.filter((other) => !isOver(other));
+    });
   }
 
   read(fn: string, ids?: readonly string[]): Promise<FoundSchedules> {

@@ -1,5 +1,6 @@
 import type { Payload } from '../../job/codec.js';
 import type { StoredFields } from '../wire/schedule-scripts.js';
+import type { DeclaringApp } from './spec.js';
 import type { Slot } from './timing.js';
 
 /** A job of a tick. */
@@ -60,6 +61,8 @@ export interface ScheduleStore {
   enter(id: string, fn: string): Promise<string>;
   /** Removes this record. */
   erase(id: string): Promise<void>;
+  /** Records a version of an app. Returns those that are recorded, without lower ones; with `alone` only this one stays. */
+  announce(app: DeclaringApp, alone: boolean): Promise<string[]>;
   /** Reads schedules of a function; all without `ids`. */
   read(fn: string, ids?: readonly string[]): Promise<FoundSchedules>;
   /** Writes a schedule, or removes it. Returns false if it is not the one that was read any more. */

@@ -5,6 +5,8 @@ export const JOB_TTL_SECONDS = 90_000;
 
 /** Hash of the functions of all schedules of a database, by the ids of the schedules. */
 export const SCHEDULE_INDEX = 'schedules';
+/** Prefix of the versions of an app that declare schedules: its name follows. */
+export const DECLARED = 'declared:';
 
 /** The queue in which a job waits. */
 export type Queue = 'high' | 'normal' | 'low' | 'scheduled';

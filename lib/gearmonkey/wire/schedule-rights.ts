@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { explainRefusal, type Call } from '../../redis/rights.js';
-import { SCHEDULE_INDEX, type FunctionKeys } from './protocol.js';
+import { DECLARED, SCHEDULE_INDEX, type FunctionKeys } from './protocol.js';
 
 const X = 'x';
 
@@ -11,6 +11,7 @@ function scheduleCalls(index: string, k: FunctionKeys | undefined): Call[] {
     ['HMGET', index, X],
     ['HSETNX', index, X, X],
     ['HDEL', index, X],
+    ['HSETNX', DECLARED + X, X, X],
   ];
   if (!k) return calls;
   return [

@@ -1,0 +1,89 @@
+import type { FunctionRef } from '../../job/job-definition.js';
+import { compareVersions, highestOf } from '../recurring/compare-versions.js';
+import type { ScheduleOptions } from '../recurring/recur-options.js';
+import type { ScheduleStore } from '../recurring/schedule-store.js';
+import { ScheduleWriter } from '../recurring/schedule-writer.js';
+import { readSchedule, type DeclaringApp, type StoredSchedule } from '../recurring/spec.js';
+
+/** A schedule that stands in the code of an app. */
+export interface Declaration {
+  readonly ref: FunctionRef;
+  readonly options: ScheduleOptions;
+}
+
+/** The schedules in the code of an app, as one of its processes knows them. */
+export interface DeclaredSchedules {
+  /** Without it nothing is removed, and the last process that starts decides. */
+  readonly app?: DeclaringApp | undefined;
+  /** Whether the schedules of a higher version are replaced, too. */
+  readonly takesOver: boolean;
+  readonly declared: readonly Declaration[];
+  /** Ids in the code whose functions this process doesn't run. */
+  readonly left: readonly string[];
+  /** Ids that the configuration disables. */
+  readonly disabled: readonly string[];
+  /** Whether these are all ids in the code. */
+  readonly isComplete: boolean;
+}
+
+/** Writes what the code declares, and removes what it has no more. A process of an older version changes nothing. */
+export class ScheduleDeclarer {
+  private readonly writer: ScheduleWriter;
+
+  constructor(
+    private readonly store: ScheduleStore,
+    private readonly put: (
+      declaration: Declaration,
+      app: DeclaringApp | undefined,
+      mayChange: (known: StoredSchedule) => boolean,
+    ) => Promise<unknown>,
+  ) {
+    this.writer = new ScheduleWriter(store);
+  }
+
+  /** Returns the higher version that declares the schedules, if there is one. */
+  async declare({
+    app,
+    takesOver,
+    declared,
+    left,
+    disabled,
+    isComplete,
+  }: DeclaredSchedules): Promise<string | undefined> {
+    if (app) {
+      const highest = highestOf(await this.store.announce(app, takesOver));
+      if (highest !== undefined && compareVersions(highest, app.version) > 0) return highest;
+    }
+    // A process of a higher version may start at the same time.
+    const mayChange = ({ spec }: StoredSchedule) =>
+      takesOver ||
+      spec.app?.name !== app?.name ||
+      compareVersions(spec.app?.version ?? '', app?.version ?? '') <= 0;
+    for (const declaration of declared) await this.put(declaration, app, mayChange);
+    if (!app) return undefined;
+    const ids = new Set([...declared.map(({ options }) => options.id), ...left]);
+    const isGone = ({ id, spec }: StoredSchedule): boolean => {
+      if (spec.app?.name !== app.name || ids.has(id)) return false;
+      // Processes of one version may have different parts of its code: none removes what another declares.
+      const isOlder = takesOver
+        ? spec.app.version !== app.version
+        : compareVersions(spec.app.version, app.version) < 0;
+      return (
+        (isComplete && isOlder) ||
+        (disabled.includes(id) && compareVersions(spec.app.version, app.version) <= 0)
+      );
+    };
+    await this.removeAll(isGone);
+    return undefined;
+  }
+
+  private async removeAll(isGone: (schedule: StoredSchedule) => boolean): Promise<void> {
+    for (const fn of new Set((await this.store.index()).values())) {
+      const { schedules } = await this.store.read(fn);
+      for (const stored of schedules) {
+        const schedule = readSchedule(stored);
+        if (schedule && isGone(schedule)) await this.writer.remove(fn, schedule.id, isGone);
+      }
+    }
+  }
+}
