@@ -163,6 +163,19 @@ export function pauseContract(rigOf: () => ClientRig): void {
       expect(seen).toEqual([false, true]);
     });
 
+    it('lets schedules create jobs, which wait', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const { began } = await worker(fn);
+      await client.pause(fn);
+      await client.recur(fn, { id: `each-second-of-${fn}`, every: '1s', input: 'x' });
+      await eventually(async () => expect((await client.get(fn, 2))?.status).toBe('idle'));
+      await client.schedules.remove(`each-second-of-${fn}`);
+      expect(began).toEqual([]);
+      await client.resume(fn);
+      await eventually(() => expect(began.length).toBeGreaterThanOrEqual(2));
+    });
+
     it('refuses names that are none', async () => {
       const client = rigOf().client();
       const refused = { code: 'INVALID_FUNCTION_NAME' };

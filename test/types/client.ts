@@ -45,6 +45,21 @@ export async function client(jobs: GearMonkeyClient): Promise<void> {
   // @ts-expect-error one of the inputs
   await jobs.runMany(resize, [size, 'large']);
 
+  await jobs.update(resize, 7, { input: size, priority: 'low' });
+  await handle.update({ delay: '1h' });
+  // @ts-expect-error the input of another job
+  await jobs.update(resize, 7, { input: { to: 'a@b.org' } });
+  // @ts-expect-error a part of the input
+  await handle.update({ input: { width: 1 } });
+  // @ts-expect-error retry options stay
+  await handle.update({ retry: { attempts: 2 } });
+  const drained = await jobs.drain(resize, { states: ['waiting', 'retrying'] });
+  same<typeof drained, number>();
+  // @ts-expect-error running jobs are cancelled
+  await jobs.drain(resize, { states: ['running'] });
+  const paused = jobs.watchPaused(resize);
+  same<typeof paused, Observable<boolean>>();
+
   const found = await jobs.get(resize, 7);
   same<typeof found, Job<Size, string> | null>();
   const waited = await jobs.result(resize, '7', { timeout: '1s' });

@@ -69,6 +69,15 @@ describe('drain.lua', () => {
     expect([rest.ids.length, rest.cursor]).toEqual([10, '0']);
   });
 
+  it('ends as many in a call if later jobs are in front', async () => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, Array<string>(3 * STEP).fill('a'));
+    const later = Array.from({ length: STEP - 1 }, (_, index) => String(index + 1001));
+    await server.redis.rpush(`queue:${fn}:normal`, ...later);
+    const { ids, cursor } = await drain(fn, 'normal', 1000);
+    expect([ids.length, ids[0], cursor]).toEqual([STEP + 1, '1', '1']);
+  });
+
   it('leaves later jobs in their order, wherever they are', async () => {
     const fn = server.fn();
     await enqueue(server.redis, fn, Array<string>(600).fill('a'));

@@ -49,7 +49,7 @@ local function drain_list()
       if what == 'stay' then kept[#kept + 1] = id else taken = taken + 1 end
       if what == 'end' then finish_drained(id) end
     end
-  until #ids < STEP or taken > 0 or #kept >= MAX_KEPT
+  until #ids < STEP or taken >= STEP or #kept >= MAX_KEPT
   if #kept > 0 then put_back(queue, kept, 1) end
   return (#ids < STEP or taken == 0) and '0' or '1'
 end
