@@ -43,6 +43,12 @@ const CHECKS = {
     node: [...JEST, 'test/jobd/daemon/history'],
     env: { JOBD_KILLS: '100' },
   },
+  recurring: {
+    says: 'each job of many schedules once while workers are killed, stopped and cut off; RECURRING_TICKS=10000',
+    needs: ['packages', 'servers'],
+    node: [...JEST, 'test/recurring/kills'],
+    env: { RECURRING_TICKS: '10000' },
+  },
   soak: {
     says: 'the same work for a long time, to detect leaks; --minutes 10',
     needs: ['packages', 'servers'],
