@@ -270,11 +270,11 @@ export function uniqueContract(rigOf: () => ClientRig): void {
       const end = gate();
       await runWorker(rigOf().source(), fn, (input) => end.passed.then(() => input));
       const plain = await client.run(fn, 'x', UNFINISHED);
-      const others = [client, rigOf().client(), rigOf().client()].map((other) =>
-        other.call(fn, 'y', { ...UNFINISHED, timeout: '20s' }),
-      );
+      const clients = [client, rigOf().client(), rigOf().client()];
+      const others = clients.map((other) => other.call(fn, 'y', { ...UNFINISHED, timeout: '20s' }));
       const blocking = client.run(fn, 'z', { ...UNFINISHED, blocking: true, timeout: '20s' });
-      await eventually(async () => expect((await plain.get()).status).toBe('busy'));
+      // A client's calls arrive in their order.
+      await Promise.all(clients.map((other) => other.run(fn, 'after', UNFINISHED)));
       end.open();
       await expect(Promise.all(others)).resolves.toEqual(['x', 'x', 'x']);
       await expect(blocking).resolves.toMatchObject({ id: plain.id, created: false });
@@ -293,6 +293,7 @@ export function uniqueContract(rigOf: () => ClientRig): void {
       const { fn, client, source } = setup();
       const events: string[] = [];
       const watching = client.events(fn).subscribe(({ type, id }) => events.push(`${type} ${id}`));
+      await until(async () => (await rigOf().subscriptions(fn)) > 0);
       await client.run(fn, 'there', { unique: { key: 'c' } });
       await eventually(() => expect(events).toEqual(['create 1']));
       const inputs = ['a', 'b', 'a2', 'c', 'd'];
