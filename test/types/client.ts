@@ -45,6 +45,20 @@ export async function client(jobs: GearMonkeyClient): Promise<void> {
   // @ts-expect-error one of the inputs
   await jobs.runMany(resize, [size, 'large']);
 
+  const { created } = await jobs.run(resize, size, { unique: { key: 'key', debounce: '1s' } });
+  same<typeof created, boolean>();
+  await jobs.runMany(resize, [size], { unique: { key: ({ width }) => `${width}`, throttle: 500 } });
+  await jobs.call('resize', size, { unique: { key: (input) => String(input), while: 'waiting' } });
+  await jobs.run(resize, size, { unique: false });
+  // @ts-expect-error the input has no such property
+  await jobs.run(resize, size, { unique: { key: ({ depth }) => `${depth}` } });
+  // @ts-expect-error a key is text
+  await jobs.run(resize, size, { unique: { key: ({ width }) => width } });
+  // @ts-expect-error there is no key
+  await jobs.run(resize, size, { unique: { throttle: '10s' } });
+  // @ts-expect-error no such state
+  await jobs.run(resize, size, { unique: { key: 'key', while: 'running' } });
+
   await jobs.update(resize, 7, { input: size, priority: 'low' });
   await handle.update({ delay: '1h' });
   // @ts-expect-error the input of another job

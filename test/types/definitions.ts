@@ -31,6 +31,17 @@ export const mail = defineJob('mail', { input: z.object({ to: z.email() }) });
 same<InputOf<typeof mail>, { to: string }>();
 same<OutputOf<typeof mail>, unknown>();
 
+/** A unique key is made from what clients pass. */
+export const once = defineJob('once', {
+  input: z.object({ text: z.string().transform((text) => text.length) }),
+  unique: { key: ({ text }) => text.toUpperCase(), debounce: '1s', maxWait: '1m' },
+});
+same<InputOf<typeof once>, { text: string }>();
+same<ReceivedOf<typeof once>, { text: number }>();
+defineJob<Size>('once', { unique: { key: ({ width }) => `${width}`, while: 'waiting' } });
+// @ts-expect-error no such property
+defineJob<Size>('once', { unique: { key: ({ depth }) => `${depth}` } });
+
 same<InputOf<'resize'>, unknown>();
 same<OutputOf<'resize'>, unknown>();
 
