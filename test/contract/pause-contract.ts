@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { lastValueFrom, toArray } from 'rxjs';
+import { lastValueFrom, tap } from 'rxjs';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
@@ -9,6 +9,9 @@ import type { ClientRig } from './rig.js';
 
 /** Longer than an idle worker takes to claim a job. */
 const WATCHED_MS = 300;
+
+/** A lease that ends soon; claims that take longer than it to arrive are dropped. */
+const SHORT_MS = 500;
 
 /** The part of the client's contract that is about pausing functions. */
 export function pauseContract(rigOf: () => ClientRig): void {
@@ -113,7 +116,7 @@ export function pauseContract(rigOf: () => ClientRig): void {
     it('leaves retries and lost claims waiting', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
-      const [losing, other] = [rigOf().source({ lease: 50 }), rigOf().source()];
+      const [losing, other] = [rigOf().source({ lease: SHORT_MS }), rigOf().source()];
       await client.runMany(fn, ['lost', 'retried']);
       const [lost, failed] = [await claimOne(losing, fn), await claimOne(other, fn)];
       await client.pause(fn);
@@ -147,18 +150,23 @@ export function pauseContract(rigOf: () => ClientRig): void {
     it('is told to observers: the state now, and each change', async () => {
       const fn = rigOf().fn();
       const [client, observer] = [rigOf().client(), rigOf().client()];
-      const seen: boolean[] = [];
-      const all = lastValueFrom(observer.watchPaused(fn).pipe(toArray()));
+      const [all, seen]: [boolean[], boolean[]] = [[], []];
+      const ended = lastValueFrom(observer.watchPaused(fn).pipe(tap((paused) => all.push(paused))));
       const watching = observer.watchPaused(fn).subscribe((paused) => seen.push(paused));
-      await eventually(() => expect(seen).toEqual([false]));
+      await eventually(() => expect([all, seen]).toEqual([[false], [false]]));
       await client.pause(fn);
       await client.pause(fn);
-      await eventually(() => expect(seen).toEqual([false, true]));
+      await eventually(() =>
+        expect([all, seen]).toEqual([
+          [false, true],
+          [false, true],
+        ]),
+      );
       watching.unsubscribe();
       await client.resume(fn);
-      await passes(WATCHED_MS);
+      await eventually(() => expect(all).toEqual([false, true, false]));
       observer.endObservers();
-      await expect(all).resolves.toEqual([false, true, false]);
+      await expect(ended).resolves.toBe(false);
       await expect(lastValueFrom(observer.watchPaused(fn), { defaultValue: 'none' })).resolves.toBe('none');
       expect(seen).toEqual([false, true]);
     });

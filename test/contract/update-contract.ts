@@ -10,6 +10,8 @@ import { claimInOrder, claimOne, inputOf, released, retry, snoozed, success } fr
 import type { ClientRig } from './rig.js';
 
 const HOUR_MS = 3_600_000;
+/** A lease that ends soon; claims that take longer than it to arrive are dropped. */
+const SHORT_MS = 500;
 
 /** The part of the client's contract that is about changing jobs that wait. */
 export function updateContract(rigOf: () => ClientRig): void {
@@ -113,7 +115,7 @@ export function updateContract(rigOf: () => ClientRig): void {
 
     it('refuses a job that runs, waits for a retry, was snoozed or has lost its worker', async () => {
       const fn = rigOf().fn();
-      const [source, losing] = [rigOf().source(), rigOf().source({ lease: 1 })];
+      const [source, losing] = [rigOf().source(), rigOf().source({ lease: SHORT_MS })];
       const job = await rigOf().client().run(fn, 'x');
       const claim = await claimOne(losing, fn);
       await refused(job, BEGUN);
