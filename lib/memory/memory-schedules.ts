@@ -6,9 +6,11 @@ import type {
   WrittenSchedule,
 } from '../gearmonkey/recurring/schedule-store.js';
 import { compareVersions } from '../gearmonkey/recurring/compare-versions.js';
-import type { DeclaringApp } from '../gearmonkey/recurring/spec.js';
+import type { Placement } from '../gearmonkey/client/job-store.js';
+import type { DeclaringApp, UniqueTick } from '../gearmonkey/recurring/spec.js';
 import type { StoredFields } from '../gearmonkey/wire/schedule-scripts.js';
 import type { Clock } from '../job/clock.js';
+import type { Payload } from '../job/codec.js';
 import type { MemoryFunction } from './memory-function.js';
 import type { MemorySchedule } from './memory-schedule.js';
 import type { MemoryServer } from './memory-server.js';
@@ -102,7 +104,7 @@ export class MemorySchedules implements ScheduleStore {
 }
 
 function tickNow(owner: MemoryFunction, tick: Tick, now: number): TickedJob[] {
-  const { id, version, slot, next, skipsIfRunning, input, jobs } = tick;
+  const { id, version, slot, next, skipsIfRunning, unique, input, jobs } = tick;
   const known = owner.schedules.get(id);
   if (known?.version !== version || (known.slot?.label ?? '') !== slot) return [];
   known.slot = next;
@@ -110,12 +112,29 @@ function tickNow(owner: MemoryFunction, tick: Tick, now: number): TickedJob[] {
   for (const job of jobs) {
     if (skipsIfRunning && isRunning(owner, known.job)) continue;
     const placement = { queue: 'scheduled', score: job.due / 1000, options: job.options } as const;
-    known.job = owner.enqueue(input, placement, now);
+    const made = enqueue(owner, unique, input, placement, now);
+    if (made === undefined) continue;
+    known.job = made;
     known.previous = String(job.slot);
     known.made += 1;
     created.push({ schedule: id, id: known.job });
   }
   return created;
+}
+
+/** Returns its id; undefined if another job has its unique key. */
+function enqueue(
+  owner: MemoryFunction,
+  unique: UniqueTick | undefined,
+  input: Payload,
+  placement: Placement,
+  now: number,
+): string | undefined {
+  if (!unique) return owner.enqueue(input, placement, now);
+  const { key, kind, span = 0 } = unique;
+  const rule = kind === 'throttle' ? { kind, span } : { kind };
+  const { id, created } = owner.unique.enqueue(key, rule, input, placement, now);
+  return created ? id : undefined;
 }
 
 function isRunning({ jobs }: MemoryFunction, job: string): boolean {

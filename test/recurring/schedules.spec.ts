@@ -145,6 +145,37 @@ describe.each([
     expect(await schedules.jobs(fn)).toMatchObject([{ times: { expires: new Date(SLOT(22, 10)) } }]);
   });
 
+  it.each([
+    ['unfinished', { while: 'unfinished' }, [SLOT(22), SLOT(24)]],
+    ['waiting', { while: 'waiting' }, [SLOT(22), SLOT(24)]],
+    ['throttle', { throttle: '25h' }, [SLOT(22), SLOT(24)]],
+  ] as const)('keep to the unique key of their definition: %s', async (__, rule, slots) => {
+    fn = schedules.rig.fn();
+    schedules.setTime('2026-11-22T08:00Z');
+    const definition = defineJob<{ shop: number }>(fn, {
+      unique: { key: ({ shop }) => `shop ${shop}`, ...rule },
+    });
+    const other = await client.run(definition, { shop: 2 });
+    expect(other.created).toBe(true);
+    await client.recur(definition, { id: fn, cron: NINE, input: { shop: 1 } });
+    await schedules.tickAt(fn, SLOT(22), SLOT(23));
+    await schedules.rig.finish(fn, '2');
+    await schedules.tickAt(fn, SLOT(24));
+    expect((await schedules.slots(fn)).slice(1)).toEqual(slots);
+    const again = await client.run(definition, { shop: 1 });
+    expect(again.created).toBe(false);
+    await expect(client.schedules.runNow(fn)).resolves.toMatchObject({ created: false, id: again.id });
+  });
+
+  it('are not debounced by their definition', async () => {
+    fn = schedules.rig.fn();
+    schedules.setTime('2026-11-22T08:00Z');
+    const definition = defineJob(fn, { unique: { key: 'one', debounce: '48h' } });
+    await client.recur(definition, { id: fn, cron: NINE });
+    await schedules.tickAt(fn, SLOT(22), SLOT(23));
+    expect(await schedules.slots(fn)).toEqual([SLOT(22), SLOT(23)]);
+  });
+
   it('go on after a pause without what was missed meanwhile', async () => {
     await made({ catchUp: 'all' });
     await expect(client.schedules.pause(id)).resolves.toMatchObject({ paused: true });

@@ -1,5 +1,5 @@
 import { checkWhole } from '../../job/check-whole.js';
-import { bytesOf, read, type Payload } from '../../job/codec.js';
+import { bytesOf, read } from '../../job/codec.js';
 import { defined } from '../../job/defined.js';
 import { ScheduleNotFoundError } from '../../job/schedule-errors.js';
 import type { GivenHeaders } from '../../job/headers.js';
@@ -30,7 +30,7 @@ import { updated } from '../recurring/updated.js';
 import { ScheduleDeclarer, type DeclaredSchedules } from './declared-schedules.js';
 import type { JobAccess } from './job-access.js';
 import { JobHandle } from './job-handle.js';
-import type { JobStore } from './job-store.js';
+import type { JobStore, Placement } from './job-store.js';
 import type { KnownFunctions } from './known-functions.js';
 
 /** Most dates that `next` returns. */
@@ -90,7 +90,7 @@ export class JobSchedules {
     const id = checkScheduleId(options.id);
     const fn = functions.nameOf(ref);
     const added = { headers: headers?.(), expires: functions.expiresOf(ref) };
-    const input = storedInput(await this.#encode(ref, options.input));
+    const input = await this.#stored(ref, options.input);
     return { id, fn, spec: { ...specOf(options, added), ...input } };
   }
 
@@ -134,7 +134,7 @@ export class JobSchedules {
     await loadPatterns();
     const { input, ...options } = checkUpdateNames(changes);
     const fn = await this.#functionOf(id);
-    const written = input === undefined ? {} : storedInput(await this.#encode(fn, input));
+    const written = input === undefined ? {} : await this.#stored(fn, input);
     return this.#change(id, fn, ({ base64, ...spec }) =>
       updated({ ...spec, ...(base64 && input === undefined ? { base64 } : {}), ...written }, options),
     );
@@ -165,7 +165,8 @@ export class JobSchedules {
     const { store, jobs } = this.#parts;
     const { spec, previous } = schedule;
     const options = optionsOfTick(spec, defined({ id, slot: now, previous }), now);
-    const [key] = await store.enqueue(fn, [payloadOf(spec)], { queue: 'normal', options });
+    const placement = { queue: 'normal', options, ...uniqueOf(spec) } as const;
+    const [key] = await store.enqueue(fn, [payloadOf(spec)], placement);
     return new JobHandle(jobs, fn, fn, key ?? { id: '', created: true });
   }
 
@@ -190,8 +191,15 @@ export class JobSchedules {
     return known?.spec.paused ? { ...own, paused: true } : own;
   }
 
-  async #encode(ref: FunctionRef, input: unknown): Promise<Payload> {
-    return this.#parts.functions.encode(ref, input === undefined ? null : input);
+  /** An input, and the unique key that its definition makes from it. */
+  async #stored(ref: FunctionRef, given: unknown): Promise<Pick<Spec, 'input' | 'base64' | 'unique'>> {
+    const { functions } = this.#parts;
+    const input = given === undefined ? null : given;
+    const { rule, keyOf } = functions.uniqueOf(ref) ?? {};
+    const encoded = storedInput(await functions.encode(ref, input));
+    // A debounced job would begin later than its time.
+    if (!rule || !keyOf || rule.kind === 'debounce') return encoded;
+    return { ...encoded, unique: { ...rule, key: keyOf(input) } };
   }
 
   #shown<Input>(ref: FunctionRef, fn: string, schedule: StoredSchedule): Schedule<Input> {
@@ -229,4 +237,10 @@ export class JobSchedules {
 
 function resumed(spec: Spec): Spec {
   return defined({ ...spec, paused: undefined });
+}
+
+function uniqueOf({ unique }: Spec): Pick<Placement, 'unique'> {
+  if (!unique) return {};
+  const { key, kind, span = 0 } = unique;
+  return { unique: { rule: kind === 'throttle' ? { kind, span } : { kind }, keys: [key] } };
 }

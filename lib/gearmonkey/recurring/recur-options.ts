@@ -108,7 +108,7 @@ export function checkScheduleId(id: unknown): string {
 }
 
 /** A schedule's spec without its input. */
-export type SpecOfOptions = Omit<Spec, 'input' | 'base64' | 'anchor' | 'paused' | 'app'>;
+export type SpecOfOptions = Omit<Spec, 'input' | 'base64' | 'unique' | 'anchor' | 'paused' | 'app'>;
 
 /**
  * Checks the options and converts them to the form in which they are stored.

@@ -101,9 +101,9 @@ export class RedisSchedules implements ScheduleStore {
   }
 
   async tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
-    const { ids, jobs, scheduled, channel, wake } = this.options.keysOf(fn);
+    const { ids, jobs, scheduled, channel, wake, unique } = this.options.keysOf(fn);
     const mark = newMark();
-    const keys = [ids, jobs, scheduled, channel, wake, ...this.keys(fn)];
+    const keys = [ids, jobs, scheduled, channel, wake, ...this.keys(fn), unique];
     const ticked = await this.ask(fn, 'Creating recurring jobs', (redis) =>
       scripts.tick.run(redis, keys, this.now(), mark, ticks.flatMap(argumentsOf)),
     );
@@ -128,9 +128,11 @@ export class RedisSchedules implements ScheduleStore {
   }
 }
 
-function argumentsOf({ id, version, slot, next, skipsIfRunning, input, jobs }: Tick): Payload[] {
+function argumentsOf({ id, version, slot, next, skipsIfRunning, unique, input, jobs }: Tick): Payload[] {
   const ifRunning = skipsIfRunning ? 'skip' : '';
   const nextTime = next === undefined ? '' : String(next.time);
   const created = jobs.flatMap(({ slot: time, due, options }) => [String(time), String(due / 1000), options]);
-  return [id, version, slot, next?.label ?? '', nextTime, ifRunning, input, String(jobs.length), ...created];
+  const { kind = '', span = '', key = '' } = unique ?? {};
+  const rules = [ifRunning, kind, String(span), key];
+  return [id, version, slot, next?.label ?? '', nextTime, ...rules, input, String(jobs.length), ...created];
 }

@@ -1,6 +1,6 @@
 import type { Payload } from '../../job/codec.js';
 import type { StoredFields } from '../wire/schedule-scripts.js';
-import type { DeclaringApp } from './spec.js';
+import type { DeclaringApp, UniqueTick } from './spec.js';
 import type { Slot } from './timing.js';
 
 /** A job of a tick. */
@@ -22,6 +22,7 @@ export interface Tick {
   readonly next: Slot | undefined;
   /** No job is created while the last one waits or runs. */
   readonly skipsIfRunning: boolean;
+  readonly unique: UniqueTick | undefined;
   readonly input: Payload;
   readonly jobs: readonly TickJob[];
 }

@@ -14,6 +14,14 @@ export interface DeclaringApp {
   readonly version: string;
 }
 
+/** The unique key of a schedule's jobs, from its definition. */
+export interface UniqueTick {
+  readonly key: string;
+  readonly kind: 'unfinished' | 'waiting' | 'throttle';
+  /** Of a throttle. */
+  readonly span?: number;
+}
+
 /** A schedule as a client writes it: as JSON, with times in milliseconds. */
 export interface Spec extends Timing {
   readonly input: string;
@@ -27,6 +35,8 @@ export interface Spec extends Timing {
   readonly expires?: number;
   /** Options of its jobs. */
   readonly options?: Pick<JobOptions, 'retry' | 'timeout' | 'headers'>;
+  /** Which job stands for a new one. */
+  readonly unique?: UniqueTick;
   readonly paused?: true;
   readonly app?: DeclaringApp;
 }

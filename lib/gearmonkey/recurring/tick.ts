@@ -27,7 +27,16 @@ export async function tickDue(
 function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
   const { id, version, slot } = stored;
   const schedule = readSchedule(stored);
-  const nothing = { id, version, slot, next: undefined, skipsIfRunning: false, input: '', jobs: [] };
+  const nothing = {
+    id,
+    version,
+    slot,
+    next: undefined,
+    skipsIfRunning: false,
+    unique: undefined,
+    input: '',
+    jobs: [],
+  };
   // What another program has written is not looked at again until it is written correctly.
   if (!schedule) return nothing;
   const { spec } = schedule;
@@ -39,7 +48,8 @@ function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
     previous = time;
     return { slot: time, due, options };
   });
-  return { ...nothing, next, skipsIfRunning: spec.ifRunning === 'skip', input: payloadOf(spec), jobs };
+  const { unique, ifRunning } = spec;
+  return { ...nothing, next, skipsIfRunning: ifRunning === 'skip', unique, input: payloadOf(spec), jobs };
 }
 
 interface Advance {

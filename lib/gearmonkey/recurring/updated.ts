@@ -12,10 +12,10 @@ type Options = RecurringTimes & RecurringJobOptions;
 
 /** A spec with some options changed. @throws InvalidOptionError */
 export function updated(spec: Omit<Spec, 'anchor'>, changes: Omit<ScheduleChanges, 'input'>): NewSpec {
-  const { input, base64, paused, app } = spec;
+  const { input, base64, unique, paused, app } = spec;
   const merged = { ...withoutOther(optionsOf(spec), changes), ...changes };
   const options = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as Options;
-  return defined({ ...specOf(options), input, base64, paused, app });
+  return defined({ ...specOf(options), input, base64, unique, paused, app });
 }
 
 /** A pattern takes the place of `every`, and the other way round. */

@@ -78,6 +78,8 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['HDEL', k.schedules, X],
     ['HMGET', k.schedules, X],
     ['ZADD', k.ticks, '1', X],
+    ['HMGET', k.unique, X],
+    ['HSET', k.unique, X, X],
   ];
 }
 
