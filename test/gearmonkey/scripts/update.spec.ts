@@ -16,12 +16,12 @@ interface Changed {
   mark?: number | '';
 }
 
-function update(fn: string, id: string, { to, score, input, mark = '' }: Changed) {
+function update(fn: string, id: string, { to, score, input, mark = '' }: Changed, redis = server.redis) {
   const { jobs, wake, ...queues } = keysOf(fn);
   const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
   const target = to ? QUEUES.indexOf(to) + 2 : 0;
   const inputs = input === undefined ? [] : [input];
-  return scripts.update.run(server.redis, keys, id, mark, target, score ?? '', inputs);
+  return scripts.update.run(redis, keys, id, mark, target, score ?? '', inputs);
 }
 
 /** Everything that is stored of a function. */
@@ -121,6 +121,18 @@ describe('update.lua', () => {
     await expect(update(fn, '1', changed)).rejects.toThrow('WRONGTYPE');
     await expect(server.redis.lrange(`queue:${fn}:${queue}`, 0, -1)).resolves.toEqual(['1']);
     await expect(server.redis.hget(`job:${fn}:1`, 'input')).resolves.toBe('a');
+  });
+
+  it.each(['lrem', 'zrem', 'hset', 'hdel'])('changes nothing without the right to %s', async (command) => {
+    const fn = server.fn();
+    await enqueue(server.redis, fn, ['a']);
+    const before = await stored(fn);
+    await server.redis.acl('SETUSER', 'lacking', 'reset', 'on', '>x', '+@all', '~*', '&*', `-${command}`);
+    const lacking = server.redis.duplicate({ username: 'lacking', password: 'x' });
+    for (const to of ['high', 'scheduled'] as const)
+      await expect(update(fn, '1', { to, score: 5, input: 'b' }, lacking)).rejects.toThrow('NOPERM');
+    lacking.disconnect();
+    await expect(stored(fn)).resolves.toEqual(before);
   });
 
   it('sets the wake marker for a job that moves, and for no other', async () => {

@@ -66,6 +66,7 @@ local function drain_scheduled()
   return found[1]
 end
 
+ARGUMENTS.RPUSH = { 'x' }
 local refusal = missing_right({ 'HSET', 'EXPIRE' }, keys.jobs .. 'x') or missing_right({ 'RPUSH' }, queue)
 if refusal then return refusal end
 return { ended, which == '' and drain_list() or drain_scheduled() }

@@ -1,4 +1,5 @@
-local ARGUMENTS = { HMGET = { 'x' }, HSET = { 'x', 'x' }, EXPIRE = { '1' }, RPUSH = { 'x' }, ZADD = { '1', 'x' } }
+--- By command. Scripts that are called less often than `claim` add what only they need.
+local ARGUMENTS = { HMGET = { 'x' }, HSET = { 'x', 'x' }, EXPIRE = { '1' }, ZADD = { '1', 'x' } }
 
 --- Returns an error reply for the first of these commands that the user may not run, if any. Check this before any write,
 --- since rights may be revoked at any time. Servers before Redis 7 can't tell.

@@ -24,7 +24,8 @@ if not job[1] then return 'missing' end
 if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
 if job[1] == 'success' or job[1] == 'error' then return 'finished' end
 if job[1] ~= 'idle' or count(job[2]) > 0 or count(job[3]) > 0 then return 'begun' end
-local refusal = missing_right({ 'HSET' }, hash)
+ARGUMENTS.HDEL, ARGUMENTS.LREM, ARGUMENTS.ZREM = { 'x' }, { '1', 'x' }, { 'x' }
+local refusal = missing_right({ 'HSET', 'HDEL' }, hash) or missing_right({ 'ZREM' }, KEYS[SCHEDULED]) or missing_right({ 'LREM' }, KEYS[5])
 if refusal then return refusal end
 
 --- Removes the job from the lists other than its new queue. Searched from the left, where new jobs are.
