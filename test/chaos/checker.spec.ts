@@ -44,6 +44,20 @@ function history(change: Partial<History> = {}, fields: Fields = ended): History
   };
 }
 
+/** Two jobs of one unique key. */
+const twoUnique = (started: string) => {
+  const input = (n: string) => JSON.stringify({ n, kind: 'unique', key: 'key' });
+  const [first, second] = [
+    { ...ended, input: input('p/1'), started: '2' },
+    { ...ended, input: input('p/2'), started, output: '{"n":"p/2","token":1}' },
+  ];
+  const both = new Map([
+    [KEY, { ...job, fields: first }],
+    ['f#2', { fn: 'f', id: '2', fields: second }],
+  ]);
+  return { readings: both, firstReadings: both, laterReadings: both };
+};
+
 const readings = (fields: Fields) => new Map([[KEY, { ...job, fields }]]);
 const withFields = (change: Fields) => history({}, { ...ended, ...change });
 const broken = (given: History) => check(given).map(({ invariant }) => invariant);
@@ -67,6 +81,7 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
   'no job is created twice': [
     history({ readings: new Map([...readings(ended), ['f#2', { fn: 'f', id: '2', fields: ended }]]) }),
   ],
+  'a unique key has one unfinished job': [history(twoUnique('4'))],
   'a job is completed once': [
     history({ written: new Map([[KEY, { completions: 2, changes: [] }]]) }),
     history({
@@ -127,6 +142,10 @@ describe('The history checker', () => {
   it.each(INVARIANT_NAMES)('detects that this does not hold: %s', (name) => {
     expect(BROKEN[name]?.length).toBeGreaterThan(0);
     for (const given of BROKEN[name] ?? []) expect(broken(given)).toContain(name);
+  });
+
+  it('accepts a job whose unique key had another that has ended', () => {
+    expect(check(history(twoUnique('5')))).toEqual([]);
   });
 
   it('accepts a job that stalled too often and ended as an error', () => {

@@ -1,5 +1,6 @@
 import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from './fields.js';
 import { callsAnswer } from './call-checks.js';
+import { oneOfItsKey } from './unique-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
 import { found, type Violation } from './violation.js';
 
@@ -9,6 +10,7 @@ type Check = (history: History) => Iterable<Violation>;
 const INVARIANTS: Readonly<Record<string, Check>> = {
   'every acknowledged job ends': everyJobEnds,
   'no job is created twice': createdOnce,
+  'a unique key has one unfinished job': oneOfItsKey,
   'a job is completed once': completedOnce,
   'a final result stays': resultStays,
   'the accepted outcome is the one of its claim': outcomeOfItsClaim,

@@ -70,6 +70,14 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
     };
   if (chance < 0.115) return { fn: SLOW, input: input('cancelled', { ms: 2000 }), options: placed(random) };
   if (chance < 0.135) return { fn: SHARED, input: `shared ${n}`, options: {} };
+  if (chance < 0.145) {
+    const key = `key ${random.int(0, 4)}`;
+    return {
+      fn: SLOW,
+      input: input('unique', { key, ms: random.int(0, 100) }),
+      options: { unique: { key } },
+    };
+  }
   return { fn: FAST, input: input('fast', { ms: random.int(0, 5) }), options: placed(random) };
 }
 

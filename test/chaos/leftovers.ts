@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
-/** Keys that may stay: jobs for 25 hours, ids forever, and keys that expire by themselves. */
-const MAY_STAY = /^(uid|job):/;
+/** Keys that may stay: jobs for 25 hours, ids forever, unique keys until others are used, and keys that expire by themselves. */
+const MAY_STAY = /^(uid|job|unique):/;
 const EXPIRES = /^(sender|lock|plain):/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */
 const NEVER = -1;

@@ -103,7 +103,9 @@ async function acknowledged(jobs, send) {
   try {
     const answer = await send();
     const handles = [answer].flat();
-    jobs.forEach((job, i) => note({ e: 'enqueued', ...about(job), id: handles[i].id, ...took() }));
+    // A unique job that was there before is another's.
+    for (const [i, { id, created: isNew }] of handles.entries())
+      if (isNew) note({ e: 'enqueued', ...about(jobs[i]), id, ...took() });
     return answer;
   } catch (error) {
     for (const job of jobs)
