@@ -246,6 +246,15 @@ describe.each([
     ]);
   });
 
+  it('are made once by many processes that start at the same time', async () => {
+    fn = schedules.rig.fn();
+    schedules.setTime('2026-11-22T08:00Z');
+    const options = { id: fn, every: '10m', input: 'x' };
+    const all = await Promise.all(Array.from({ length: 20 }, () => schedules.client().recur(fn, options)));
+    expect(new Set(all.map(({ next }) => next?.getTime())).size).toBe(1);
+    await expect(client.schedules.list(fn)).resolves.toHaveLength(1);
+  });
+
   it('are changed by several clients at the same time without losing a change', async () => {
     await made({ catchUp: 'all' });
     const headers = Array.from({ length: 8 }, (__, index) => ({ limit: 50 + index }));

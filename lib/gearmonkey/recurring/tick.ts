@@ -1,4 +1,5 @@
 import { defined } from '../../job/defined.js';
+import { messageOf } from '../../job/error-info.js';
 import type { StoredFields } from '../wire/schedule-scripts.js';
 import type { ScheduleStore, Tick, TickedJob } from './schedule-store.js';
 import { optionsOfTick, payloadOf, readSchedule, type Spec, type StoredSchedule } from './spec.js';
@@ -9,36 +10,45 @@ export const LATE_MS = 60_000;
 /** Most jobs of a schedule that one call creates. */
 const MAX_JOBS = 20;
 
-/** Creates the jobs of ticks that are due. Returns them, and the milliseconds until the next tick, or -1. */
+/** A schedule whose tick this worker can't compute, and why. */
+export interface BrokenSchedule {
+  readonly id: string;
+  readonly reason: string;
+}
+
+export interface TickedDue {
+  /** Milliseconds until the next tick, or -1. */
+  readonly wait: number;
+  readonly jobs: readonly TickedJob[];
+  /** They stay due: another worker may be able to. */
+  readonly broken: readonly BrokenSchedule[];
+}
+
+/** Creates the jobs of ticks that are due. */
 export async function tickDue(
   store: Pick<ScheduleStore, 'due' | 'tick'>,
   fn: string,
   random: () => number = Math.random,
-): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
+): Promise<TickedDue> {
   const { now, wait, schedules } = await store.due(fn);
-  if (schedules.length === 0) return { wait, jobs: [] };
+  if (schedules.length === 0) return { wait, jobs: [], broken: [] };
   await loadPatterns();
-  return store.tick(
-    fn,
-    schedules.map((stored) => tickOf(stored, now, random)),
-  );
+  const [ticks, broken]: [Tick[], BrokenSchedule[]] = [[], []];
+  for (const stored of schedules) {
+    try {
+      ticks.push(tickOf(stored, now, random));
+    } catch (error) {
+      broken.push({ id: stored.id, reason: messageOf(error) });
+    }
+  }
+  return ticks.length === 0 ? { wait, jobs: [], broken } : { ...(await store.tick(fn, ticks)), broken };
 }
 
+/** @throws an Error if the schedule is malformed, or this worker doesn't know its time zone */
 function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
   const { id, version, slot } = stored;
   const schedule = readSchedule(stored);
-  const nothing = {
-    id,
-    version,
-    slot,
-    next: undefined,
-    skipsIfRunning: false,
-    unique: undefined,
-    input: '',
-    jobs: [],
-  };
-  // What another program has written is not looked at again until it is written correctly.
-  if (!schedule) return nothing;
+  if (!schedule) throw new Error('it is malformed');
   const { spec } = schedule;
   const { slots, next } = advance(schedule, now);
   let { previous } = schedule;
@@ -49,7 +59,8 @@ function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
     return { slot: time, due, options };
   });
   const { unique, ifRunning } = spec;
-  return { ...nothing, next, skipsIfRunning: ifRunning === 'skip', unique, input: payloadOf(spec), jobs };
+  const input = payloadOf(spec);
+  return { id, version, slot, next, skipsIfRunning: ifRunning === 'skip', unique, input, jobs };
 }
 
 interface Advance {

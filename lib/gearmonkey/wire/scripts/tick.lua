@@ -78,7 +78,7 @@ while at <= #ARGV do
   local id, version, slot, next_slot, next_time, if_running, kind, span, key, input, count = unpack(ARGV, at, at + 10)
   local known = call('HMGET', schedules, 'version:' .. id, 'slot:' .. id, 'job:' .. id, 'made:' .. id)
   local last, made = known[3], tonumber(known[4]) or 0
-  if known[1] == version and (known[2] or '') == slot then
+  if (known[1] or '') == version and (known[2] or '') == slot then
     for job = at + 11, at + 10 + 3 * count, 3 do
       if not (if_running == 'skip' and is_there(last)) and not is_taken(kind, span, key) then
         local new, refusal = create(input, ARGV[job + 1], ARGV[job + 2])
