@@ -78,14 +78,14 @@ const pick = fc.nat(5);
 const queue = fc.constantFrom<QueueName>('normal', 'high', 'low', 'scheduled');
 const ending = fc.constantFrom<Ending>('success', 'error', 'retry', 'snoozed', 'released');
 const outcome = fc.record({ pick, ending, wait: fc.nat(LEASE) });
-const span = fc.integer({ min: 1, max: 2 * LEASE });
+const span = fc.integer({ min: 1, max: LEASE });
 const rule: fc.Arbitrary<Rule> = fc.oneof(
   fc.record({ kind: fc.constantFrom('unfinished' as const, 'waiting' as const) }),
   fc.record({ kind: fc.constant('throttle' as const), span }),
   fc.record({
     kind: fc.constant('debounce' as const),
     span,
-    longest: fc.integer({ min: 2 * LEASE, max: 3 * LEASE }),
+    longest: fc.integer({ min: 1, max: LEASE }),
   }),
 );
 const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -99,7 +99,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   {
-    weight: 3,
+    weight: 5,
     arbitrary: fc.record({
       do: fc.constant('enqueue unique' as const),
       key: fc.constantFrom('a', 'b'),
