@@ -30,6 +30,7 @@ export {
   LeaseLostError,
   ShutdownError,
 } from './job/abort-errors.js';
+export { HoldKeyError, LimitFullError, LimitKeyError, LimitUnknownError } from './job/limit-errors.js';
 export {
   ConnectionError,
   EnqueueTimeoutError,
@@ -72,7 +73,25 @@ export {
   type RunLimits,
   type SchemaOptions,
 } from './job/job-definition.js';
-export type { Claim, FreeSlots, JobOptions, JobSource, OnRevoked, Outcome } from './job/job-source.js';
+export { defineLimit } from './job/check-limit.js';
+export type {
+  Limit,
+  LimitNumbers,
+  LimitOptions,
+  LimitRules,
+  LimitState,
+  SharedLimit,
+  WithLimit,
+} from './job/limit.js';
+export type {
+  Claim,
+  FreeSlots,
+  JobOptions,
+  JobSource,
+  OnRevoked,
+  Outcome,
+  SourceLimit,
+} from './job/job-source.js';
 export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type { RecurringTick } from './job/recurring.js';
 export type { Unique, UniqueOptions, UniqueRule } from './job/unique.js';
@@ -81,6 +100,7 @@ export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabili
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
+export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
 export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';
 export type { FunctionClient } from './gearmonkey/client/function-client.js';
 export type { PayloadOptions } from './gearmonkey/client/known-functions.js';

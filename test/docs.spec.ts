@@ -238,6 +238,7 @@ const OPTION_TYPES = [
   'DefinitionOptions',
   'WorkerDecoratorOptions',
   'RetryOptions',
+  'LimitOptions',
   'RunOptions',
 ];
 

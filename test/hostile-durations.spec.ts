@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { RetryLaterError, SnoozeError } from 'nestjs-gearmonkey';
+import { HoldKeyError, RetryLaterError, SnoozeError, defineLimit } from 'nestjs-gearmonkey';
 import { JobdClient, JobdInstance } from 'nestjs-gearmonkey/jobd';
 import { JqClient } from 'nestjs-gearmonkey/jq';
 import { QlessClient, qless } from 'nestjs-gearmonkey/qless';
@@ -32,6 +32,8 @@ const TAKERS: readonly (readonly [string, string, (value: never) => unknown])[] 
   ['JobdInstance.stopWork', 'timeout', (timeout) => instance.stopWork(timeout)],
   ['RetryLaterError', 'delay', (delay) => new RetryLaterError(delay)],
   ['SnoozeError', 'delay', (delay) => new SnoozeError(delay)],
+  ['HoldKeyError', 'span', (span) => new HoldKeyError(span)],
+  ['defineLimit', 'rate.per', (per) => defineLimit('fn', { rate: { max: 1, per } })],
 ];
 
 describe('a value that is no duration', () => {

@@ -32,14 +32,20 @@ export function checkFunctionName(name: unknown): string {
   if (typeof name !== 'string') {
     throw new InvalidFunctionNameError(`Expected a function name to be a string, got ${typeof name}.`);
   }
-  const broken = RULES.find(([wrong]) => wrong(name));
-  if (broken) {
+  const problem = nameProblem(name);
+  if (problem !== undefined) {
     const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
     throw new InvalidFunctionNameError(
-      `${shown} can't be a function name: ${broken[1]}. ` +
+      `${shown} can't be a function name: ${problem}. ` +
         `Use 1 to ${MAX_FUNCTION_NAME_BYTES} bytes without white space, such as "resize" or "mail:send".`,
     );
   }
   if (known.size < MAX_KNOWN) known.add(name);
   return name;
+}
+
+/** Why a value can't be a name that is part of a key, such as `it is empty`. */
+export function nameProblem(name: unknown): string | undefined {
+  if (typeof name !== 'string') return 'it is not text';
+  return RULES.find(([wrong]) => wrong(name))?.[1];
 }

@@ -1,10 +1,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { defined } from './defined.js';
+import { checkLimit } from './check-limit.js';
 import { codecOf, type Codec, type CodecName } from './codec.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
 import type { CodecFor } from './json-types.js';
+import type { Limit, WithLimit } from './limit.js';
 import { recordsOf } from './show-as.js';
 import { checkRetry, type RetryOptions } from './retry.js';
 import { checkUnique, type Unique, type UniqueOptions } from './unique.js';
@@ -18,7 +20,7 @@ export interface RunLimits {
 }
 
 /** Options of a definition. */
-export interface DefinitionOptions<Input = unknown> extends RunLimits {
+export interface DefinitionOptions<Input = unknown> extends RunLimits, WithLimit<Input> {
   /** How input and output are encoded. @default the module's codec, which is `json` by default */
   codec?: CodecName | Codec;
   /** How long a job may wait until it is begun, counted from when it may run. @default forever */
@@ -41,6 +43,7 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly timeout?: number;
   /** Milliseconds. */
   readonly expires?: number;
+  readonly limit?: Limit;
   readonly unique?: Unique;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
@@ -72,6 +75,7 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   retry: true,
   timeout: true,
   expires: true,
+  limit: true,
   unique: true,
 });
 
@@ -84,13 +88,14 @@ type OptionsFor<Input, Output> =
 /** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
-  ({ name, codec, retry, timeout, expires, unique, input, output }) =>
+  ({ name, codec, retry, timeout, expires, limit, unique, input, output }) =>
     defined({
       name,
       codec: codec?.name,
       retry,
       timeout,
       expires,
+      limit,
       unique: unique?.rule,
       input: input?.['~standard'].vendor,
       output: output?.['~standard'].vendor,
@@ -126,16 +131,22 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output, retry, timeout, expires, unique } = checkOptions('defineJob', options, KNOWN);
+  const { codec, input, output, retry, timeout, expires, limit, unique } = checkOptions(
+    'defineJob',
+    options,
+    KNOWN,
+  );
+  const fn = checkFunctionName(name);
   return Object.freeze(
     asDefinition(
       defined({
-        name: checkFunctionName(name),
+        name: fn,
         codec: codec === undefined ? undefined : codecOf(codec),
         retry: retry === undefined ? undefined : checkRetry(retry),
         timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
         expires:
           expires === undefined ? undefined : toMilliseconds('expires', expires, { most: MAX_SPAN_MS }),
+        limit: limit === undefined ? undefined : checkLimit(fn, limit),
         unique: unique === undefined ? undefined : checkUnique(unique),
         input,
         output,

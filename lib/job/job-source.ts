@@ -3,6 +3,7 @@ import type { JobErrorInfo } from './errors.js';
 import type { JobHeaders } from './headers.js';
 import type { Codec, Payload } from './codec.js';
 import type { Health } from './health.js';
+import type { LimitRules } from './limit.js';
 import type { RecurringTick } from './recurring.js';
 import type { JobRetryOptions } from './retry.js';
 import type { SourceCapabilities } from './source-capabilities.js';
@@ -47,11 +48,20 @@ export type Outcome =
   | { readonly claim: Claim; readonly status: 'retry'; readonly error: JobErrorInfo; readonly delay: number }
   /** The job runs again after `delay` milliseconds, and the attempt doesn't count. Only with the capability `snooze`. */
   | { readonly claim: Claim; readonly status: 'snoozed'; readonly delay: number }
+  /** Its key is not to start jobs for `delay` milliseconds. The job goes back; the attempt doesn't count. Only with the capability `limits`. */
+  | { readonly claim: Claim; readonly status: 'held'; readonly delay: number }
   /** The job was not run: it goes back to the front of its queue, and the attempt doesn't count. */
   | { readonly claim: Claim; readonly status: 'released' };
 
 /** Called when a claim no longer holds: it is `lost` to another worker, or its job was `cancelled`. */
 export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;
+
+/** A function's limit, as a source applies it. */
+export interface SourceLimit {
+  readonly rules: LimitRules;
+  /** The key of a job with this input. @throws LimitKeyError, UnreadablePayloadError */
+  keyOf(input: Uint8Array): string;
+}
 
 /** The free slots of a worker. They change while a claim waits: ask again before each request. */
 export interface FreeSlots {
@@ -128,6 +138,12 @@ export interface JobSource {
    * `open` may register them again.
    */
   withdraw?(functions: readonly string[]): Promise<void>;
+
+  /**
+   * The limit of a function, before it is opened. `keyOf` makes the key of a job that was enqueued without one. Only with
+   * the capability `limits`.
+   */
+  setLimit?(fn: string, limit: SourceLimit): void;
 
   /** Called when the worker starts to drain: it claims no more jobs, but running ones may continue for a while. */
   takeNoMore?(): void;

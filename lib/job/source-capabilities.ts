@@ -12,6 +12,8 @@ export interface SourceCapabilities {
   readonly leases: boolean;
   /** A job may have its own options. */
   readonly options: boolean;
+  /** Jobs of a function may have limits by key. */
+  readonly limits: boolean;
   /** A job may run again later without an attempt being counted. */
   readonly snooze: boolean;
 }
@@ -25,4 +27,5 @@ export const ALL_CAPABILITIES: SourceCapabilities = {
   leases: true,
   options: true,
   snooze: true,
+  limits: true,
 };

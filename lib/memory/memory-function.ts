@@ -2,19 +2,33 @@ import type { Payload } from '../job/codec.js';
 import type { JobEvent, JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
-import { bytes } from './fields.js';
+import { Leases } from './leases.js';
+import { LimitCounts } from './limit-counts.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
+import { MemoryLimits } from './memory-limits.js';
+import { WaitingJobs, type KeyOf } from './waiting-jobs.js';
 import { MemoryControl } from './memory-control.js';
-import { MemoryQueues } from './memory-queues.js';
 import { FunctionSchedules } from './memory-schedule.js';
 import { MemoryUnique } from './memory-unique.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 
-interface Lease {
-  readonly token: number;
-  expires: number;
+/** What a function of the embedded server has to know about its server. */
+export interface MemoryFunctionOptions {
+  /** How often a job may lose its worker. */
+  readonly maxStalls: number;
+  /** How long a finished job can be read, in ms. @default 25 hours */
+  readonly keptFor?: number | undefined;
+  /** What counts for a limit that several functions share. */
+  readonly sharedLimit?: (name: string) => LimitCounts;
+}
+
+export interface ClaimOptions {
+  /** The id of the only job that is wanted. */
+  readonly only?: string;
+  /** Makes the keys of jobs that have none. */
+  readonly keyOf?: KeyOf | undefined;
 }
 
 /** One function of the embedded server. It has the state and the operations that a function has on Redis. */
@@ -28,25 +42,33 @@ export class MemoryFunction {
   workers = 0;
   lastId = 0;
   readonly jobs: MemoryJobs;
-  readonly queues = new MemoryQueues();
+  readonly limits: MemoryLimits;
+  readonly waiting: WaitingJobs;
+  private readonly leases = new Leases();
   readonly control = new MemoryControl(() => this.wake());
   readonly unique = new MemoryUnique(this);
-  private readonly leases = new Map<string, Lease>();
 
   constructor(
     private readonly name: string,
-    private readonly maxStalls: number,
-    keptFor = JOB_TTL_SECONDS * 1000,
+    private readonly options: MemoryFunctionOptions,
   ) {
-    this.jobs = new MemoryJobs(keptFor);
+    this.jobs = new MemoryJobs(options.keptFor ?? JOB_TTL_SECONDS * 1000);
+    const shared = options.sharedLimit ?? (() => new LimitCounts());
+    this.limits = new MemoryLimits(this.jobs, shared, () => this.wake());
+    this.waiting = new WaitingJobs(this.jobs, this.limits);
   }
 
-  enqueue(input: Payload, { queue, score, options }: Placement, now: number): string {
+  /** The id of the next job that is enqueued. */
+  get nextId(): string {
+    return String(this.lastId + 1);
+  }
+
+  /** @param key what the job is limited by */
+  enqueue(input: Payload, { queue, score, options }: Placement, now: number, key?: string): string {
     const id = String((this.lastId += 1));
     const due = score === undefined ? undefined : score * 1000;
-    this.jobs.create(id, { status: 'idle', input, created: now, options, due });
-    if (queue === 'scheduled') this.queues.schedule(id, (score ?? 0) * 1000);
-    else this.queues.add(id, queue);
+    this.jobs.create(id, { status: 'idle', input, created: now, options, due, key });
+    this.waiting.add(id, queue, due ?? 0, key, now);
     this.publish('create', id);
     this.wake();
     return id;
@@ -57,30 +79,29 @@ export class MemoryFunction {
     return this.jobs.read(id);
   }
 
-  /** Claims up to `slots` jobs (due scheduled jobs first, then high, normal and low), or the one named by `only`. */
-  claim(slots: number, lease: number, now: number, only?: string): Taken[] {
+  /** Claims up to `slots` jobs: due scheduled jobs first, then high, normal and low. */
+  claim(slots: number, lease: number, now: number, { only, keyOf }: ClaimOptions = {}): Taken[] {
     this.recover(now);
     this.jobs.forgetExpired(now);
+    this.limits.pass(now);
+    if (keyOf) this.waiting.file(keyOf, (id, error) => this.end(id, 'error', error.message, error, now), now);
     const taken: Taken[] = [];
     while (taken.length < slots && !this.control.isPaused) {
-      const next = this.queues.next(now, only);
+      const next = this.waiting.next(now, only);
       if (!next) break;
-      // A job that was ended for a client that waited for it is still in its queue.
-      if (this.expire(next.id, now) !== 0) taken.push(this.take(next.id, next.queue, lease, now));
+      const job = this.take(next.id, next.queue, lease, now);
+      if (job) taken.push(job);
     }
     return taken;
   }
 
   /** Renews the lease. Returns whether this token still held it. */
   renew(id: string, token: number, lease: number, now: number): boolean {
-    const held = this.leases.get(id);
-    if (held?.token !== token) return false;
-    held.expires = now + lease;
-    return true;
+    return this.leases.renew(id, token, now + lease);
   }
 
   progress(id: string, token: number, dividend: number, divisor: number): boolean {
-    if (!this.holds(id, token)) return false;
+    if (!this.leases.holds(id, token)) return false;
     this.jobs.set(id, { 'status:dividend': dividend, 'status:divisor': divisor });
     for (const listener of [...this.listeners]) listener.progress({ fn: this.name, id, dividend, divisor });
     return true;
@@ -94,28 +115,28 @@ export class MemoryFunction {
     error: JobErrorInfo | undefined,
     now: number,
   ): boolean {
-    if (!this.holds(id, token)) return this.hasSettled(id, token);
+    if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     this.jobs.set(id, { settled: token });
-    if (error) this.note(id, error);
+    if (error) this.jobs.note(id, error);
     this.end(id, status, output, error, now);
     return true;
   }
 
   /** Puts a failed job into `scheduled`, where it waits for its next attempt. */
   retry(id: string, token: number, error: JobErrorInfo, delay: number, now: number): boolean {
-    if (!this.holds(id, token)) return this.hasSettled(id, token);
-    this.note(id, error);
-    return this.runLater(id, token, now + delay);
+    if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
+    this.jobs.note(id, error);
+    return this.runLater(id, token, now + delay, now);
   }
 
   /** Schedules a job again; this attempt doesn't count. */
   snooze(id: string, token: number, delay: number, now: number): boolean {
-    if (!this.holds(id, token)) return this.hasSettled(id, token);
+    if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     this.jobs.set(id, {
       attempts: this.jobs.number(id, 'attempts') - 1,
       snoozes: this.jobs.number(id, 'snoozes') + 1,
     });
-    return this.runLater(id, token, now + delay);
+    return this.runLater(id, token, now + delay, now);
   }
 
   /** Cancels a job. If it runs, its worker is notified, and its outcome will be refused. */
@@ -124,8 +145,8 @@ export class MemoryFunction {
     if (this.jobs.isFinal(id)) {
       return this.jobs.text(id, 'error') === JSON.stringify(error) ? 'cancelled' : 'finished';
     }
-    const token = this.leases.get(id)?.token;
-    this.queues.remove(id);
+    const token = this.leases.tokenOf(id);
+    this.waiting.remove(id, now);
     this.end(id, 'error', error.message, error, now);
     if (token !== undefined) for (const tell of [...this.cancellations]) tell(id, token);
     return 'cancelled';
@@ -143,75 +164,54 @@ export class MemoryFunction {
     return 0;
   }
 
-  /** Puts a job back at the front of its queue; this attempt doesn't count. */
-  release(id: string, token: number): boolean {
-    if (!this.holds(id, token)) return this.hasSettled(id, token);
+  /** Puts a job back at the front of its queue; this attempt doesn't count. No job of its key starts for `hold` ms. */
+  release(id: string, token: number, now: number, hold = 0): boolean {
+    if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
+    if (hold > 0) this.limits.hold(id, now + hold, now);
     this.jobs.set(id, { attempts: this.jobs.number(id, 'attempts') - 1, settled: token });
-    this.giveBack(id);
+    this.giveBack(id, now);
     return true;
   }
 
   /** Milliseconds until the next scheduled job is due or the next lease ends. */
   outlook(now: number): number {
-    const due = this.control.isPaused ? Infinity : this.queues.nextDue;
+    const due = this.control.isPaused ? Infinity : this.waiting.nextDue;
     return Math.max(0, Math.min(due, this.nextExpiry) - now);
   }
 
   /** When the next lease ends, in ms since 1970. */
   get nextExpiry(): number {
-    let next = Infinity;
-    for (const { expires } of this.leases.values()) next = Math.min(next, expires);
-    return next;
+    return this.leases.nextExpiry;
   }
 
-  private take(id: string, queue: Queue, lease: number, now: number): Taken {
-    const token = this.jobs.number(id, 'token') + 1;
-    const attempts = this.jobs.number(id, 'attempts') + 1;
-    this.jobs.set(id, { status: 'busy', token, attempts, queue, started: now });
-    this.leases.set(id, { token, expires: now + lease });
+  private take(id: string, queue: Queue, lease: number, now: number): Taken | undefined {
+    if (!this.jobs.has(id)) return void this.limits.finish(id, now);
+    // A job that was ended for a client that waited for it is still in its queue.
+    if (this.expire(id, now) === 0) return undefined;
+    if (queue !== 'scheduled') this.limits.start(id, queue, now);
+    const taken = this.jobs.begin(id, queue, now);
+    this.leases.set(id, taken.token, now + lease);
     this.publish('start', id);
-    return {
-      id,
-      token,
-      attempts,
-      stalls: this.jobs.number(id, 'stalls'),
-      snoozes: this.jobs.number(id, 'snoozes'),
-      options: this.jobs.text(id, 'options'),
-      input: this.jobs.bytes(id, 'input') ?? bytes(''),
-    };
+    return taken;
   }
 
-  private runLater(id: string, token: number, due: number): true {
+  private runLater(id: string, token: number, due: number, now: number): true {
     this.leases.delete(id);
     this.jobs.set(id, { status: 'idle', settled: token });
-    this.queues.schedule(id, due);
+    if (this.jobs.has(id)) this.waiting.runLater(id, due, now);
+    else this.limits.finish(id, now);
     this.wake();
     return true;
   }
 
-  private holds(id: string, token: number): boolean {
-    return this.leases.get(id)?.token === token;
-  }
-
-  /** Whether this outcome was accepted before: sent again, it is accepted again. */
-  private hasSettled(id: string, token: number): boolean {
-    return this.jobs.number(id, 'settled') === token;
-  }
-
   private recover(now: number): void {
-    const expired = [...this.leases].filter(([, { expires }]) => expires <= now).map(([id]) => id);
     // Newest first, since each is put in front of the one before it: the oldest ends up in front.
-    for (const id of expired.sort((a, b) => Number(b) - Number(a))) {
+    for (const id of this.leases.expired(now).sort((a, b) => Number(b) - Number(a))) {
       const stalls = this.jobs.number(id, 'stalls') + 1;
       this.jobs.set(id, { stalls });
-      if (stalls <= this.maxStalls) this.giveBack(id);
+      if (stalls <= this.options.maxStalls) this.giveBack(id, now);
       else this.stalled(id, stalls, now);
     }
-  }
-
-  /** Stores the error of this attempt. */
-  private note(id: string, error: JobErrorInfo): void {
-    this.jobs.set(id, { [`error:${this.jobs.number(id, 'attempts')}`]: JSON.stringify(error) });
   }
 
   private stalled(id: string, stalls: number, now: number): void {
@@ -219,10 +219,11 @@ export class MemoryFunction {
     this.end(id, 'error', message, { name: 'JobStalledError', code: 'JOB_STALLED', message }, now);
   }
 
-  private giveBack(id: string): void {
+  private giveBack(id: string, now: number): void {
     this.leases.delete(id);
     this.jobs.set(id, { status: 'idle' });
-    this.queues.giveBack(id, this.jobs.text(id, 'queue') as Queue);
+    if (this.jobs.has(id)) this.waiting.giveBack(id, this.jobs.text(id, 'queue') as Queue, now);
+    else this.limits.finish(id, now);
     this.wake();
   }
 
@@ -230,6 +231,7 @@ export class MemoryFunction {
     this.leases.delete(id);
     this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
     this.jobs.expireLater(id, now);
+    this.limits.finish(id, now);
     this.publish('finish', id);
   }
 

@@ -1,6 +1,8 @@
 import type { Payload } from '../job/codec.js';
+import type { JobErrorInfo } from '../job/errors.js';
 import { isFinal, type JobStatus } from '../job/job.js';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
+import type { Queue } from '../gearmonkey/wire/protocol.js';
 import type { TakenJob } from '../gearmonkey/wire/scripts.js';
 import { bytes, text } from './fields.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
@@ -53,6 +55,32 @@ export class MemoryJobs {
 
   number(id: string, field: string): number {
     return Number(this.text(id, field) || 0);
+  }
+
+  /** Counts an attempt that begins. */
+  begin(id: string, queue: Queue, now: number): Taken {
+    const token = this.number(id, 'token') + 1;
+    const attempts = this.number(id, 'attempts') + 1;
+    this.set(id, { status: 'busy', token, attempts, queue, started: now });
+    return {
+      id,
+      token,
+      attempts,
+      stalls: this.number(id, 'stalls'),
+      snoozes: this.number(id, 'snoozes'),
+      options: this.text(id, 'options'),
+      input: this.bytes(id, 'input') ?? bytes(''),
+    };
+  }
+
+  /** Stores the error of this attempt. */
+  note(id: string, error: JobErrorInfo): void {
+    this.set(id, { [`error:${this.number(id, 'attempts')}`]: JSON.stringify(error) });
+  }
+
+  /** Whether an outcome of this claim was accepted before: sent again, it is accepted again. */
+  hasSettled(id: string, token: number): boolean {
+    return this.number(id, 'settled') === token;
   }
 
   /** Whether a handler has run it; claims that were released don't count. */

@@ -1,6 +1,6 @@
 import type { Queue } from '../gearmonkey/wire/protocol.js';
 
-type Listed = Exclude<Queue, 'scheduled'>;
+export type Listed = Exclude<Queue, 'scheduled'>;
 
 /** A waiting job, and when it may run in ms since 1970; 0 means at once. */
 export interface WaitingId {
@@ -8,7 +8,7 @@ export interface WaitingId {
   readonly due: number;
 }
 
-const LISTED: readonly Listed[] = ['high', 'normal', 'low'];
+export const LISTED: readonly Listed[] = ['high', 'normal', 'low'];
 
 /** The ids of one function's waiting jobs, in the order they run: due scheduled jobs, then high, normal, low. */
 export class MemoryQueues {
@@ -56,18 +56,26 @@ export class MemoryQueues {
   /** Removes and returns the job that runs next, or the one named by `only`. */
   next(now: number, only?: string): { id: string; queue: Queue } | undefined {
     if (only !== undefined) return this.pick(only, now);
-    const first = this.scheduled[0];
-    if (first && first.due <= now) {
-      this.scheduled.shift();
-      return { id: first.id, queue: 'scheduled' };
-    }
+    const due = this.takeDue(now);
+    if (due !== undefined) return { id: due, queue: 'scheduled' };
     for (const queue of LISTED) {
-      const id = this.fronts[queue].pop() ?? this.lists[queue].values().next().value;
-      if (id === undefined) continue;
-      this.lists[queue].delete(id);
-      return { id, queue };
+      const id = this.take(queue);
+      if (id !== undefined) return { id, queue };
     }
     return undefined;
+  }
+
+  /** Removes and returns the first scheduled job that is due. */
+  takeDue(now: number): string | undefined {
+    const first = this.scheduled[0];
+    return first && first.due <= now ? this.scheduled.shift()?.id : undefined;
+  }
+
+  /** Removes and returns the first job of a list. */
+  take(queue: Listed): string | undefined {
+    const id = this.fronts[queue].pop() ?? this.lists[queue].values().next().value;
+    if (id !== undefined) this.lists[queue].delete(id);
+    return id;
   }
 
   /** The jobs of a queue, in the order they run. */
@@ -98,4 +106,9 @@ export class MemoryQueues {
       this.fronts[queue] = this.fronts[queue].filter((id) => !removed.has(id));
     }
   }
+}
+
+/** The list of a queue: jobs that were scheduled have no other priority than the normal one. */
+export function listOf(queue: string): Listed {
+  return LISTED.find((listed) => listed === queue) ?? 'normal';
 }

@@ -1,3 +1,4 @@
+import { LimitCounts } from './limit-counts.js';
 import { MemoryFunction } from './memory-function.js';
 
 export interface MemoryServerOptions {
@@ -10,6 +11,7 @@ export interface MemoryServerOptions {
 /** The server of `memory:` connections. It lives in this process, and its jobs end with it. */
 export class MemoryServer {
   private readonly functions = new Map<string, MemoryFunction>();
+  private readonly sharedLimits = new Map<string, LimitCounts>();
   /** The functions of all schedules, by id. */
   readonly schedules = new Map<string, string>();
   /** The versions of each app that declare schedules. */
@@ -20,9 +22,20 @@ export class MemoryServer {
   function(name: string): MemoryFunction {
     let found = this.functions.get(name);
     if (!found) {
-      found = new MemoryFunction(name, this.options.maxStalls ?? 3, this.options.keptFor);
+      const { maxStalls = 3, keptFor } = this.options;
+      found = new MemoryFunction(name, {
+        maxStalls,
+        keptFor,
+        sharedLimit: (limit) => this.sharedLimit(limit),
+      });
       this.functions.set(name, found);
     }
+    return found;
+  }
+
+  private sharedLimit(name: string): LimitCounts {
+    const found = this.sharedLimits.get(name) ?? new LimitCounts();
+    this.sharedLimits.set(name, found);
     return found;
   }
 }

@@ -3,7 +3,7 @@ import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import { Ticker } from '../gearmonkey/recurring/ticker.js';
 import { systemClock } from '../job/clock.js';
 import type { Health } from '../job/health.js';
-import type { Claim, JobSource, OnRevoked, Outcome, FreeSlots } from '../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { MemorySchedules, waitOf } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
@@ -28,6 +28,7 @@ export class MemorySource implements JobSource {
   private readonly lease: number;
   /** The functions this worker runs, each with the call that signs off from it. */
   private readonly opened = new Map<string, () => void>();
+  private readonly limits = new Map<string, SourceLimit>();
   private readonly held = new Set<Claim>();
   private onRevoked: OnRevoked = () => undefined;
   /** Creates recurring jobs when they are due. */
@@ -51,6 +52,8 @@ export class MemorySource implements JobSource {
     this.onRevoked = onRevoked;
     for (const fn of functions.filter((name) => !this.opened.has(name))) {
       const server = this.server.function(fn);
+      const limit = this.limits.get(fn);
+      if (limit) server.limits.declare(limit.rules, Date.now());
       const tell = (id: string, token: number) => this.revoke(fn, id, token);
       server.workers += 1;
       server.cancellations.add(tell);
@@ -64,6 +67,10 @@ export class MemorySource implements JobSource {
         this.ticker.forget(fn);
       });
     }
+  }
+
+  setLimit(fn: string, limit: SourceLimit): void {
+    this.limits.set(fn, limit);
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
@@ -98,6 +105,7 @@ export class MemorySource implements JobSource {
     for (const fn of functions) {
       this.opened.get(fn)?.();
       this.opened.delete(fn);
+      this.limits.delete(fn);
     }
   }
 
@@ -115,7 +123,7 @@ export class MemorySource implements JobSource {
     const claims = slots.functions().flatMap((fn) =>
       this.server
         .function(fn)
-        .claim(slots.of(fn), this.lease, Date.now())
+        .claim(slots.of(fn), this.lease, Date.now(), { keyOf: this.limits.get(fn)?.keyOf })
         .map(({ options, ...taken }) => ({
           fn,
           ...taken,
@@ -129,7 +137,8 @@ export class MemorySource implements JobSource {
   private accept({ claim: { fn, id, token }, ...outcome }: Outcome): boolean {
     const owner = this.server.function(fn);
     const now = Date.now();
-    if (outcome.status === 'released') return owner.release(id, token);
+    if (outcome.status === 'released') return owner.release(id, token, now);
+    if (outcome.status === 'held') return owner.release(id, token, now, outcome.delay);
     if (outcome.status === 'retry') return owner.retry(id, token, outcome.error, outcome.delay, now);
     if (outcome.status === 'snoozed') return owner.snooze(id, token, outcome.delay, now);
     if (outcome.status === 'success')

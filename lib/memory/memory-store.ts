@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers';
 import { systemClock, type Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
+import type { LimitState } from '../job/limit.js';
+import { LimitUnknownError } from '../job/limit-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import {
   scoreOf,
@@ -11,6 +13,7 @@ import {
   type DrainStep,
   type JobListener,
   type JobStore,
+  type LimitsQuery,
   type ReadProgress,
   type Placement,
 } from '../gearmonkey/client/job-store.js';
@@ -18,6 +21,8 @@ import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import { progressOf } from '../gearmonkey/wire/stored-job.js';
+import { admit, replace } from './admission.js';
+import type { LimitNumbers } from './limit-counts.js';
 import { drainJobs, updateJob } from './memory-edits.js';
 import type { MemoryFunction } from './memory-function.js';
 import { MemorySchedules } from './memory-schedules.js';
@@ -40,12 +45,14 @@ export class MemoryStore implements JobStore {
     const target = this.function(fn);
     const now = this.clock.now();
     const placed = { ...placement, score: scoreOf(placement, now) };
-    const { rule, keys } = placement.unique ?? {};
-    return inputs.map((input, index) =>
-      rule
-        ? target.unique.enqueue(keys?.[index] ?? '', rule, input, placed, now)
-        : { id: target.enqueue(input, placed, now), created: true },
-    );
+    const { limit, unique } = placement;
+    if (limit) admit(target, fn, limit, now);
+    return inputs.map((input, index) => {
+      if (unique) return target.unique.enqueue(unique.keys[index] ?? '', unique.rule, input, placed, now);
+      const key = limit?.keys[index];
+      if (limit?.onFull === 'replace' && key !== undefined) replace(target, key, limit.replace, now);
+      return { id: target.enqueue(input, placed, now, key), created: true };
+    });
   }
 
   async read(fn: string, ids: readonly string[]): Promise<(StoredJob | undefined)[]> {
@@ -66,6 +73,16 @@ export class MemoryStore implements JobStore {
 
   async expire(fn: string, { id }: JobKey): Promise<number> {
     return this.function(fn).expire(id, this.clock.now());
+  }
+
+  async limits(fn: string, query: LimitsQuery): Promise<LimitState[]> {
+    return this.function(fn).limits.list(query, this.clock.now());
+  }
+
+  async setLimit(fn: string, numbers: LimitNumbers | undefined): Promise<void> {
+    const { limits } = this.function(fn);
+    if (!limits.isKnown) throw new LimitUnknownError(fn);
+    limits.change(numbers, this.clock.now());
   }
 
   async count(fn: string): Promise<string | undefined> {

@@ -15,7 +15,7 @@ interface Entry {
 /** The parts of a function that unique jobs need. */
 interface Server {
   readonly jobs: MemoryJobs;
-  readonly queues: MemoryQueues;
+  readonly waiting: { readonly queues: MemoryQueues };
   enqueue(input: Payload, placement: Placement, now: number): string;
   expire(id: string, now: number): number;
   wake(): void;
@@ -54,7 +54,8 @@ export class MemoryUnique {
   }
 
   private stands({ id, created }: Entry, rule: UniqueRule, now: number): boolean {
-    const { jobs, queues } = this.fn;
+    const { jobs } = this.fn;
+    const { queues } = this.fn.waiting;
     if (rule.kind === 'throttle') return now - created < rule.span;
     if (!jobs.has(id) || this.fn.expire(id, now) === 0) return false;
     if (jobs.text(id, 'status') === 'busy') return rule.kind === 'unfinished';
@@ -68,7 +69,8 @@ export class MemoryUnique {
     { options = '' }: Placement,
     now: number,
   ): void {
-    const { jobs, queues } = this.fn;
+    const { jobs } = this.fn;
+    const { queues } = this.fn.waiting;
     const due = Math.min(now + span, created + longest);
     jobs.set(id, { input, options, due });
     queues.remove(id);

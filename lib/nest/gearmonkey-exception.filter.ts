@@ -18,7 +18,7 @@ abstract class ErrorWithStatus {
 
 /**
  * Answers HTTP requests whose controller throws an error of this package with a matching status: 400 for an invalid
- * input, 404 for a missing job, 409, 413, 503 and 504. docs/errors.md has the list. Nest handles all other errors and
+ * input, 404 for a missing job, 409, 413, 429, 503 and 504. docs/errors.md has the list. Nest handles all other errors and
  * contexts.
  */
 @Catch(ErrorWithStatus)

@@ -2,8 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { checkWhole } from '../job/check-whole.js';
 import { millisecondsOr, type Duration } from '../job/duration.js';
 import { ConfigurationError } from '../job/errors.js';
-import { functionName, type FunctionRef, type ReceivedOf, type ReturnedOf } from '../job/job-definition.js';
+import {
+  functionName,
+  type FunctionRef,
+  type InputOf,
+  type ReceivedOf,
+  type ReturnedOf,
+} from '../job/job-definition.js';
 import { checkOptions, copyOptions, optionNames } from '../job/known-options.js';
+import type { Limit } from '../job/limit.js';
 import { hideFields, showAs } from '../job/show-as.js';
 import type { HandlerOptions, HandlerResult, JobHandler } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
@@ -13,7 +20,7 @@ import { boundTo } from './handler-binder.js';
 import { WorkerOrchestrator } from './worker.orchestrator.js';
 
 /** Options of `GearMonkeyWorkers.add`. */
-export interface AddWorkerOptions extends HandlerOptions {
+export interface AddWorkerOptions<Input = unknown> extends HandlerOptions<Input> {
   /** The module instance whose jobs the handler runs. @default the instance without a name */
   instance?: string;
 }
@@ -62,6 +69,7 @@ const ADD = optionNames<AddWorkerOptions>({
   retry: true,
   timeout: true,
   jobLimits: true,
+  limit: true,
   instance: true,
 });
 const SET = optionNames<SetWorkerOptions>({ concurrency: true, instance: true });
@@ -111,7 +119,7 @@ export class GearMonkeyWorkers {
   async add<F extends FunctionRef>(
     ref: F,
     handler: WorkerFunction<F>,
-    options: AddWorkerOptions = {},
+    options: AddWorkerOptions<InputOf<F>> = {},
   ): Promise<AddedWorker> {
     const user = 'GearMonkeyWorkers.add';
     const { instance: name = DEFAULT_INSTANCE, ...own } = copyOptions(checkOptions(user, options, ADD), ADD);
@@ -128,7 +136,7 @@ export class GearMonkeyWorkers {
     const binding = boundTo(instance, ref, own, handle, owner);
     const runs = workers.runs(fn);
     workers.refuseTaken(fn);
-    const forget = known(instance, ref);
+    const forget = known(instance, ref, binding.limits.limit);
     await workers.add(fn, { owner, binding: runs ? binding : undefined }).catch((error: unknown) => {
       forget();
       throw error;
@@ -147,10 +155,12 @@ export class GearMonkeyWorkers {
   }
 }
 
-/** Makes a definition known to the instance's client, until the function that is returned is called. */
-function known({ client }: GearMonkeyInstance, ref: FunctionRef): () => void {
+/** Makes a definition and a handler's limit known to the instance's client, until the function that is returned is called. */
+function known({ client }: GearMonkeyInstance, ref: FunctionRef, limit: Limit | undefined): () => void {
   const isNew = typeof ref !== 'string' && client?.register(ref);
+  client?.limitBy(functionName(ref), limit);
   return () => {
+    client?.limitBy(functionName(ref), undefined);
     if (isNew) client?.forget(ref);
   };
 }

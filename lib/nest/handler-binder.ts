@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InvalidOptionError } from '../job/errors.js';
+import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import type { FunctionRef } from '../job/job-definition.js';
 import {
   bindHandler,
@@ -36,7 +36,7 @@ export class HandlerBinder {
   }
 }
 
-/** Binds a handler; its own `jobLimits` override the instance's. @throws InvalidOptionError that names the handler */
+/** Binds a handler; its own `jobLimits` override the instance's. @throws ConfigurationError, InvalidOptionError that name the handler */
 export function boundTo(
   instance: GearMonkeyInstance,
   ref: FunctionRef,
@@ -49,6 +49,7 @@ export function boundTo(
   try {
     return bindHandler(typeof ref === 'string' ? { name: ref } : ref, { ...handler, ...limits }, handle);
   } catch (error) {
+    if (error instanceof ConfigurationError) throw new ConfigurationError(`${label}: ${error.message}`);
     if (!(error instanceof InvalidOptionError)) throw error;
     throw new InvalidOptionError(`${error.option} of ${label}`, error.value, error.expected);
   }

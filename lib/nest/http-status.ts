@@ -10,8 +10,9 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'INVALID_OPTION',
       'INVALID_FUNCTION_NAME',
       'QLESS_ARGUMENT',
+      'LIMIT_KEY',
     ],
-    404: ['JOB_NOT_FOUND', 'QLESS_JOB_NOT_FOUND', 'JQ_JOB_NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+    404: ['JOB_NOT_FOUND', 'LIMIT_UNKNOWN', 'QLESS_JOB_NOT_FOUND', 'JQ_JOB_NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
     409: [
       'NOT_CANCELLABLE',
       'JOB_BEGUN',
@@ -22,6 +23,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'SCHEDULE_EXISTS',
     ],
     413: ['PAYLOAD_TOO_LARGE'],
+    429: ['LIMIT_FULL'],
     503: [
       'NO_WORKERS',
       'CONNECTION',

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { FunctionRef, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
+import type { FunctionRef, InputOf, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
 import { optionNames } from '../job/known-options.js';
 import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
 import { ConfigurationError } from '../job/errors.js';
@@ -9,7 +9,7 @@ import { CurrentJob } from './input.decorator.js';
 import { annotate, type Annotation } from './metadata.js';
 
 /** Options of `@Worker`. */
-export interface WorkerDecoratorOptions extends HandlerOptions {
+export interface WorkerDecoratorOptions<Input = unknown> extends HandlerOptions<Input> {
   /** The module instance whose jobs this method runs. @default the instance without a name */
   instance?: string;
   /** `false` leaves the handler out. @default true */
@@ -17,7 +17,7 @@ export interface WorkerDecoratorOptions extends HandlerOptions {
 }
 
 /** What a function of the configuration returns for `@Worker`. Numbers and booleans may be text, as in an environment. */
-export interface ConfiguredWorkerOptions extends Omit<HandlerOptions, 'concurrency'> {
+export interface ConfiguredWorkerOptions<Input = unknown> extends Omit<HandlerOptions<Input>, 'concurrency'> {
   /** How many jobs of this function run at the same time in this process. @default 1 */
   concurrency?: number | string | undefined;
   /** `false` leaves the handler out. @default true */
@@ -36,6 +36,7 @@ export const HANDLER_OPTIONS = optionNames<ConfiguredWorkerOptions>({
   retry: true,
   timeout: true,
   jobLimits: true,
+  limit: true,
   enabled: true,
 });
 
@@ -87,9 +88,9 @@ type Accepts<F, M extends AnyMethod> =
 export function Worker<F extends FunctionRef, Config extends Configuration = Configuration>(
   ref: F,
   options:
-    | WorkerDecoratorOptions
-    | OptionsOf<ConfiguredWorkerOptions, Config>
-    | OptionsFactory<ConfiguredWorkerOptions> = {},
+    | WorkerDecoratorOptions<InputOf<F>>
+    | OptionsOf<ConfiguredWorkerOptions<InputOf<F>>, Config>
+    | OptionsFactory<ConfiguredWorkerOptions<InputOf<F>>> = {},
 ) {
   return function <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>>>(
     target: object,

@@ -4,8 +4,10 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
+import { checkLimit } from '../job/check-limit.js';
 import { messageOf } from '../job/errors.js';
 import { functionName } from '../job/job-definition.js';
+import type { Limit } from '../job/limit.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 import { HandlerBinder } from './handler-binder.js';
 import { InstanceRegistry } from './instance.registry.js';
@@ -16,6 +18,7 @@ import { RecurringOrchestrator } from './recurring.orchestrator.js';
 import { refuseTransient } from './scoped-instance.js';
 import { logStart } from './start-line.js';
 import { checkRoles, workerRole } from './worker-role.js';
+import type { WorkerAnnotation } from './worker.decorator.js';
 import { WorkerExplorer, type WorkerBinding } from './worker.explorer.js';
 
 /** Starts workers and observers when the app is ready, and stops them in order when it closes. */
@@ -104,8 +107,12 @@ export class WorkerOrchestrator
     refuseTransient(binding);
     if (typeof ref !== 'string') workers.instance.client?.register(ref);
     const fn = functionName(ref);
-    if (!workers.runs(fn)) return workers.keep(fn, { owner: label, binding: undefined });
+    if (!workers.runs(fn)) {
+      workers.instance.client?.limitBy(fn, limitOf(fn, annotation));
+      return workers.keep(fn, { owner: label, binding: undefined });
+    }
     const bound = await this.binder.bind(workers.instance, binding);
+    workers.instance.client?.limitBy(fn, bound?.limits.limit);
     if (bound) workers.keep(fn, { owner: label, binding: bound });
     else workers.disable(fn);
   }
@@ -125,4 +132,10 @@ export class WorkerOrchestrator
     await Promise.all(workers.map((each) => each.stop(timeoutOf(each.instance))));
     await this.observers.stop(deadline - performance.now());
   }
+}
+
+/** The limit of a handler that this process doesn't run, unless a function makes its options. */
+function limitOf(fn: string, { ref, options }: WorkerAnnotation): Limit | undefined {
+  if (options?.limit === undefined) return undefined;
+  return checkLimit(fn, options.limit, typeof ref === 'string' ? undefined : ref.limit);
 }

@@ -77,6 +77,12 @@ export class JobRecords {
     return [...this.records.values()];
   }
 
+  /** The ids of a function's jobs that have not ended, as far as is noted. */
+  unfinished(fn: string): string[] {
+    const hasEnded = ({ steps }: JobRecord) => ['done', 'failed'].includes(steps.at(-1) ?? '');
+    return this.all().flatMap((record) => (record.fn === fn && !hasEnded(record) ? record.id : []));
+  }
+
   get(fn: string, id: string): JobRecord | undefined {
     return this.records.get(keyOf(fn, id));
   }

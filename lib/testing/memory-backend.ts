@@ -3,13 +3,14 @@ import { MemoryStore } from '../memory/memory-store.js';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import type { Clock } from '../job/clock.js';
-import type { Claim, Outcome } from '../job/job-source.js';
+import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 
 /** Keeps the jobs of a test in this process. */
 export class MemoryBackend implements TestBackend {
   readonly store: MemoryStore;
   private readonly server: MemoryServer;
+  private readonly limits = new Map<string, SourceLimit | undefined>();
 
   constructor(
     private readonly clock: Clock,
@@ -26,12 +27,18 @@ export class MemoryBackend implements TestBackend {
     this.server.function(fn).workers += change;
   }
 
+  async setLimit(fn: string, limit: SourceLimit | undefined): Promise<void> {
+    this.limits.set(fn, limit);
+    if (limit) this.server.function(fn).limits.declare(limit.rules, this.clock.now());
+  }
+
   async waiting(fn: string): Promise<Iterable<WaitingJob>> {
-    return this.server.function(fn).queues.waiting();
+    return this.server.function(fn).waiting.all(this.clock.now());
   }
 
   async take(fn: string, id: string): Promise<Claim | undefined> {
-    const [taken] = this.server.function(fn).claim(1, Infinity, this.clock.now(), id);
+    const keyOf = this.limits.get(fn)?.keyOf;
+    const [taken] = this.server.function(fn).claim(1, Infinity, this.clock.now(), { only: id, keyOf });
     return taken && { fn, ...taken, options: readJobOptions(taken.options) };
   }
 
@@ -48,7 +55,9 @@ export class MemoryBackend implements TestBackend {
       case 'snoozed':
         return owner.snooze(id, token, outcome.delay, now);
       case 'released':
-        return owner.release(id, token);
+        return owner.release(id, token, now);
+      case 'held':
+        return owner.release(id, token, now, outcome.delay);
     }
   }
 
@@ -68,7 +77,7 @@ export class MemoryBackend implements TestBackend {
   }
 
   async discard(fn: string, id: string): Promise<void> {
-    this.server.function(fn).queues.remove(id);
+    this.server.function(fn).waiting.remove(id, this.clock.now());
   }
 
   async forgetUnique(fn: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import { defined } from '../job/defined.js';
 import type { Clock } from '../job/clock.js';
+import type { LimitRules, LimitState } from '../job/limit.js';
 import {
   scoreOf,
   type Changes,
@@ -9,6 +10,7 @@ import {
   type DrainStep,
   type JobListener,
   type JobStore,
+  type LimitsQuery,
   type Placement,
   type ReadProgress,
 } from '../gearmonkey/client/job-store.js';
@@ -67,11 +69,21 @@ export class RecordingStore implements JobStore {
     return left;
   }
 
-  async update(fn: string, job: JobKey, { input, place }: Changes): Promise<Updated> {
+  limits(fn: string, query: LimitsQuery): Promise<LimitState[]> {
+    return this.store.limits(fn, query);
+  }
+
+  setLimit(fn: string, numbers: Pick<LimitRules, 'concurrency' | 'rate'> | undefined): Promise<void> {
+    return this.store.setLimit(fn, numbers);
+  }
+
+  async update(fn: string, job: JobKey, { place, ...changes }: Changes): Promise<Updated> {
     const score = place && scoreOf(place, this.clock.now());
     const moved = place && defined({ queue: place.queue, score });
-    const came = await this.records.whileChanging(() => this.store.update(fn, job, { input, place: moved }));
-    if (came === 'updated') this.records.change(fn, job.id, { input, place, score });
+    const came = await this.records.whileChanging(() =>
+      this.store.update(fn, job, { ...changes, place: moved }),
+    );
+    if (came === 'updated') this.records.change(fn, job.id, { ...changes, place, score });
     return came;
   }
 
@@ -109,12 +121,22 @@ export class RecordingStore implements JobStore {
     return this.onClose();
   }
 
+  /** Jobs that new ones have replaced are cancelled: their handlers must learn of it. */
+  private async endReplaced(fn: string): Promise<void> {
+    const unfinished = this.records.unfinished(fn);
+    const stored = await this.store.read(fn, unfinished);
+    unfinished.forEach((id, index) => {
+      if (stored[index]?.get('error')?.toString().includes('"JOB_CANCELLED"')) this.onEnded(fn, id);
+    });
+  }
+
   private async record(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     const created = this.clock.now();
     const { delay: _, ...rest } = placement;
     const score = scoreOf(placement, created);
     const placed = score === undefined ? rest : { ...rest, score };
     const keys = await this.store.enqueue(fn, inputs, placed);
+    if (placement.limit?.onFull === 'replace') await this.endReplaced(fn);
     const isDebounced = placement.unique?.rule.kind === 'debounce';
     for (const [index, { id, created: isNew }] of keys.entries()) {
       const due = dueOf(score);

@@ -4,14 +4,17 @@ import { openConnections, type RedisConnections } from '../gearmonkey/redis-conn
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
 import { toClaim } from '../gearmonkey/source/claims.js';
 import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
-import { keysOf, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
+import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
+import type { Payload } from '../job/codec.js';
+import type { EnqueuedKey, Placement } from '../gearmonkey/client/job-store.js';
 import type { Clock } from '../job/clock.js';
 import { MAX_SPAN_MS } from '../job/duration.js';
 import { messageOf } from '../job/errors.js';
-import type { Claim, Outcome } from '../job/job-source.js';
+import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { turnOfEventLoop } from './real-time.js';
+import { ownLimit, RedisLimits, withOwnLimit } from './redis-limits.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 import { JobTestingError } from './testing-errors.js';
 
@@ -47,14 +50,12 @@ export class RedisBackend implements TestBackend {
   ) {
     this.connections = openConnections(url);
     const { commands, hub } = this.connections;
-    const { clock } = options;
-    const scheduleIndex = `${this.prefix}schedules`;
-    this.store = new RedisStore(commands, hub, {
-      timeout: ANSWER_MS,
-      keysOf: this.keysOf,
-      clock,
-      scheduleIndex,
-    });
+    const [{ clock }, { prefix, keysOf: names }] = [options, this];
+    this.store = new (class extends RedisStore {
+      override enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
+        return super.enqueue(fn, inputs, withOwnLimit(prefix, placement));
+      }
+    })(commands, hub, { timeout: ANSWER_MS, keysOf: names, clock, scheduleIndex: `${prefix}schedules` });
   }
 
   async reach(): Promise<void> {
@@ -77,6 +78,11 @@ export class RedisBackend implements TestBackend {
     await this.ask((redis) => redis.incrby(this.keysOf(fn).count, change));
   }
 
+  async setLimit(fn: string, limit: SourceLimit | undefined): Promise<void> {
+    if (limit)
+      await this.ask((redis) => this.limitsOf(redis, fn).declare(ownLimit(this.prefix, limit.rules)));
+  }
+
   async waiting(fn: string): Promise<Iterable<WaitingJob>> {
     const { scheduled, high, normal, low } = this.keysOf(fn);
     return this.ask(async (redis) => {
@@ -86,19 +92,39 @@ export class RedisBackend implements TestBackend {
       ]);
       // Workers pop from the end of a list.
       const listed = lists.flatMap((ids) => ids.toReversed().map((id) => ({ id, due: 0 })));
-      return [...scoresOf(due).sort(inOrder), ...listed];
+      const limited = await this.limitsOf(redis, fn).waiting(this.options.clock.now());
+      return [...scoresOf(due).sort(inOrder), ...listed, ...limited];
     });
   }
 
   async take(fn: string, id: string): Promise<Claim | undefined> {
     const { scheduled, high, normal, low } = this.keysOf(fn);
     const [claim] = await this.ask(async (redis) => {
+      const key = await this.limitsOf(redis, fn).keyOf(id);
+      if (key !== undefined) return this.takeLimited(redis, fn, id, key);
       const others = await redis.zrangebyscore(scheduled, 0, 0);
       await Promise.all([high, normal, low].map((list) => redis.lrem(list, 0, id)));
       await redis.zadd(scheduled, ...others.flatMap((other) => [SOON, other]), 0, id);
       return (await this.claim(redis, fn, 1)).claims;
     });
     return claim && toClaim(fn, claim);
+  }
+
+  /** No list of the protocol is read, so only jobs with a key can be claimed. */
+  private async takeLimited(redis: Redis | Cluster, fn: string, id: string, key: string) {
+    const putBack = await this.limitsOf(redis, fn).putFirst(id, key);
+    const nowhere = `none:${this.prefix}`;
+    const { claims } = await this.claim(redis, fn, 1, undefined, {
+      scheduled: nowhere,
+      high: nowhere,
+      normal: nowhere,
+      low: nowhere,
+    });
+    const [claim] = claims;
+    await putBack(claim?.id === id);
+    if (!claim || claim.id === id) return claims;
+    await this.claim(redis, fn, 0, { claim: toClaim(fn, claim), status: 'released' });
+    return [];
   }
 
   async settle(outcome: Outcome): Promise<boolean> {
@@ -130,6 +156,11 @@ export class RedisBackend implements TestBackend {
     await this.ask((redis) =>
       Promise.all([redis.zrem(scheduled, id), ...[high, normal, low].map((list) => redis.lrem(list, 0, id))]),
     );
+    await this.ask(async (redis) => {
+      const limits = this.limitsOf(redis, fn);
+      const key = await limits.keyOf(id);
+      if (key !== undefined) await limits.remove(id, key);
+    });
   }
 
   async forgetUnique(fn: string): Promise<void> {
@@ -159,20 +190,31 @@ export class RedisBackend implements TestBackend {
   }
 
   /** Calls the claim script with leases that last until the test ends them. */
-  private claim(redis: Redis | Cluster, fn: string, slots: number, outcome?: Outcome) {
-    const k = this.keysOf(fn);
+  private claim(
+    redis: Redis | Cluster,
+    fn: string,
+    slots: number,
+    outcome?: Outcome,
+    queues?: Partial<FunctionKeys>,
+  ) {
+    const k = { ...this.keysOf(fn), ...queues };
     const { clock, maxStalls, maxPayloadBytes } = this.options;
     return scripts.claim.run(
       redis,
-      [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel, k.control],
+      [...[k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel], k.control],
       clock.now(),
       MAX_SPAN_MS,
       slots,
       maxStalls,
       slots === 0 ? 1 : 0,
       maxPayloadBytes,
+      0,
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
+  }
+
+  private limitsOf(redis: Redis | Cluster, fn: string): RedisLimits {
+    return new RedisLimits(redis, this.prefix + fn, this.keysOf(fn));
   }
 
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ export interface Drained {
   readonly done: number;
   /** Jobs that failed for good, cancelled ones included. */
   readonly failed: number;
-  /** Runs that are followed by another: the attempt failed, or its handler threw a SnoozeError. */
+  /** Runs that are followed by another: the attempt failed, or its handler threw a SnoozeError or held its limit key. */
   readonly retried: number;
 }
 
@@ -16,6 +16,7 @@ export const ENDINGS = {
   error: 'failed',
   retry: 'retried',
   snoozed: 'retried',
+  held: 'retried',
   released: undefined,
 } as const;
 

@@ -1,6 +1,6 @@
 import type { JobStore } from '../gearmonkey/client/job-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
-import type { Claim, Outcome } from '../job/job-source.js';
+import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 
 /** A waiting job, and when it may run in ms since 1970; 0 means immediately. */
 export interface WaitingJob {
@@ -15,9 +15,11 @@ export interface TestBackend {
   reach(): Promise<void>;
   /** Adds a worker of the function, or removes one. */
   count(fn: string, change: 1 | -1): Promise<void>;
-  /** The waiting jobs in the order workers take them: by time and id, then those without a time. */
+  /** Sets what limits a function that gets a handler; undefined if nothing does. */
+  setLimit(fn: string, limit: SourceLimit | undefined): Promise<void>;
+  /** The waiting jobs in the order workers take them: by time and id, then those without a time. One whose limit lets none start for a time is due then. */
   waiting(fn: string): Promise<Iterable<WaitingJob>>;
-  /** Claims this job if it waits and is due. Its lease does not expire by itself. */
+  /** Claims this job if it waits, is due, and no limit prevents it. Its lease does not expire by itself. */
   take(fn: string, id: string): Promise<Claim | undefined>;
   /** Writes an outcome. Returns false if the claim was no longer held. */
   settle(outcome: Outcome): Promise<boolean>;

@@ -23,7 +23,7 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
     /** Methods for tests: enqueued jobs, running them, and the clock. */
     readonly test: TestJobs,
   ) {
-    super(store, options);
+    super(store, options, false, undefined, functions.handlerLimits);
     this.#functions = functions;
   }
 

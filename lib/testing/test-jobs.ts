@@ -1,7 +1,6 @@
 import { AssertionError } from 'node:assert';
 import type { ClientOptions, GearMonkeyClient } from '../gearmonkey/client/client.js';
 import type { KnownFunctions } from '../gearmonkey/client/known-functions.js';
-import { placementOf } from '../gearmonkey/client/run-options.js';
 import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
@@ -12,6 +11,7 @@ import { EnqueuedJobs, type JobToFind } from './enqueued-jobs.js';
 import { checkExpected, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
 import type { Interventions } from './interventions.js';
 import { keyOf, type JobRecords, type JobStep } from './job-records.js';
+import { placementOf } from './performed-job.js';
 import { Permit, type Drained } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
 import {
@@ -93,7 +93,7 @@ export class TestJobs {
 
   /**
    * Runs one job now, through schemas, guards, pipes, interceptors and filters, and returns it as `jobs.get` does. It has
-   * status `idle` if it failed and will be retried; `errors` has the reason. It is not included in `enqueued`.
+   * status `idle` if it failed and will be retried; `errors` has the reason. No limit holds it back. It is not included in `enqueued`.
    *
    * @throws JobTestingError if the app has no handler for it · JobTestTimeoutError · as `GearMonkeyClient.run` for the input
    */
@@ -110,7 +110,7 @@ export class TestJobs {
     this.jobs.learn(ref);
     const payload = await functions.encode(ref, input);
     const added = { headers: this.#parts.headers?.(), now: run.clock.now() };
-    const placement = placementOf(defined({ headers }), added);
+    const placement = placementOf(functions, ref, input, { options: defined({ headers }), added });
     const id = await source.prepare(async () => {
       const [key = { id: '' }] = await backend.store.enqueue(fn, [payload], placement);
       if (attempt > 1) await backend.setAttempts(fn, key, attempt - 1);

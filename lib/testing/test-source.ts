@@ -1,10 +1,12 @@
 import type { Clock } from '../job/clock.js';
-import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../job/job-source.js';
+import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { HeldJobs, type JobName } from './held-jobs.js';
 import { hasExpired } from './job-records.js';
+import { OpenFunctions } from './open-functions.js';
 import { turnOfEventLoop } from './real-time.js';
+import { Requests } from './requests.js';
 import { ENDINGS, type Ending, type Permit } from './run-permits.js';
 import { runnableOf, waitingOf, type WaitingJob } from './test-backend.js';
 import type { TestSourceParts } from './test-source-parts.js';
@@ -15,7 +17,7 @@ export class TestSource implements JobSource {
   static {
     showAs(TestSource, ({ parts, opened }) => ({
       server: parts.backend.store.address,
-      functions: [...opened],
+      functions: opened.names,
     }));
   }
 
@@ -25,16 +27,16 @@ export class TestSource implements JobSource {
   readonly client?: string;
   /** Whether the app is closing: its worker then releases running jobs, and tests don't wait for them. */
   readonly takeNoMore: () => void;
-  private readonly opened = new Set<string>();
+  private readonly opened: OpenFunctions;
   private readonly held = new HeldJobs();
   private onRevoked: OnRevoked = () => undefined;
   /** No job is claimed while one is being prepared. */
   private pauses = 0;
-  /** The number of requests without a reply. */
-  private asked = 0;
+  private readonly requests = new Requests();
 
   constructor(private readonly parts: TestSourceParts) {
     this.clock = parts.clock;
+    this.opened = new OpenFunctions(parts.backend);
     this.takeNoMore = parts.onClose;
     this.address = `${parts.backend.store.address} (a test)`;
     if (parts.client !== undefined) this.client = parts.client;
@@ -42,15 +44,16 @@ export class TestSource implements JobSource {
 
   /** The functions that have a handler here. */
   get functions(): readonly string[] {
-    return [...this.opened];
+    return this.opened.names;
   }
 
   async open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {
     this.onRevoked = onRevoked;
-    for (const fn of functions.filter((name) => !this.opened.has(name))) {
-      this.opened.add(fn);
-      await this.parts.backend.count(fn, 1);
-    }
+    await this.opened.add(functions);
+  }
+
+  setLimit(fn: string, limit: SourceLimit): void {
+    this.opened.limitBy(fn, limit);
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
@@ -62,7 +65,7 @@ export class TestSource implements JobSource {
         // Otherwise jobs that wait for each other would keep timers from running.
         await turnOfEventLoop();
         const seen = changes.version;
-        const claims = signal.aborted ? [] : await this.asking(this.takeAllowed(slots));
+        const claims = signal.aborted ? [] : await this.requests.add(this.takeAllowed(slots));
         if (claims.length > 0) return claims;
         if (!signal.aborted) await changes.since(seen);
       }
@@ -85,7 +88,7 @@ export class TestSource implements JobSource {
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     const refused: Claim[] = [];
     for (const outcome of outcomes) {
-      if (await this.asking(this.parts.backend.settle(outcome)))
+      if (await this.requests.add(this.parts.backend.settle(outcome)))
         this.note(outcome.claim, ENDINGS[outcome.status]);
       else refused.push(outcome.claim);
       this.held.drop(outcome.claim);
@@ -94,8 +97,8 @@ export class TestSource implements JobSource {
     return refused;
   }
 
-  async withdraw(functions: readonly string[]): Promise<void> {
-    for (const fn of functions) if (this.opened.delete(fn)) await this.parts.backend.count(fn, -1);
+  withdraw(functions: readonly string[]): Promise<void> {
+    return this.opened.remove(functions);
   }
 
   async close(): Promise<void> {
@@ -130,7 +133,7 @@ export class TestSource implements JobSource {
 
   /** Creates the recurring jobs of its functions that are due. */
   async tick(): Promise<Ticked> {
-    const ticked = await this.asking(tickNow(this.parts, this.functions));
+    const ticked = await this.requests.add(tickNow(this.parts, this.functions));
     if (ticked.created > 0) this.parts.changes.tell();
     return ticked;
   }
@@ -185,16 +188,7 @@ export class TestSource implements JobSource {
 
   /** Whether a request to the server is under way. */
   get isAsking(): boolean {
-    return this.asked > 0;
-  }
-
-  private async asking<T>(question: Promise<T>): Promise<T> {
-    this.asked += 1;
-    try {
-      return await question;
-    } finally {
-      this.asked -= 1;
-    }
+    return this.requests.areUnderWay;
   }
 
   /** Aborts the handler before the server replies, which may take longer. */
@@ -206,7 +200,7 @@ export class TestSource implements JobSource {
     const claim = this.held.running(job);
     if (!claim) return;
     this.revoke(claim, why);
-    const told = this.asking(tellServer(claim));
+    const told = this.requests.add(tellServer(claim));
     await this.held.whileEnding(job, told).finally(this.parts.changes.tell);
   }
 
@@ -232,9 +226,14 @@ export class TestSource implements JobSource {
       if (due > now || !permits.allows(instance, fn, id)) continue;
       const claim = await this.held.take(fn, id, () => backend.take(fn, id));
       if (claim && claims.push(claim)) records.note(fn, id, 'started');
-      else if (!claim && hasExpired(records.get(fn, id), now)) this.ended(fn, id);
+      else if (!claim && hasExpired(records.get(fn, id), now)) await this.expire(fn, id, now);
     }
     return claims;
+  }
+
+  /** One whose limit prevents a claim has not been ended by it. */
+  private async expire(fn: string, id: string, now: number): Promise<void> {
+    if ((await this.parts.backend.store.expire(fn, { id }, now)) === 0) this.ended(fn, id);
   }
 
   private note({ fn, id }: JobName, ending: Ending | undefined): void {

@@ -1,6 +1,9 @@
 import { withDeadline } from '../job/deadline.js';
+import type { Codec } from '../job/codec.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, OnRevoked } from '../job/job-source.js';
+import type { HandlerBinding } from './job-handler.js';
+import { giveLimits } from './source-limits.js';
 import type { WorkerLog } from './worker-log.js';
 
 /** During an outage, a function that is being announced waits for the server, and what comes after it too. */
@@ -11,14 +14,22 @@ export class Announcer {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly source: Pick<JobSource, 'open' | 'withdraw'>,
+    private readonly source: Pick<JobSource, 'open' | 'withdraw' | 'setLimit' | 'capabilities' | 'address'>,
     private readonly log: WorkerLog,
+    /** The codec of functions whose definition names none. */
+    private readonly codec: Codec,
     private readonly onRevoked: OnRevoked,
   ) {}
 
-  /** @throws what the source says of a server that doesn't take them */
-  open(functions: readonly string[]): Promise<void> {
-    const opening = this.last.then(() => this.source.open(functions, this.onRevoked));
+  /** @throws ConfigurationError for a limit without a source that applies it · what the source says of a server that doesn't take them */
+  open(bindings: readonly HandlerBinding[]): Promise<void> {
+    const opening = this.last.then(() => {
+      giveLimits(this.source, bindings, this.codec);
+      return this.source.open(
+        bindings.map(({ definition }) => definition.name),
+        this.onRevoked,
+      );
+    });
     this.last = opening.catch(() => undefined);
     return opening;
   }

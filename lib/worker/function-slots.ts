@@ -21,6 +21,7 @@ export class FunctionSlots {
   /** Estimated milliseconds of one run. */
   private duration = Infinity;
   private onIdle: () => void = () => undefined;
+  private readonly claimsAhead: boolean;
   /** How many of its jobs may run at the same time; it changes while the app runs. */
   concurrency: number;
   /** Whether its handler is being stopped: it gets no more jobs, and its concurrency stays 0. */
@@ -28,8 +29,10 @@ export class FunctionSlots {
 
   constructor(
     readonly binding: HandlerBinding,
-    private readonly claimsAhead: boolean,
+    claimsAhead: boolean,
   ) {
+    // A claim counts for the function's limit, so none is made before the job can start.
+    this.claimsAhead = claimsAhead && !binding.limits.limit;
     this.concurrency = binding.limits.concurrency;
   }
 

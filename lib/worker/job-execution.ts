@@ -11,6 +11,7 @@ import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { retryDelay, SnoozeError, type RetryOptions } from '../job/retry.js';
 import { MAX_SPAN_MS, toMilliseconds } from '../job/duration.js';
 import { isInstance } from '../job/error-info.js';
+import { HoldKeyError } from '../job/limit-errors.js';
 import { NO_HEADERS } from '../job/headers.js';
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
@@ -157,6 +158,7 @@ export class JobExecution {
     const { claim } = this;
     try {
       if (isInstance(thrown, SnoozeError)) return this.snoozed(thrown);
+      if (isInstance(thrown, HoldKeyError)) return this.held(thrown);
       const delay = retryDelay(this.retry, this.attempt, thrown);
       const error = this.describe(thrown);
       return delay === undefined
@@ -173,6 +175,14 @@ export class JobExecution {
       return { claim: this.claim, status: 'snoozed', delay: toMilliseconds('delay', delay, ANY_DELAY) };
     throw new ConfigurationError(
       `The handler of "${this.claim.fn}" threw a SnoozeError, which is for jobs of GearMonkey and memory. Throw a RetryLaterError here.`,
+    );
+  }
+
+  /** @throws ConfigurationError if nothing limits the job */
+  private held({ delay }: HoldKeyError): Outcome {
+    if (this.binding.limits.limit) return { claim: this.claim, status: 'held', delay };
+    throw new ConfigurationError(
+      `The handler of "${this.claim.fn}" called job.holdKey, which is for functions with a \`limit\`. Give its definition one, or throw a SnoozeError.`,
     );
   }
 

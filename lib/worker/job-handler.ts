@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import { checkLimit } from '../job/check-limit.js';
 import { checkWhole } from '../job/check-whole.js';
 import { defined } from '../job/defined.js';
 import type { ProgressUpdate } from '../job/job.js';
@@ -6,6 +7,7 @@ import type { AnyJobDefinition, RunLimits } from '../job/job-definition.js';
 import { toMilliseconds, type Duration } from '../job/duration.js';
 import type { JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
+import type { Limit, WithLimit } from '../job/limit.js';
 import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
 import type { RunningJob } from './running-job.js';
 
@@ -35,7 +37,7 @@ export type RunWith = (headers: JobHeaders, next: () => Promise<unknown>) => unk
 export type JobHandler = (input: unknown, job: RunningJob) => unknown;
 
 /** How a handler's jobs are run. */
-export interface HandlerOptions extends RunLimits {
+export interface HandlerOptions<Input = unknown> extends RunLimits, WithLimit<Input> {
   /** How many jobs of this function run at the same time in this process. @default 1 */
   concurrency?: number;
   /** Upper limits of a job's own options, which override these. @default the module's `jobLimits` */
@@ -49,6 +51,7 @@ export interface HandlerLimits {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly jobLimits?: CheckedJobLimits;
+  readonly limit?: Limit;
 }
 
 interface CheckedJobLimits {
@@ -72,6 +75,10 @@ export function bindHandler(
 ): HandlerBinding {
   const { concurrency = 1, retry = definition.retry, timeout = definition.timeout, jobLimits } = options;
   checkWhole('concurrency', concurrency, 1);
+  const limit =
+    options.limit === undefined
+      ? definition.limit
+      : checkLimit(definition.name, options.limit, definition.limit);
   return {
     definition,
     handle,
@@ -80,6 +87,7 @@ export function bindHandler(
       retry: retry === undefined ? undefined : checkRetry(retry),
       timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
       jobLimits: jobLimits === undefined ? undefined : checkJobLimits(jobLimits),
+      limit,
     }),
   };
 }

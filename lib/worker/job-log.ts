@@ -31,6 +31,7 @@ export class JobLog {
    */
   ended(outcome: Outcome, attempt: number, attempts: number): void {
     if (outcome.status === 'snoozed') return this.snoozed(outcome.claim, outcome.delay);
+    if (outcome.status === 'held') return this.held(outcome.claim, outcome.delay);
     if (outcome.status !== 'error' && outcome.status !== 'retry') return;
     const { claim, error, status } = outcome;
     const next = nextOf(outcome, attempts);
@@ -68,6 +69,11 @@ export class JobLog {
   private snoozed(claim: Claim, delay: number): void {
     const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay) };
     this.log.debug(`${nameOf(claim)} is snoozed (next in ${spanText(delay)}).`, fields);
+  }
+
+  private held(claim: Claim, delay: number): void {
+    const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay) };
+    this.log.debug(`${nameOf(claim)} holds its limit key (for ${spanText(delay)}).`, fields);
   }
 
   /** @param observers those that still run when their app closes */

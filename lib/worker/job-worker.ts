@@ -61,12 +61,12 @@ export class JobWorker {
     this.log = inLines(options.log);
     this.jobLog = new JobLog(this.log, options.logStacks);
     this.settler = new Settler(source, this.log, this.jobLog);
-    this.announcer = new Announcer(source, this.log, (claim, why) => this.revoke(claim, why));
+    this.announcer = new Announcer(source, this.log, options.codec, (claim, why) => this.revoke(claim, why));
   }
 
-  /** Registers the functions and starts to claim. */
+  /** Registers the functions and starts to claim. @throws ConfigurationError for a limit that the source doesn't apply */
   async start(): Promise<void> {
-    await this.announcer.open(this.functions.names);
+    await this.announcer.open([...this.functions.all()].map(({ binding }) => binding));
     const { renewInterval } = this.source;
     if (renewInterval) this.renewal = setInterval(() => void this.renew(), renewInterval).unref();
     this.loop = this.claimUntilStopped();
@@ -78,7 +78,7 @@ export class JobWorker {
 
   /** Runs the jobs of one more function. @throws what the source says of a server that doesn't take it */
   async add(binding: HandlerBinding): Promise<void> {
-    await this.announcer.open([binding.definition.name]);
+    await this.announcer.open([binding]);
     if (this.stopping) return;
     this.functions.add(binding);
     this.wakeUp();

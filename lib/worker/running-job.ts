@@ -1,8 +1,10 @@
+import type { Duration } from '../job/duration.js';
 import { InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
 import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
+import { HoldKeyError } from '../job/limit-errors.js';
 import { showAs } from '../job/show-as.js';
 
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
@@ -70,6 +72,16 @@ export class RunningJob<Input = unknown> {
     // The call may not be awaited, and an unhandled rejection would end the process.
     told.catch(() => undefined);
     return told;
+  }
+
+  /**
+   * Ends this run, and lets no job with this job's limit key start for a time, for example after an API has answered 429.
+   * The job goes back to the front without an attempt. For functions with a `limit`; without one the attempt fails.
+   *
+   * @throws HoldKeyError always: the handler must not catch it · InvalidOptionError
+   */
+  holdKey(span: Duration): never {
+    throw new HoldKeyError(span);
   }
 
   /** Aborts the signal; later calls change nothing. @internal */

@@ -1,7 +1,7 @@
 import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import type { Placement } from '../../lib/gearmonkey/client/job-store.js';
+import type { JobStore, Placement } from '../../lib/gearmonkey/client/job-store.js';
 
 /** How often a job of a rig may lose its worker. */
 export const MAX_STALLS = 2;
@@ -31,6 +31,9 @@ export interface StoredState {
 /** A rig with clients of ours. */
 export interface ClientRig extends SourceRig {
   client(options?: ClientOptions): GearMonkeyClient;
+  store(): JobStore;
+  /** Deletes the hash of a job, as no worker or client does. */
+  deleteHash(fn: string, id: string): Promise<void>;
   /** How many subscriptions of the function's channel the server holds. */
   subscriptions(fn: string): Promise<number>;
 }

@@ -42,8 +42,12 @@ export class RedisActors {
 
   /** @param timeout in ms, of each command */
   client(options?: ClientOptions, timeout = TIMEOUT_MS): GearMonkeyClient {
+    return new GearMonkeyClient(this.store(timeout), options);
+  }
+
+  store(timeout = TIMEOUT_MS): RedisStore {
     const { commands, hub, keysOf: naming } = this.open();
-    return new GearMonkeyClient(new RedisStore(commands, hub, { timeout, keysOf: naming }), options);
+    return new RedisStore(commands, hub, { timeout, keysOf: naming });
   }
 
   close(): void {
@@ -72,6 +76,8 @@ export async function redisRig(): Promise<ClientRig> {
     fn: () => `fn-${++names}`,
     source: (options) => actors.source(options),
     client: (options) => actors.client(options),
+    store: () => actors.store(),
+    deleteHash: async (fn, id) => void (await redis.del(keysOf(fn).jobs + id)),
     submit: (fn, input, placement) => submit(redis, fn, input, placement),
     stored: async (fn, id) =>
       stateOf(new Map(Object.entries(await redis.hgetallBuffer(keysOf(fn).jobs + id)))),

@@ -71,8 +71,9 @@ class ScriptEngine implements Engine {
   }
 
   async claim(now: number, slots: number, recover: boolean, outcomes: readonly Outcome[]) {
-    const { jobs, locks, leases, scheduled, high, normal, low, wake, channel, control } = this.k;
-    const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel, control];
+    const { jobs, locks, leases, scheduled, high, normal, low, wake, channel } = this.k;
+    const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel];
+    keys.push(this.k.control);
     // Who claims has popped the marker.
     if (slots > 0) await this.redis.del(wake);
     const flag = recover ? 1 : 0;
@@ -86,6 +87,7 @@ class ScriptEngine implements Engine {
       MAX_STALLS,
       flag,
       1e6,
+      0,
       settled,
     );
     const claims = reply.claims.map(({ id, token, attempts, stalls, snoozes }) => ({
@@ -111,6 +113,7 @@ class ScriptEngine implements Engine {
   cancel(now: number, id: string) {
     const { jobs, locks, leases, scheduled, high, normal, low, channel, cancel } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, channel, cancel];
+    keys.push(this.k.wake);
     const error = JSON.stringify({ name: 'JobCancelledError', message: 'cancelled' });
     return scripts.cancel.run(this.redis, keys, now, id, '', 'cancelled', error);
   }
@@ -120,7 +123,7 @@ class ScriptEngine implements Engine {
     const to = queue === undefined ? 0 : ['scheduled', 'high', 'normal', 'low'].indexOf(queue) + 2;
     const score = queue === 'scheduled' ? due / 1000 : '';
     const keys = [jobs, scheduled, high, normal, low, wake];
-    return scripts.update.run(this.redis, keys, id, '', to, score, [input]);
+    return scripts.update.run(this.redis, keys, id, '', to, score, 0, '', [input]);
   }
 
   async drain(now: number, states: readonly WaitingState[]) {

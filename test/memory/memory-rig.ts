@@ -16,6 +16,8 @@ export async function memoryRig(): Promise<ClientRig> {
     fn: () => `fn-${++names}`,
     source: ({ lease = LEASE_MS } = {}) => new MemorySource(server, { lease }),
     client: (options) => new GearMonkeyClient(new MemoryStore(server), options),
+    store: () => new MemoryStore(server),
+    deleteHash: async (fn, id) => void server.function(fn).jobs['hashes'].delete(id),
     submit: async (fn, input, placement = { queue: 'normal' }) =>
       server.function(fn).enqueue(input, placement, Date.now()),
     stored: async (fn, id) => stateOf((await store.read(fn, [id]))[0]),

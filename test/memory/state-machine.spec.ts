@@ -20,7 +20,7 @@ const ERROR = { name: 'Error', message: 'no' };
 
 /** One function of the embedded server, called as its source and its store call it. */
 class MemoryEngine implements Engine {
-  private readonly fn = new MemoryFunction('fn', MAX_STALLS);
+  private readonly fn = new MemoryFunction('fn', { maxStalls: MAX_STALLS });
   private readonly finishes = new Map<string, number>();
   private readonly ids: string[] = [];
 
@@ -100,9 +100,9 @@ class MemoryEngine implements Engine {
 
   async snapshot(): Promise<Snapshot> {
     const { lists, fronts, scheduled } = {
-      lists: this.fn['queues']['lists'],
-      fronts: this.fn['queues']['fronts'],
-      scheduled: this.fn['queues']['scheduled'],
+      lists: this.fn.waiting.queues['lists'],
+      fronts: this.fn.waiting.queues['fronts'],
+      scheduled: this.fn.waiting.queues['scheduled'],
     };
     const list = (name: ListName) => [...fronts[name].toReversed(), ...lists[name]];
     return {
@@ -110,7 +110,7 @@ class MemoryEngine implements Engine {
       lists: { high: list('high'), normal: list('normal'), low: list('low') },
       scheduled: Object.fromEntries(scheduled.map(({ id, due }) => [id, due])),
       leases: Object.fromEntries(
-        [...this.fn['leases']].map(([id, { token, expires }]) => [`${id}:${token}`, expires]),
+        [...this.fn['leases']['leases']].map(([id, { token, expires }]) => [`${id}:${token}`, expires]),
       ),
     };
   }
@@ -127,7 +127,7 @@ class MemoryEngine implements Engine {
       case 'retry':
         return this.fn.retry(id, token, ERROR, wait, now);
       case 'released':
-        return this.fn.release(id, token);
+        return this.fn.release(id, token, now);
     }
   }
 

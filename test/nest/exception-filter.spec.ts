@@ -30,6 +30,7 @@ import {
   GearMonkeyExceptionFilter,
   GearMonkeyModule,
   JobFailedError,
+  LimitFullError,
   NotCancellableError,
   RefusedError,
   Worker,
@@ -56,6 +57,7 @@ const ERRORS: Readonly<Record<string, () => Error>> = {
   late: () => new EnqueueTimeoutError('mail', 5000, trouble()),
   refused: () => new RefusedError('A job', trouble()),
   busy: () => new NotCancellableError('mail', '1'),
+  full: () => new LimitFullError('mail', 'acme'),
   failed: () =>
     new JobFailedError('mail', '1', { name: 'Error', message: `select ${SECRET}`, stack: 'at x' }),
   wiring: () => new ConfigurationError('mistake'),
@@ -230,6 +232,10 @@ describe.each(ADAPTERS)('With %s', (_, adapter) => {
     await expect(ask(`${url}/errors/busy`)).resolves.toMatchObject({
       status: 409,
       body: { error: 'Conflict', errorCode: 'NOT_CANCELLABLE' },
+    });
+    await expect(ask(`${url}/errors/full`)).resolves.toMatchObject({
+      status: 429,
+      body: { error: 'Too Many Requests', errorCode: 'LIMIT_FULL' },
     });
     expect(printed).toEqual([]);
   });

@@ -80,7 +80,7 @@ export async function memoryScheduleRig(): Promise<ScheduleRig> {
     fn: () => `fn-${++names}`,
     store: () => new MemoryStore(server, clock),
     finish: async (fn, id) => {
-      const [claim] = server.function(fn).claim(1, 1000, clock.now(), id);
+      const [claim] = server.function(fn).claim(1, 1000, clock.now(), { only: id });
       server.function(fn).finish(id, claim?.token ?? 0, 'success', '1', undefined, clock.now());
     },
     close: async () => undefined,

@@ -16,6 +16,8 @@ export async function clusterRig(): Promise<ClientRig> {
     fn: () => `fn-${++names}`,
     source: (options) => actors.source({ lease: LEASE_MS, ...options }),
     client: (options) => actors.client(options),
+    store: () => actors.store(),
+    deleteHash: async (fn, id) => void (await redis.del(taggedKeysOf(fn).jobs + id)),
     submit: (fn, input, placement) => submit(redis, `{${fn}}`, input, placement),
     stored: async (fn, id) =>
       stateOf(new Map(Object.entries(await redis.hgetallBuffer(taggedKeysOf(fn).jobs + id)))),

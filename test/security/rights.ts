@@ -5,10 +5,10 @@ import type { Traced } from '../support/command-trace.js';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/operate/security.md', import.meta.url));
 const LIST = /^ACL SETUSER (\S+) on >PASSWORD resetkeys resetchannels -@all\s+([^`]+)/gm;
-/** What a client's list has to have in addition. */
-const ADDITION = /^ACL SETUSER client\n([^`]+)/gm;
+/** What a client's or worker's list has to have in addition. */
+const ADDITION = /^ACL SETUSER (client|worker)\n([^`]+)/gm;
 /** Who needs that, in the order of the page. */
-const CLIENTS_WITH_MORE = ['operator', 'scheduler'];
+const WITH_MORE = ['operator', 'scheduler', 'limited-client', 'limited-worker'];
 const CHUNK = 500;
 
 export const PASSWORD = 'a-password-of-this-test';
@@ -16,12 +16,12 @@ export const PASSWORD = 'a-password-of-this-test';
 /** `+command`, `~key` and `&channel` as ACL SETUSER takes them. */
 export type Rights = readonly string[];
 
-/** The lists of docs/operate/security.md by the name of their user; some have a client's with an addition. */
+/** The lists of docs/operate/security.md by the name of their user; some have another's with an addition. */
 export function documentedRights(): ReadonlyMap<string, Rights> {
   const page = readFileSync(DOCUMENT, 'utf8');
   const users = new Map([...page.matchAll(LIST)].map(([, name = '', rules = '']) => [name, split(rules)]));
-  for (const [index, [, addition = '']] of [...page.matchAll(ADDITION)].entries())
-    users.set(CLIENTS_WITH_MORE[index] ?? '', [...(users.get('client') ?? []), ...split(addition)]);
+  for (const [index, [, base = '', addition = '']] of [...page.matchAll(ADDITION)].entries())
+    users.set(WITH_MORE[index] ?? '', [...(users.get(base) ?? []), ...split(addition)]);
   return users;
 }
 

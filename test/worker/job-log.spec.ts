@@ -103,6 +103,15 @@ describe('The line of an attempt', () => {
     expect(ended({ status: 'error', error: later })[0]?.level).toBe('ERROR');
   });
 
+  it.each([
+    ['snoozed', 'mail 17 is snoozed (next in 1 min).'],
+    ['held', 'mail 17 holds its limit key (for 1 min).'],
+  ])('is a debug line if the outcome is `%s`', (status, text) => {
+    expect(ended({ status, delay: 60_000.4 })).toEqual([
+      { level: 'DEBUG', text, fields: { fn: 'mail', id: '17', next: 'retry', delay: 60_000 } },
+    ]);
+  });
+
   it('is not written for attempts that did not fail', () => {
     expect(ended({ status: 'success', output: '' })).toEqual([]);
     expect(ended({ status: 'released' })).toEqual([]);

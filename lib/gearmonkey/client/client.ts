@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import { ConfigurationError, JobNotFoundError } from '../../job/errors.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import type { ClientOptions } from './client-options.js';
 import { FunctionClient } from './function-client.js';
 import { JobAccess, outputOf } from './job-access.js';
 import { JobSchedules } from './job-schedules.js';
@@ -10,8 +11,8 @@ import type { Schedule } from '../recurring/schedule.js';
 import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
 import type { EnqueuedKey, JobStore } from './job-store.js';
-import type { GivenHeaders } from '../../job/headers.js';
-import { KnownFunctions, type PayloadOptions } from './known-functions.js';
+import type { Limit } from '../../job/limit.js';
+import { KnownFunctions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
 import { observeAllProgress } from './observables.js';
 import {
@@ -24,14 +25,7 @@ import {
 import type { UpdateOptions } from './update-options.js';
 import { showAs } from '../../job/show-as.js';
 
-/** Options of a client. */
-export interface ClientOptions extends PayloadOptions {
-  /**
-   * Asked at each enqueue for headers that every job gets, such as a tenant or a correlation id from an
-   * AsyncLocalStorage. What it throws rejects the enqueue.
-   */
-  headers?: () => GivenHeaders | undefined;
-}
+export type { ClientOptions };
 
 /** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
 export class GearMonkeyClient extends FunctionClient {
@@ -55,6 +49,7 @@ export class GearMonkeyClient extends FunctionClient {
     options: ClientOptions = {},
     restricted = false,
     feeds: JobFeeds = new JobFeeds(store),
+    handlerLimits?: Map<string, Limit>,
   ) {
     // The published declarations have no constructor, so `new GearMonkeyClient()` compiles. Other systems' clients get options.
     if (typeof (store as Partial<JobStore> | undefined)?.enqueue !== 'function')
@@ -62,7 +57,7 @@ export class GearMonkeyClient extends FunctionClient {
         "A GearMonkeyClient can't be made with `new`. Inject it, or in a script take it from an app: " +
           '(await NestFactory.createApplicationContext(AppModule)).get(GearMonkeyClient).',
       );
-    const functions = new KnownFunctions(options, restricted);
+    const functions = new KnownFunctions(options, restricted, handlerLimits);
     const newJobs = new NewJobs(store, functions, options.headers);
     super({ store, functions, feeds, newJobs });
     this.#store = store;
@@ -78,8 +73,8 @@ export class GearMonkeyClient extends FunctionClient {
    * Enqueues a job (the protocol's Client.run).
    *
    * @throws ConfigurationError, InvalidOptionError, InvalidFunctionNameError, ValidationError, ChangedByCodecError,
-   * NotSerializableError, PayloadTooLargeError before anything is written · NoWorkersError with `rollCall` ·
-   * EnqueueTimeoutError · WaitTimeoutError with `blocking`
+   * NotSerializableError, PayloadTooLargeError, LimitKeyError before anything is written · NoWorkersError with `rollCall` ·
+   * LimitFullError with `limit.onFull: 'refuse'` · EnqueueTimeoutError · WaitTimeoutError with `blocking`
    */
   async run<F extends FunctionRef>(
     ref: F,
@@ -216,9 +211,20 @@ export class GearMonkeyClient extends FunctionClient {
     this.#functions.forget(definition);
   }
 
+  /** Applies a handler's limit, which goes before its definition's; undefined undoes it. @internal */
+  limitBy(fn: string, limit: Limit | undefined): void {
+    this.#functions.limitBy(fn, limit);
+  }
+
   /** Makes a client on the same connections that accepts only functions of these definitions. */
   only(definitions: readonly AnyJobDefinition[]): GearMonkeyClient {
-    const client = new GearMonkeyClient(this.#store, this.#options, true, this.#feeds);
+    const client = new GearMonkeyClient(
+      this.#store,
+      this.#options,
+      true,
+      this.#feeds,
+      this.#functions.handlerLimits,
+    );
     for (const definition of definitions) {
       this.register(definition);
       client.register(definition);

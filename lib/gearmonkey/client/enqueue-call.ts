@@ -5,7 +5,7 @@ import { MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
 import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
 
 /** What the jobs of a call have in common. */
-export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay'> {
+export interface CallPlacement extends Pick<Placement, 'queue' | 'score' | 'delay' | 'limit'> {
   /** Milliseconds, in place of `score` and `delay`. */
   readonly debounce?: number | undefined;
 }
@@ -25,6 +25,8 @@ export interface Call {
   readonly inputs: Payload[];
   /** The options of each job as JSON, or ''. */
   readonly options: string[];
+  /** The key of each job of a function with a limit. */
+  readonly limitKeys: string[];
   /** Most jobs that it takes if they are enqueued one by one. */
   readonly most: number;
   size: number;
@@ -42,9 +44,9 @@ export interface Batch extends Call {
 }
 
 /** The queue of new jobs, and when they are due. */
-export function callPlacementOf({ queue, score, delay, unique }: Placement): CallPlacement {
+export function callPlacementOf({ queue, score, delay, unique, limit }: Placement): CallPlacement {
   if (unique?.rule.kind === 'debounce') return { queue, debounce: unique.rule.span };
-  return { queue, score, delay };
+  return { queue, score, delay, ...(limit && { limit: { ...limit, keys: [] } }) };
 }
 
 /** Options are sent once if all jobs have the same. */
@@ -52,6 +54,11 @@ export function jobArguments({ inputs, options }: Call): [shared: string, jobs: 
   const [shared = ''] = options;
   if (options.every((own) => own === shared)) return [shared, [...inputs]];
   return [OWN_OPTIONS, inputs.flatMap((input, index) => [input, options[index] ?? ''])];
+}
+
+/** The same for a function with a limit: input, options and key of each job. */
+export function limitedArguments({ inputs, options, limitKeys }: Call): Payload[] {
+  return inputs.flatMap((input, index) => [input, options[index] ?? '', limitKeys[index] ?? '']);
 }
 
 /** Adds the unique keys of jobs whose inputs begin at `from`; `first` is the index of the first key. */
@@ -87,7 +94,12 @@ export function readPlaced(placed: string, mark: number): EnqueuedKey {
 }
 
 /** Whether these jobs need another call. */
-export function isFull({ inputs, size, most: joined }: Call, more: readonly Payload[]): boolean {
+export function isFull(
+  { inputs, size, most: joined, placement: { limit } }: Call,
+  more: readonly Payload[],
+): boolean {
+  // A call is refused as a whole, so it has the jobs of one caller.
+  if (limit?.onFull === 'refuse') return true;
   const most = more.length === 1 ? joined : MAX_BATCH;
   return inputs.length + more.length > most || size > MAX_BATCH_SIZE;
 }

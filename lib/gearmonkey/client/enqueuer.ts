@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { systemClock, type Clock } from '../../job/clock.js';
+import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { withDeadline } from '../../job/deadline.js';
 import { messageOf } from '../../job/errors.js';
+import { LimitFullError } from '../../job/limit-errors.js';
 import {
   ConnectionError,
   EnqueueTimeoutError,
@@ -13,22 +14,12 @@ import {
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
-import {
-  addUnique,
-  callPlacementOf,
-  isFull,
-  jobArguments,
-  readPlaced,
-  sizeOf,
-  uniqueArguments,
-  type Batch,
-  type Call,
-} from './enqueue-call.js';
+import { createJobs } from './create-jobs.js';
+import { addUnique, callPlacementOf, isFull, sizeOf, type Batch, type Call } from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
-import { scoreOf, type EnqueuedKey, type Placement } from './job-store.js';
+import type { EnqueuedKey, Placement } from './job-store.js';
 import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
 import { explainToClient } from '../wire/rights.js';
-import * as scripts from '../wire/scripts.js';
 
 /**
  * Most jobs that are enqueued one by one and share a call. With small calls the server works on one while the callers
@@ -96,7 +87,7 @@ export class Enqueuer {
     placed: Placement,
     first: number,
   ): Promise<EnqueuedKey[]> {
-    const { options = '', unique } = placed;
+    const { options = '', unique, limit } = placed;
     const placement = callPlacementOf(placed);
     const key = JSON.stringify([fn, placement]);
     let batch = this.batches.get(key);
@@ -108,6 +99,7 @@ export class Enqueuer {
     const mine = (keys: readonly EnqueuedKey[]) => keys.slice(from, from + inputs.length);
     batch.inputs.push(...inputs);
     for (let i = 0; i < inputs.length; i++) batch.options.push(options);
+    if (limit) batch.limitKeys.push(...limit.keys.slice(first, first + inputs.length));
     if (unique) addUnique(batch, from, unique, first, inputs.length);
     batch.size += sizeOf(inputs) + options.length * inputs.length;
     try {
@@ -131,6 +123,7 @@ export class Enqueuer {
       mark: newMark(),
       inputs: [],
       options: [],
+      limitKeys: [],
       most: sender.open === 0 ? MAX_JOINED : MAX_BATCH,
       size: 0,
       until: performance.now() + this.options.timeout,
@@ -187,32 +180,21 @@ export class Enqueuer {
         late: (error) => new EnqueueTimeoutError(fn, this.options.timeout, error ?? connection.trouble),
       });
     } catch (error) {
-      if (error instanceof NotDurableError) throw error;
+      if (error instanceof NotDurableError || error instanceof LimitFullError) throw error;
       if (connection.isClosed) throw ConnectionError.closed();
-      throw isReply(error) ? await this.refusal(fn, error) : error;
+      throw isReply(error) ? await this.refusal(call, error) : error;
     }
   }
 
-  private async create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<EnqueuedKey[]> {
-    const { inputs, mark, placement } = call;
-    const k = this.keysOf(call.fn);
-    const keys = [k.ids, k.jobs, k[placement.queue], k.channel, k.wake, sender.key];
+  private create(redis: Redis | Cluster, sender: Sender, call: Call): Promise<EnqueuedKey[]> {
     const { clock, timeout } = this.options;
-    const now = (clock ?? systemClock).now();
-    const score = scoreOf(placement, now) ?? '';
-    const head = [now, sender.calls, MEMORY_SECONDS + Math.ceil(timeout / 1000), mark] as const;
-    if (call.unique) {
-      const due = placement.debounce === undefined ? score : `+${placement.debounce}`;
-      const [uniqueKeys, time] = [[...keys, k.unique, k.scheduled, k.locks], clock ? now : ''] as const;
-      const placed = await scripts.unique.run(redis, uniqueKeys, ...head, due, time, uniqueArguments(call));
-      return placed.map((job) => readPlaced(job, mark));
-    }
-    const last = await scripts.enqueue.run(redis, keys, ...head, score, ...jobArguments(call));
-    return inputs.map((_, index) => ({ id: String(last - inputs.length + 1 + index), mark, created: true }));
+    const memorySeconds = MEMORY_SECONDS + Math.ceil(timeout / 1000);
+    return createJobs(redis, call, { k: this.keysOf(call.fn), sender, memorySeconds, clock });
   }
 
-  private async refusal(fn: string, error: unknown): Promise<RefusedError> {
-    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn));
+  private async refusal({ fn, placement }: Call, error: unknown): Promise<RefusedError> {
+    const shared = placement.limit?.rules.shared;
+    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn), shared);
     return new RefusedError(`A job of "${fn}"`, why);
   }
 

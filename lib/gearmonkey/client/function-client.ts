@@ -4,7 +4,9 @@ import type { FunctionRef } from '../../job/job-definition.js';
 import { drain, type DrainJobsOptions } from './drain.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
+import type { LimitNumbers, LimitState } from '../../job/limit.js';
 import type { KnownFunctions } from './known-functions.js';
+import { LimitAccess, type LimitsOptions } from './limit-access.js';
 import type { NewJobs } from './new-jobs.js';
 import { observeEvents } from './observables.js';
 import { observePaused } from './observe-paused.js';
@@ -21,10 +23,12 @@ export interface FunctionClientParts {
 export abstract class FunctionClient {
   // Private at run time too: logs of a client must not show the store, which holds passwords.
   readonly #parts: FunctionClientParts;
+  readonly #limits: LimitAccess;
 
   /** @internal */
   constructor(parts: FunctionClientParts) {
     this.#parts = parts;
+    this.#limits = new LimitAccess(parts.store, parts.functions);
   }
 
   /** How many workers are registered for the function. @throws NoWorkersError if there is none */
@@ -60,6 +64,30 @@ export abstract class FunctionClient {
   watchPaused(ref: FunctionRef): Observable<boolean> {
     const { store, functions, feeds } = this.#parts;
     return observePaused(store, feeds, functions.nameOf(ref));
+  }
+
+  /**
+   * The keys of the function's limit that have jobs or are full: full ones first, then those with the most waiting jobs.
+   *
+   * @throws ConfigurationError, InvalidOptionError
+   */
+  async limits(ref: FunctionRef, options: LimitsOptions = {}): Promise<LimitState[]> {
+    return this.#limits.read(ref, options);
+  }
+
+  /**
+   * Replaces the numbers of the function's limit in all processes until `resetLimit`; for a shared limit, those of all its
+   * functions. It applies from the next start of a job; jobs that run go on.
+   *
+   * @throws ConfigurationError, InvalidOptionError · LimitUnknownError
+   */
+  async setLimit(ref: FunctionRef, numbers: LimitNumbers): Promise<void> {
+    return this.#limits.set(ref, numbers);
+  }
+
+  /** Undoes `setLimit`. @throws LimitUnknownError */
+  async resetLimit(ref: FunctionRef): Promise<void> {
+    return this.#limits.reset(ref);
   }
 
   /**

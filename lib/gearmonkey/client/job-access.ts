@@ -12,7 +12,8 @@ import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js
 import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
 import { JobSight, type ReadJob } from './job-sight.js';
-import type { JobStore } from './job-store.js';
+import type { Changes, JobStore } from './job-store.js';
+import { checkPriority } from './limit-access.js';
 import { runUntilFinal, untilFinal, type AwaitedKey, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
@@ -61,8 +62,13 @@ export class JobAccess implements JobReader {
   ): Promise<void> {
     const fn = this.functions.nameOf(ref);
     const place = placeOf(changes);
-    const input = changes.input === undefined ? undefined : await this.functions.encode(ref, changes.input);
-    const came = isId(key.id) ? await this.store.update(fn, key, { input, place }) : 'missing';
+    const limit = this.functions.limitOf(ref);
+    if (limit && place) checkPriority(limit, place.queue);
+    const isSame = changes.input === undefined;
+    const limitKey = isSame ? undefined : limit?.keyOf(changes.input);
+    const input = isSame ? undefined : await this.functions.encode(ref, changes.input);
+    const made: Changes = { input, place, key: limitKey };
+    const came = isId(key.id) ? await this.store.update(fn, key, made) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);
     if (came !== 'updated') throw new JobBegunError(fn, key.id, came === 'finished');

@@ -1,5 +1,6 @@
 import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
+import type { Limit, LimitRules, LimitState } from '../../job/limit.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
 import type { UniqueRule } from '../../job/unique.js';
@@ -18,8 +19,16 @@ export interface Placement {
   readonly options?: string;
   /** When they expire, in milliseconds since 1970; the options have it, too. */
   readonly expires?: number;
+  /** What they are limited by; absent for functions without a limit, and for unique jobs, which workers file. */
+  readonly limit?: PlacedLimit;
   /** Present if another job may stand for a new one. */
   readonly unique?: PlacedUnique;
+}
+
+/** The limit of new jobs. */
+export interface PlacedLimit extends Pick<Limit, 'rules' | 'onFull' | 'replace'> {
+  /** The key of each new job. */
+  readonly keys: readonly string[];
 }
 
 /** The unique keys of new jobs. */
@@ -27,6 +36,14 @@ export interface PlacedUnique {
   readonly rule: UniqueRule;
   /** The key of each new job. */
   readonly keys: readonly string[];
+}
+
+/** Which keys of a limit to read. */
+export interface LimitsQuery {
+  /** Only this key. */
+  readonly key?: string;
+  /** Most keys that are returned. */
+  readonly size: number;
 }
 
 /** The job that an enqueue returns. */
@@ -51,6 +68,8 @@ export interface Changes {
   readonly input?: Payload | undefined;
   /** The queue that it moves to. */
   readonly place?: Place | undefined;
+  /** The key of the new input, if the function has a limit. */
+  readonly key?: string | undefined;
 }
 
 /** Which jobs of a queue are removed; a list has only one kind. */
@@ -113,7 +132,8 @@ export interface JobStore {
   /**
    * Creates jobs, unless others stand for them; returns the keys of all in order.
    *
-   * @throws EnqueueTimeoutError if they are not acknowledged in time · RefusedError · NotDurableError
+   * @throws EnqueueTimeoutError if they are not acknowledged in time · RefusedError · NotDurableError · LimitFullError
+   * if a job's limit says `onFull: 'refuse'`: then none is created
    */
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]>;
 
@@ -136,6 +156,12 @@ export interface JobStore {
    * -1 if it will not expire.
    */
   expire(fn: string, job: JobKey, now?: number): Promise<number>;
+
+  /** Reads keys of the function's limit that have jobs or are full, full ones first. */
+  limits(fn: string, query: LimitsQuery): Promise<LimitState[]>;
+
+  /** Changes the numbers of the function's limit, or of the shared one it uses, for all processes; undefined ends the change. */
+  setLimit(fn: string, numbers: Pick<LimitRules, 'concurrency' | 'rate'> | undefined): Promise<void>;
 
   /** Changes a job that waits and has not begun. */
   update(fn: string, job: JobKey, changes: Changes): Promise<Updated>;

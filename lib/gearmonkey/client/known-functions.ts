@@ -17,6 +17,7 @@ import {
   UnknownFunctionError,
   ValidationError,
 } from '../../job/errors.js';
+import type { Limit } from '../../job/limit.js';
 import { functionName, type AnyJobDefinition, type FunctionRef } from '../../job/job-definition.js';
 import { validate } from '../../job/standard-schema.js';
 import type { Unique } from '../../job/unique.js';
@@ -48,6 +49,8 @@ export class KnownFunctions {
     options: PayloadOptions,
     /** Whether other functions than the registered ones are refused. */
     private readonly restricted: boolean,
+    /** The limits of handlers of this process, which go before those of definitions. */
+    readonly handlerLimits: Map<string, Limit> = new Map(),
   ) {
     this.codec = codecOf(options.codec);
     this.maxPayloadBytes = maxPayloadBytesOf(options);
@@ -91,6 +94,17 @@ export class KnownFunctions {
   /** How long its jobs may wait until they are begun, in milliseconds. */
   expiresOf(ref: FunctionRef): number | undefined {
     return this.definitionOf(ref)?.expires;
+  }
+
+  /** What limits its jobs. */
+  limitOf(ref: FunctionRef): Limit | undefined {
+    return this.handlerLimits.get(this.nameOf(ref)) ?? this.definitionOf(ref)?.limit;
+  }
+
+  /** Applies a handler's limit; undefined undoes it. */
+  limitBy(fn: string, limit: Limit | undefined): void {
+    if (limit) this.handlerLimits.set(fn, limit);
+    else this.handlerLimits.delete(fn);
   }
 
   /** Which job stands for a new one of the same key. */

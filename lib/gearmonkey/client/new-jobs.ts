@@ -7,6 +7,7 @@ import type { Unique } from '../../job/unique.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
+import { placedLimit } from './limit-access.js';
 import {
   checkRunMany,
   placementOf,
@@ -31,7 +32,7 @@ export class NewJobs {
     const encoded = this.functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
     // A schema has checked the input that the key is made from.
-    const placed = withKeys(placement, unique, [input]);
+    const placed = this.withKeys(ref, placement, unique, [input]);
     if (options.rollCall) await this.requireWorkers(ref);
     const [key] = (await this.store.enqueue(this.functions.nameOf(ref), [payload], placed)) as [EnqueuedKey];
     const { expires } = placement;
@@ -53,7 +54,7 @@ export class NewJobs {
       const payload = this.functions.encode(ref, input);
       payloads.push(payload instanceof Promise ? await payload : payload);
     }
-    const placed = withKeys(placement, unique, inputs);
+    const placed = this.withKeys(ref, placement, unique, inputs);
     if (options.rollCall) await this.requireWorkers(ref);
     return payloads.length === 0 ? [] : this.store.enqueue(this.functions.nameOf(ref), payloads, placed);
   }
@@ -66,15 +67,33 @@ export class NewJobs {
     return Number(stored);
   }
 
+  /**
+   * Adds the keys of jobs with these inputs. Unique jobs get the key of a limit from the worker.
+   *
+   * @throws InvalidOptionError, LimitKeyError, and what the user's functions throw
+   */
+  private withKeys(
+    ref: FunctionRef,
+    placement: Placement,
+    unique: Unique | undefined,
+    inputs: readonly unknown[],
+  ): Placement {
+    const limit = this.functions.limitOf(ref);
+    if (!limit && !unique) return placement;
+    const limited = limit && placedLimit(limit, inputs, placement);
+    if (!unique) return { ...placement, ...(limited && { limit: limited }) };
+    if (limit && limit.onFull !== 'wait')
+      throw new InvalidOptionError(
+        'unique',
+        unique.rule.kind,
+        `absent when the limit says onFull: '${limit.onFull}'`,
+      );
+    return { ...placement, unique: { rule: unique.rule, keys: inputs.map((input) => unique.keyOf(input)) } };
+  }
+
   /** What the module and the definition add to a job's options. */
   private added(ref: FunctionRef): AddedOptions {
     const now = (this.store.clock ?? systemClock).now();
     return { headers: this.headers?.(), expires: this.functions.expiresOf(ref), now };
   }
-}
-
-/** Adds the unique keys of jobs with these inputs. @throws InvalidOptionError, and what the user's function throws */
-function withKeys(placement: Placement, unique: Unique | undefined, inputs: readonly unknown[]): Placement {
-  if (!unique) return placement;
-  return { ...placement, unique: { rule: unique.rule, keys: inputs.map((input) => unique.keyOf(input)) } };
 }

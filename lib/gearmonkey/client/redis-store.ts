@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { systemClock, type Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
-import { MalformedJobError } from '../../job/errors.js';
+import { LimitUnknownError } from '../../job/limit-errors.js';
+import type { LimitState } from '../../job/limit.js';
 import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
@@ -16,14 +17,20 @@ import {
   type DrainStep,
   type JobListener,
   type JobStore,
+  type LimitsQuery,
   type Placement,
   type ReadProgress,
 } from './job-store.js';
+import { toProgress, toStored, wrongType } from './job-replies.js';
 import { RedisQuestions } from './redis-questions.js';
+import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
+import * as limitScripts from '../wire/limit-scripts.js';
 import * as scripts from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
 
+/** Most keys of a limit that one call reads: more would block the server. */
+const MAX_LIMIT_KEYS = 1000;
 /** In the order of the script's keys. */
 const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
 /** The number of the first of these keys, counted from 1. */
@@ -41,6 +48,8 @@ export class RedisStore implements JobStore {
   private readonly questions: RedisQuestions;
   private readonly keysOf: KeysOf;
   private readonly times: Pick<Clock, 'now'>;
+  /** '' is the server's time. */
+  private readonly now: () => number | '';
 
   constructor(
     private readonly commands: RedisConnection,
@@ -49,6 +58,7 @@ export class RedisStore implements JobStore {
   ) {
     this.keysOf = options.keysOf ?? keysOf;
     this.times = options.clock ?? systemClock;
+    this.now = () => options.clock?.now() ?? '';
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
     this.enqueuer = new Enqueuer(commands, options);
     const { clock, scheduleIndex: index } = options;
@@ -99,6 +109,7 @@ export class RedisStore implements JobStore {
   async cancel(fn: string, { id, mark }: JobKey): Promise<scripts.Cancellation> {
     const k = this.keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+    keys.push(k.wake);
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
     return this.questions.ask(fn, 'Cancelling a job', (redis) =>
@@ -113,13 +124,48 @@ export class RedisStore implements JobStore {
     );
   }
 
-  update(fn: string, { id, mark }: JobKey, { input, place }: Changes): Promise<scripts.Updated> {
+  async limits(fn: string, { key, size }: LimitsQuery): Promise<LimitState[]> {
+    const { control, limits, jobs, wake } = this.keysOf(fn);
+    const one = key === undefined ? 0 : 1;
+    const found = await this.questions.ask(fn, 'Reading limits', (redis) =>
+      limitScripts.readLimits.run(
+        redis,
+        [control, limits, jobs, wake],
+        this.now(),
+        MAX_LIMIT_KEYS,
+        one,
+        key ?? '',
+      ),
+    );
+    return (found ?? []).map(toLimitState).sort(fullFirst).slice(0, size);
+  }
+
+  async setLimit(fn: string, numbers: Numbers | undefined): Promise<void> {
+    const { control, limits, wake } = this.keysOf(fn);
+    const text = numbers ? numbersText(numbers) : '';
+    const isKnown = await this.questions.ask(fn, 'Changing the limit', (redis) =>
+      limitScripts.setLimit.run(redis, [control, limits, wake], 'override', text, ''),
+    );
+    if (!isKnown) throw new LimitUnknownError(fn);
+  }
+
+  update(fn: string, { id, mark }: JobKey, { input, place, key }: Changes): Promise<scripts.Updated> {
     const { jobs, wake, ...queues } = this.keysOf(fn);
     const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
     const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
     const score = place && scoreOf(place, this.times.now());
     return this.questions.ask(fn, 'Changing a job', (redis) =>
-      scripts.update.run(redis, keys, id, mark ?? '', to, score ?? '', input === undefined ? [] : [input]),
+      scripts.update.run(
+        redis,
+        keys,
+        id,
+        mark ?? '',
+        to,
+        score ?? '',
+        key === undefined ? 0 : 1,
+        key ?? '',
+        input === undefined ? [] : [input],
+      ),
     );
   }
 
@@ -199,25 +245,4 @@ export class RedisStore implements JobStore {
     this.commands.close();
     return Promise.resolve();
   }
-}
-
-function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
-  const fields = Object.entries(hash);
-  return fields.length === 0 ? undefined : new Map(fields);
-}
-
-function toProgress([status, dividend, divisor, mark]: (string | null | undefined)[]): ReadProgress {
-  const [parts, all] = [Number(dividend ?? Number.NaN), Number(divisor ?? Number.NaN)];
-  const progress = { dividend: parts, divisor: all, mark: Number(mark ?? 0) };
-  const isOver = status === null || status === 'success' || status === 'error';
-  return { isOver, progress: Number.isNaN(parts) || Number.isNaN(all) ? undefined : progress };
-}
-
-function wrongType(fn: string, id: string) {
-  return (error: unknown): never => {
-    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) {
-      throw new MalformedJobError(fn, id, 'its key does not hold a hash');
-    }
-    throw error;
-  };
 }

@@ -2,6 +2,7 @@ import type { SourceFrame } from '../../redis/source-frame.js';
 import type { HeldClaims } from './held-claims.js';
 import type { Ticker } from '../recurring/ticker.js';
 import type { Problems } from './problems.js';
+import type { SourceLimits } from './source-limits.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 
 /** The parts that a Claimer uses. */
@@ -13,5 +14,6 @@ export interface ClaimerParts {
   readonly held: HeldClaims;
   readonly frame: SourceFrame;
   readonly problems: Problems;
+  readonly limits: SourceLimits;
   readonly ticker: Ticker;
 }

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../job/errors.js';
-import type { Claim, FreeSlots, Outcome } from '../../job/job-source.js';
+import type { Claim, FreeSlots } from '../../job/job-source.js';
 import { showAs } from '../../job/show-as.js';
 import { byFunction } from './by-function.js';
 import { CallPlan, type Call } from './call-plan.js';
@@ -8,14 +8,11 @@ import type { ClaimerParts } from './claimer-parts.js';
 import { openNotifier } from './cluster-notifier.js';
 import { FunctionStates } from './function-states.js';
 import type { Notifier, NotifierListener } from './notifier.js';
+import type { SourceOutcome } from './outcome-arguments.js';
 import { PlainJobs } from './plain-jobs.js';
 import { droppedLine } from './problems.js';
+import { SpareClaims } from './spare-claims.js';
 import { RoundTrips, type Reply } from './round-trips.js';
-
-/** A waiting claim. One object instead of several fields with functions, which would live until a full garbage collection. */
-interface Waiting {
-  answer(claims: readonly Claim[]): void;
-}
 
 /** One function's calls. */
 interface FunctionCalls {
@@ -37,10 +34,10 @@ export class Claimer implements NotifierListener {
   private readonly states: FunctionStates;
   private readonly notifier: Notifier;
   private readonly plainJobs: PlainJobs;
-  private waiting: Waiting | undefined;
+  /** One object instead of several fields with functions, which would live until a full garbage collection. */
+  private waiting: { answer(claims: readonly Claim[]): void } | undefined;
   private slots: FreeSlots | undefined;
-  /** Jobs of a second reply in the same tick as the first. */
-  private spare: Claim[] = [];
+  private readonly spare = new SpareClaims((claims) => this.returnUnused(claims));
 
   constructor(private readonly parts: ClaimerParts) {
     const { connections, worker } = parts;
@@ -59,7 +56,7 @@ export class Claimer implements NotifierListener {
   claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     this.slots = slots;
     this.states.resume();
-    if (this.spare.length > 0 || signal.aborted) return Promise.resolve(this.spare.splice(0));
+    if (!this.spare.isEmpty || signal.aborted) return Promise.resolve(this.spare.take());
     return new Promise((resolve) => {
       const stop = () => {
         this.answer([]);
@@ -80,7 +77,7 @@ export class Claimer implements NotifierListener {
   }
 
   /** Writes outcomes; returns the claims that were no longer held. */
-  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+  async settle(outcomes: readonly SourceOutcome[]): Promise<readonly Claim[]> {
     const groups = [...byFunction(outcomes, ({ claim }) => claim.fn)];
     return (await Promise.all(groups.map(([fn, those]) => this.settleOf(fn, those)))).flat();
   }
@@ -104,7 +101,7 @@ export class Claimer implements NotifierListener {
     await this.notifier.close();
     for (const { trips } of this.functions.values()) trips.stop();
     while (this.underWay.size > 0) await Promise.all(this.underWay);
-    await this.giveBack(this.spare.splice(0));
+    await this.giveBack(this.spare.take());
   }
 
   /** Ends everything that still waits for the server. */
@@ -155,7 +152,7 @@ export class Claimer implements NotifierListener {
   }
 
   /** Renews the leases until the server has taken the outcomes. */
-  private async settleOf(fn: string, outcomes: readonly Outcome[]): Promise<Claim[]> {
+  private async settleOf(fn: string, outcomes: readonly SourceOutcome[]): Promise<Claim[]> {
     try {
       const calls = this.callsOf(fn);
       const settled = calls.trips.settle(outcomes);
@@ -170,7 +167,9 @@ export class Claimer implements NotifierListener {
     let calls = this.functions.get(fn);
     if (!calls) {
       const { connections, worker, options, problems } = this.parts;
-      const trips = new RoundTrips(fn, { ...options, connection: connections.commands, worker, problems });
+      const isLimited = () => this.parts.limits.has(fn);
+      const connection = connections.commands;
+      const trips = new RoundTrips(fn, { ...options, connection, worker, problems, isLimited });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }
@@ -206,10 +205,11 @@ export class Claimer implements NotifierListener {
   }
 
   /** @param asked how many jobs the call asked for */
-  private take(fn: string, { claims, dropped, wait, plain }: Reply, asked: number): void {
+  private take(fn: string, { claims, unfiled, dropped, wait, plain }: Reply, asked: number): void {
     const { frame, held, problems } = this.parts;
     if (dropped.length > 0) problems.report(`dropped ${fn}`, droppedLine(fn, dropped));
     if (plain) this.plainJobs.saw(fn);
+    if (unfiled.length > 0) this.returned(this.settle(this.parts.limits.file(fn, unfiled)));
     frame.replied();
     this.states.apply(fn, claims.length === asked ? 'filled' : 'short');
     this.states.expect(fn, wait);
@@ -217,18 +217,16 @@ export class Claimer implements NotifierListener {
     if (claims.length === 0) return;
     held.add(claims);
     if (this.waiting) this.answer(claims);
-    else if (this.hasSlots(fn)) this.spend(claims);
+    else if (this.hasSlots(fn)) this.spare.keep(claims);
     else this.returnUnused(claims);
   }
 
-  /** Keeps claims for a worker that calls `claim` again in this tick; otherwise they are released. */
-  private spend(claims: readonly Claim[]): void {
-    this.spare.push(...claims);
-    setImmediate(() => this.returnUnused(this.spare.splice(0)));
+  private returnUnused(claims: readonly Claim[]): void {
+    this.returned(this.giveBack(claims));
   }
 
-  private returnUnused(claims: readonly Claim[]): void {
-    this.giveBack(claims).catch((error: unknown) => this.parts.problems.report('back', messageOf(error)));
+  private returned(settled: Promise<unknown>): void {
+    settled.catch((error: unknown) => this.parts.problems.report('back', messageOf(error)));
   }
 
   /** Releases claims, newest first, so that the oldest ends up in front. */

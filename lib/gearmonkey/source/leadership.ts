@@ -149,8 +149,10 @@ export class Leadership {
   }
 
   private readonly keysFor = (fn: string): string[] => {
-    const { leases, scheduled, high, normal, low, wake, ticks, control, leader, plain } =
-      this.options.keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake, ticks, control, leader, plain];
+    const k = this.options.keysOf(fn);
+    return [
+      ...[k.leases, k.scheduled, k.high, k.normal, k.low, k.wake],
+      ...[k.ticks, k.control, k.leader, k.plain],
+    ];
   };
 }

@@ -1,9 +1,9 @@
-import type { Claim, Outcome } from '../../job/job-source.js';
+import type { Claim } from '../../job/job-source.js';
 import { memberOf } from '../../redis/lease-keeper.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage } from '../../redis/retry.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
-import { encodeOutcome } from './outcome-arguments.js';
+import { encodeOutcome, type SourceOutcome } from './outcome-arguments.js';
 
 /** Most outcomes that one call takes. */
 const MAX_OUTCOMES = 500;
@@ -39,7 +39,7 @@ export class Outbox {
   }
 
   /** Adds outcomes; resolves with the refused claims once all have been answered. */
-  add(outcomes: readonly Outcome[]): Promise<Claim[]> {
+  add(outcomes: readonly SourceOutcome[]): Promise<Claim[]> {
     return new Promise((resolve, reject) => {
       const settlement: Settlement = { left: outcomes.length, refused: [], resolve, reject };
       for (const outcome of outcomes) {

@@ -1,8 +1,12 @@
 import { checkPayload } from '../../job/codec.js';
 import { toErrorInfo } from '../../job/errors.js';
-import type { Outcome } from '../../job/job-source.js';
+import type { Claim, Outcome } from '../../job/job-source.js';
 import { memberOf } from '../../redis/lease-keeper.js';
 import type { OutcomeArguments } from '../wire/scripts.js';
+
+/** How a claim ended, also one that was only made to find out the key of its job. */
+export type SourceOutcome =
+  Outcome | { readonly claim: Claim; readonly status: 'filed'; readonly key: string };
 
 /** Longest output that is sent on a reply channel, in characters. */
 const MAX_REPLY_LENGTH = 65_536;
@@ -18,7 +22,7 @@ function replyTo({ claim, output }: Extract<Outcome, { status: 'success' }>, rep
  * An outcome as the claim script takes it: encoded once, when it is handed over, so that one that can't be
  * is this job's error and holds up no other. `replies` is the prefix of reply channels.
  */
-export function encodeOutcome(outcome: Outcome, replies: string): OutcomeArguments {
+export function encodeOutcome(outcome: SourceOutcome, replies: string): OutcomeArguments {
   try {
     return toArguments(outcome, replies);
   } catch (error) {
@@ -26,7 +30,7 @@ export function encodeOutcome(outcome: Outcome, replies: string): OutcomeArgumen
   }
 }
 
-function toArguments(outcome: Outcome, replies: string): OutcomeArguments {
+function toArguments(outcome: SourceOutcome, replies: string): OutcomeArguments {
   const member = memberOf(outcome.claim);
   switch (outcome.status) {
     case 'success':
@@ -37,6 +41,10 @@ function toArguments(outcome: Outcome, replies: string): OutcomeArguments {
       return [member, 'retry', String(outcome.delay), JSON.stringify(outcome.error)];
     case 'snoozed':
       return [member, 'snoozed', String(outcome.delay), ''];
+    case 'held':
+      return [member, 'held', String(outcome.delay), ''];
+    case 'filed':
+      return [member, 'filed', outcome.key, ''];
     case 'released':
       return [member, 'released', '', ''];
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Health } from '../../job/health.js';
-import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome } from '../../job/job-source.js';
+import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../../job/job-source.js';
 import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
@@ -9,6 +9,7 @@ import { tickerOf } from './ticker-of.js';
 import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
+import { SourceLimits } from './source-limits.js';
 import { withDefaults, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
@@ -29,6 +30,7 @@ export class RedisSource implements JobSource {
   private readonly claimer: Claimer;
   private readonly frame: SourceFrame;
   private readonly opened = new Set<string>();
+  private readonly limits: SourceLimits;
   private onRevoked: OnRevoked = () => undefined;
 
   constructor(
@@ -57,6 +59,7 @@ export class RedisSource implements JobSource {
     const frame = new SourceFrame({ ...connections, blocking }, (message) =>
       problems.report('close', message),
     );
+    const limits = new SourceLimits(connections.commands, keysOf);
     const ticker = tickerOf(connections.commands, keysOf, problems);
     const claimer = new Claimer({
       connections,
@@ -65,9 +68,10 @@ export class RedisSource implements JobSource {
       held,
       frame,
       problems,
+      limits,
       ticker,
     });
-    [this.held, this.frame, this.claimer] = [held, frame, claimer];
+    [this.held, this.frame, this.claimer, this.limits] = [held, frame, claimer, limits];
   }
 
   get address(): string {
@@ -88,7 +92,8 @@ export class RedisSource implements JobSource {
     const added = functions.filter((fn) => !this.opened.has(fn));
     if (added.length === 0) return;
     await this.frame.open(async (opening) => {
-      await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf);
+      await requireWorkerRights(this.connections, added, this.worker, this.options.keysOf, this.limits);
+      await this.limits.store(added);
       await this.held.open(added, opening);
     });
     for (const fn of added) this.opened.add(fn);
@@ -100,6 +105,10 @@ export class RedisSource implements JobSource {
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     return this.held.renew(claims);
+  }
+
+  setLimit(fn: string, limit: SourceLimit): void {
+    this.limits.set(fn, limit);
   }
 
   setDeadline(claim: Claim, ms: number): void {
@@ -116,6 +125,7 @@ export class RedisSource implements JobSource {
 
   async withdraw(functions: readonly string[]): Promise<void> {
     for (const fn of functions) this.opened.delete(fn);
+    for (const fn of functions) this.limits.forget(fn);
     await Promise.all(functions.map((fn) => this.claimer.withdraw(fn)));
     await this.held.withdraw(functions);
   }

@@ -1,12 +1,13 @@
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
-import type { Claim, Outcome } from '../../job/job-source.js';
+import type { Claim } from '../../job/job-source.js';
 import { memberOf } from '../../redis/lease-keeper.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isOutage, pauseAfter } from '../../redis/retry.js';
 import type { Call } from './call-plan.js';
 import { claimOf, toClaim } from './claims.js';
+import type { SourceOutcome } from './outcome-arguments.js';
 import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
 import type { KeysOf } from '../wire/protocol.js';
@@ -24,6 +25,8 @@ export interface RoundTripOptions {
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
+  /** Whether this worker makes the keys of jobs that have none. */
+  readonly isLimited: () => boolean;
 }
 
 /** The reply of a round trip. */
@@ -35,6 +38,8 @@ export interface Reply {
   readonly wait: number;
   /** Whether plain clients sent any of the claimed jobs. */
   readonly plain: boolean;
+  /** Jobs of a function with a limit that have no key yet. */
+  readonly unfiled: readonly Claim[];
 }
 
 /** The arguments of one call of the script. */
@@ -65,18 +70,8 @@ export class RoundTrips {
     this.recovery = new RecoveryPace(options.lease, () => options.connection.uptime(k.leases));
     this.outbox = new Outbox(k.replies);
     this.noted = k.claims + options.worker;
-    this.keys = [
-      k.jobs,
-      k.locks,
-      k.leases,
-      k.scheduled,
-      k.high,
-      k.normal,
-      k.low,
-      k.wake,
-      k.channel,
-      k.control,
-    ];
+    const queues = [k.high, k.normal, k.low];
+    this.keys = [k.jobs, k.locks, k.leases, k.scheduled, ...queues, k.wake, k.channel, k.control];
   }
 
   /** How many outcomes wait to be sent. */
@@ -85,7 +80,7 @@ export class RoundTrips {
   }
 
   /** Sends outcomes with the next calls. Resolves with the claims that were no longer held; during an outage it waits. */
-  settle(outcomes: readonly Outcome[]): Promise<Claim[]> {
+  settle(outcomes: readonly SourceOutcome[]): Promise<Claim[]> {
     return this.outbox.add(outcomes);
   }
 
@@ -131,12 +126,15 @@ export class RoundTrips {
     const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
-    const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, outcomes] as const;
-    const { claims, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
+    const files = this.options.isLimited() ? 1 : 0;
+    const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, outcomes] as const;
+    const { claims, unfiled, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);
-    return { ...reply, claims: late ? [] : claims.map((job) => toClaim(this.fn, job)) };
+    const timely = (taken: readonly scripts.TakenJob[]) =>
+      late ? [] : taken.map((job) => toClaim(this.fn, job));
+    return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
   }
 
   /** The script may have run. Outcomes can be sent again safely, and claims whose reply was lost expire. */

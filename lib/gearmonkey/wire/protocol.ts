@@ -46,6 +46,8 @@ export interface FunctionKeys {
   readonly workers: string;
   /** Prefix: the sender follows. Holds the result of its last call, in case it is sent again. */
   readonly senders: string;
+  /** Prefix of the keys of its limit. */
+  readonly limits: string;
   /** Hash of the schedules of recurring jobs: some fields for each. */
   readonly schedules: string;
   /** Sorted set of schedules by the time of their next tick. */
@@ -80,6 +82,7 @@ export function keysOf(fn: string): FunctionKeys {
     control: `control:${fn}`,
     workers: `workers:${fn}`,
     senders: `sender:${fn}:`,
+    limits: `limit:${fn}:`,
     schedules: `schedules:${fn}`,
     ticks: `ticks:${fn}`,
     unique: `unique:${fn}`,

@@ -1,5 +1,6 @@
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { explainRefusal, requireRights, type Call } from '../../redis/rights.js';
+import { limitedClientCalls, limitedWorkerCalls } from './limit-rights.js';
 import { ownListOf, type FunctionKeys, type KeysOf } from './protocol.js';
 
 /** How many functions one call checks: it blocks the server meanwhile. */
@@ -13,6 +14,13 @@ interface Connections {
   readonly blocking: RedisConnection | ((key: string) => RedisConnection);
 }
 
+/** The limits of a worker's functions. */
+interface Limits {
+  has(fn: string): boolean;
+  /** The name of its shared limit. */
+  sharedBy(fn: string): string | undefined;
+}
+
 /**
  * Checks rights before any job is claimed: a right that is missing later would cost jobs their leases.
  *
@@ -23,15 +31,18 @@ export async function requireWorkerRights(
   functions: readonly string[],
   worker: string,
   keysOf: KeysOf,
+  limits: Limits,
 ): Promise<void> {
   await commands.ready(TIMEOUT_MS, { patient: false });
   const onCluster = typeof blocking === 'function';
   const checks = [];
   for (let from = 0; from < functions.length; from += MAX_FUNCTIONS) {
     const some = functions.slice(from, from + MAX_FUNCTIONS);
-    const calls = some.map(keysOf).flatMap((k) => {
+    const calls = some.flatMap((fn) => {
+      const k = keysOf(fn);
+      const limited = limits.has(fn) ? limitedWorkerCalls(k, limits.sharedBy(fn)) : [];
       const ownList = onCluster ? ownListOf(worker, k.wake) : ownListOf(worker);
-      return workerCalls(k, worker, ownList);
+      return [...workerCalls(k, worker, ownList), ...limited];
     });
     const who = some.length === 1 ? `a worker of "${some[0]}"` : 'this worker';
     checks.push(commands.insist((redis) => requireRights(redis, calls, who), TIMEOUT_MS));
@@ -140,14 +151,21 @@ function jobCalls(key: string): Call[] {
   ];
 }
 
-/** If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`. */
-export function explainToClient(
+/**
+ * If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`. A user with all
+ * rights of a client lacks some of those that limits need.
+ */
+export async function explainToClient(
   commands: RedisConnection,
   refusal: unknown,
   fn: string,
   k: FunctionKeys,
+  shared?: string,
 ): Promise<unknown> {
-  return explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
+  const why = await explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
+  if (why !== refusal) return why;
+  const who = `a client of "${fn}", which has a limit,`;
+  return explainRefusal(commands, refusal, limitedClientCalls(k, shared), who);
 }
 
 /** As `explainToClient`, for what only operators may do. */

@@ -3,9 +3,9 @@ import { LUA } from './lua.embedded.js';
 
 const defineScript = scriptsIn(LUA);
 
-type Bytes = string | Uint8Array;
+export type Bytes = string | Uint8Array;
 /** Milliseconds since 1970, or '' for the server's clock. */
-type Now = number | '';
+export type Now = number | '';
 
 /** Returns the id of the last job; the others precede it without a gap. */
 export const enqueue = defineScript<
@@ -62,6 +62,8 @@ export interface ClaimReply {
   readonly wait: number;
   /** Whether plain clients sent any of the claimed jobs: these clients set no wake marker. */
   readonly plain: boolean;
+  /** Jobs of a function with a limit that have no key yet. */
+  readonly unfiled: readonly TakenJob[];
 }
 
 /** Settles outcomes and claims for the free slots. */
@@ -73,17 +75,26 @@ export const claim = defineScript<
     maxStalls: number,
     recover: 0 | 1,
     largestInput: number,
+    files: 0 | 1,
     outcomes: OutcomeArguments,
   ],
   ClaimReply
 >('claim', (reply) => {
-  const [refused, claims, dropped, wait, plain] = reply as [Buffer[], Buffer[], Buffer[], number, number];
+  const [refused, claims, dropped, wait, plain, unfiled = []] = reply as [
+    Buffer[],
+    Buffer[],
+    Buffer[],
+    number,
+    number,
+    Buffer[]?,
+  ];
   return {
     refused: refused.map(String),
     claims: readClaims(claims),
     dropped: dropped.map(String),
     wait,
     plain: plain > 0,
+    unfiled: readClaims(unfiled),
   };
 });
 
@@ -134,7 +145,15 @@ export const expire = defineScript<[now: Now, id: string, mark: number | ''], nu
 export type Updated = 'updated' | 'begun' | 'finished' | 'missing' | 'lost';
 
 export const update = defineScript<
-  [id: string, mark: number | '', queue: number, score: number | '', input: Bytes[]],
+  [
+    id: string,
+    mark: number | '',
+    queue: number,
+    score: number | '',
+    hasKey: 0 | 1,
+    key: string,
+    input: Bytes[],
+  ],
   Updated
 >('update', (reply) => String(reply) as Updated);
 

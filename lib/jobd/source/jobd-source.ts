@@ -34,6 +34,7 @@ export class JobdSource implements JobSource {
     leases: false,
     options: false,
     snooze: false,
+    limits: false,
   };
   readonly client = 'JobdClient (nestjs-gearmonkey/jobd)';
   private readonly options: CheckedSourceOptions;

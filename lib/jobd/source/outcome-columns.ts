@@ -33,8 +33,9 @@ export function rowOutcome(
       return failed(describe(outcome.error));
     case 'retry':
       return retried(outcome.error, outcome.delay, job, columns);
-    // This source lacks the capability `snooze`.
+    // This source lacks the capabilities `snooze` and `limits`.
     case 'snoozed':
+    case 'held':
     case 'released':
       return {
         columns: defined({

@@ -42,6 +42,7 @@ class JqSource implements JobSource {
     leases: false,
     options: false,
     snooze: false,
+    limits: false,
   };
   readonly client = 'JqClient (nestjs-gearmonkey/jq)';
   readonly codec = messagePack;

@@ -106,8 +106,8 @@ function isTaken({ status }: Answer): boolean {
 type Report = { readonly [key: string]: Packable | undefined };
 
 function reportOf(outcome: Outcome): Report {
-  // This source lacks the capability `snooze`.
-  if (outcome.status === 'released' || outcome.status === 'snoozed') {
+  // This source lacks the capabilities `snooze` and `limits`.
+  if (outcome.status === 'released' || outcome.status === 'snoozed' || outcome.status === 'held') {
     return failed({ name: 'ShutdownError', message: 'the worker gave it back' }, true);
   }
   if (outcome.status !== 'success') return failed(outcome.error, outcome.status === 'retry');

@@ -26,7 +26,7 @@ export class QlessSource implements JobSource {
     }));
   }
 
-  readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false, snooze: false };
+  readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false, snooze: false, limits: false };
   readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */
   renewInterval?: number;

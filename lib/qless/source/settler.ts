@@ -62,8 +62,9 @@ function toSettlement(outcome: Outcome): Settlement {
       return { kind: 'fail', jid, token, ...failureOf(fn, outcome.error) };
     case 'retry':
       return { kind: 'retry', jid, token, delay: outcome.delay / 1000, ...failureOf(fn, outcome.error) };
-    // This source lacks the capability `snooze`.
+    // This source lacks the capabilities `snooze` and `limits`.
     case 'snoozed':
+    case 'held':
     case 'released':
       return { kind: 'release', jid, token };
   }

@@ -44,6 +44,7 @@ describe('claim.lua', () => {
       await expect(claim(server.redis, server.fn())).resolves.toEqual({
         refused: [],
         claims: [],
+        unfiled: [],
         dropped: [],
         wait: -1,
         plain: false,

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import * as limitScripts from '../../../lib/gearmonkey/wire/limit-scripts.js';
 import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 
 /** Virtual time: what the scripts are told that it is, in ms. */
@@ -16,6 +17,8 @@ export interface ClaimArguments {
   lease?: number;
   /** The key that gets the claims. */
   noted?: string;
+  /** 1 for a worker that makes the keys of jobs that have none. */
+  files?: 0 | 1;
 }
 
 export function claim(
@@ -30,23 +33,14 @@ export function claim(
     recover = 1,
     lease = LEASE_MS,
     noted,
+    files = 0,
   }: ClaimArguments = {},
 ) {
   const k = keysOf(fn);
-  const keys = [
-    k.jobs,
-    k.locks,
-    k.leases,
-    k.scheduled,
-    k.high,
-    k.normal,
-    k.low,
-    k.wake,
-    k.channel,
-    k.control,
-  ];
+  const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
+  keys.push(k.control);
   if (noted !== undefined) keys.push(noted);
-  return scripts.claim.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, outcomes);
+  return scripts.claim.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, files, outcomes);
 }
 
 let calls = 0;
@@ -83,6 +77,70 @@ export function enqueue(
   return scripts.enqueue.run(redis, keys, NOW, call, memory, mark, score, options, inputs);
 }
 
+export interface LimitedArguments {
+  now?: number;
+  rules?: string;
+  shared?: string;
+  priority?: string;
+  score?: number | '';
+  onFull?: string;
+  sender?: string;
+  call?: number;
+}
+
+/** Enqueues one job for each key, with the key as its input. */
+export function enqueueLimited(
+  redis: Redis,
+  fn: string,
+  jobKeys: string[],
+  {
+    now = NOW,
+    rules = '1:::fair:',
+    shared = '',
+    priority = 'normal',
+    score = '',
+    onFull = 'wait',
+    sender = 'test',
+    call = (calls += 1),
+  }: LimitedArguments = {},
+) {
+  const k = keysOf(fn);
+  const keys = [k.ids, k.jobs, k.locks, k.leases, k.channel, k.cancel, k.wake, k.senders + sender];
+  const jobs = jobKeys.flatMap((key) => [key, '', key]);
+  return limitScripts.enqueueLimited.run(
+    redis,
+    [...keys, k.control, k.limits],
+    now,
+    call,
+    60,
+    0,
+    score,
+    priority,
+    now,
+    rules,
+    shared,
+    onFull,
+    jobs,
+  );
+}
+
+export function setLimit(redis: Redis, fn: string, field: 'limit' | 'override', rules: string, shared = '') {
+  const { control, limits, wake } = keysOf(fn);
+  return limitScripts.setLimit.run(redis, [control, limits, wake], field, rules, shared);
+}
+
+export function readLimits(redis: Redis, fn: string, now = NOW, key?: string) {
+  const { control, limits, jobs, wake } = keysOf(fn);
+  return limitScripts.readLimits.run(
+    redis,
+    [control, limits, jobs, wake],
+    now,
+    100,
+    key === undefined ? 0 : 1,
+    key ?? '',
+  );
+}
+
 export function progress(redis: Redis, fn: string, member: string, dividend: number, divisor: number) {
   const k = keysOf(fn);
   const [id = ''] = member.split(':');
@@ -109,6 +167,7 @@ export const CANCELLED = '{"name":"JobCancelledError","message":"cancelled"}';
 export function cancel(redis: Redis, fn: string, id: string, now = NOW, mark: number | '' = '') {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+  keys.push(k.wake);
   return scripts.cancel.run(redis, keys, now, id, mark, 'cancelled', CANCELLED);
 }
 

@@ -21,7 +21,7 @@ function update(fn: string, id: string, { to, score, input, mark = '' }: Changed
   const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
   const target = to ? QUEUES.indexOf(to) + 2 : 0;
   const inputs = input === undefined ? [] : [input];
-  return scripts.update.run(redis, keys, id, mark, target, score ?? '', inputs);
+  return scripts.update.run(redis, keys, id, mark, target, score ?? '', 0, '', inputs);
 }
 
 /** Everything that is stored of a function. */

@@ -66,7 +66,7 @@ local function drain_scheduled()
   return found[1]
 end
 
-ARGUMENTS.RPUSH = { 'x' }
-local refusal = missing_right({ 'HSET', 'EXPIRE' }, keys.jobs .. 'x') or missing_right({ 'RPUSH' }, queue)
+local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
+  or missing_right('RPUSH', queue, 'x')
 if refusal then return refusal end
 return { ended, which == '' and drain_list() or drain_scheduled() }

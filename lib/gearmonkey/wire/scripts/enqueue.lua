@@ -21,17 +21,7 @@ local now, number, memory, mark, score, shared, first = ARGV[1], ARGV[2], ARGV[3
 local args, values_a_job = ARGV, shared == '*' and 2 or 1
 
 local count = (#ARGV - first + 1) / values_a_job
-local last = call('INCRBY', ids, count)
-local known = call('SET', sender, number .. ':' .. string.format('%.0f', last), 'EX', memory, 'GET')
-if known then
-  local known_number, known_last = string.match(known, '^(%d+):(%d+)')
-  if tonumber(known_number) >= tonumber(number) then
-    -- This write makes a following WAIT cover the earlier call as well.
-    call('SET', sender, known, 'EX', memory)
-    call('DECRBY', ids, count)
-    return tonumber(known_last)
-  end
-end
+-- include sender
 
 -- include create
 

@@ -2,8 +2,8 @@
   Checks functions for work without a wake marker: jobs of plain clients, scheduled jobs that are due, expired leases.
   If there is any, it sets the wake marker, and one idle worker claims it.
 
-  KEYS ten per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash, leader, whether plain
-  clients send jobs
+  KEYS ten per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash,
+  leader, whether plain clients send jobs
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
   Returns three for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
   leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1.
@@ -18,8 +18,10 @@
 -- include clock
 -- include queues
 
-local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 10, 7, 6
+local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 10, 8, 6
 local worker, hold = ARGV[2], tonumber(ARGV[3])
+local call, pcall = redis.call, redis.pcall
+local keys, now
 
 --- A write that uses no memory. After it Redis allows other writes of the script even if its memory is full.
 local function allow_writes()
@@ -63,13 +65,30 @@ local function first(key)
   return not entry.err and entry[2] and tonumber(entry[2]) or nil
 end
 
---- Sets the marker if there is work. Returns ms until the next scheduled job is due and until the next tick, or -1.
-local function look(now, leases, scheduled, high, normal, low, wake, ticks, control)
+-- include limits
+-- include limit-turns
+
+--- Whether a function that is not paused has jobs to claim, and ms until its next job is due, or -1.
+local function look_for_jobs(scheduled, high, normal, low, stored)
+  local wait = next_due(scheduled, now)
+  local work = wait == 0 or is_waiting(high) or is_waiting(normal) or is_waiting(low)
+  local limits = stored[2] and open_limits(stored[2], stored[3])
+  if not limits then return work, wait end
+  local due = add_turns(limits).next_time()
+  if due then wait = wait < 0 and due or math.min(wait, due) end
+  return work or wait == 0 or limits.has_ready(keys.limits), wait
+end
+
+--- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1.
+local function look(leases, scheduled, high, normal, low, wake, ticks, control)
   local expiry, wait = first(leases), -1
   local work = expiry and expiry <= now
-  if not redis.pcall('HMGET', control, 'paused')[1] then
-    wait = next_due(scheduled, now)
-    work = work or wait == 0 or is_waiting(high) or is_waiting(normal) or is_waiting(low)
+  local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
+  keys = { limits = 'limit:' .. string.sub(control, #'control:' + 1) .. ':', wake = wake }
+  if not stored[1] then
+    local has_jobs
+    has_jobs, wait = look_for_jobs(scheduled, high, normal, low, stored)
+    work = work or has_jobs
   end
   local set = redis.pcall('LLEN', wake)
   -- A key of another type would make the blocking calls of all workers fail.
@@ -91,7 +110,7 @@ local function any_work(elected)
 end
 
 local elected = worker ~= '' and elect() or {}
-local looks, now = any_work(elected), nil
+local looks = any_work(elected)
 local replies = {}
 for i = 1, #KEYS, KEYS_A_FUNCTION do
   local leading, last, wait, tick = elected[#replies / 3 + 1], i + WORK_KEYS - 1, -1, -1
@@ -101,7 +120,7 @@ for i = 1, #KEYS, KEYS_A_FUNCTION do
       allow_writes()
       now = clock(ARGV[1])
     end
-    wait, tick = look(now, unpack(KEYS, i, last + 1))
+    wait, tick = look(unpack(KEYS, i, last + 1))
   end
   local at = #replies
   replies[at + 1], replies[at + 2], replies[at + 3] = wait, leading or 0, tick

@@ -1,40 +1,129 @@
---- Functions that write outcomes. They use `keys`, `now`, `stamp`, `expiry` and `fields` of the script.
+--- Functions that few calls need: for outcomes other than success, and for recovery. They are made when the first is
+--- needed. They use `keys`, `limits`, `now`, `stamp`, `expiry` and `fields` of the script. `key` is the one that a job is
+--- limited by, or nil.
+local function open_outcomes()
+  --- Puts a job back at the front of its queue, which is the end that workers pop. If that key has another type, another
+  --- queue gets the job. Returns false and writes nothing if no queue can take it. A job with a `key` of `limits` goes to
+  --- the front of that key's list.
+  local function requeue(keys, id, from, limits, key, ...)
+    if key and limits.await_turn(key, limits.priority_of(from), id, true) then
+      redis.call('HSET', keys.jobs .. id, 'status', 'idle', ...)
+      return true
+    end
+    local function queued(queue)
+      local reply
+      if queue == 'scheduled' then
+        reply = redis.pcall('ZADD', keys.scheduled, '0', id)
+      else
+        reply = redis.pcall('RPUSH', keys[queue], id)
+      end
+      return type(reply) == 'number'
+    end
 
---- Gives a job that no queue can take a new lease: it stays busy until that expires, and is then recovered.
-local function keep(id, token)
-  pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
-end
-
---- Schedules a job again: after a failed attempt, or without one if `failure` is ''.
-local function run_later(id, token, wait, failure)
-  local job = fields(id, 'attempts', 'snoozes')
-  if not job[1] then return false end
-  local changes = { 'error:' .. job[1], failure }
-  if failure == '' then
-    changes = { 'attempts', math.max(0, count(job[1]) - 1), 'snoozes', count(job[2]) + 1 }
+    local known = from == 'high' or from == 'low' or from == 'scheduled'
+    if not (queued(known and from or 'normal') or queued('normal') or queued('high') or queued('low') or queued('scheduled')) then
+      return false
+    end
+    redis.call('HSET', keys.jobs .. id, 'status', 'idle', ...)
+    if redis.call('EXISTS', keys.wake) == 0 then redis.call('LPUSH', keys.wake, '1') end
+    return true
   end
-  local queued = pcall('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
-  if type(queued) == 'number' then
-    call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, unpack(changes))
-  else
-    call('HSET', keys.jobs .. id, unpack(changes))
-    keep(id, token)
+
+  --- Sorts newest first: put back at the front in this order, the oldest ends up in front.
+  local function newest_first(a, b)
+    return (tonumber(string.match(a, '^(%d+):')) or 0) > (tonumber(string.match(b, '^(%d+):')) or 0)
   end
-  return true
-end
 
-local function release(id, token)
-  local job = fields(id, 'attempts', 'queue')
-  if not job[1] then return false end
-  local attempts = math.max(0, count(job[1]) - 1)
-  if not requeue(keys, id, job[2], 'attempts', attempts, 'settled', token) then keep(id, token) end
-  return true
-end
+  --- Gives a job that no queue can take a new lease: it stays busy until that expires, and is then recovered.
+  local function keep(id, token)
+    pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
+  end
 
-local function accept(id, token, status, output, detail)
-  if status == 'success' then return finish(keys, id, stamp, detail, token, status, output, 'settled', token) end
-  if status == 'retry' or status == 'snoozed' then return run_later(id, token, output, detail) end
-  if status == 'released' then return release(id, token) end
-  local attempts = fields(id, 'attempts')[1] or '1'
-  return finish(keys, id, stamp, '', '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
+  --- Schedules a job again: after a failed attempt, or without one if `failure` is ''.
+  local function run_later(id, token, wait, failure, key)
+    local job = fields(id, 'attempts', 'snoozes')
+    if not job[1] then return false end
+    local changes = { 'error:' .. job[1], failure }
+    if failure == '' then
+      changes = { 'attempts', math.max(0, count(job[1]) - 1), 'snoozes', count(job[2]) + 1 }
+    end
+    local queued
+    if key then
+      queued = limits.await_time(key, id, now + wait)
+    else
+      queued = pcall('ZADD', keys.scheduled, string.format('%.3f', (now + wait) / 1000), id)
+    end
+    if type(queued) == 'number' then
+      call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, unpack(changes))
+    else
+      call('HSET', keys.jobs .. id, unpack(changes))
+      keep(id, token)
+    end
+    return true
+  end
+
+  local function release(id, token, key)
+    local job = fields(id, 'attempts', 'queue')
+    if not job[1] then return false end
+    local attempts = math.max(0, count(job[1]) - 1)
+    if not requeue(keys, id, job[2], limits, key, 'attempts', attempts, 'settled', token) then keep(id, token) end
+    return true
+  end
+
+  --- Files a job that was enqueued without a key, behind the others of the key that its worker has found out.
+  local function file(id, token, key)
+    local job = fields(id, 'attempts', 'queue')
+    if not job[1] or not limits then return release(id, token) end
+    call('HSET', keys.jobs .. id, 'status', 'idle', 'key', key, 'attempts', math.max(0, count(job[1]) - 1), 'settled', token)
+    if not limits.await_turn(key, limits.priority_of(job[2]), id, false) then keep(id, token) end
+    return true
+  end
+
+  --- Gives a job back, and lets no other job of its key start for `wait` ms.
+  local function hold(id, token, wait, key)
+    if key and tonumber(wait) > 0 then
+      call('ZADD', limits.space .. 'holds', 'GT', string.format('%.0f', now + wait), key)
+      limits.park(key, now + wait)
+    end
+    return release(id, token, key)
+  end
+
+  local function accept(id, token, status, output, detail, key)
+    if status == 'retry' or status == 'snoozed' then return run_later(id, token, output, detail, key) end
+    if status == 'released' then return release(id, token, key) end
+    if status == 'held' then return hold(id, token, output, key) end
+    if status == 'filed' then return file(id, token, output) end
+    local attempts = fields(id, 'attempts')[1] or '1'
+    return finish(keys, id, stamp, '', '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
+  end
+
+  local function recover(member)
+    call('ZREM', keys.leases, member)
+    local id, token = string.match(member, '^(.*):(%d+)$')
+    if not id then return end
+    local place = limits and call('HMGET', keys.limits .. 'places', member)[1] or nil
+    local job = fields(id, 'status', 'token', 'queue', 'stalls')
+    if job[1] ~= 'busy' or job[2] ~= token then return place and limits.vacate(place, member) end
+    local stalls = count(job[4]) + 1
+    if stalls <= max_stalls then
+      -- `lost` makes this token invalid even if a plain worker, which writes no token, takes the job next.
+      if not requeue(keys, id, job[3], limits, place, 'stalls', stalls, 'lost', token) then keep(id, token) end
+    else
+      local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
+      local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
+      finish(keys, id, stamp, '', '', 'error', text, 'stalls', stalls, 'error', failure)
+    end
+    if place then limits.vacate(place, member) end
+  end
+
+  --- Gives back jobs whose leases have ended.
+  local function recover_expired()
+    local expired = call('ZRANGEBYSCORE', keys.leases, '-inf', stamp, 'LIMIT', '0', '100')
+    table.sort(expired, newest_first)
+    has_leases = true
+    for _, member in ipairs(expired) do recover(member) end
+    if limits then limits.vacate_lost(keys.leases) end
+  end
+
+  return { accept = accept, recover_expired = recover_expired }
 end

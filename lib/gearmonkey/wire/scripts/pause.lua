@@ -17,7 +17,7 @@ call('PUBLISH', control, pauses and 'paused' or 'resumed')
 call('HDEL', control, 'paused')
 if pauses then
   call('HSET', control, 'paused', string.format('%.0f', clock(ARGV[1])))
-elseif call('EXISTS', unpack(KEYS, 2, 5)) > 0 and call('EXISTS', KEYS[6]) == 0 then
+elseif call('EXISTS', KEYS[6]) == 0 and (call('EXISTS', unpack(KEYS, 2, 5)) > 0 or call('HMGET', control, 'limit')[1]) then
   -- One worker wakes up. It learns when the next scheduled job is due, and wakes others if there is more to do.
   call('LPUSH', KEYS[6], '1')
 end

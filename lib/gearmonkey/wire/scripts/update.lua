@@ -3,7 +3,8 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] scheduled   KEYS[3] high   KEYS[4] normal   KEYS[5] low   KEYS[6] wake marker
   ARGV[1] id   ARGV[2] mark, or '' for any job with this id   ARGV[3] index in KEYS of the queue it moves to, 0 for none
-  ARGV[4] seconds it is scheduled for, or '' for a list   ARGV[5] input; left out if it stays
+  ARGV[4] seconds it is scheduled for, or '' for a list   ARGV[5] 1 if ARGV[6] is the key that it is limited by from now on
+  ARGV[7] input; left out if it stays
   Returns updated, missing, lost (another job has the id), finished or begun.
 
   A job has begun once a handler has run it; claims that were released don't count. A plain worker takes an id from its
@@ -12,20 +13,21 @@
 
   The first write adds the job to its new queue. If Redis refuses that, as when its memory is full, nothing has changed.
 ]]
+-- include clock
 -- include foreign
 -- include rights
 
 local call, pcall = redis.call, redis.pcall
-local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[7]
 local hash, SCHEDULED, LISTS = KEYS[1] .. id, 2, { 3, 4, 5 }
 
-local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark')
+local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark', 'key')
 if not job[1] then return 'missing' end
 if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
 if job[1] == 'success' or job[1] == 'error' then return 'finished' end
 if job[1] ~= 'idle' or count(job[2]) > 0 or count(job[3]) > 0 then return 'begun' end
-ARGUMENTS.HDEL, ARGUMENTS.LREM, ARGUMENTS.ZREM = { 'x' }, { '1', 'x' }, { 'x' }
-local refusal = missing_right({ 'HSET', 'HDEL' }, hash) or missing_right({ 'ZREM' }, KEYS[SCHEDULED]) or missing_right({ 'LREM' }, KEYS[5])
+local refusal = missing_right('HSET', hash, 'x', 'x') or missing_right('HDEL', hash, 'x')
+  or missing_right('ZREM', KEYS[SCHEDULED], 'x') or missing_right('LREM', KEYS[5], '1', 'x')
 if refusal then return refusal end
 
 --- Removes the job from the lists other than its new queue. Searched from the left, where new jobs are.
@@ -54,7 +56,17 @@ local function move()
   return type(pcall('LPOS', KEYS[target], id)) == 'number'
 end
 
-if target > 0 then
+local key = ARGV[5] == '1' and ARGV[6] or job[5]
+-- include limit-prefix
+local keys = { jobs = KEYS[1], wake = KEYS[6], control = control_of(KEYS[1]), limits = limit_prefix(KEYS[1]) }
+local now = clock('')
+
+-- include limits
+-- include move-limited
+
+if job[5] and (target > 0 or key ~= job[5]) then
+  if not move_limited(job[5], key) then return 'begun' end
+elseif target > 0 then
   local moved = move()
   if moved ~= true then return moved or 'begun' end
   if score ~= '' then call('HSET', hash, 'due', string.format('%.0f', score * 1000)) else call('HDEL', hash, 'due') end

@@ -1,0 +1,70 @@
+import { chunksOf } from '../../flow/chunks.js';
+import { scriptsIn } from '../../redis/script.js';
+import { LUA } from './lua.embedded.js';
+import type { Bytes, Now } from './scripts.js';
+
+const defineScript = scriptsIn(LUA);
+
+/** A refused call: the key that is full, and when it may start a job again, in ms since 1970. */
+export interface Full {
+  readonly key: string;
+  readonly until?: number | undefined;
+}
+
+/** As `enqueue`, for a function with a limit. Jobs have three values each: input, options and key. */
+export const enqueueLimited = defineScript<
+  [
+    created: number,
+    call: number,
+    memorySeconds: number,
+    mark: number,
+    score: number | '',
+    priority: string,
+    now: Now,
+    rules: string,
+    shared: string,
+    onFull: string,
+    jobs: Bytes[],
+  ],
+  number | Full
+>('enqueue-limited', (reply) => {
+  if (typeof reply === 'number') return reply;
+  const [key, until] = (reply as Buffer[]).map(String) as [string, string];
+  return { key, until: until === '' ? undefined : Number(until) };
+});
+
+/** Stores a function's limit or an override of its numbers; false if there is no limit to override. */
+export const setLimit = defineScript<[field: 'limit' | 'override', rules: string, shared: string], boolean>(
+  'set-limit',
+  (reply) => reply === 1,
+);
+
+/** A key of a limit, as it is stored. */
+export interface StoredLimit {
+  readonly key: string;
+  readonly waiting: number;
+  readonly running: number;
+  /** In ms since 1970: 0 for now, -1 if it is not known. */
+  readonly until: number;
+  /** The id of a job, or ''. */
+  readonly holder: string;
+}
+
+const VALUES_A_LIMIT = 5;
+
+/** Returns undefined if the function has no limit. */
+export const readLimits = defineScript<
+  [now: Now, size: number, one: 0 | 1, key: string],
+  StoredLimit[] | undefined
+>('read-limits', (reply) => {
+  if (!Array.isArray(reply)) return undefined;
+  return chunksOf((reply as unknown[]).map(String), VALUES_A_LIMIT).map(
+    ([key = '', waiting, running, until, holder = '']) => ({
+      key,
+      waiting: Number(waiting),
+      running: Number(running),
+      until: Number(until),
+      holder,
+    }),
+  );
+});

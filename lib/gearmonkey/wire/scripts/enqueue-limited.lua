@@ -1,0 +1,102 @@
+--[[
+  Creates jobs of a function that has a limit: as enqueue.lua, except that each job waits for the turn of its key.
+
+  KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] prefix of the locks   KEYS[4] leases   KEYS[5] channel
+  KEYS[6] channel of cancellations   KEYS[7] wake marker   KEYS[8] the result of this sender's last call
+  KEYS[9] control   KEYS[10] prefix of the limits
+  ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
+  ARGV[5] seconds it is scheduled for, or ''   ARGV[6] priority   ARGV[7] now in ms, or ''   ARGV[8] rules
+  ARGV[9] numbers of the shared limit, or ''   ARGV[10] what happens if a key is full: wait, refuse, replace (those that
+  wait) or replace-running   ARGV[11…] jobs, three each: input, options as JSON or '', key
+  Returns the id of the last job; the others precede it without a gap. If the call is refused, it creates nothing and
+  returns { key, ms since 1970 from which that may start a job again, or '' }.
+
+  The rules are stored unless the function has some. An error means that no job was created.
+]]
+-- include clock
+-- include finish
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local keys = {
+  ids = KEYS[1], jobs = KEYS[2], locks = KEYS[3], leases = KEYS[4], channel = KEYS[5], cancel = KEYS[6], wake = KEYS[7],
+  sender = KEYS[8], control = KEYS[9], limits = KEYS[10],
+}
+local created, number, memory, mark, due, priority = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local rules, numbers, on_full, first = ARGV[8], ARGV[9], ARGV[10], 11
+local now = clock(ARGV[7])
+local jobs = (#ARGV - first + 1) / 3
+
+-- include limits
+-- include replace
+
+--- Input, options and key of one of these jobs, from 1.
+local function job_of(i)
+  local at = first + (i - 1) * 3
+  return ARGV[at], ARGV[at + 1], ARGV[at + 2]
+end
+
+local job = keys.jobs .. 'x'
+local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, 'x', 'x') or missing_right('EXPIRE', job, '1')
+  or missing_right('HSET', keys.limits .. 'x', 'x', 'x') or missing_right('ZADD', keys.limits .. 'x', '1', 'x')
+local shared = numbers ~= '' and string.match(rules, '^%d*:%d*:%d*:%a+:(.+)$')
+if shared then refusal = refusal or missing_right('HSETNX', 'shared-limit:' .. shared .. ':x', 'x', 'x') end
+if refusal then return refusal end
+if call('HSETNX', keys.control, 'limit', rules) == 1 or numbers ~= '' then store_numbers(rules, numbers) end
+local limits = open_limits(unpack(call('HMGET', keys.control, 'limit', 'override')))
+if not limits then return redis.error_reply('ERR the rules in ' .. keys.control .. ' have another form') end
+local ids, sender, count = keys.ids, keys.sender, jobs
+-- include sender
+
+local function id_of(i)
+  return string.format('%.0f', last - jobs + i)
+end
+
+--- Undoes what was written for the jobs before this one.
+local function undo(upto)
+  for i = 1, upto do
+    local id, _, _, key = id_of(i), job_of(i)
+    if due == '' then pcall('LREM', limits.list_of(key, priority), 1, id) else limits.forget_time(key, id) end
+    pcall('DEL', keys.jobs .. id)
+  end
+  if known then call('SET', sender, known, 'EX', memory) else call('DEL', sender) end
+  call('DECRBY', keys.ids, jobs)
+end
+
+if on_full == 'refuse' then
+  local more = {}
+  for i = 1, jobs do
+    local _, _, key = job_of(i)
+    local full, time = is_full(limits, key, more[key] or 0)
+    if full then
+      undo(0)
+      return { key, time and string.format('%.0f', time) or '' }
+    end
+    more[key] = (more[key] or 0) + 1
+  end
+end
+
+for i = 1, jobs do
+  local id, input, options, key = id_of(i), job_of(i)
+  if on_full == 'replace' or on_full == 'replace-running' then
+    if is_full(limits, key, 0) then replace(limits, key, on_full == 'replace-running', id) end
+  end
+  local fields = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'key', key }
+  local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+  if options ~= '' then add('options', options) end
+  if priority ~= 'normal' then add('queue', priority) end
+  if due ~= '' then add('due', string.format('%.0f', due * 1000)) end
+  local written = pcall('HSET', keys.jobs .. id, unpack(fields))
+  if type(written) == 'table' then
+    undo(i - 1)
+    return written
+  end
+  local queued = due == '' and limits.await_turn(key, priority, id, false) or due ~= '' and limits.await_time(key, id, due * 1000)
+  if not queued or type(queued) == 'table' then
+    undo(i)
+    return redis.error_reply('WRONGTYPE a key under ' .. keys.limits .. ' was not written by this package')
+  end
+end
+for i = 1, jobs do pcall('PUBLISH', keys.channel, 'create:' .. id_of(i)) end
+if (limits.freed or due ~= '') and pcall('EXISTS', keys.wake) == 0 then pcall('LPUSH', keys.wake, '1') end
+return last

@@ -1,0 +1,94 @@
+--- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. Also uses `keys`, `now`, `call` and `pcall`.
+local function add_turns(limits)
+  --- How many turns one call gives.
+  local MAX_VISITS = 1000
+
+  --- Counts a job that starts.
+  local function occupy(key, id, member)
+    call('HSET', keys.limits .. 'places', member, key)
+    call('SADD', limits.space .. 'running:' .. key, limits.mark .. member)
+    if limits.strict then call('HSET', keys.limits .. 'holders', key, id) end
+    if not limits.max then return end
+    local starts = limits.space .. 'starts:' .. key
+    if call('RPUSH', starts, string.format('%.0f', now)) > limits.max then call('LTRIM', starts, -limits.max, -1) end
+    call('PEXPIRE', starts, limits.per + 1000)
+  end
+
+  --- Frees places whose leases are gone, as after a deletion by hand.
+  local function vacate_lost(leases)
+    if call('HLEN', keys.limits .. 'places') <= call('ZCARD', leases) then return end
+    local places = call('HRANDFIELD', keys.limits .. 'places', limits.MAX_MOVES, 'WITHVALUES')
+    for i = 1, #places, 2 do
+      if not call('ZSCORE', leases, places[i]) then limits.vacate(places[i + 1], places[i]) end
+    end
+  end
+
+  --- Moves a due job into the list of its key. Returns false for one that has run before, unless it is `in_front`.
+  local function end_wait(key, id, in_front)
+    local job = pcall('HMGET', keys.jobs .. id, 'status', 'queue', 'token')
+    if not job.err and job[3] and not in_front then return false end
+    call('SREM', keys.limits .. 'later:' .. key, id)
+    if not job.err and job[1] == 'idle' and limits.await_turn(key, limits.priority_of(job[2]), id, in_front) then return true end
+    limits.let_go(key, id)
+    limits.refresh(key)
+    return true
+  end
+
+  --- Moves due jobs into the lists of their keys, and lets keys whose time has come take turns again.
+  local function move_due()
+    local stamp = string.format('%.0f', now)
+    for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
+      limits.refresh(key)
+    end
+    local again = {}
+    for _, entry in ipairs(call('ZRANGEBYSCORE', keys.limits .. 'due', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
+      call('ZREM', keys.limits .. 'due', entry)
+      local id, key = string.match(entry, '^(%d+):(.*)$')
+      if id and not end_wait(key, id) then again[#again + 1] = { key, id } end
+    end
+    -- The one that was due first ends up in front.
+    for i = #again, 1, -1 do end_wait(again[i][1], again[i][2], true) end
+  end
+
+  --- Claims jobs of keys that are not full, one of each in turn. `take` claims a job and returns its member.
+  local function take_turns(priority, has_room, take)
+    local ring, visits = keys.limits .. 'ready:' .. priority, 0
+    while has_room() do
+      local key = call('ZRANGE', ring, '0', '0')[1]
+      if not key then return end
+      visits = visits + 1
+      limits.is_over = limits.is_over or visits > MAX_VISITS
+      if limits.is_over then return end
+      local _, from = limits.next_job(key)
+      local own, list = limits.list_of(key, priority), limits.list_of(key, from or priority)
+      local id = call('RPOP', list)
+      local time = id and limits.blocked(key, id)
+      if time then
+        call('RPUSH', list, id)
+        limits.park(key, time)
+      else
+        local member = id and take(id, from or priority, true)
+        if member then occupy(key, id, member) elseif id then limits.let_go(key, id) end
+        -- A job that could not be run, such as an expired one, was no turn.
+        if call('EXISTS', own) == 0 then
+          call('ZREM', ring, key)
+        elseif member then
+          limits.join(keys.limits, key, priority, true)
+        end
+      end
+    end
+  end
+
+  --- Ms until `move_due` has something to do; nil if nothing is known to come.
+  local function next_time()
+    local first
+    for _, key in ipairs({ keys.limits .. 'due', limits.space .. 'parked' }) do
+      local entry = call('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+      if entry[2] then first = math.min(first or limits.NEVER, math.max(0, math.ceil(entry[2] - now))) end
+    end
+    return first
+  end
+
+  limits.vacate_lost, limits.move_due, limits.take_turns, limits.next_time = vacate_lost, move_due, take_turns, next_time
+  return limits
+end

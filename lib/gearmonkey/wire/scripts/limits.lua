@@ -1,0 +1,178 @@
+--- Limits by key: which jobs of a function may run when. Uses `call`, `pcall`, `keys` and `now` of the script.
+--- docs/understand/protocol.md, "Limits", has the keys.
+
+--- Opens the limit of a function, from the rules that are stored; nil if they have another form. All functions are made here: for
+--- functions without a limit they cost nothing.
+local function open_limits(rules, override)
+  local numbers, order, shared = string.match(rules or ':::fair:', '^(%d*:%d*:%d*):(%a+):(.*)$')
+  if not numbers then return nil end
+  local limits = { space = keys.limits, strict = order == 'strict', mark = '' }
+  if shared ~= '' then
+    limits.space, limits.shared, limits.mark = 'shared-limit:' .. shared .. ':', true, keys.limits
+    local stored = call('HMGET', limits.space .. 'rules', 'limit', 'override')
+    numbers, override = stored[1] or '::', stored[2]
+  end
+  local concurrency, max, per = string.match(override or numbers, '^(%d*):(%d*):(%d*)')
+  limits.concurrency, limits.max, limits.per = tonumber(concurrency), tonumber(max), tonumber(per)
+
+  local PRIORITIES, NEVER = { 'high', 'normal', 'low' }, math.huge
+  --- How many keys and due jobs one call moves: more would block the server.
+  local MAX_MOVES = 100
+
+  local function score_of(time)
+    return time == NEVER and '+inf' or string.format('%.0f', time)
+  end
+
+  local function list_of(key, priority)
+    return keys.limits .. 'wait:' .. priority .. ':' .. key
+  end
+
+  --- The priority of a job from the queue that its hash names.
+  local function priority_of(queue)
+    return (queue == 'high' or queue == 'low') and queue or 'normal'
+  end
+
+  --- When a job of this key may start, in ms: nil for now, NEVER until another job ends. `id` is the job that would.
+  local function blocked(key, id)
+    if limits.strict then
+      local holder = call('HGET', keys.limits .. 'holders', key)
+      if holder and holder ~= id then return NEVER end
+    end
+    if limits.concurrency and call('SCARD', limits.space .. 'running:' .. key) >= limits.concurrency then return NEVER end
+    local time = tonumber(call('ZSCORE', limits.space .. 'holds', key) or 0)
+    if limits.max then
+      local start = call('LINDEX', limits.space .. 'starts:' .. key, -limits.max)
+      if start then time = math.max(time, start + limits.per + 1) end
+    end
+    return time > now and time or nil
+  end
+
+  --- Gives a key its turn after all others of the priority; one that has a turn keeps it, unless it was `served`.
+  local function join(prefix, key, priority, served)
+    local ring = prefix .. 'ready:' .. priority
+    local last = call('ZREVRANGE', ring, 0, 0, 'WITHSCORES')
+    if last[1] == key then return end
+    local turn = string.format('%.0f', (last[2] or 0) + 1)
+    if served then call('ZADD', ring, turn, key) else call('ZADD', ring, 'NX', turn, key) end
+  end
+
+  --- Sets aside a key that may not start jobs, so that no claim looks at it until then.
+  local function park(key, time)
+    for _, priority in ipairs(PRIORITIES) do call('ZREM', keys.limits .. 'ready:' .. priority, key) end
+    call('ZADD', limits.space .. 'parked', score_of(time), key)
+    if limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
+  end
+
+  --- Lets a key take turns again, in each function that has jobs of it.
+  local function unpark(key)
+    call('ZREM', limits.space .. 'parked', key)
+    call('ZREM', limits.space .. 'holds', key)
+    local users = limits.shared and call('SMEMBERS', limits.space .. 'users:' .. key) or { keys.limits .. '\n' .. keys.wake }
+    if limits.shared then call('DEL', limits.space .. 'users:' .. key) end
+    for _, user in ipairs(users) do
+      local prefix, wake = string.match(user, '^(.*)\n(.*)$')
+      for _, priority in ipairs(PRIORITIES) do
+        if call('EXISTS', prefix .. 'wait:' .. priority .. ':' .. key) == 1 then
+          join(prefix, key, priority)
+          limits.freed = true
+          if prefix ~= keys.limits and call('EXISTS', wake) == 0 then call('LPUSH', wake, '1') end
+        end
+      end
+    end
+  end
+
+  --- The next job of a strict key, and its priority: first the one that has begun, whichever list it is in the front of.
+  --- Others are not asked for it.
+  local function next_job(key)
+    if not limits.strict then return nil end
+    local holder, first, from = call('HGET', keys.limits .. 'holders', key)
+    for _, priority in ipairs(PRIORITIES) do
+      local id = call('LINDEX', list_of(key, priority), -1)
+      if id and id == holder then return id, priority end
+      if id and not first then first, from = id, priority end
+    end
+    return first, from
+  end
+
+  --- Looks again at a key that is set aside.
+  local function refresh(key)
+    if not call('ZSCORE', limits.space .. 'parked', key) then return end
+    local time = blocked(key, next_job(key))
+    if time then call('ZADD', limits.space .. 'parked', score_of(time), key) else unpark(key) end
+  end
+
+  --- Lets a job of a strict key go: others of the key may start.
+  local function let_go(key, id)
+    if call('HGET', keys.limits .. 'holders', key) == id then
+      call('HDEL', keys.limits .. 'holders', key)
+    end
+  end
+
+  --- Makes a job wait for its key's turn, in front of the others or behind them. Returns false if a key has another type.
+  local function await_turn(key, priority, id, in_front)
+    local list = list_of(key, priority)
+    local holder = in_front and limits.strict and call('HGET', keys.limits .. 'holders', key)
+    local queued = pcall(in_front and 'RPUSH' or 'LPUSH', list, id)
+    if type(queued) ~= 'number' then return false end
+    if holder and holder ~= id and call('LINDEX', list, -2) == holder then
+      -- This job had begun before the order became strict. The one that holds the key stays in front.
+      call('RPOP', list, 2)
+      call('RPUSH', list, id, holder)
+    end
+    local parked = call('ZSCORE', limits.space .. 'parked', key)
+    if not parked then
+      join(keys.limits, key, priority)
+      limits.freed = true
+      return true
+    end
+    if limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
+    if in_front or (parked ~= 'inf' and tonumber(parked) <= now) then refresh(key) end
+    return true
+  end
+
+  --- Makes a job wait for a time, in ms.
+  local function await_time(key, id, time)
+    call('SADD', keys.limits .. 'later:' .. key, id)
+    return pcall('ZADD', keys.limits .. 'due', string.format('%.0f', time), id .. ':' .. key)
+  end
+
+  --- Removes a job that waits for a time.
+  local function forget_time(key, id)
+    call('SREM', keys.limits .. 'later:' .. key, id)
+    return call('ZREM', keys.limits .. 'due', id .. ':' .. key)
+  end
+
+  --- Frees the place of a claim that has ended in any way. `key` is its place; nil if it has none.
+  local function vacate(key, member)
+    if not key then return end
+    call('HDEL', keys.limits .. 'places', member)
+    call('SREM', limits.space .. 'running:' .. key, limits.mark .. member)
+    local id = string.match(member, '^(.*):%d+$')
+    if call('HGET', keys.limits .. 'holders', key) == id then
+      local status = call('HGET', keys.jobs .. id, 'status')
+      if status ~= 'idle' and status ~= 'busy' then let_go(key, id) end
+    end
+    refresh(key)
+  end
+
+  --- Whether any key has a job that may start.
+  local function has_ready(prefix)
+    return call('EXISTS', prefix .. 'ready:high', prefix .. 'ready:normal', prefix .. 'ready:low') > 0
+  end
+
+  limits.list_of = list_of
+  limits.priority_of = priority_of
+  limits.blocked = blocked
+  limits.join = join
+  limits.park = park
+  limits.next_job = next_job
+  limits.refresh = refresh
+  limits.let_go = let_go
+  limits.await_turn = await_turn
+  limits.await_time = await_time
+  limits.forget_time = forget_time
+  limits.vacate = vacate
+  limits.has_ready = has_ready
+  limits.PRIORITIES, limits.NEVER, limits.MAX_MOVES = PRIORITIES, NEVER, MAX_MOVES
+  return limits
+end

@@ -1,0 +1,31 @@
+--- Removes a job from where it waits for its key. Returns its time in ms and its priority; nil if it waits nowhere.
+local function leave_key(limits, key)
+  local due = call('ZSCORE', keys.limits .. 'due', id .. ':' .. key)
+  if due then
+    limits.forget_time(key, id)
+    return tonumber(due), 'normal'
+  end
+  for _, priority in ipairs(limits.PRIORITIES) do
+    if call('LREM', limits.list_of(key, priority), 1, id) == 1 then return 0, priority end
+  end
+end
+
+--- Moves a job with a key to another key, priority or time. Returns false if a worker has it.
+local function move_limited(from, to)
+  local stored = call('HMGET', keys.control, 'limit', 'override')
+  local limits = open_limits(stored[1], stored[2])
+  local wanted = ({ [3] = 'high', [4] = 'normal', [5] = 'low' })[target]
+  -- In its list already, it keeps its place.
+  if limits and from == to and wanted and type(pcall('LPOS', limits.list_of(from, wanted), id)) == 'number' then return true end
+  local due, priority
+  if limits then due, priority = leave_key(limits, from) end
+  if not due then return false end
+  if score ~= '' then due = score * 1000 elseif wanted then due, priority = 0, wanted end
+  call('HSET', hash, 'key', to, 'queue', priority)
+  if due > 0 then call('HSET', hash, 'due', string.format('%.0f', due)) else call('HDEL', hash, 'due') end
+  if due > 0 then limits.await_time(to, id, due) else limits.await_turn(to, priority, id, false) end
+  limits.let_go(from, id)
+  limits.refresh(from)
+  if call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+  return true
+end

@@ -1,0 +1,278 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { useRedis } from '../../support/use-redis.js';
+import {
+  cancel,
+  claim,
+  enqueue,
+  enqueueLimited,
+  look,
+  NOW,
+  LEASE_MS,
+  readLimits,
+  setLimit,
+} from './scripts.js';
+
+describe('limits in the scripts', () => {
+  const server = useRedis();
+  const redis = () => server.redis;
+  let fn = '';
+  beforeEach(() => void (fn = server.fn()));
+
+  const ids = async (taken: ReturnType<typeof claim>) => (await taken).claims.map(({ id }) => id);
+  const success = (member: string) => [member, 'success', 'output', ''];
+  const text = (id: string, field: string) => redis().hget(keysOf(fn).jobs + id, field);
+
+  describe('concurrency', () => {
+    it('lets as many jobs of a key run as it says', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'b', 'a'], { rules: '2:::fair:' });
+      expect(await ids(claim(redis(), fn))).toEqual(['1', '3', '2']);
+      expect(await ids(claim(redis(), fn))).toEqual([]);
+    });
+
+    it('gives the place of a settled job to the next in the same call', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      expect(await ids(claim(redis(), fn, { outcomes: success('1:1') }))).toEqual(['2']);
+    });
+
+    it.each([
+      ['retry', '0', '{}'],
+      ['snoozed', '0', ''],
+      ['released', '', ''],
+      ['error', 'message', '{}'],
+    ])('frees the place of a job that ended as %s', async (...outcome) => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      await claim(redis(), fn, { slots: 0, outcomes: ['1:1', ...outcome] });
+      expect(await readLimits(redis(), fn, NOW, 'a')).toMatchObject([{ running: 0, until: 0 }]);
+      expect(await redis().llen(keysOf(fn).wake)).toBe(1);
+    });
+
+    it('frees the place of a job that lost its worker, and runs it first', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      const later = await claim(redis(), fn, { now: NOW + LEASE_MS + 1 });
+      expect(later.claims).toMatchObject([{ id: '1', stalls: 1 }]);
+    });
+
+    it('frees the place of a cancelled job', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      expect(await cancel(redis(), fn, '1')).toBe('cancelled');
+      expect(await ids(claim(redis(), fn))).toEqual(['2']);
+    });
+
+    it('frees the place of a job whose hash was deleted', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      await redis().del(`${keysOf(fn).jobs}1`);
+      expect(await ids(claim(redis(), fn, { outcomes: success('1:1') }))).toEqual(['2']);
+    });
+
+    it('frees the places whose leases were deleted', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await claim(redis(), fn);
+      await redis().del(keysOf(fn).leases);
+      expect(await ids(claim(redis(), fn))).toEqual(['2']);
+    });
+
+    it('leaves nothing behind', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'b']);
+      await claim(redis(), fn);
+      await claim(redis(), fn, { outcomes: [...success('1:1'), ...success('2:1')] });
+      const left = (await redis().keys(`limit:${fn}:*`)).sort();
+      expect(left).toEqual([]);
+    });
+  });
+
+  describe('rate', () => {
+    const rules = ':2:1000:fair:';
+
+    it('starts no more than max in any span', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
+      const first = await claim(redis(), fn, { lease: 1e6 });
+      expect(first.claims).toHaveLength(2);
+      expect(first.wait).toBe(1001);
+      expect(await ids(claim(redis(), fn, { now: NOW + 1000, lease: 1e6 }))).toEqual([]);
+      expect(await ids(claim(redis(), fn, { now: NOW + 1001, lease: 1e6 }))).toEqual(['3']);
+    });
+
+    it('tells the leader when a key may start jobs again', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
+      await claim(redis(), fn, { lease: 1e6 });
+      await redis().del(keysOf(fn).wake);
+      expect(await look(redis(), [fn], NOW + 400)).toMatchObject([{ wait: 601 }]);
+      expect(await redis().llen(keysOf(fn).wake)).toBe(0);
+      await look(redis(), [fn], NOW + 1001);
+      expect(await redis().llen(keysOf(fn).wake)).toBe(1);
+    });
+  });
+
+  describe('turns', () => {
+    it('go from key to key within a priority', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a', 'b', 'c', 'b'], { rules: '10:::fair:' });
+      expect(await ids(claim(redis(), fn))).toEqual(['1', '4', '5', '2', '6', '3']);
+    });
+
+    it('go to a higher priority first', async () => {
+      await enqueueLimited(redis(), fn, ['a'], { rules: '10:::fair:' });
+      await enqueueLimited(redis(), fn, ['a'], { rules: '10:::fair:', priority: 'high' });
+      expect(await ids(claim(redis(), fn))).toEqual(['2', '1']);
+    });
+
+    it('are not held up by full keys', async () => {
+      await enqueueLimited(redis(), fn, [...Array.from({ length: 50 }, () => 'full'), 'b']);
+      expect(await ids(claim(redis(), fn))).toEqual(['1', '51']);
+    });
+  });
+
+  describe('strict order', () => {
+    const rules = ':::strict:';
+
+    it('runs one job of a key at a time', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'b'], { rules });
+      expect(await ids(claim(redis(), fn))).toEqual(['1', '3']);
+      expect(await ids(claim(redis(), fn, { outcomes: success('1:1') }))).toEqual(['2']);
+    });
+
+    it('keeps the key for a job that waits for its retry', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await claim(redis(), fn);
+      expect(await ids(claim(redis(), fn, { outcomes: ['1:1', 'retry', '50', '{}'] }))).toEqual([]);
+      expect(await readLimits(redis(), fn)).toMatchObject([
+        { key: 'a', running: 0, waiting: 1, holder: '1', until: -1 },
+      ]);
+      expect(await ids(claim(redis(), fn, { now: NOW + 50 }))).toEqual(['1']);
+      expect(await ids(claim(redis(), fn, { now: NOW + 51, outcomes: success('1:2') }))).toEqual(['2']);
+    });
+
+    it('lets the key go when the job that holds it is cancelled, or its hash deleted', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
+      await claim(redis(), fn);
+      await claim(redis(), fn, { outcomes: ['1:1', 'retry', '50', '{}'] });
+      await cancel(redis(), fn, '1');
+      expect(await ids(claim(redis(), fn, { lease: 1e6 }))).toEqual(['2']);
+      await claim(redis(), fn, { outcomes: ['2:1', 'retry', '50', '{}'] });
+      await redis().del(`${keysOf(fn).jobs}2`);
+      expect(await ids(claim(redis(), fn, { now: NOW + 50 }))).toEqual(['3']);
+    });
+  });
+
+  describe('a job without a key', () => {
+    it('is claimed for its key, without a slot and without an attempt', async () => {
+      await setLimit(redis(), fn, 'limit', '1:::fair:');
+      await enqueue(redis(), fn, ['x', 'y']);
+      const { claims, unfiled } = await claim(redis(), fn, { slots: 1, files: 1 });
+      expect(claims).toEqual([]);
+      expect(unfiled).toMatchObject([{ id: '1' }, { id: '2' }]);
+      const filed = await claim(redis(), fn, {
+        files: 1,
+        outcomes: ['1:1', 'filed', 'a', '', '2:1', 'filed', 'a', ''],
+      });
+      expect(filed.claims).toMatchObject([{ id: '1', attempts: 1, token: 2 }]);
+      expect(await text('2', 'attempts')).toBe('0');
+    });
+
+    it('runs as any other on a worker that has no limit', async () => {
+      await setLimit(redis(), fn, 'limit', '1:::fair:');
+      await enqueue(redis(), fn, ['x', 'y']);
+      expect(await ids(claim(redis(), fn))).toEqual(['1', '2']);
+    });
+  });
+
+  describe('a full key', () => {
+    it('refuses jobs, all of a call', async () => {
+      const rules = { rules: '2:::fair:', onFull: 'refuse' };
+      expect(await enqueueLimited(redis(), fn, ['a', 'b', 'a', 'a'], rules)).toEqual({ key: 'a' });
+      expect(await redis().get(keysOf(fn).ids)).toBe('0');
+      expect(await enqueueLimited(redis(), fn, ['a', 'b', 'a'], rules)).toBe(3);
+      expect(await enqueueLimited(redis(), fn, ['a'], rules)).toEqual({ key: 'a' });
+    });
+
+    it('says when a rate has room again', async () => {
+      const rules = { rules: ':1:1000:fair:', onFull: 'refuse' };
+      await enqueueLimited(redis(), fn, ['a'], rules);
+      await claim(redis(), fn, { lease: 1e6 });
+      expect(await enqueueLimited(redis(), fn, ['a'], { ...rules, now: NOW + 10 })).toEqual({
+        key: 'a',
+        until: NOW + 1001,
+      });
+      expect(await enqueueLimited(redis(), fn, ['a'], { ...rules, now: NOW + 1001 })).toBe(2);
+    });
+
+    it('gets the job instead of those that wait', async () => {
+      const replace = { rules: '1:::fair:', onFull: 'replace' };
+      await enqueueLimited(redis(), fn, ['a', 'b', 'b'], replace);
+      await claim(redis(), fn, { slots: 1 });
+      await enqueueLimited(redis(), fn, ['a'], replace);
+      await enqueueLimited(redis(), fn, ['a'], replace);
+      expect(await Promise.all(['1', '2', '3', '4', '5'].map((id) => text(id, 'status')))).toEqual([
+        'busy',
+        'error',
+        'idle',
+        'error',
+        'idle',
+      ]);
+      await enqueueLimited(redis(), fn, ['a'], { ...replace, onFull: 'replace-running' });
+      expect(await text('1', 'status')).toBe('error');
+      expect(await ids(claim(redis(), fn))).toEqual(expect.arrayContaining(['6', '3']));
+    });
+  });
+
+  describe('a held key', () => {
+    it('starts nothing until then, and runs the job again without an attempt', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules: '10:::fair:' });
+      await claim(redis(), fn, { slots: 1 });
+      expect(await ids(claim(redis(), fn, { outcomes: ['1:1', 'held', '50', ''] }))).toEqual([]);
+      const again = await claim(redis(), fn, { now: NOW + 51 });
+      expect(again.claims).toMatchObject([{ id: '1', attempts: 1 }, { id: '2' }]);
+    });
+  });
+
+  describe('changed numbers', () => {
+    it('hold at once, until they are taken back', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a', 'a']);
+      await claim(redis(), fn, { lease: 1e6 });
+      await claim(redis(), fn, { lease: 1e6 });
+      expect(await setLimit(redis(), fn, 'override', '3::')).toBe(true);
+      expect(await ids(claim(redis(), fn, { lease: 1e6 }))).toEqual(['2', '3']);
+      await setLimit(redis(), fn, 'override', '');
+      expect(await ids(claim(redis(), fn, { lease: 1e6, outcomes: success('1:1') }))).toEqual([]);
+    });
+
+    it('are refused for a function without a limit', async () => {
+      expect(await setLimit(redis(), fn, 'override', '3::')).toBe(false);
+    });
+  });
+
+  describe('a shared limit', () => {
+    it('counts the jobs of all its functions, and wakes the other', async () => {
+      const other = `${fn}other`;
+      const shared = { rules: `:::fair:${fn}`, shared: '1::' };
+      await enqueueLimited(redis(), fn, ['a', 'a'], shared);
+      await enqueueLimited(redis(), other, ['a'], shared);
+      expect(await ids(claim(redis(), fn))).toEqual(['1']);
+      expect(await ids(claim(redis(), other))).toEqual([]);
+      await redis().del(keysOf(fn).wake, keysOf(other).wake);
+      await claim(redis(), fn, { slots: 0, outcomes: success('1:1') });
+      expect(await redis().llen(keysOf(other).wake)).toBe(1);
+      expect(await ids(claim(redis(), other))).toEqual(['1']);
+      expect(await ids(claim(redis(), fn))).toEqual([]);
+    });
+  });
+
+  it('a sent-again enqueue creates nothing', async () => {
+    const last = await enqueueLimited(redis(), fn, ['a'], { call: 5, sender: 's' });
+    expect(await enqueueLimited(redis(), fn, ['a'], { call: 5, sender: 's' })).toBe(last);
+    expect(await redis().get(keysOf(fn).ids)).toBe('1');
+  });
+
+  it('a scheduled job waits for its time, then for its turn', async () => {
+    await enqueueLimited(redis(), fn, ['a'], { score: (NOW + 50) / 1000 });
+    await enqueueLimited(redis(), fn, ['a']);
+    expect((await claim(redis(), fn)).claims).toMatchObject([{ id: '2' }]);
+    expect(await ids(claim(redis(), fn, { now: NOW + 50 }))).toEqual([]);
+    expect(await ids(claim(redis(), fn, { now: NOW + 51, outcomes: success('2:1') }))).toEqual(['1']);
+  });
+});
