@@ -16,6 +16,7 @@ import { pauseContract } from './pause-contract.js';
 import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
 import { uniqueContract } from './unique-contract.js';
+import { uniqueLimitContract } from './unique-limit-contract.js';
 import { updateContract } from './update-contract.js';
 
 const echo = (input: unknown) => input;
@@ -287,6 +288,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     pauseContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);
+    uniqueLimitContract(() => rig);
     drainContract(() => rig);
     closeContract(() => rig);
   });
