@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { defineJob, type AnyJobDefinition } from '../../lib/job/job-definition.js';
+import type { LimitOptions } from '../../lib/job/limit.js';
 import type { JobHandler } from '../../lib/worker/job-handler.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
 import { CommandTrace } from '../support/command-trace.js';
@@ -132,15 +134,16 @@ describe('the commands of a job', () => {
   });
 
   async function ran(
-    fn: string,
+    definition: AnyJobDefinition,
     jobs: number,
     concurrency: number,
     handle: JobHandler,
   ): Promise<CommandCost> {
-    await client.runMany(fn, inputs(jobs));
+    await client.runMany(definition, inputs(jobs));
+    const { name: fn } = definition;
     return measured(jobs, async () => {
-      await runWorker(actors.source(), fn, handle, { concurrency });
-      const left = [`queue:${fn}:normal`, `lease:${fn}`];
+      await runWorker(actors.source(), definition, handle, { concurrency });
+      const left = [`queue:${fn}:normal`, `limit:${fn}:wait:normal:${INPUT.to}`, `lease:${fn}`];
       await eventually(async () => expect(await server.redis.exists(...left)).toBe(0), { timeout: 20_000 });
     });
   }
@@ -148,12 +151,34 @@ describe('the commands of a job', () => {
   it.each([1, 10, 100])('that is short and run, %d at a time, keep their budget', async (concurrency) => {
     const jobs = concurrency === 1 ? 500 : 2000;
     await keepsItsBudget(`process short jobs, ${concurrency} at a time`, (fn) =>
-      ran(fn, jobs, concurrency, async (input) => input),
+      ran(defineJob(fn), jobs, concurrency, async (input) => input),
     );
   });
 
   it('that is not short and run alone keep their budget', async () => {
-    await keepsItsBudget('process longer jobs, 1 at a time', (fn) => ran(fn, 100, 1, () => delay(LONGER_MS)));
+    await keepsItsBudget('process longer jobs, 1 at a time', (fn) =>
+      ran(defineJob(fn), 100, 1, () => delay(LONGER_MS)),
+    );
+  });
+
+  const LIMITS: Record<string, LimitOptions<typeof INPUT>> = {
+    fair: { concurrency: 10 },
+    rate: { rate: { max: 1000, per: 1000 } },
+    strict: { order: 'strict' },
+  };
+  const withLimit = (fn: string, limit: LimitOptions<typeof INPUT> = {}) =>
+    defineJob<typeof INPUT>(fn, { limit: { key: ({ to }) => to, ...limit } });
+
+  it.each(Object.entries(LIMITS))('that have a limit (%s) keep their budget', async (kind, limit) => {
+    await keepsItsBudget(`enqueue one with a limit, ${kind}`, async (fn) => {
+      const definition = withLimit(fn, limit);
+      return measured(100, async () => {
+        for (const input of inputs(100)) await client.run(definition, input);
+      });
+    });
+    await keepsItsBudget(`process longer jobs with a limit, ${kind}`, (fn) =>
+      ran(withLimit(fn, limit), 100, 1, () => delay(LONGER_MS)),
+    );
   });
 
   it('that is called keep their budget', async () => {

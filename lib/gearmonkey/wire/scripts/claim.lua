@@ -111,9 +111,10 @@ local function has_room()
   return taken < slots and bytes < MAX_BYTES and useless < MAX_USELESS
 end
 
---- How many jobs of the protocol's lists this call may still take. Those that only get their key use no slot.
+--- How many jobs of the protocol's lists this call may still take. Those that only get their key use no slot, but wait for
+--- a call that has one.
 local function room()
-  if bytes >= MAX_BYTES or useless >= MAX_USELESS then return 0 end
+  if not has_room() then return 0 end
   return limits and files and limits.MAX_MOVES - #unfiled / 3 or slots - taken
 end
 
@@ -163,10 +164,11 @@ local function claim()
     for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
     pcall('SET', KEYS[11], cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
   end
-  local first = limits and limits.next_time()
+  local first = limits and limits.time_left()
   if first then wait = wait < 0 and first or math.min(wait, first) end
   if has_room() and not (limits and (limits.is_over or room() == 0)) then return wait end
-  local more = wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0) or (limits and limits.has_ready(keys.limits))
+  if limits then limits.add_rings(left) end
+  local more = wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)
   if more and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
   return 0
 end

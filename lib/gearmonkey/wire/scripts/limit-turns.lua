@@ -34,8 +34,23 @@ local function add_turns(limits)
     return true
   end
 
+  --- Ms until `move_due` has something to do; nil if nothing is known to come.
+  local function next_time()
+    local first
+    for _, key in ipairs({ keys.limits .. 'due', limits.space .. 'parked' }) do
+      local entry = call('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+      if entry[2] then first = math.min(first or limits.NEVER, math.max(0, math.ceil(entry[2] - now))) end
+    end
+    return first
+  end
+
+  --- What `next_time` was when this call began.
+  local first_time
+
   --- Moves due jobs into the lists of their keys, and lets keys whose time has come take turns again.
   local function move_due()
+    first_time = next_time()
+    if first_time ~= 0 then return end
     local stamp = string.format('%.0f', now)
     for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
       limits.refresh(key)
@@ -62,7 +77,7 @@ local function add_turns(limits)
       local _, from = limits.next_job(key)
       local own, list = limits.list_of(key, priority), limits.list_of(key, from or priority)
       local id = call('RPOP', list)
-      local time = id and limits.blocked(key, id)
+      local time = id and limits.blocked(key, id, true)
       if time then
         call('RPUSH', list, id)
         limits.park(key, time)
@@ -79,16 +94,14 @@ local function add_turns(limits)
     end
   end
 
-  --- Ms until `move_due` has something to do; nil if nothing is known to come.
-  local function next_time()
-    local first
-    for _, key in ipairs({ keys.limits .. 'due', limits.space .. 'parked' }) do
-      local entry = call('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
-      if entry[2] then first = math.min(first or limits.NEVER, math.max(0, math.ceil(entry[2] - now))) end
-    end
-    return first
+  --- As `next_time`, after `move_due`, which has read it unless something was due.
+  local function time_left()
+    if first_time == 0 then return next_time() end
+    local soonest = limits.soonest and math.max(0, math.ceil(limits.soonest - now))
+    return first_time and soonest and math.min(first_time, soonest) or first_time or soonest
   end
 
-  limits.vacate_lost, limits.move_due, limits.take_turns, limits.next_time = vacate_lost, move_due, take_turns, next_time
+  limits.vacate_lost, limits.move_due, limits.take_turns = vacate_lost, move_due, take_turns
+  limits.next_time, limits.time_left = next_time, time_left
   return limits
 end

@@ -33,13 +33,15 @@ local function open_limits(rules, override)
   end
 
   --- When a job of this key may start, in ms: nil for now, NEVER until another job ends. `id` is the job that would.
-  local function blocked(key, id)
+  --- `has_turn`: the key takes turns, which no held one does unless other functions share the limit.
+  local function blocked(key, id, has_turn)
     if limits.strict then
       local holder = call('HGET', keys.limits .. 'holders', key)
       if holder and holder ~= id then return NEVER end
     end
     if limits.concurrency and call('SCARD', limits.space .. 'running:' .. key) >= limits.concurrency then return NEVER end
-    local time = tonumber(call('ZSCORE', limits.space .. 'holds', key) or 0)
+    local time = 0
+    if limits.shared or not has_turn then time = tonumber(call('ZSCORE', limits.space .. 'holds', key) or 0) end
     if limits.max then
       local start = call('LINDEX', limits.space .. 'starts:' .. key, -limits.max)
       if start then time = math.max(time, start + limits.per + 1) end
@@ -56,10 +58,16 @@ local function open_limits(rules, override)
     if served then call('ZADD', ring, turn, key) else call('ZADD', ring, 'NX', turn, key) end
   end
 
+  --- Notes when to look again at a key that is set aside.
+  local function look_again(key, time)
+    call('ZADD', limits.space .. 'parked', score_of(time), key)
+    if time < NEVER then limits.soonest = math.min(limits.soonest or time, time) end
+  end
+
   --- Sets aside a key that may not start jobs, so that no claim looks at it until then.
   local function park(key, time)
     for _, priority in ipairs(PRIORITIES) do call('ZREM', keys.limits .. 'ready:' .. priority, key) end
-    call('ZADD', limits.space .. 'parked', score_of(time), key)
+    look_again(key, time)
     if limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
   end
 
@@ -97,8 +105,8 @@ local function open_limits(rules, override)
   --- Looks again at a key that is set aside.
   local function refresh(key)
     if not call('ZSCORE', limits.space .. 'parked', key) then return end
-    local time = blocked(key, next_job(key))
-    if time then call('ZADD', limits.space .. 'parked', score_of(time), key) else unpark(key) end
+    local time = blocked(key, (next_job(key)))
+    if time then look_again(key, time) else unpark(key) end
   end
 
   --- Lets a job of a strict key go: others of the key may start.
@@ -155,9 +163,9 @@ local function open_limits(rules, override)
     refresh(key)
   end
 
-  --- Whether any key has a job that may start.
-  local function has_ready(prefix)
-    return call('EXISTS', prefix .. 'ready:high', prefix .. 'ready:normal', prefix .. 'ready:low') > 0
+  --- Adds the keys that exist while a job of any key may start.
+  local function add_rings(list)
+    for _, priority in ipairs(PRIORITIES) do list[#list + 1] = keys.limits .. 'ready:' .. priority end
   end
 
   limits.list_of = list_of
@@ -172,7 +180,7 @@ local function open_limits(rules, override)
   limits.await_time = await_time
   limits.forget_time = forget_time
   limits.vacate = vacate
-  limits.has_ready = has_ready
+  limits.add_rings = add_rings
   limits.PRIORITIES, limits.NEVER, limits.MAX_MOVES = PRIORITIES, NEVER, MAX_MOVES
   return limits
 end

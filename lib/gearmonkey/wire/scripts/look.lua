@@ -76,7 +76,9 @@ local function look_for_jobs(scheduled, high, normal, low, stored)
   if not limits then return work, wait end
   local due = add_turns(limits).next_time()
   if due then wait = wait < 0 and due or math.min(wait, due) end
-  return work or wait == 0 or limits.has_ready(keys.limits), wait
+  local rings = {}
+  limits.add_rings(rings)
+  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0, wait
 end
 
 --- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1.

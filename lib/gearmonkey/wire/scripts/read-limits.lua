@@ -44,7 +44,7 @@ for _, key in ipairs(order) do
   for _, priority in ipairs(limits.PRIORITIES) do waiting = waiting + call('LLEN', limits.list_of(key, priority)) end
   local running = call('SCARD', limits.space .. 'running:' .. key)
   local holder = limits.strict and call('HGET', keys.limits .. 'holders', key) or ''
-  local time = limits.blocked(key, limits.next_job(key))
+  local time = limits.blocked(key, (limits.next_job(key)))
   if waiting + running > 0 or time then
     local values = { key, waiting, running, time == limits.NEVER and '-1' or string.format('%.0f', time or 0), holder or '' }
     for _, value in ipairs(values) do reply[#reply + 1] = value end

@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { claim, enqueue, enqueueLimited } from '../gearmonkey/scripts/scripts.js';
+import { CommandTrace } from '../support/command-trace.js';
+import { eventually } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+
+/** What a claim may cost at most, in claims of a function without a limit. */
+const MOST = 2;
+const KEYS = 10_000;
+const WAITING = 1_000_000;
+/** As many as one command of the test carries. */
+const CHUNK = 1000;
+const RULES = '1:::fair:';
+/** Longer than a test. */
+const LEASE_MS = 3_600_000;
+/** Claims of each kind, taking turns: the median does not depend on what else the machine does. */
+const ROUNDS = 301;
+
+/** Fills a list with ids. Their jobs need not exist: no claim looks at them. */
+const FILL = `
+for from = 1, ARGV[1], 1000 do
+  local ids = {}
+  for id = from, from + 999 do ids[#ids + 1] = string.format('%.0f', 5000000 + id) end
+  redis.call('LPUSH', KEYS[1], unpack(ids))
+end`;
+
+describe('While keys are full', () => {
+  const server = useRedis();
+  let fn: string;
+  let unlimited: string;
+  beforeEach(() => void ([fn, unlimited] = [server.fn(), server.fn()]));
+
+  const claimUpTo = async (of: string, slots: number, files: 0 | 1 = 1) =>
+    (await claim(server.redis, of, { slots, files, recover: 0, lease: LEASE_MS })).claims;
+
+  /** Each of 9,999 keys has a job that runs and one that waits. */
+  async function fillKeys(): Promise<void> {
+    for (let from = 1; from < KEYS; from += CHUNK) {
+      const keys = Array.from({ length: Math.min(CHUNK, KEYS - from) }, (_, i) => `key-${from + i}`);
+      await enqueueLimited(server.redis, fn, [...keys, ...keys], { rules: RULES });
+    }
+    await eventually(
+      async () => {
+        await claimUpTo(fn, CHUNK);
+        expect(await server.redis.zcard(`${keysOf(fn).limits}parked`)).toBe(KEYS - 1);
+      },
+      { timeout: 60_000 },
+    );
+    await expect(server.redis.zcard(keysOf(fn).leases)).resolves.toBe(KEYS - 1);
+  }
+
+  /** One key has a job that runs and a million that wait. */
+  async function fillList(): Promise<void> {
+    const list = `${keysOf(fn).limits}wait:normal:full`;
+    await enqueueLimited(server.redis, fn, ['full', 'full'], { rules: RULES });
+    await server.redis.eval(FILL, 1, list, WAITING);
+    await expect(claimUpTo(fn, CHUNK)).resolves.toHaveLength(1);
+    await expect(server.redis.llen(list)).resolves.toBe(WAITING + 1);
+  }
+
+  const FULL = { '9,999 of 10,000 keys': fillKeys, 'one key with 1,000,000 jobs': fillList };
+
+  const JOBS: Record<string, () => Job> = {
+    'a job of another key': () => ({
+      fn,
+      files: 1,
+      add: () => enqueueLimited(server.redis, fn, ['another'], { rules: RULES }),
+    }),
+    'a job without a key': () => ({ fn, files: 0, add: () => enqueue(server.redis, fn, ['x']) }),
+  };
+  const withoutLimit = (): Job => ({
+    fn: unlimited,
+    files: 0,
+    add: () => enqueue(server.redis, unlimited, ['x']),
+  });
+
+  /** Adds a job, measures its claim, and ends it. */
+  async function measured<Measure>(
+    { fn: of, files, add }: Job,
+    measure: (claiming: () => Promise<void>) => Promise<Measure>,
+  ): Promise<Measure> {
+    await add();
+    const members: string[] = [];
+    const result = await measure(async () => {
+      for (const { id, token } of await claimUpTo(of, 1, files)) members.push(`${id}:${token}`);
+    });
+    expect(members).toHaveLength(1);
+    await claim(server.redis, of, {
+      slots: 0,
+      recover: 0,
+      outcomes: members.flatMap((member) => [member, 'success', 'done', '']),
+    });
+    return result;
+  }
+
+  /** How many commands the script calls. */
+  async function commandsOf(job: Job, trace: CommandTrace): Promise<number> {
+    return measured(job, async (claiming) => {
+      await trace.take();
+      await claiming();
+      return (await trace.take()).filter(({ source }) => source === 'lua').length;
+    });
+  }
+
+  /** Microseconds that the server spends in the script. */
+  const timeOf = (job: Job): Promise<number> =>
+    measured(job, async (claiming) => {
+      const before = await timeInScripts();
+      await claiming();
+      return (await timeInScripts()) - before;
+    });
+
+  async function timeInScripts(): Promise<number> {
+    const stats = await server.redis.info('commandstats');
+    return Number(/cmdstat_evalsha:calls=\d+,usec=(\d+)/.exec(stats)?.[1]);
+  }
+
+  describe.each(Object.entries(FULL))('%s', (_, fill) => {
+    it.each(Object.entries(JOBS))(
+      `the claim of %s costs at most ${MOST} times what it costs without limits`,
+      async (__, jobOf) => {
+        await fill();
+        const [job, other] = [jobOf(), withoutLimit()];
+        await measured(other, (claiming) => claiming());
+        const times: [with_: number[], without: number[]] = [[], []];
+        for (let round = 0; round < ROUNDS; round++) {
+          times[0].push(await timeOf(job));
+          times[1].push(await timeOf(other));
+        }
+        const trace = await CommandTrace.start(server.redis);
+        const commands = [await commandsOf(job, trace), await commandsOf(other, trace)] as const;
+        trace.stop();
+        expect(commands[0]).toBeLessThanOrEqual(MOST * commands[1]);
+        expect(median(times[0])).toBeLessThanOrEqual(MOST * median(times[1]));
+      },
+      120_000,
+    );
+  });
+});
+
+interface Job {
+  readonly fn: string;
+  /** 1 for a worker that makes the keys of jobs without one. */
+  readonly files: 0 | 1;
+  readonly add: () => Promise<unknown>;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
