@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ClaimLog } from './claim-log.js';
 import type { Written } from './history.js';
 import { ODD } from './jobs.mjs';
 
@@ -18,13 +19,17 @@ interface Account {
  * told of.
  *
  * @param directory the server's
+ * @param claims is told of all writes as well
  */
-export async function writtenJobs(directory: string): Promise<Map<string, Written>> {
+export async function writtenJobs(directory: string, claims?: ClaimLog): Promise<Map<string, Written>> {
   const accounts = new Map<string, Account>();
   const folder = join(directory, 'appendonlydir');
   const files = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
   for (const file of files) {
-    for await (const command of commandsOf(createReadStream(join(folder, file)))) account(accounts, command);
+    for await (const command of commandsOf(createReadStream(join(folder, file)))) {
+      account(accounts, command);
+      claims?.read(command);
+    }
   }
   return accounts;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { check, INVARIANT_NAMES } from './checker.js';
-import type { Fields, History } from './history.js';
+import { ClaimLog } from './claim-log.js';
+import type { Fields, History, LimitedClaim } from './history.js';
+import { LIMITED, RATED, STRICT } from './jobs.mjs';
 
 const job = { fn: 'f', id: '1' };
 const KEY = 'f#1';
@@ -36,6 +38,7 @@ function history(change: Partial<History> = {}, fields: Fields = ended): History
     readings,
     laterReadings: readings,
     written: new Map([[KEY, { completions: 1, changes: [] }]]),
+    limited: { claims: [], ended: new Map() },
     counts: [],
     leftovers: [],
     plain: { takes: new Map(), repeated: new Set() },
@@ -67,6 +70,36 @@ const stalled = (stalls: number) => ({
   error: '{"code":"JOB_STALLED"}',
   stalls: String(stalls),
   attempts: String(stalls),
+});
+
+/** Claims of one key, each given as [id, from, until, started]. */
+function claims(fn: string, ...given: readonly (readonly number[])[]): LimitedClaim[] {
+  return given.map(([id = 0, from = 0, until = Infinity, started = 0]) => {
+    return { fn, id: String(id), token: 1, key: 'ada', started, from, until };
+  });
+}
+
+const limited = (given: LimitedClaim[], ended: Readonly<Record<string, number>> = {}) =>
+  history({ limited: { claims: given, ended: new Map(Object.entries(ended)) } });
+
+/** Handlers of one key whose outcomes were accepted, each from its start to its end. */
+function handlers(fn: string, ...spans: readonly (readonly [number, number])[]): History {
+  const starts = spans.map(([at], i) => ({ fn, id: String(i + 1), token: 1, at, process: 'worker0.0' }));
+  const ends = starts.map((one, i) => ({ ...one, at: spans[i]?.[1] ?? 0, ok: true }));
+  const fields = (id: string) => ({ ...ended, key: 'ada', input: `{"n":"p/${id}"}` });
+  return history({
+    ...{ enqueued: [], starts, ends, finishes: [], written: new Map() },
+    ...{ firstReadings: new Map(), laterReadings: new Map() },
+    readings: new Map(starts.map(({ id }) => [`${fn}#${id}`, { fn, id, fields: fields(id) }])),
+  });
+}
+
+const EXPIRING = { options: '{"expires":4}', started: '3' };
+const expired = (change: Fields = {}): Fields => ({
+  ...ended,
+  ...EXPIRING,
+  ...{ input: '{"n":"p/1","kind":"expiring"}', status: 'error', output: 'expired', attempts: '0' },
+  ...{ error: '{"code":"JOB_EXPIRED"}', ...change },
 });
 
 /** For each invariant, histories that break it. */
@@ -129,6 +162,23 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
   'an enqueue answers by its deadline': [
     history({ unsure: [{ fn: 'f', n: 'p/2', code: 'ENQUEUE_TIMEOUT', took: 11_000 }] }),
   ],
+  'no limit is exceeded': [
+    limited(claims(LIMITED, [1, 1, 9], [2, 2, 9], [3, 3, 9])),
+    limited(claims(LIMITED, [1, 1], [2, 2], [3, 3])),
+    limited(claims(RATED, ...[0, 200, 400, 600, 800, 1000].map((at, i) => [i + 1, i, i, at]))),
+    limited(claims(STRICT, [1, 1, 9], [2, 8, 9])),
+  ],
+  'handlers keep limits': [handlers(LIMITED, [1, 9], [2, 9], [8, 9]), handlers(STRICT, [1, 9], [8, 12])],
+  'strict order holds': [
+    limited(claims(STRICT, [1, 1, 2], [2, 3, 4], [1, 5, 6]), { [`${STRICT}#1`]: 6, [`${STRICT}#2`]: 4 }),
+    limited(claims(STRICT, [1, 1, 2], [2, 3, 4])),
+    limited(claims(STRICT, [2, 1, 2], [1, 3, 4]), { [`${STRICT}#2`]: 2 }),
+  ],
+  'an expired job is not run': [
+    withFields({ ...EXPIRING, started: '5' }),
+    history({}, expired({ attempts: '1' })),
+    history({}, expired({ finished: '3' })),
+  ],
   'counts converge': [history({ counts: [{ fn: 'f', expected: 3, seen: 4, when: 'now' }] })],
   'nothing is left behind': [history({ leftovers: ['lease:f'] })],
   'no process crashes': [history({ crashes: ['worker0.0 ended by itself: 1'] })],
@@ -142,6 +192,20 @@ describe('The history checker', () => {
   it.each(INVARIANT_NAMES)('detects that this does not hold: %s', (name) => {
     expect(BROKEN[name]?.length).toBeGreaterThan(0);
     for (const given of BROKEN[name] ?? []) expect(broken(given)).toContain(name);
+  });
+
+  it('accepts what limits allow', () => {
+    const two = claims(LIMITED, [1, 1, 3], [2, 2, 9], [3, 3, 9], [4, 9]);
+    expect(check(limited(two))).toEqual([]);
+    const five = [0, 200, 400, 600, 800, 1001].map((at, i) => [i + 1, i, i, at]);
+    expect(check(limited(claims(RATED, ...five)))).toEqual([]);
+    const retried = claims(STRICT, [1, 1, 2], [1, 3, 4], [2, 5, 6]);
+    expect(check(limited(retried, { [`${STRICT}#1`]: 4 }))).toEqual([]);
+    expect(broken(handlers(STRICT, [1, 9], [9, 12]))).not.toContain('handlers keep limits');
+  });
+
+  it('accepts a job that expired before it was run', () => {
+    expect(check(history({ starts: [], ends: [] }, expired()))).toEqual([]);
   });
 
   it('accepts a job whose unique key had another that has ended', () => {
@@ -164,5 +228,41 @@ describe('The history checker', () => {
     const written = new Map([[KEY, { completions: 2, changes: ['success → status success'] }]]);
     const plain = { takes: new Map(), repeated: new Set([KEY]) };
     expect(check(history({ written, plain }))).toEqual([]);
+  });
+});
+
+describe('The log of claims', () => {
+  const lease = `lease:${RATED}`;
+  const job = `job:${RATED}:7`;
+  function read(...commands: readonly string[][]): ClaimLog {
+    const log = new ClaimLog();
+    for (const command of commands) log.read(command);
+    return log;
+  }
+
+  it('has a claim from its lease to its end, also if that is renewed', () => {
+    const { claims: found, ended: ends } = read(
+      ['HSET', job, 'input', '{}', 'status', 'idle', 'key', 'ada'],
+      ['HSET', job, 'status', 'busy', 'started', '5'],
+      ['ZADD', lease, '100', '7:1'],
+      ['ZREM', lease, '7:1'],
+      ['ZADD', lease, '200', '7:1'],
+      ['ZREM', lease, '7:1'],
+      ['HSET', job, 'status', 'success'],
+    );
+    expect(found).toEqual([{ fn: RATED, id: '7', token: 1, key: 'ada', started: 5, from: 3, until: 6 }]);
+    expect(ends).toEqual(new Map([[`${RATED}#7`, 7]]));
+  });
+
+  it('has no claim of a job that is only given its key', () => {
+    const { claims: found } = read(
+      ['HSET', job, 'status', 'busy', 'started', '5'],
+      ['ZADD', lease, '100', '7:1'],
+      ['ZREM', lease, '7:1'],
+      ['HSET', job, 'status', 'idle', 'key', 'ada'],
+      ['HSET', job, 'status', 'busy', 'started', '9'],
+      ['ZADD', lease, '200', '7:2'],
+    );
+    expect(found).toMatchObject([{ token: 2, started: 9, from: 6, until: Infinity }]);
   });
 });

@@ -2,6 +2,7 @@ import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from 
 import { callsAnswer } from './call-checks.js';
 import { oneOfItsKey } from './unique-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
+import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } from './limit-checks.js';
 import { found, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
@@ -22,6 +23,10 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'a waiter learns of no other job': waitersLearnOfTheirs,
   'a call gets its own output, or says why not': callsAnswer,
   'an enqueue answers by its deadline': enqueuesAnswer,
+  'no limit is exceeded': limitsHold,
+  'handlers keep limits': handlersKeepLimits,
+  'strict order holds': strictOrderHolds,
+  'an expired job is not run': expiredAreNotRun,
   'counts converge': countsConverge,
   'nothing is left behind': nothingIsLeft,
   'no process crashes': noCrash,
@@ -156,6 +161,7 @@ const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   failing: ({ output }) => output === 'failing as told',
   hanging: (fields) => codeOf(fields) === 'JOB_TIMEOUT',
   cancelled: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_CANCELLED',
+  expiring: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_EXPIRED',
   hostile: (fields) => fields['status'] === 'error' && !ASKED_FOR.includes(codeOf(fields) ?? ''),
   large: ({ status, input, output }) => status === 'success' && padOf(input) === padOf(output),
   shared: ({ status, input = '', output = '' }) =>

@@ -86,6 +86,24 @@ export interface Written {
   readonly changes: readonly string[];
 }
 
+/** A claim of a job with a key, as the server's own log of writes has it. */
+export interface LimitedClaim extends JobName {
+  readonly token: number;
+  readonly key: string;
+  /** By the server's clock, in ms since 1970. */
+  readonly started: number;
+  /** From when to when the claim was held: instants of the server's own order. */
+  readonly from: number;
+  readonly until: number;
+}
+
+/** What functions with limits did, by the server's log of writes. */
+export interface LimitedJobs {
+  readonly claims: readonly LimitedClaim[];
+  /** The instant at which a job got its outcome, by `fn#id`. */
+  readonly ended: ReadonlyMap<string, number>;
+}
+
 /** How many workers a function's count tells, and how many there are. */
 export interface CountSeen {
   readonly fn: string;
@@ -120,6 +138,7 @@ export interface History {
   readonly readings: ReadonlyMap<string, Reading>;
   readonly laterReadings: ReadonlyMap<string, Reading>;
   readonly written: ReadonlyMap<string, Written>;
+  readonly limited: LimitedJobs;
   readonly counts: readonly CountSeen[];
   readonly leftovers: readonly string[];
   readonly plain: PlainTrouble;

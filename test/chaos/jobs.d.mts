@@ -7,6 +7,19 @@ export declare const SHARED: string;
 export declare const ODD: string;
 /** Created and run by plain actors only. */
 export declare const PLAIN: string;
+/** Functions whose limits count jobs by their tenant. */
+export declare const LIMITED: string;
+export declare const RATED: string;
+export declare const STRICT: string;
+export declare const TENANTS: readonly string[];
+/** Of a function without a limit there is none. */
+export declare const LIMITS: Readonly<Record<string, ChaosLimit>>;
+export interface ChaosLimit {
+  readonly concurrency?: number;
+  /** `per` in milliseconds. */
+  readonly rate?: { readonly max: number; readonly per: number };
+  readonly order?: 'strict';
+}
 /** Functions our workers run, and how many jobs of each at a time. */
 export declare const HANDLED: Readonly<Record<string, number>>;
 export declare function hashOf(text: string): string;

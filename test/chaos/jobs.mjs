@@ -11,9 +11,33 @@ export const SHARED = 'chaos:shared';
 export const ODD = 'chaos:odd';
 /** Created and run by plain actors only. */
 export const PLAIN = 'chaos:plain';
+/** Functions whose limits count jobs by their tenant. */
+export const LIMITED = 'chaos:limited';
+export const RATED = 'chaos:rated';
+export const STRICT = 'chaos:strict';
 
 /** Functions our workers run, and how many jobs of each at a time. */
-export const HANDLED = { [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2 };
+export const HANDLED = {
+  ...{ [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2 },
+  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6 },
+};
+
+export const TENANTS = ['ada', 'ben', 'cleo'];
+
+/** Low enough that keys are full now and then, and high enough that all jobs end. */
+export const LIMITS = {
+  [LIMITED]: { concurrency: 2 },
+  [RATED]: { rate: { max: 5, per: 1000 } },
+  [STRICT]: { order: 'strict' },
+};
+
+/** The option `limit` of a function. */
+export function limitOf(fn) {
+  return LIMITS[fn] && { ...LIMITS[fn], key: ({ tenant }) => tenant };
+}
+
+/** Jobs whose key this process has held. */
+const holders = new Set();
 
 /** Tries that a job of this kind has. */
 export const ATTEMPTS = { flaky: 4, failing: 3, hanging: 2 };
@@ -25,6 +49,10 @@ export async function perform(input, job, hostile = []) {
   else if (input.kind === 'cancelled' || (input.kind === 'hanging' && input.obeys))
     await sleep(input.ms, undefined, { signal: job.signal });
   else if (input.ms > 0) await sleep(input.ms);
+  if (input.kind === 'holding' && !holders.has(input.n)) {
+    holders.add(input.n);
+    job.holdKey(300);
+  }
   if (input.kind === 'failing' || (input.kind === 'flaky' && job.attempts <= input.failures))
     throw new Error(`${input.kind} as told`);
   if (input.kind === 'hostile') throw hostile[input.which % hostile.length]?.[1]();
@@ -78,7 +106,33 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
       options: { unique: { key } },
     };
   }
+  if (chance < 0.155)
+    return { fn: SLOW, input: input('expiring', { ms: random.int(0, 50) }), options: expiring(random) };
+  if (chance < 0.22) return limitedJob(random, input, retry);
   return { fn: FAST, input: input('fast', { ms: random.int(0, 5) }), options: placed(random) };
+}
+
+/** Of a tenant, most of them of the first. */
+function limitedJob(random, input, retry) {
+  const tenant = TENANTS[Math.min(random.int(0, 2), random.int(0, 2))];
+  const [kinds, part] = [random.next(), random.next()];
+  if (kinds < 0.3) {
+    if (part < 0.15) {
+      const flaky = { ms: random.int(0, 20), failures: random.int(1, 3), tenant };
+      return { fn: STRICT, input: input('flaky', flaky), options: retry('flaky', 50) };
+    }
+    if (part < 0.2) return { fn: STRICT, input: input('cancelled', { ms: 2000, tenant }), options: {} };
+    return { fn: STRICT, input: input('limited', { ms: random.int(0, 20), tenant }), options: {} };
+  }
+  const kind = part < 0.03 ? 'holding' : 'limited';
+  if (kinds < 0.6)
+    return { fn: RATED, input: input(kind, { ms: random.int(0, 50), tenant }), options: placed(random) };
+  return { fn: LIMITED, input: input(kind, { ms: random.int(50, 400), tenant }), options: placed(random) };
+}
+
+/** Half of them expire before they are due. */
+function expiring(random) {
+  return { delay: random.int(1, 2000), expires: 1000 };
 }
 
 /** No two are alike, so that mixed-up parts are noticed. */

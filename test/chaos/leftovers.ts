@@ -1,8 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
+import { LIMITS, TENANTS } from './jobs.mjs';
 
-/** Keys that may stay: jobs for 25 hours, ids forever, unique keys until others are used, and keys that expire by themselves. */
-const MAY_STAY = /^(uid|job|unique):/;
-const EXPIRES = /^(sender|lock|plain):/;
+/** Keys that may stay: jobs for 25 hours, ids and rules of limits forever, unique keys until others are used, and keys that expire by themselves. */
+const MAY_STAY = /^(uid|job|control|unique):/;
+const EXPIRES = /^((sender|lock|plain):|limit:.*:starts:)/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */
 const NEVER = -1;
 const PATTERN_COUNT = 1000;
@@ -21,13 +22,24 @@ export async function leftoverKeys(redis: Redis): Promise<string[]> {
   return left;
 }
 
+const PRIORITIES = ['high', 'normal', 'low'];
+
+/** Also by the name that a function has in keys, with a hash tag. */
+const hasLimit = (fn: string) => LIMITS[fn.replace(/[{}]/g, '')] !== undefined;
+
+function waitingByKey(redis: Redis | Cluster, fn: string): Promise<number>[] {
+  const lists = TENANTS.flatMap((key) => PRIORITIES.map((name) => `limit:${fn}:wait:${name}:${key}`));
+  return [redis.zcard(`limit:${fn}:due`), ...lists.map((list) => redis.llen(list))];
+}
+
 /** Jobs that wait or run, by the keys that tell. */
 export async function unfinished(redis: Redis | Cluster, functions: readonly string[]): Promise<number> {
   const counts = await Promise.all(
     functions.flatMap((fn) => [
       redis.zcard(`lease:${fn}`),
       redis.zcard(`queue:${fn}:scheduled`),
-      ...['high', 'normal', 'low'].map((name) => redis.llen(`queue:${fn}:${name}`)),
+      ...PRIORITIES.map((name) => redis.llen(`queue:${fn}:${name}`)),
+      ...(hasLimit(fn) ? waitingByKey(redis, fn) : []),
     ]),
   );
   return counts.reduce((sum, count) => sum + count, 0);

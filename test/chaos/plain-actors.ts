@@ -1,5 +1,5 @@
 import { PythonActor, type ActorLine } from '../conformance/python-actor.js';
-import { FAST, PLAIN, SHARED } from './jobs.mjs';
+import { FAST, LIMITED, PLAIN, SHARED } from './jobs.mjs';
 import type { Enqueued, JobName, PlainTrouble } from './history.js';
 
 /** Words of a command that a patient worker sent again. */
@@ -19,6 +19,7 @@ const CLIENTS: readonly Client[] = [
   { fn: PLAIN, input: 'plain', args: ['--pause', 0.02, '--blocking', '--timeout', 10] },
   { fn: SHARED, input: 'shared', args: ['--pause', 0.05] },
   { fn: FAST, input: '{"kind":"fast","ms":1}', args: ['--pause', 0.05, '--prio', 'high'] },
+  { fn: LIMITED, input: '{"kind":"limited","ms":100,"tenant":"ada"}', args: ['--pause', 0.5] },
 ];
 
 /** Clients and workers that know the protocol alone. They wait through outages, and are never killed. */

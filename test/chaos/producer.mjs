@@ -5,9 +5,9 @@ import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GearMonkeyClient, GearMonkeyModule } from '../../dist/index.js';
+import { defineJob, GearMonkeyClient, GearMonkeyModule } from '../../dist/index.js';
 import { awaitResult, callMany, watchToEnd } from './calls.mjs';
-import { FAST, makeJob } from './jobs.mjs';
+import { FAST, limitOf, LIMITS, makeJob } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 import { Random } from './random.mjs';
 import { Starvation } from './starvation.mjs';
@@ -20,6 +20,7 @@ const { url, connection = url, history, seed, name, rate, calls, module = {} } =
 if (connection.tls) connection.tls.checkServerIdentity = () => undefined;
 const note = notesTo(history);
 const random = new Random(seed);
+const definitions = new Map(Object.keys(LIMITS).map((fn) => [fn, defineJob(fn, { limit: limitOf(fn) })]));
 const starvation = new Starvation();
 const open = new Set();
 let stopping = false;
@@ -76,7 +77,7 @@ function keep(promise) {
 
 async function create(job) {
   const { fn, input, options } = job;
-  const handle = await acknowledged([job], () => client.run(fn, input, options));
+  const handle = await acknowledged([job], () => client.run(definitions.get(fn) ?? fn, input, options));
   if (!handle) return;
   if (input.kind === 'cancelled') await cancel(handle, input.n);
   if (input.kind !== 'fast') return;

@@ -52,6 +52,7 @@ function outcomesOf({
   cancels,
   calls,
   plain,
+  limited,
 }: History): Record<string, number> {
   const jobs = [...readings.values()].map(({ fields }) => fields);
   const open = [...readings].flatMap(([name, { fields }]) => (isFinal(fields) ? [] : [name]));
@@ -66,6 +67,8 @@ function outcomesOf({
     'ended as error': having('error'),
     'of these timed out': having('error', 'JOB_TIMEOUT'),
     'of these cancelled': having('error', 'JOB_CANCELLED'),
+    'of these expired': having('error', 'JOB_EXPIRED'),
+    'claims of jobs with a limit': limited.claims.length,
     'of these stalled too often': having('error', 'JOB_STALLED'),
     "not ended, lost with a plain worker's reply": open.filter((name) => known.has(name)).length,
     'not ended, half created by a plain client': open.filter((name) => !known.has(name)).length,

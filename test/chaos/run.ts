@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.js';
 import { writtenJobs } from './append-only-file.js';
 import { check } from './checker.js';
+import { ClaimLog } from './claim-log.js';
 import type { Violation } from './violation.js';
 import { injectAll, type Injected } from './faults.js';
 import { gather, type Recorded } from './gather.js';
@@ -128,11 +129,12 @@ async function bringToEnd(stage: Stage, { jobs, lease = DEFAULT_LEASE_MS }: RunO
   await stage.stopWorkers();
   await until(async () => (await leftoverKeys(redis)).length === 0, { timeout: 5000 }).catch(() => undefined);
   const leftovers = await leftoverKeys(redis);
-  const written = await writtenJobs(stage.server.directory);
-  return historyOf(stage, lease, { counts, readings, laterReadings, leftovers, written });
+  const limited = new ClaimLog();
+  const written = await writtenJobs(stage.server.directory, limited);
+  return historyOf(stage, lease, { counts, readings, laterReadings, leftovers, written, limited });
 }
 
-type Ending = Pick<History, 'counts' | 'readings' | 'laterReadings' | 'leftovers' | 'written'>;
+type Ending = Pick<History, 'counts' | 'readings' | 'laterReadings' | 'leftovers' | 'written' | 'limited'>;
 
 function historyOf(stage: Stage, lease: number, ending: Ending): History {
   const { plain, observer } = stage;

@@ -23,7 +23,7 @@ const WAYS: Readonly<Record<Role, readonly Way[]>> = {
 };
 
 /** Which list of docs/operate/security.md a role has. */
-const RIGHTS: Readonly<Record<Role, string>> = { worker: 'worker', producer: 'client' };
+const RIGHTS: Readonly<Record<Role, string>> = { worker: 'limited-worker', producer: 'limited-client' };
 
 /** A list of the document is for a function `mail`: all of the suite's, in its place. */
 function rightsFor(list: string): string[] {

@@ -6,7 +6,7 @@ import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GearMonkeyModule, Worker } from '../../dist/index.js';
-import { HANDLED, perform } from './jobs.mjs';
+import { HANDLED, limitOf, perform } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 
 const settings = JSON.parse(process.argv[2]);
@@ -44,7 +44,8 @@ Object.entries(HANDLED).forEach(([fn, concurrency], index) => {
     return this.run(input, job);
   };
   const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, method);
-  Worker(fn, { concurrency })(Handlers.prototype, method, descriptor);
+  const limit = limitOf(fn);
+  Worker(fn, { concurrency, ...(limit && { limit }) })(Handlers.prototype, method, descriptor);
 });
 
 /** The root's hook comes last: workers have begun by then. */

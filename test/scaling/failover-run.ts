@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writtenJobs } from '../chaos/append-only-file.js';
 import { check } from '../chaos/checker.js';
+import { ClaimLog } from '../chaos/claim-log.js';
 import type { Violation } from '../chaos/violation.js';
 import { nameOf } from '../chaos/fields.js';
 import { gather } from '../chaos/gather.js';
@@ -12,6 +13,7 @@ import {
   type Enqueued,
   type Finish,
   type History,
+  type LimitedClaim,
   type Reading,
   type Written,
 } from '../chaos/history.js';
@@ -153,7 +155,7 @@ async function bringToEnd(setting: Setting, { workers, producers, finishes }: Ca
     firstReadings: readings,
     readings,
     laterReadings,
-    written: await written(setting),
+    ...(await written(setting)),
     counts,
     leftovers: await left(),
     plain: { takes: new Map(), repeated: new Set() },
@@ -187,16 +189,22 @@ async function readAll({ redis, keysOf }: Setting): Promise<Map<string, Reading>
 }
 
 /** The logs of those that are masters in the end have what has stayed of the one that died. */
-async function written(setting: Setting): Promise<Map<string, Written>> {
+async function written(setting: Setting): Promise<Pick<History, 'written' | 'limited'>> {
   const names = new Map(FUNCTIONS.map((fn) => [wireName(setting, fn), fn]));
   const all = new Map<string, Written>();
+  const claims: LimitedClaim[] = [];
+  const ended = new Map<string, number>();
   for (const { server } of await setting.masters()) {
-    for (const [key, job] of await writtenJobs(server.directory)) {
+    const log = new ClaimLog((wire) => names.get(wire) ?? wire);
+    const jobs = await writtenJobs(server.directory, log);
+    claims.push(...log.claims);
+    for (const [job, instant] of log.ended) ended.set(job, instant);
+    for (const [key, job] of jobs) {
       const [, wire = '', id = ''] = /^(.*)#(.*)$/s.exec(key) ?? [];
       all.set(keyOf({ fn: names.get(wire) ?? wire, id }), job);
     }
   }
-  return all;
+  return { written: all, limited: { claims, ended } };
 }
 
 /** By what is in their inputs: ids may have been given a second time. */

@@ -21,6 +21,7 @@ const ON_THE_WAY_MS = 250;
 const TAKEN_BACK: ReadonlySet<string> = new Set([
   'a job is completed once',
   'a claim is run once',
+  'handlers keep limits',
   'cancel tells the truth',
   'a waiter learns the result',
 ]);
