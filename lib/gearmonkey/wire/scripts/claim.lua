@@ -168,8 +168,9 @@ local function claim()
   if first then wait = wait < 0 and first or math.min(wait, first) end
   if has_room() and not (limits and (limits.is_over or room() == 0)) then return wait end
   if limits then limits.add_rings(left) end
-  local more = wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)
-  if more and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+  if call('EXISTS', keys.wake) == 0 and (wait == 0 or (#left > 0 and call('EXISTS', unpack(left)) > 0)) then
+    call('LPUSH', keys.wake, '1')
+  end
   return 0
 end
 
