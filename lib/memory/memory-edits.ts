@@ -64,11 +64,16 @@ function moveLimited({ jobs, limits }: Waiting, id: string, { place, key }: Chan
 }
 
 /** Ends some of the jobs that wait in a queue. */
-export function drainJobs(of: MemoryFunction, { queue, kind, last }: DrainStep, now: number): DrainedStep {
+export function drainJobs(
+  of: MemoryFunction,
+  { queue, kind, limited, last }: DrainStep,
+  now: number,
+): DrainedStep {
   const { jobs, waiting } = of;
   const kindOf = (id: string) => (jobs.isBegun(id) ? 'retrying' : 'scheduled');
   const isChosen = (id: string) => kind === '' || kind === 'both' || kind === kindOf(id);
-  const chosen = waiting.idsIn(queue).filter((id) => Number(id) <= last && isChosen(id));
+  const those = limited ? of.limits : waiting.queues;
+  const chosen = those.idsIn(queue).filter((id) => Number(id) <= last && isChosen(id));
   const step = chosen.slice(0, STEP);
   for (const id of step) waiting.remove(id, now);
   // A job that expired and was ended for a client that waited for it is still in its queue.

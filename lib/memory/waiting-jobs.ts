@@ -37,11 +37,6 @@ export class WaitingJobs {
     else this.queues.giveBack(id, queue);
   }
 
-  /** The jobs that wait in a queue, those with a key last. */
-  idsIn(queue: Queue): string[] {
-    return [...this.queues.idsIn(queue), ...this.limits.idsIn(queue)];
-  }
-
   runLater(id: string, due: number, now: number): void {
     if (this.limits.has(id)) this.limits.runLater(id, due, now);
     else this.queues.schedule(id, due);

@@ -4,6 +4,7 @@ import { claimOne, failure, inputOf, released, retry, snoozed, success } from '.
 import { fullLimitContract } from './full-limit-contract.js';
 import { limitNumbersContract } from './limit-numbers-contract.js';
 import { HOUR_MS, idsOf, LimitedFunctions, type Limited } from './limited.js';
+import { limitedDrainContract } from './limited-drain-contract.js';
 import { rateContract } from './rate-contract.js';
 import type { ClientRig } from './rig.js';
 import { sharedLimitContract } from './shared-limit-contract.js';
@@ -222,6 +223,7 @@ export function limitContract(name: string, setup: () => Promise<ClientRig>): vo
 
     rateContract(functions);
     strictContract(() => rig, functions);
+    limitedDrainContract(() => rig, functions);
     fullLimitContract(() => rig, functions);
     unfiledContract(() => rig, functions);
     limitNumbersContract(functions);

@@ -129,7 +129,8 @@ class ScriptEngine implements Engine {
   async drain(now: number, states: readonly WaitingState[]) {
     const { jobs, locks, channel } = this.k;
     const ids: string[] = [];
-    for (const { queue, kind } of partsOf(states)) {
+    for (const { queue, kind, limited } of partsOf(states)) {
+      if (limited) continue;
       let cursor = '0';
       do {
         const keys = [jobs, locks, channel, this.k[queue]];

@@ -49,12 +49,15 @@ function checkDrain(options: DrainJobsOptions) {
   return { states, signal };
 }
 
+/** The part of a function's waiting jobs that a step is about. */
+type DrainPart = Pick<DrainStep, 'queue' | 'kind' | 'limited'>;
+
 /** The queues of these states, lists first: what is tried again meanwhile is found in the other part. */
-export function partsOf(states: readonly WaitingState[]): Pick<DrainStep, 'queue' | 'kind'>[] {
+export function partsOf(states: readonly WaitingState[]): DrainPart[] {
   const [scheduled, retrying] = [states.includes('scheduled'), states.includes('retrying')];
   const kind = scheduled && retrying ? 'both' : scheduled ? 'scheduled' : 'retrying';
-  return [
-    ...(states.includes('waiting') ? LISTS.map((queue) => ({ queue, kind: '' as const })) : []),
-    ...(scheduled || retrying ? [{ queue: 'scheduled' as const, kind: kind as DrainedKind }] : []),
-  ];
+  const lists = states.includes('waiting') ? LISTS.map((queue) => ({ queue, kind: '' as const })) : [];
+  const times = scheduled || retrying ? [{ queue: 'scheduled' as const, kind: kind as DrainedKind }] : [];
+  // Jobs without a key come first: workers give keys to those.
+  return [false, true].flatMap((limited) => [...lists, ...times].map((part) => ({ ...part, limited })));
 }

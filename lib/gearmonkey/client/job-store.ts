@@ -79,6 +79,8 @@ export type DrainedKind = 'scheduled' | 'retrying' | 'both' | '';
 export interface DrainStep {
   readonly queue: Queue;
   readonly kind: DrainedKind;
+  /** Whether those with a key of a limit are meant, which wait elsewhere, or the others. */
+  readonly limited: boolean;
   /** The largest id that is removed. */
   readonly last: number;
   /** '0' at first, then that of the last reply. */

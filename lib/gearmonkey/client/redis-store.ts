@@ -174,10 +174,13 @@ export class RedisStore implements JobStore {
     return this.questions.ask(fn, 'Draining', async (redis) => Number(await redis.get(ids)) || 0);
   }
 
-  drain(fn: string, { queue, kind, last, cursor }: DrainStep): Promise<DrainedStep> {
-    const { jobs, locks, channel, [queue]: drained } = this.keysOf(fn);
-    const keys = [jobs, locks, channel, drained];
-    const drain = (redis: Redis | Cluster) => scripts.drain.run(redis, keys, '', last, cursor, kind);
+  drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {
+    const { jobs, locks, channel, [queue]: drained, control, wake } = this.keysOf(fn);
+    const keys = [jobs, locks, channel, ...(limited ? [control, wake] : [drained])];
+    const drain = (redis: Redis | Cluster) =>
+      limited
+        ? limitScripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
+        : scripts.drain.run(redis, keys, '', last, cursor, kind);
     return this.questions.ask(fn, 'Draining', drain, { forOperators: true });
   }
 

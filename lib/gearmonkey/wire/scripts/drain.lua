@@ -21,23 +21,9 @@ local call, pcall = redis.call, redis.pcall
 local queue, last, cursor, which = KEYS[4], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
 local STEP, MAX_KEPT = 250, 1000
-local FAILURE = '{"name":"JobDrainedError","code":"JOB_DRAINED","message":"drained"}'
-local ended, now = {}, string.format('%.0f', clock(ARGV[1]))
+local ended, now = {}, clock(ARGV[1])
 
---- What becomes of a job in this queue: 'end', 'stay', or 'drop' for an id that no worker would run.
-local function fate(id)
-  if (tonumber(id) or 0) > last then return 'stay' end
-  local job = pcall('HMGET', keys.jobs .. id, 'status', 'attempts', 'snoozes')
-  if job.err or not job[1] or job[1] == 'success' or job[1] == 'error' then return 'drop' end
-  local begun = count(job[2]) > 0 or count(job[3]) > 0
-  local chosen = which == '' or which == 'both' or which == (begun and 'retrying' or 'scheduled')
-  return job[1] == 'idle' and chosen and 'end' or 'stay'
-end
-
---- Ends a job that was taken from its queue.
-local function finish_drained(id)
-  if finish(keys, id, now, '', '', 'error', 'drained', 'error', FAILURE) then ended[#ended + 1] = id end
-end
+-- include drained
 
 local function drain_list()
   local kept, taken, ids = {}, 0, nil

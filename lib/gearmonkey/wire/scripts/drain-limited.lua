@@ -1,0 +1,88 @@
+--[[
+  Ends jobs with a key that wait, some hundred in a call, as drain.lua does for others. The caller calls until the cursor is 0.
+
+  KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel   KEYS[4] control
+  KEYS[5] wake marker
+  ARGV[1] now in ms, or ''   ARGV[2] largest id that is ended   ARGV[3] cursor, 0 at first   ARGV[4] which jobs, as for
+  drain.lua: '' for those that wait for the turn of their key   ARGV[5] high, normal or low for these
+  Returns the ids of the jobs that have ended, and the next cursor.
+
+  Keys are scanned: first those that have a turn, then those that are set aside. Of each key up to 250 jobs are looked at,
+  from the end where old ones are; the key is scanned again while it had as many.
+]]
+-- include clock
+-- include finish
+-- include foreign
+-- include limit-prefix
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local last, cursor, which, priority = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local keys = {
+  jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3], control = KEYS[4], wake = KEYS[5],
+  limits = limit_prefix(KEYS[1]),
+}
+local STEP, KEYS_A_STEP = 250, 20
+local ended, now = {}, clock(ARGV[1])
+
+-- include limits
+-- include drained
+
+local stored = call('HMGET', keys.control, 'limit', 'override')
+local limits = stored[1] and open_limits(unpack(stored))
+if not limits then return { ended, '0' } end
+local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('EXPIRE', keys.jobs .. 'x', '1')
+  or missing_right('LREM', keys.limits .. 'x', '1', 'x') or missing_right('ZREM', keys.limits .. 'x', 'x')
+if refusal then return refusal end
+
+--- Ends the jobs of one list. Returns whether there may be more.
+local function drain_key(key)
+  local list = limits.list_of(key, priority)
+  local ids = call('LRANGE', list, -STEP, -1)
+  local taken = 0
+  for i = #ids, 1, -1 do
+    local what = fate(ids[i])
+    if what ~= 'stay' then
+      call('LREM', list, -1, ids[i])
+      taken = taken + 1
+    end
+    if what == 'end' then
+      finish_drained(ids[i])
+      limits.let_go(key, ids[i])
+    end
+  end
+  if taken > 0 then limits.refresh(key) end
+  return taken > 0 and #ids == STEP
+end
+
+--- The cursor is the part, 0 or 1, and the scan's cursor in it.
+local function drain_turns()
+  local part, at = string.match(cursor, '^(%d):(%d+)$')
+  part, at = part or '0', at or '0'
+  local from = part == '0' and keys.limits .. 'ready:' .. priority or limits.space .. 'parked'
+  local found = call('ZSCAN', from, at, 'COUNT', KEYS_A_STEP)
+  local again = false
+  for i = 1, #found[2], 2 do again = drain_key(found[2][i]) or again end
+  if again then return part .. ':' .. at end
+  if found[1] ~= '0' then return part .. ':' .. found[1] end
+  return part == '0' and '1:0' or '0'
+end
+
+local function drain_due()
+  local found = call('ZSCAN', keys.limits .. 'due', cursor, 'COUNT', STEP)
+  for i = 1, #found[2], 2 do
+    local id, key = string.match(found[2][i], '^(%d+):(.*)$')
+    local what = id and fate(id) or 'stay'
+    if what ~= 'stay' then limits.forget_time(key, id) end
+    if what == 'end' then finish_drained(id) end
+    if what ~= 'stay' then
+      limits.let_go(key, id)
+      limits.refresh(key)
+    end
+  end
+  return found[1]
+end
+
+local next_cursor = which == '' and drain_turns() or which ~= '' and drain_due()
+if limits.freed and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+return { ended, next_cursor }
