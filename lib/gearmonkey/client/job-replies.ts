@@ -1,6 +1,12 @@
+import type { Cluster, Redis } from 'ioredis';
 import { MalformedJobError } from '../../job/errors.js';
 import type { StoredJob } from '../wire/stored-job.js';
 import type { ReadProgress } from './job-store.js';
+
+/** Reads a job's progress from its hash. */
+export async function readProgress(redis: Redis | Cluster, key: string): Promise<ReadProgress> {
+  return toProgress(await redis.hmget(key, 'status', 'status:dividend', 'status:divisor', 'mark'));
+}
 
 /** A job's hash; undefined if there is none. */
 export function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
@@ -8,7 +14,7 @@ export function toStored(hash: Record<string, Buffer>): StoredJob | undefined {
   return fields.length === 0 ? undefined : new Map(fields);
 }
 
-export function toProgress([status, dividend, divisor, mark]: (string | null | undefined)[]): ReadProgress {
+function toProgress([status, dividend, divisor, mark]: (string | null | undefined)[]): ReadProgress {
   const [parts, all] = [Number(dividend ?? Number.NaN), Number(divisor ?? Number.NaN)];
   const progress = { dividend: parts, divisor: all, mark: Number(mark ?? 0) };
   const isOver = status === null || status === 'success' || status === 'error';

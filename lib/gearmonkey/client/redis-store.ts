@@ -21,7 +21,7 @@ import {
   type Placement,
   type ReadProgress,
 } from './job-store.js';
-import { toProgress, toStored, wrongType } from './job-replies.js';
+import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisQuestions } from './redis-questions.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
@@ -35,6 +35,7 @@ const MAX_LIMIT_KEYS = 1000;
 const QUEUES = ['scheduled', 'high', 'normal', 'low'] as const;
 /** The number of the first of these keys, counted from 1. */
 const FIRST_QUEUE = 2;
+
 export interface RedisStoreOptions extends EnqueuerOptions {
   /** The key of all schedules' functions. @default 'schedules' */
   readonly scheduleIndex?: string;
@@ -91,11 +92,7 @@ export class RedisStore implements JobStore {
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     const { jobs } = this.keysOf(fn);
     return this.questions.ask(fn, 'Reading progress', (redis) =>
-      Promise.all(
-        ids.map(async (id) =>
-          toProgress(await redis.hmget(jobs + id, 'status', 'status:dividend', 'status:divisor', 'mark')),
-        ),
-      ),
+      Promise.all(ids.map((id) => readProgress(redis, jobs + id))),
     );
   }
 
@@ -170,8 +167,8 @@ export class RedisStore implements JobStore {
   }
 
   async lastId(fn: string): Promise<number> {
-    const { ids } = this.keysOf(fn);
-    return this.questions.ask(fn, 'Draining', async (redis) => Number(await redis.get(ids)) || 0);
+    const read = async (redis: Redis | Cluster) => Number(await redis.get(this.keysOf(fn).ids)) || 0;
+    return this.questions.ask(fn, 'Draining', read);
   }
 
   drain(fn: string, { queue, kind, limited, last, cursor }: DrainStep): Promise<DrainedStep> {

@@ -61,6 +61,8 @@ export class RoundTrips {
   /** The key that holds the claims of a call behind a blocking one. */
   private readonly noted: string;
   private stopped = false;
+  /** Whether claims of this worker may have a place in a limit, which their outcomes free. */
+  private sawLimit = false;
 
   constructor(
     private readonly fn: string,
@@ -126,9 +128,10 @@ export class RoundTrips {
     const outcomes = batch.flatMap(({ encoded }) => encoded);
     const sent = performance.now();
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
-    const files = this.options.isLimited() ? 1 : 0;
+    const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, outcomes] as const;
-    const { claims, unfiled, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
+    const { claims, unfiled, limited, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
+    this.sawLimit ||= limited;
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);

@@ -64,6 +64,8 @@ export interface ClaimReply {
   readonly plain: boolean;
   /** Jobs of a function with a limit that have no key yet. */
   readonly unfiled: readonly TakenJob[];
+  /** Whether the function has a limit. */
+  readonly limited: boolean;
 }
 
 /** Settles outcomes and claims for the free slots. */
@@ -75,12 +77,12 @@ export const claim = defineScript<
     maxStalls: number,
     recover: 0 | 1,
     largestInput: number,
-    files: 0 | 1,
+    files: 0 | 1 | '',
     outcomes: OutcomeArguments,
   ],
   ClaimReply
 >('claim', (reply) => {
-  const [refused, claims, dropped, wait, plain, unfiled = []] = reply as [
+  const [refused, claims, dropped, wait, plain, unfiled] = reply as [
     Buffer[],
     Buffer[],
     Buffer[],
@@ -94,7 +96,8 @@ export const claim = defineScript<
     dropped: dropped.map(String),
     wait,
     plain: plain > 0,
-    unfiled: readClaims(unfiled),
+    unfiled: readClaims(unfiled ?? []),
+    limited: unfiled !== undefined,
   };
 });
 

@@ -45,6 +45,7 @@ describe('claim.lua', () => {
         refused: [],
         claims: [],
         unfiled: [],
+        limited: false,
         dropped: [],
         wait: -1,
         plain: false,

@@ -92,7 +92,15 @@ describe('claim.lua of a paused function', () => {
       now: NOW + LEASE_MS,
       outcomes: ['1:1', 'success', 'x', ''],
     });
-    expect(reply).toEqual({ refused: [], claims: [], unfiled: [], dropped: [], wait: -1, plain: false });
+    expect(reply).toEqual({
+      refused: [],
+      claims: [],
+      unfiled: [],
+      limited: false,
+      dropped: [],
+      wait: -1,
+      plain: false,
+    });
     await expect(server.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('success');
     await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['3', '2']);
     await pause(fn, false);

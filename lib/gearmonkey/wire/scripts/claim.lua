@@ -5,7 +5,8 @@
   KEYS[5] high   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] channel   KEYS[10] control
   KEYS[11] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
-  ARGV[5] 1 to recover expired jobs   ARGV[6] largest input in bytes   ARGV[7] 1 if this worker finds out keys of jobs
+  ARGV[5] 1 to recover expired jobs   ARGV[6] largest input in bytes   ARGV[7] 1 if this worker finds out keys of jobs, '' if
+  no claim of it was of a function with a limit, else 0
   ARGV[8…] outcomes, four each: "id:token", then
     'success', output, a channel that gets "id:token:output" or ''
     'error', message, error as JSON
@@ -63,7 +64,8 @@ local mine, has_leases = {}, false
 -- include limits
 -- include limit-turns
 
-local control = pcall('HMGET', keys.control, 'paused', 'limit', 'override')
+local knows_limit = ARGV[7] ~= '' or ARGV[5] == '1'
+local control = (slots > 0 or knows_limit) and pcall('HMGET', keys.control, 'paused', 'limit', 'override') or {}
 local limits = control[2] and open_limits(control[2], control[3])
 if limits then add_turns(limits) end
 
