@@ -43,6 +43,7 @@ describe('keysOf', () => {
       low: `queue:${fn}:low`,
       scheduled: `queue:${fn}:scheduled`,
       jobs: `job:${fn}:`,
+      limits: `limit:${fn}:`,
       locks: `lock:${fn}:`,
       leases: `lease:${fn}`,
       wake: `wake:${fn}`,

@@ -62,7 +62,7 @@ describe(`an app with ${FUNCTIONS} functions`, () => {
       return found.length > 0 && found;
     });
     const keys = looks.map(({ args }) => Number(args[1]));
-    expect(Math.max(...keys)).toBeLessThanOrEqual(800);
+    expect(Math.max(...keys)).toBeLessThanOrEqual(1000);
   });
 });
 
