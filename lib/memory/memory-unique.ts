@@ -53,10 +53,10 @@ export class MemoryUnique {
     this.entries.clear();
   }
 
-  private stands({ id, created }: Entry, rule: UniqueRule, now: number): boolean {
+  private stands({ id, created, until }: Entry, rule: UniqueRule, now: number): boolean {
     const { jobs } = this.fn;
     const { queues } = this.fn.waiting;
-    if (rule.kind === 'throttle') return now - created < rule.span;
+    if (rule.kind === 'throttle') return now < until && now - created < rule.span;
     if (!jobs.has(id) || this.fn.expire(id, now) === 0) return false;
     if (jobs.text(id, 'status') === 'busy') return rule.kind === 'unfinished';
     return rule.kind !== 'debounce' || (!jobs.isBegun(id) && queues.placeOf(id) === 'scheduled');

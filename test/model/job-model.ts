@@ -60,6 +60,13 @@ export interface Claimed {
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type ModelJob = Writable<JobState> & { queue: QueueName };
 
+/** The job that was created last with a unique key, and until when it throttles others. */
+interface Entry {
+  readonly id: string;
+  readonly created: number;
+  readonly until: number;
+}
+
 /** The state machine of jobs, as plainly as it can be said. */
 export class JobModel {
   now = START;
@@ -69,7 +76,7 @@ export class JobModel {
   private readonly scheduled = new Map<string, number>();
   private readonly leases = new Map<string, number>();
   /** The last job of each unique key, and when it was created. */
-  private readonly unique = new Map<string, { readonly id: string; readonly created: number }>();
+  private readonly unique = new Map<string, Entry>();
 
   get ids(): string[] {
     return [...this.jobs.keys()];
@@ -96,13 +103,14 @@ export class JobModel {
     const id =
       rule.kind === 'debounce' ? this.enqueue('scheduled', this.now + rule.span) : this.enqueue('normal', 0);
     this.job(id).input = inputAt(this.now);
-    this.unique.set(key, { id, created: this.now });
+    const until = rule.kind === 'throttle' ? this.now + rule.span : 0;
+    this.unique.set(key, { id, created: this.now, until });
     return { id, created: true };
   }
 
-  private stands({ id, created }: { readonly id: string; readonly created: number }, rule: Rule): boolean {
+  private stands({ id, created, until }: Entry, rule: Rule): boolean {
     const job = this.job(id);
-    if (rule.kind === 'throttle') return this.now - created < rule.span;
+    if (rule.kind === 'throttle') return this.now < until && this.now - created < rule.span;
     if (rule.kind === 'unfinished') return !isFinal(job);
     if (rule.kind === 'waiting') return job.status === 'idle';
     return job.status === 'idle' && job.attempts + job.snoozes === 0 && this.scheduled.has(id);

@@ -142,6 +142,15 @@ describe('unique.lua', () => {
   });
 
   describe('sent twice, as after a lost reply', () => {
+    it('throttles only by jobs that were created with a throttle', async () => {
+      const fn = server.fn();
+      await unique(server.redis, fn, [{ key: 'a', rule: 'unfinished' }]);
+      await expect(unique(server.redis, fn, [{ key: 'a', rule: 'throttle:1000' }])).resolves.toEqual(['2']);
+      await expect(unique(server.redis, fn, [{ key: 'a', rule: 'throttle:1000' }])).resolves.toEqual([
+        `2:${MARK}`,
+      ]);
+    });
+
     it('returns the same ids and says the same of each, and does nothing', async () => {
       const fn = server.fn();
       await unique(server.redis, fn, [{ key: 'b' }]);

@@ -39,9 +39,9 @@ end
 local function is_taken(kind, span, key)
   if kind == '' then return false end
   local entry = pcall('HMGET', unique, key)
-  local id, of, since = string.match(not entry.err and entry[1] or '', '^(%d+):(%d+):(%d+)')
+  local id, of, since, till = string.match(not entry.err and entry[1] or '', '^(%d+):(%d+):(%d+):?(%d*)$')
   if not id then return false end
-  if kind == 'throttle' then return now - since < tonumber(span) end
+  if kind == 'throttle' then return till ~= '' and now < tonumber(till) and now - since < tonumber(span) end
   return is_there(id .. ':' .. of, kind == 'waiting')
 end
 

@@ -71,10 +71,11 @@ end
 
 --- The job that stands for a new one, if any: its id, its mark, when it was created, and when it is due.
 local function standing(entry, kind, span)
-  local id, job_mark, since = string.match(entry or '', '^(%d+):(%d+):(%d+)')
+  local id, job_mark, since, till = string.match(entry or '', '^(%d+):(%d+):(%d+):?(%d*)$')
   if not id then return nil end
   if kind == 'throttle' then
-    if time - since < tonumber(span) then return id, job_mark end
+    -- Only a job that was created with this rule: the entry of another may have been removed since that job ended.
+    if till ~= '' and time < tonumber(till) and time - since < tonumber(span) then return id, job_mark end
     return nil
   end
   local job = pcall('HMGET', jobs .. id, 'status', 'mark', 'options', 'attempts', 'snoozes')
