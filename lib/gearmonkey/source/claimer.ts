@@ -166,10 +166,12 @@ export class Claimer implements NotifierListener {
   private callsOf(fn: string): FunctionCalls {
     let calls = this.functions.get(fn);
     if (!calls) {
-      const { connections, worker, options, problems } = this.parts;
-      const isLimited = () => this.parts.limits.has(fn);
+      const { connections, worker, options, problems, limits } = this.parts;
+      const isLimited = () => limits.has(fn);
+      const storeLimit = () =>
+        limits.store([fn]).catch((error: unknown) => problems.report(`limit ${fn}`, messageOf(error)));
       const connection = connections.commands;
-      const trips = new RoundTrips(fn, { ...options, connection, worker, problems, isLimited });
+      const trips = new RoundTrips(fn, { ...options, connection, worker, problems, isLimited, storeLimit });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }

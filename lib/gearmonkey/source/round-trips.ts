@@ -27,6 +27,8 @@ export interface RoundTripOptions {
   readonly problems: Problems;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
+  /** Stores the limit's rules again. */
+  readonly storeLimit: () => Promise<void>;
 }
 
 /** The reply of a round trip. */
@@ -130,11 +132,16 @@ export class RoundTrips {
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, outcomes] as const;
-    const { claims, unfiled, limited, refused, ...reply } = await scripts.claim.run(redis, keys, ...args);
+    const { claims, unfiled, limited, lostRules, refused, ...reply } = await scripts.claim.run(
+      redis,
+      keys,
+      ...args,
+    );
     this.sawLimit ||= limited;
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);
+    if (lostRules) await this.options.storeLimit();
     const timely = (taken: readonly scripts.TakenJob[]) =>
       late ? [] : taken.map((job) => toClaim(this.fn, job));
     return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };

@@ -66,6 +66,8 @@ export interface ClaimReply {
   readonly unfiled: readonly TakenJob[];
   /** Whether the function has a limit. */
   readonly limited: boolean;
+  /** Whether nothing was claimed because the server has lost the limit's rules. */
+  readonly lostRules: boolean;
 }
 
 /** Settles outcomes and claims for the free slots. */
@@ -88,7 +90,7 @@ export const claim = defineScript<
     Buffer[],
     number,
     number,
-    Buffer[]?,
+    (Buffer[] | 0)?,
   ];
   return {
     refused: refused.map(String),
@@ -96,8 +98,9 @@ export const claim = defineScript<
     dropped: dropped.map(String),
     wait,
     plain: plain > 0,
-    unfiled: readClaims(unfiled ?? []),
+    unfiled: readClaims(unfiled || []),
     limited: unfiled !== undefined,
+    lostRules: unfiled === 0,
   };
 });
 

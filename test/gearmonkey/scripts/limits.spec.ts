@@ -70,6 +70,28 @@ describe('limits in the scripts', () => {
       expect(await ids(claim(redis(), fn, { outcomes: success('1:1') }))).toEqual(['2']);
     });
 
+    it.each(['abc', '7:x', 'x:y:', '+3:7', '12'])(
+      'runs a job with the id "%s" of a plain client again',
+      async (id) => {
+        await setLimit(redis(), fn, 'limit', '1:::strict:');
+        await redis().hset(keysOf(fn).jobs + id, { status: 'idle', input: 'a', key: 'k:1' });
+        await redis().lpush(keysOf(fn).normal, id);
+        expect(await ids(claim(redis(), fn, { files: 1 }))).toEqual([id]);
+        await claim(redis(), fn, { slots: 0, outcomes: [`${id}:1`, 'retry', '5', '{}'] });
+        expect(await ids(claim(redis(), fn, { now: NOW + 5 }))).toEqual([id]);
+      },
+    );
+
+    it('claims nothing for a worker that knows a limit until its rules are stored', async () => {
+      await enqueue(redis(), fn, ['a']);
+      expect(await claim(redis(), fn, { files: 1 })).toMatchObject({ claims: [], lostRules: true });
+      await setLimit(redis(), fn, 'limit', '1:::fair:');
+      expect(await claim(redis(), fn, { files: 1 })).toMatchObject({
+        unfiled: [{ id: '1' }],
+        lostRules: false,
+      });
+    });
+
     it('frees the places whose leases were deleted', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a']);
       await claim(redis(), fn);

@@ -17,7 +17,8 @@
     'released', '', ''
   Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is due
   (-1 if there is none or the function is paused, 0 if no slot is left), how many claimed jobs came from plain clients, and, if the function has
-  a limit, { id, claim, input … } of jobs without a key, which use no slot: the worker answers each with 'filed'.
+  a limit, { id, claim, input … } of jobs without a key, which use no slot: the worker answers each with 'filed'. This is 0,
+  and nothing was claimed, if this worker finds out keys but no rules are stored: it stores them and calls again.
   `claim` is "token:attempts:stalls:snoozes:options", or only "token" for "token:1:0:0:".
 
   A lease is the member "id:token" with the time it expires. The first token is the job's mark plus 1, and each claim
@@ -191,5 +192,7 @@ if slots == 0 then
   return { refused, claims, dropped, 0, 0 }
 end
 if control[1] then return { refused, claims, dropped, -1, 0 } end
+-- The server lost its memory: nothing is claimed until this worker has stored its rules again.
+if files and control[2] == false then return { refused, claims, dropped, 0, 0, 0 } end
 local wait = claim()
 return { refused, claims, dropped, wait, plain, limits and unfiled or nil }

@@ -71,7 +71,7 @@ end
 local function drain_due()
   local found = call('ZSCAN', keys.limits .. 'due', cursor, 'COUNT', STEP)
   for i = 1, #found[2], 2 do
-    local id, key = string.match(found[2][i], '^(%d+):(.*)$')
+    local id, key = limits.split_entry(found[2][i])
     local what = id and fate(id) or 'stay'
     if what ~= 'stay' then limits.forget_time(key, id) end
     if what == 'end' then finish_drained(id) end

@@ -58,7 +58,7 @@ local function add_turns(limits)
     local again = {}
     for _, entry in ipairs(call('ZRANGEBYSCORE', keys.limits .. 'due', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
       call('ZREM', keys.limits .. 'due', entry)
-      local id, key = string.match(entry, '^(%d+):(.*)$')
+      local id, key = limits.split_entry(entry)
       if id and not end_wait(key, id) then again[#again + 1] = { key, id } end
     end
     -- The one that was due first ends up in front.

@@ -138,16 +138,29 @@ local function open_limits(rules, override)
     return true
   end
 
+  --- A job in `due`. Plain clients may choose ids, with colons in them: then the length of the id comes first.
+  local function entry_of(key, id)
+    local text = id .. ':' .. key
+    return string.find(id, '^%d+$') and text or '+' .. #id .. ':' .. text
+  end
+
+  --- The id and the key of an entry of `due`; nil if it has another form.
+  local function split_entry(entry)
+    local length, text = string.match(entry, '^%+(%d+):(.*)$')
+    if not length then return string.match(entry, '^(%d+):(.*)$') end
+    return string.sub(text, 1, tonumber(length)), string.sub(text, tonumber(length) + 2)
+  end
+
   --- Makes a job wait for a time, in ms.
   local function await_time(key, id, time)
     call('SADD', keys.limits .. 'later:' .. key, id)
-    return pcall('ZADD', keys.limits .. 'due', string.format('%.0f', time), id .. ':' .. key)
+    return pcall('ZADD', keys.limits .. 'due', string.format('%.0f', time), entry_of(key, id))
   end
 
   --- Removes a job that waits for a time.
   local function forget_time(key, id)
     call('SREM', keys.limits .. 'later:' .. key, id)
-    return call('ZREM', keys.limits .. 'due', id .. ':' .. key)
+    return call('ZREM', keys.limits .. 'due', entry_of(key, id))
   end
 
   --- Frees the place of a claim that has ended in any way. `key` is its place; nil if it has none.
@@ -178,6 +191,7 @@ local function open_limits(rules, override)
   limits.let_go = let_go
   limits.await_turn = await_turn
   limits.await_time = await_time
+  limits.entry_of, limits.split_entry = entry_of, split_entry
   limits.forget_time = forget_time
   limits.vacate = vacate
   limits.add_rings = add_rings

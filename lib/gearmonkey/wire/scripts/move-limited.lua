@@ -1,6 +1,6 @@
 --- Removes a job from where it waits for its key. Returns its time in ms and its priority; nil if it waits nowhere.
 local function leave_key(limits, key)
-  local due = call('ZSCORE', keys.limits .. 'due', id .. ':' .. key)
+  local due = call('ZSCORE', keys.limits .. 'due', limits.entry_of(key, id))
   if due then
     limits.forget_time(key, id)
     return tonumber(due), 'normal'
