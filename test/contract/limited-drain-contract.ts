@@ -31,6 +31,20 @@ export function limitedDrainContract(rigOf: () => ClientRig, functions: LimitedF
       await expect(limited.idsNow()).resolves.toEqual([]);
     });
 
+    it('ends the jobs of a key that a worker frees between two steps', async () => {
+      const limited = await functions.open({ concurrency: 1 });
+      await limited.add('a', 3);
+      const [running] = await limited.claimUpTo(2);
+      const store = Object.create(limited.store) as typeof limited.store;
+      let steps = 0;
+      store.drain = async (fn, step) => {
+        if (step.limited && step.queue === 'normal' && (steps += 1) === 2 && running)
+          await limited.settle(success(running));
+        return limited.store.drain(fn, step);
+      };
+      await expect(drain(store, limited.fn, { states: ['waiting'] })).resolves.toBe(2);
+    });
+
     it('tells jobs that wait for their time from those that wait for their next attempt', async () => {
       const limited = await functions.open({ concurrency: 2 });
       const failing = await limited.addOne('a');

@@ -7,8 +7,9 @@
   drain.lua: '' for those that wait for the turn of their key   ARGV[5] high, normal or low for these
   Returns the ids of the jobs that have ended, and the next cursor.
 
-  Keys are scanned: first those that have a turn, then those that are set aside. Of each key up to 250 jobs are looked at,
-  from the end where old ones are; the key is scanned again while it had as many.
+  Of each key up to 250 jobs are looked at, from the end where old ones are; the key is looked at again while it had as many.
+  Workers move keys between those that have a turn and those that are set aside. So a call looks at all of them if they are
+  few. More are scanned: those that have a turn, those that are set aside, then those that have a turn again.
 ]]
 -- include clock
 -- include finish
@@ -22,7 +23,7 @@ local keys = {
   jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3], control = KEYS[4], wake = KEYS[5],
   limits = limit_prefix(KEYS[1]),
 }
-local STEP, KEYS_A_STEP = 250, 20
+local STEP, KEYS_A_STEP, FEW_KEYS = 250, 20, 100
 local ended, now = {}, clock(ARGV[1])
 
 -- include limits
@@ -55,17 +56,29 @@ local function drain_key(key)
   return taken > 0 and #ids == STEP
 end
 
---- The cursor is the part, 0 or 1, and the scan's cursor in it.
+local rings = { keys.limits .. 'ready:' .. priority, limits.space .. 'parked' }
+
+--- Looks at all keys. Returns the next cursor.
+local function drain_few_keys()
+  for _, ring in ipairs(rings) do
+    for _, key in ipairs(call('ZRANGE', ring, 0, -1)) do
+      if drain_key(key) or #ended >= STEP then return 'again' end
+    end
+  end
+  return '0'
+end
+
+--- The cursor is the part, from 0 to 2, and the scan's cursor in it. A part with the cursor 0 begins.
 local function drain_turns()
   local part, at = string.match(cursor, '^(%d):(%d+)$')
-  part, at = part or '0', at or '0'
-  local from = part == '0' and keys.limits .. 'ready:' .. priority or limits.space .. 'parked'
-  local found = call('ZSCAN', from, at, 'COUNT', KEYS_A_STEP)
+  part, at = tonumber(part or '0'), at or '0'
+  if part == 0 and at == '0' and call('ZCARD', rings[1]) + call('ZCARD', rings[2]) <= FEW_KEYS then return drain_few_keys() end
+  local found = call('ZSCAN', rings[part % 2 + 1], at, 'COUNT', KEYS_A_STEP)
   local again = false
   for i = 1, #found[2], 2 do again = drain_key(found[2][i]) or again end
   if again then return part .. ':' .. at end
   if found[1] ~= '0' then return part .. ':' .. found[1] end
-  return part == '0' and '1:0' or '0'
+  return part == 2 and '0' or part + 1 .. ':0'
 end
 
 local function drain_due()
