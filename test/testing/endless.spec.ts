@@ -64,14 +64,16 @@ describe.each(SERVERS)('Jobs without end, in %s', (server) => {
     await module.close();
   });
 
-  it('run as often as there is time for', async () => {
-    const { jobs, test, ran } = await start();
+  it('let a drain of all that is scheduled end by its time limit', async () => {
+    const { jobs, test } = await start();
     await jobs.run('daily', 1);
     await expect(test.drain({ scheduled: true, recursive: true, timeout: 100 })).rejects.toThrow(
       'drain waited 100 ms',
     );
-    await test.clear();
-    ran.length = 0;
+  });
+
+  it('run as often as there is time for', async () => {
+    const { jobs, test, ran } = await start();
     await jobs.run('daily', 1);
     await expect(test.advance('30 days')).resolves.toMatchObject({ done: 31 });
     expect(ran).toEqual(Array.from({ length: 31 }, (_, index) => index + 1));
