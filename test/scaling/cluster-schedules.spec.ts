@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Cluster } from 'ioredis';
+import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
+import { slotOf } from '../../lib/redis/cluster-slots.js';
+import type { RunningJob } from '../../lib/worker/running-job.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
+
+const FUNCTIONS = ['report', 'remind', 'clean', 'sync', 'bill', 'poll'];
+
+describe('schedules on a cluster', () => {
+  let cluster: RedisCluster;
+  let redis: Cluster;
+  let actors: RedisActors;
+
+  beforeAll(async () => {
+    cluster = await RedisCluster.start();
+    redis = cluster.client();
+    actors = new RedisActors({ nodes: cluster.nodes }, true);
+  });
+  stopWorkersAfterEach();
+  afterAll(async () => {
+    actors.close();
+    redis.disconnect();
+    await cluster.stop();
+  });
+
+  it('of functions on all masters create each job once, are listed and removed', async () => {
+    const client = actors.client();
+    const masters = await Promise.all(FUNCTIONS.map((fn) => cluster.masterOf(taggedKeysOf(fn).schedules)));
+    expect(new Set(masters).size).toBe((await cluster.masters()).length);
+    const ran: RunningJob[] = [];
+    for (const fn of FUNCTIONS) {
+      const handle = (_: unknown, job: RunningJob) => ran.push(job);
+      for (let i = 0; i < 2; i++) await runWorker(actors.source(), fn, handle);
+      await client.recur(fn, { id: `each-${fn}`, every: '1s', limit: 3, catchUp: 'all', input: fn });
+    }
+    const all = await client.schedules.list();
+    expect(all.map(({ fn }) => fn).toSorted()).toEqual(FUNCTIONS.toSorted());
+    await expect(client.schedules.list('bill')).resolves.toMatchObject([{ id: 'each-bill', fn: 'bill' }]);
+
+    await eventually(() => expect(ran).toHaveLength(3 * FUNCTIONS.length), { timeout: 30_000 });
+    for (const fn of FUNCTIONS) {
+      const slots = ran.filter(({ input }) => input === fn).map(({ recurring }) => Number(recurring?.slot));
+      const [first = 0] = slots.toSorted((one, other) => one - other);
+      expect(new Set(slots)).toEqual(new Set([first, first + 1000, first + 2000]));
+      await expect(client.schedules.get(`each-${fn}`)).resolves.toMatchObject({ created: 3 });
+    }
+
+    await client.schedules.update('each-poll', { limit: null });
+    await client.schedules.pause('each-poll');
+    await expect(client.schedules.get('each-poll')).resolves.toMatchObject({ paused: true });
+    for (const fn of FUNCTIONS) await client.schedules.remove(`each-${fn}`);
+    await expect(client.schedules.list()).resolves.toEqual([]);
+    for (const fn of FUNCTIONS) {
+      const { schedules, ticks } = taggedKeysOf(fn);
+      expect([await redis.exists(schedules), await redis.exists(ticks)]).toEqual([0, 0]);
+    }
+    await expect(redis.exists('schedules')).resolves.toBe(0);
+  });
+
+  it('have their index in a slot of its own, so that an id names one schedule of the whole cluster', async () => {
+    const client = actors.client();
+    expect(FUNCTIONS.map((fn) => slotOf(taggedKeysOf(fn).schedules))).not.toContain(slotOf('schedules'));
+    await client.recur('report', { id: 'nightly', cron: '0 3 * * *' });
+    await expect(client.recur('remind', { id: 'nightly', cron: '0 3 * * *' })).rejects.toMatchObject({
+      code: 'SCHEDULE_EXISTS',
+    });
+    await expect(redis.hgetall('schedules')).resolves.toEqual({ nightly: 'report' });
+    await client.schedules.remove('nightly');
+  });
+});
