@@ -16,7 +16,12 @@ const ROOM = CONCURRENCY;
 /** The numbers of keys that are compared; without keys the function has no limit. */
 export const KEYS = { none: 0, one: 1, hundred: 100, many: 10_000 };
 
-/** A round: jobs enqueued and processed a second, and Redis' CPU time for both. */
+/**
+ * A round: jobs enqueued and processed a second, and Redis' CPU time for both.
+ *
+ * @param {import('../../harness/suite.mjs').Round} round
+ * @param {number} full how many jobs a whole round has
+ */
 export async function load({ contender, addresses: { redis: url }, jobs }, full) {
   const keys = KEYS[contender];
   const usage = new RedisUsage(url);
