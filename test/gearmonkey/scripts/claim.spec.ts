@@ -46,6 +46,7 @@ describe('claim.lua', () => {
         claims: [],
         unfiled: [],
         limited: false,
+        lostRules: false,
         dropped: [],
         wait: -1,
         plain: false,

@@ -97,6 +97,7 @@ describe('claim.lua of a paused function', () => {
       claims: [],
       unfiled: [],
       limited: false,
+      lostRules: false,
       dropped: [],
       wait: -1,
       plain: false,
