@@ -61,6 +61,7 @@ export class MemoryJobs {
   begin(id: string, queue: Queue, now: number): Taken {
     const token = this.number(id, 'token') + 1;
     const attempts = this.number(id, 'attempts') + 1;
+    const waited = token > 1 ? undefined : now - (this.number(id, 'due') || this.number(id, 'created'));
     this.set(id, { status: 'busy', token, attempts, queue, started: now });
     return {
       id,
@@ -70,6 +71,7 @@ export class MemoryJobs {
       snoozes: this.number(id, 'snoozes'),
       options: this.text(id, 'options'),
       input: this.bytes(id, 'input') ?? bytes(''),
+      ...(waited !== undefined && { waited: Math.max(0, waited) }),
     };
   }
 

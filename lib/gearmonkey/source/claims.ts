@@ -3,11 +3,8 @@ import { readJobOptions } from '../wire/job-options.js';
 import type { TakenJob } from '../wire/scripts.js';
 
 /** Converts a script's claim to the worker's. */
-export function toClaim(
-  fn: string,
-  { id, token, attempts, stalls, snoozes, options, input }: TakenJob,
-): Claim {
-  return { fn, id, token, attempts, stalls, snoozes, options: readJobOptions(options), input };
+export function toClaim(fn: string, { options, ...job }: TakenJob): Claim {
+  return { fn, ...job, options: readJobOptions(options) };
 }
 
 /** Makes the parts of the claim "id:token" that are needed to release it. */

@@ -50,6 +50,8 @@ export interface TakenJob {
   /** JSON, or empty. */
   readonly options: string;
   readonly input: Buffer;
+  /** How long it could have run before, in ms; absent if it was claimed before or a plain client sent it. */
+  readonly waited?: number | undefined;
 }
 
 export interface ClaimReply {
@@ -86,11 +88,11 @@ export const claim = defineScript<
 >('claim', (reply) => {
   const [refused, claims, dropped, wait, plain, unfiled] = reply as [
     Buffer[],
-    Buffer[],
+    (Buffer | number)[],
     Buffer[],
     number,
     number,
-    (Buffer[] | 0)?,
+    ((Buffer | number)[] | 0)?,
   ];
   return {
     refused: refused.map(String),
@@ -191,19 +193,21 @@ export const presence = defineScript<[now: Now, worker: string, hold: number, be
   (reply) => reply as number[],
 );
 
-const VALUES_A_CLAIM = 3;
+const VALUES_A_CLAIM = 4;
 
-function readClaims(flat: readonly Buffer[]): TakenJob[] {
+function readClaims(flat: readonly (Buffer | number)[]): TakenJob[] {
   const claims = [];
   for (let i = 0; i + VALUES_A_CLAIM <= flat.length; i += VALUES_A_CLAIM) {
     const [id, claim, input] = [flat[i], flat[i + 1], flat[i + 2]] as [Buffer, Buffer, Buffer];
-    claims.push({ id: id.toString(), input, ...readClaim(claim.toString()) });
+    const waited = Number(flat[i + 3]);
+    const job = { id: id.toString(), input, ...readClaim(claim.toString()) };
+    claims.push(waited < 0 ? job : { ...job, waited });
   }
   return claims;
 }
 
 /** Parses "token:attempts:stalls:snoozes:options". The first claim of a job without options has only the token. */
-function readClaim(text: string): Omit<TakenJob, 'id' | 'input'> {
+function readClaim(text: string): Omit<TakenJob, 'id' | 'input' | 'waited'> {
   const [token, attempts = 1, stalls = 0, snoozes = 0, ...options] = text.split(':');
   return {
     token: Number(token),

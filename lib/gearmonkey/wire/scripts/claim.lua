@@ -15,11 +15,12 @@
     'held', ms for which its key starts no job, ''
     'filed', its key, ''
     'released', '', ''
-  Returns { refused "id:token" …}, { id, claim, input … }, { dropped id … }, ms until the next scheduled job is due
+  Returns { refused "id:token" …}, { id, claim, input, waited … }, { dropped id … }, ms until the next scheduled job is due
   (-1 if there is none or the function is paused, 0 if no slot is left), how many claimed jobs came from plain clients, and, if the function has
-  a limit, { id, claim, input … } of jobs without a key, which use no slot: the worker answers each with 'filed'. This is 0,
+  a limit, { id, claim, input, waited … } of jobs without a key, which use no slot: the worker answers each with 'filed'. This is 0,
   and nothing was claimed, if this worker finds out keys but no rules are stored: it stores them and calls again.
-  `claim` is "token:attempts:stalls:snoozes:options", or only "token" for "token:1:0:0:".
+  `claim` is "token:attempts:stalls:snoozes:options", or only "token" for "token:1:0:0:". `waited` is how long a job that
+  is claimed for the first time could have run before, in ms; -1 if it was claimed before or this is not known.
 
   A lease is the member "id:token" with the time it expires. The first token is the job's mark plus 1, and each claim
   adds 1, including claims that were released. Another job that gets the same id after a failover therefore has
@@ -118,7 +119,7 @@ end
 --- a call that has one.
 local function room()
   if not has_room() then return 0 end
-  return limits and files and limits.MAX_MOVES - #unfiled / 3 or slots - taken
+  return limits and files and limits.MAX_MOVES - #unfiled / 4 or slots - taken
 end
 
 local function take_due()

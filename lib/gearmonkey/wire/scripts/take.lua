@@ -16,6 +16,12 @@ local function claim_first(key, mark, from, options)
   return token, options == '' and token or token .. ':1:0:0:' .. options
 end
 
+--- How long a job has waited that could have run since `time`, in ms; -1 if that is not known.
+local function waited_since(time)
+  local since = tonumber(time)
+  return since and math.max(0, now - since) or -1
+end
+
 --- Ends a job that no worker can run.
 local function refuse(id, name, code, text)
   local failure = cjson.encode({ name = name, code = code, message = text })
@@ -33,9 +39,9 @@ local function take(id, from, has_turn)
   local key = keys.jobs .. id
   local job
   if limits then
-    job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark', 'key')
+    job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark', 'created', 'due', 'key')
   else
-    job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark')
+    job = pcall('HMGET', key, 'status', 'input', 'token', 'options', 'mark', 'created', 'due')
   end
   local status, last_token, options = job[1], job[3], job[4] or ''
   if job.err or not status or status == 'success' or status == 'error' then
@@ -53,7 +59,7 @@ local function take(id, from, has_turn)
     useless = useless + 1
     return
   end
-  if job[6] and not has_turn and limits.await_turn(job[6], limits.priority_of(from), id, last_token) then
+  if job[8] and not has_turn and limits.await_turn(job[8], limits.priority_of(from), id, last_token) then
     useless = useless + 1
     return
   end
@@ -66,6 +72,7 @@ local function take(id, from, has_turn)
     return refuse(id, 'PayloadTooLargeError', 'PAYLOAD_TOO_LARGE', text .. 'Store it elsewhere and pass a reference, or raise `maxPayloadBytes`.')
   end
   local token, claim
+  local waited = last_token and -1 or waited_since(job[7] or job[6])
   if last_token then
     token, claim = claim_again(id, key, last_token, from, options)
   else
@@ -76,11 +83,13 @@ local function take(id, from, has_turn)
   leases[#leases + 1], leases[#leases + 2] = expiry, member
   bytes = bytes + #input
   if unkeyed then
-    unfiled[#unfiled + 1], unfiled[#unfiled + 2], unfiled[#unfiled + 3] = id, claim, input
+    local last = #unfiled
+    unfiled[last + 1], unfiled[last + 2], unfiled[last + 3], unfiled[last + 4] = id, claim, input, -1
     return member
   end
   pcall('PUBLISH', keys.channel, 'start:' .. id)
-  claims[3 * taken + 1], claims[3 * taken + 2], claims[3 * taken + 3] = id, claim, input
+  local last = 4 * taken
+  claims[last + 1], claims[last + 2], claims[last + 3], claims[last + 4] = id, claim, input, waited
   taken = taken + 1
   return member
 end
