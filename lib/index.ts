@@ -96,6 +96,18 @@ export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type { RecurringTick } from './job/recurring.js';
 export type { Unique, UniqueOptions, UniqueRule } from './job/unique.js';
 export type { Health } from './job/health.js';
+export {
+  instrumentation,
+  type ClaimEvent,
+  type EnqueueEvent,
+  type InstrumentationChannels,
+  type InstrumentedEvent,
+  type LeaseEvent,
+  type RunEnd,
+  type RunEvent,
+  type SettleEvent,
+  type TurnEvent,
+} from './job/instrumentation.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { RunningJob } from './worker/running-job.js';

@@ -33,6 +33,19 @@ export function checkHeaders(...given: readonly unknown[]): JobHeaders | undefin
   return headers;
 }
 
+/** Puts headers before those of `added` that fit beside them: without room, or malformed, none is added. */
+export function addHeaders(
+  added: GivenHeaders | undefined,
+  headers: JobHeaders | undefined,
+): JobHeaders | undefined {
+  if (added === undefined) return headers;
+  try {
+    return checkHeaders(added, headers);
+  } catch {
+    return headers;
+  }
+}
+
 /** Reads received headers: what this package would not have sent is left out. */
 export function readHeaders(received: unknown): JobHeaders | undefined {
   try {

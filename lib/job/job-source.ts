@@ -83,6 +83,9 @@ export interface JobSource {
   /** What this source can do. */
   readonly capabilities: SourceCapabilities;
 
+  /** Whose jobs these are, in events of `instrumentation`, metrics and spans: `gearmonkey`, `qless` and so on. */
+  readonly system?: string;
+
   /** The client that enqueues its jobs, for error messages: `QlessClient (nestjs-gearmonkey/qless)`. */
   readonly client?: string;
 

@@ -22,6 +22,7 @@ export class MemorySource implements JobSource {
     showAs(MemorySource, ({ address, opened }) => ({ server: address, functions: [...opened.keys()] }));
   }
 
+  readonly system = 'memory';
   readonly capabilities = ALL_CAPABILITIES;
   readonly address = 'memory:';
   readonly renewInterval: number;

@@ -30,6 +30,7 @@ import type { MemoryServer } from './memory-server.js';
 
 /** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
 export class MemoryStore implements JobStore {
+  readonly system = 'memory';
   readonly address = 'memory:';
   readonly schedules: MemorySchedules;
   private closed = false;

@@ -30,6 +30,10 @@ export class RecordingStore implements JobStore {
     private readonly onClose: () => Promise<void>,
   ) {}
 
+  get system(): string {
+    return this.store.system;
+  }
+
   get address(): string {
     return this.store.address;
   }

@@ -21,6 +21,7 @@ export class TestSource implements JobSource {
     }));
   }
 
+  readonly system = 'gearmonkey';
   readonly capabilities = ALL_CAPABILITIES;
   readonly clock: Clock;
   readonly address: string;

@@ -18,6 +18,7 @@ import { withoutContext } from '../job/without-context.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { settleResult } from './handler-result.js';
 import { RunningJob } from './running-job.js';
+import { RunTrace } from './traced-source.js';
 
 /** Settings that all handlers of a worker share. */
 export interface ExecutionLimits {
@@ -38,6 +39,7 @@ export class JobExecution {
   private job?: RunningJob;
   private ended = false;
   private reason?: JobAbortedError;
+  private trace?: RunTrace | undefined;
   /** When the run began, by `performance.now()`. */
   began = 0;
 
@@ -45,7 +47,7 @@ export class JobExecution {
     readonly claim: Claim,
     private readonly binding: HandlerBinding,
     private readonly limits: ExecutionLimits,
-    private readonly source: Pick<JobSource, 'progress' | 'clock' | 'capabilities'>,
+    private readonly source: Pick<JobSource, 'progress' | 'clock' | 'capabilities' | 'system' | 'address'>,
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
 
@@ -71,12 +73,8 @@ export class JobExecution {
 
   start(): void {
     this.began = performance.now();
-    withoutContext(() =>
-      this.run().then(
-        (output) => this.succeed(output),
-        (error: unknown) => this.end(this.failure(error)),
-      ),
-    );
+    const trace = (this.trace = RunTrace.of(this.source, this.claim, this.attempt));
+    withoutContext(() => (trace ? trace.run(() => this.begin()) : this.begin()));
   }
 
   /** Fails the attempt with `reason`; later results of its handler are ignored. */
@@ -103,6 +101,13 @@ export class JobExecution {
     const inTime = this.source.clock !== undefined || performance.now() - this.began <= timeout;
     if (inTime) this.end({ claim, status: 'success', output });
     else this.fail(new JobTimeoutError(claim.fn, claim.id, timeout));
+  }
+
+  private begin(): void {
+    this.run().then(
+      (output) => this.succeed(output),
+      (error: unknown) => this.end(this.failure(error)),
+    );
   }
 
   private abort(reason: JobAbortedError, outcome: Outcome | undefined): void {
@@ -195,6 +200,7 @@ export class JobExecution {
   private end(outcome: Outcome | undefined): void {
     if (this.ended) return;
     this.ended = true;
+    this.trace?.ended(outcome, this.reason);
     this.onEnd(this, outcome);
   }
 }

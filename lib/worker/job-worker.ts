@@ -12,6 +12,7 @@ import type { HandlerBinding } from './job-handler.js';
 import { JobLog } from './job-log.js';
 import { RunningExecutions } from './running-executions.js';
 import { Settler } from './settler.js';
+import { claimFrom, leaseEnded } from './traced-source.js';
 import { inLines, type WorkerLog } from './worker-log.js';
 import { showAs } from '../job/show-as.js';
 
@@ -142,7 +143,7 @@ export class JobWorker {
 
   private async claim(): Promise<readonly Claim[]> {
     try {
-      return await this.source.claim(this.functions.free, this.claiming.signal);
+      return await claimFrom(this.source, this.functions.free, this.claiming.signal);
     } catch (error) {
       this.log.error(`Claiming jobs failed, trying again: ${messageOf(error)}`);
       await this.nextWakeUp(CLAIM_RETRY_MS);
@@ -230,6 +231,7 @@ export class JobWorker {
     const execution = this.running.get(claim);
     if (execution) execution.revoke(new reason(claim.fn, claim.id));
     else if (!this.functions.drop(claim)) return;
+    leaseEnded(this.source, claim, why);
     if (why === 'lost') this.jobLog.lost(claim);
     else this.jobLog.cancelled(claim);
   }

@@ -3,6 +3,7 @@ import { withDeadline } from '../job/deadline.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, Outcome } from '../job/job-source.js';
 import type { JobLog } from './job-log.js';
+import { leaseEnded, settleWith } from './traced-source.js';
 import type { WorkerLog } from './worker-log.js';
 
 /** A test's fake timers would keep outcomes until they are moved. */
@@ -13,7 +14,7 @@ export class Settler {
   private readonly outcomes: Batcher<Outcome, void>;
 
   constructor(
-    private readonly source: Pick<JobSource, 'settle'>,
+    private readonly source: Pick<JobSource, 'settle' | 'system' | 'address'>,
     private readonly log: WorkerLog,
     private readonly jobLog: JobLog,
   ) {
@@ -46,7 +47,10 @@ export class Settler {
 
   private async hand(outcomes: readonly Outcome[]): Promise<undefined[]> {
     try {
-      for (const claim of await this.source.settle(outcomes)) this.jobLog.refused(claim);
+      for (const claim of await settleWith(this.source, outcomes)) {
+        leaseEnded(this.source, claim, 'refused');
+        this.jobLog.refused(claim);
+      }
     } catch (error) {
       this.jobLog.unsettled(
         outcomes.map(({ claim }) => claim),

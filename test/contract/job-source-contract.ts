@@ -5,6 +5,7 @@ import { SlotTable } from '../../lib/worker/slot-table.js';
 import { eventually } from '../support/until.js';
 import { claimInOrder, claimOne, claimUpTo, inputOf, PATIENCE_MS, success } from './claiming.js';
 import { hostileContract } from './hostile-contract.js';
+import { instrumentationContract } from './instrumentation-contract.js';
 import { leaseContract } from './lease-contract.js';
 import type { SourceRig } from './rig.js';
 import { settleContract } from './settle-contract.js';
@@ -258,6 +259,7 @@ export function jobSourceContract(
 
     settleContract(() => rig, open, capabilities);
     hostileContract(() => rig);
+    instrumentationContract(() => rig);
     if (capabilities.leases) leaseContract(() => rig, open, capabilities);
   });
 }

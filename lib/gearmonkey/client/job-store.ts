@@ -119,6 +119,9 @@ export interface JobListener {
 
 /** The client's side of a GearMonkey server, which is Redis or in this process. Functions have their names on the wire. */
 export interface JobStore {
+  /** Whose jobs these are, in events of `instrumentation`: `gearmonkey` or `memory`. */
+  readonly system: string;
+
   /** The server's address, without credentials. */
   readonly address: string;
 

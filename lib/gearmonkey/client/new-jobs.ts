@@ -2,6 +2,7 @@ import { systemClock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { InvalidOptionError, NoWorkersError } from '../../job/errors.js';
 import type { GivenHeaders } from '../../job/headers.js';
+import { instrumentation, tracedEnqueue, type EnqueueEvent } from '../../job/instrumentation.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { Unique } from '../../job/unique.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
@@ -27,8 +28,44 @@ export class NewJobs {
 
   /** @param reply the client that the output is sent to */
   async one(ref: FunctionRef, input: unknown, options: AnyRunOptions, reply?: string): Promise<AwaitedKey> {
+    if (!instrumentation.enqueue.hasSubscribers) return this.makeOne(ref, input, options, reply);
+    const headers = {};
+    return tracedEnqueue(
+      this.event(ref, 1, headers),
+      () => this.makeOne(ref, input, options, reply, headers),
+      ({ id }) => [id],
+    );
+  }
+
+  /** If one input is invalid, none is enqueued. */
+  async many(
+    ref: FunctionRef,
+    inputs: readonly unknown[],
+    options: RunManyOptions<never>,
+  ): Promise<EnqueuedKey[]> {
+    if (!instrumentation.enqueue.hasSubscribers) return this.makeMany(ref, inputs, options);
+    const headers = {};
+    return tracedEnqueue(
+      this.event(ref, Array.isArray(inputs) ? inputs.length : 0, headers),
+      () => this.makeMany(ref, inputs, options, headers),
+      (keys) => keys.map(({ id }) => id),
+    );
+  }
+
+  private event(ref: FunctionRef, count: number, headers: Record<string, string>): EnqueueEvent {
+    const { system, address } = this.store;
+    return { system, server: address, fn: this.functions.nameOf(ref), count, headers };
+  }
+
+  private async makeOne(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    reply?: string,
+    traced?: GivenHeaders,
+  ): Promise<AwaitedKey> {
     const unique = uniqueOf(options, this.functions.uniqueOf(ref));
-    const placement = placementOf(options, { ...this.added(ref), reply, unique: unique?.rule });
+    const placement = placementOf(options, { ...this.added(ref), traced, reply, unique: unique?.rule });
     const encoded = this.functions.encode(ref, input);
     const payload = encoded instanceof Promise ? await encoded : encoded;
     // A schema has checked the input that the key is made from.
@@ -39,15 +76,15 @@ export class NewJobs {
     return expires === undefined || !key.created ? key : { ...key, expires };
   }
 
-  /** If one input is invalid, none is enqueued. */
-  async many(
+  private async makeMany(
     ref: FunctionRef,
     inputs: readonly unknown[],
     options: RunManyOptions<never>,
+    traced?: GivenHeaders,
   ): Promise<EnqueuedKey[]> {
     checkRunMany(options);
     const unique = uniqueOf(options, this.functions.uniqueOf(ref));
-    const placement = placementOf(options, { ...this.added(ref), unique: unique?.rule });
+    const placement = placementOf(options, { ...this.added(ref), traced, unique: unique?.rule });
     if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');
     const payloads: Payload[] = [];
     for (const input of inputs as readonly unknown[]) {

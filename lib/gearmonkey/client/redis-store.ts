@@ -43,6 +43,7 @@ export interface RedisStoreOptions extends EnqueuerOptions {
 
 /** The client's side of GearMonkey on a Redis server. */
 export class RedisStore implements JobStore {
+  readonly system = 'gearmonkey';
   readonly inbox = randomUUID();
   readonly schedules: RedisSchedules;
   private readonly enqueuer: Enqueuer;

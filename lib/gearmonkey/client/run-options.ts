@@ -2,7 +2,7 @@ import { isDate } from 'node:util/types';
 import { defined } from '../../job/defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
-import { checkHeaders, type GivenHeaders } from '../../job/headers.js';
+import { addHeaders, checkHeaders, type GivenHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
@@ -81,6 +81,8 @@ export interface AddedOptions {
   readonly reply?: string | undefined;
   /** Those of the module. */
   readonly headers?: GivenHeaders | undefined;
+  /** Those of tracing: they are left out if there is no room for them. */
+  readonly traced?: GivenHeaders | undefined;
   /** That of the definition, in milliseconds. */
   readonly expires?: number | undefined;
   /** Which job stands for a new one. */
@@ -108,7 +110,7 @@ export function placementOf(options: AnyRunOptions, added: AddedOptions): Placem
 /** The options that the job itself carries, as JSON. */
 function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: AddedOptions): string | undefined {
   const { reply, expires } = added;
-  const headers = checkHeaders(added.headers, own.headers);
+  const headers = addHeaders(added.traced, checkHeaders(added.headers, own.headers));
   if ([retry, jobTimeout, reply, headers, expires].every((option) => option === undefined)) return undefined;
   if (typeof retry?.backoff === 'function') {
     throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");

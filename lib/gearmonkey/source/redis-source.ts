@@ -21,6 +21,7 @@ export class RedisSource implements JobSource {
     }));
   }
 
+  readonly system = 'gearmonkey';
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;

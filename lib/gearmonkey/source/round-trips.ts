@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { messageOf } from '../../job/errors.js';
+import { instrumentation, traced, type TurnEvent } from '../../job/instrumentation.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Claim } from '../../job/job-source.js';
 import { memberOf } from '../../redis/lease-keeper.js';
@@ -132,11 +133,11 @@ export class RoundTrips {
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
     const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, outcomes] as const;
-    const { claims, unfiled, limited, lostRules, refused, ...reply } = await scripts.claim.run(
-      redis,
-      keys,
-      ...args,
-    );
+    const run = () => scripts.claim.run(redis, keys, ...args);
+    const call = instrumentation.turn.hasSubscribers
+      ? this.traced(run, { slots, outcomes: batch.length, blocked })
+      : run();
+    const { claims, unfiled, limited, lostRules, refused, ...reply } = await call;
     this.sawLimit ||= limited;
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
@@ -145,6 +146,15 @@ export class RoundTrips {
     const timely = (taken: readonly scripts.TakenJob[]) =>
       late ? [] : taken.map((job) => toClaim(this.fn, job));
     return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
+  }
+
+  private traced(
+    call: () => Promise<scripts.ClaimReply>,
+    numbers: Pick<TurnEvent, 'slots' | 'outcomes' | 'blocked'>,
+  ): Promise<scripts.ClaimReply> {
+    const { address } = this.options.connection;
+    const event: TurnEvent = { system: 'gearmonkey', server: address, fn: this.fn, ...numbers };
+    return traced(instrumentation.turn, event, call, (turn, { claims }) => (turn.claimed = claims.length));
   }
 
   /** The script may have run. Outcomes can be sent again safely, and claims whose reply was lost expire. */

@@ -1,6 +1,7 @@
 import { defer, filter, from, mergeMap, repeat, retry, takeWhile, timer, type Observable } from 'rxjs';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
 import type { ManualResults } from '../vocabulary/operations.js';
@@ -56,7 +57,10 @@ export class JobdClient {
    * @throws DatabaseError if it was not written, or if that is unknown; InvalidOptionError
    */
   add(target: string, columns: NewRow = {}): Promise<number> {
-    return this.table.add(target, columns);
+    const write = () => this.table.add(target, columns);
+    if (!instrumentation.enqueue.hasSubscribers) return write();
+    const event = { system: 'jobd', server: this.table.address, fn: target, count: 1 };
+    return tracedEnqueue(event, write, (id) => [String(id)]);
   }
 
   /**

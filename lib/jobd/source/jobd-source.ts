@@ -36,6 +36,7 @@ export class JobdSource implements JobSource {
     snooze: false,
     limits: false,
   };
+  readonly system = 'jobd';
   readonly client = 'JobdClient (nestjs-gearmonkey/jobd)';
   private readonly options: CheckedSourceOptions;
   private readonly key: string;

@@ -5,6 +5,7 @@ import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duratio
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
+import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import {
   functionName,
   type AnyJobDefinition,
@@ -93,9 +94,12 @@ export class JqClient {
     const key = checkKey(options.idempotencyKey ?? randomUUID());
     const input = await validate(definition.input, definition.name, 'input', argument);
     const body = pack({ name: definition.name, argument: this.argument(ref, input), ...fields });
-    const reply = await this.calls.ask('POST', '/job', { body, headers: { 'idempotency-key': key } });
-    if (reply.status !== 201) throw refused(`A job "${definition.name}"`, reply);
-    return new JqJobHandle<OutputOf<F>>(this, readJobId(reply.body), ref);
+    const post = () => this.post(definition.name, body, key);
+    const event = () => ({ system: 'jq', server: this.calls.url, fn: definition.name, count: 1 });
+    const id = instrumentation.enqueue.hasSubscribers
+      ? await tracedEnqueue(event(), post, (posted) => [posted])
+      : await post();
+    return new JqJobHandle<OutputOf<F>>(this, id, ref);
   }
 
   /**
@@ -181,6 +185,12 @@ export class JqClient {
   /** Rejects calls that are under way, and closes the connections. */
   async close(): Promise<void> {
     await this.calls.close();
+  }
+
+  private async post(name: string, body: Buffer, key: string): Promise<string> {
+    const reply = await this.calls.ask('POST', '/job', { body, headers: { 'idempotency-key': key } });
+    if (reply.status !== 201) throw refused(`A job "${name}"`, reply);
+    return readJobId(reply.body);
   }
 
   private async untilEnded(id: string, ref: Ref, signal?: AbortSignal): Promise<unknown> {

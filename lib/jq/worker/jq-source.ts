@@ -44,6 +44,7 @@ class JqSource implements JobSource {
     snooze: false,
     limits: false,
   };
+  readonly system = 'jq';
   readonly client = 'JqClient (nestjs-gearmonkey/jq)';
   readonly codec = messagePack;
   private readonly http: MasterHttp;

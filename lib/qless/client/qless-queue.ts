@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chunksOf } from '../../flow/chunks.js';
+import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import { checkOptions } from '../../job/known-options.js';
 import type { QlessCalls } from './calls.js';
 import {
@@ -56,6 +57,16 @@ export class QlessQueue {
    * @throws ConfigurationError, InvalidOptionError, QlessArgumentError, NotSerializableError, ConnectionError
    */
   async put(klass: string, data?: unknown, given: PutOptions = {}): Promise<string> {
+    if (!instrumentation.enqueue.hasSubscribers) return this.putNow(klass, data, given);
+    const event = { system: 'qless', server: this.calls.connections.commands.address, fn: klass, count: 1 };
+    return tracedEnqueue(
+      event,
+      () => this.putNow(klass, data, given),
+      (jid) => [jid],
+    );
+  }
+
+  private async putNow(klass: string, data: unknown, given: PutOptions): Promise<string> {
     const { jid, ...options } = checkOptions('put', given, PUT_OPTIONS);
     if (jid !== undefined)
       return this.calls.sendOnce(scripts.put, ...this.putArguments({ ...options, jid, klass, data }));

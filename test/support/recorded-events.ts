@@ -1,0 +1,31 @@
+import { afterEach } from '@jest/globals';
+import { instrumentation, type InstrumentationChannels } from '../../lib/job/instrumentation.js';
+
+type Name = keyof InstrumentationChannels;
+
+/** An event and the channel on which it came, such as `run:asyncEnd`. */
+export interface RecordedEvent {
+  readonly on: string;
+  readonly event: object;
+}
+
+const STAGES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
+
+/** For a `describe`: a function that subscribes to channels until the end of the test, and what came. */
+export function useRecordedEvents(): (...names: readonly Name[]) => RecordedEvent[] {
+  const stops: (() => void)[] = [];
+  afterEach(() => {
+    for (const stop of stops.splice(0)) stop();
+  });
+  return (...names) => {
+    const seen: RecordedEvent[] = [];
+    for (const name of names)
+      for (const stage of STAGES) {
+        const channel = instrumentation[name][stage];
+        const listener = (event: object) => void seen.push({ on: `${name}:${stage}`, event });
+        channel.subscribe(listener as never);
+        stops.push(() => channel.unsubscribe(listener as never));
+      }
+    return seen;
+  };
+}
