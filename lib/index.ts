@@ -98,8 +98,10 @@ export type { Unique, UniqueOptions, UniqueRule } from './job/unique.js';
 export type { Health } from './job/health.js';
 export {
   instrumentation,
+  subscribeTo,
   type ClaimEvent,
   type EnqueueEvent,
+  type EventListeners,
   type InstrumentationChannels,
   type InstrumentedEvent,
   type LeaseEvent,

@@ -98,6 +98,28 @@ export const instrumentation: InstrumentationChannels = Object.freeze({
   turn: tracingChannel<unknown, TurnEvent>('gearmonkey:turn'),
 });
 
+/** Listeners to the stages of an event. */
+export type EventListeners<E> = {
+  readonly [Stage in 'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error']?: (event: E) => void;
+};
+
+/** Subscribes to some stages of a channel. Returns a function that unsubscribes. */
+export function subscribeTo<E extends object>(
+  channel: TracingChannel<unknown, E>,
+  listeners: EventListeners<E>,
+): () => void {
+  const { start, end, asyncStart, asyncEnd, error } = channel;
+  const stages = Object.entries({ start, end, asyncStart, asyncEnd, error });
+  const stops = stages.flatMap(([stage, one]) => {
+    const listener = listeners[stage as keyof EventListeners<E>];
+    if (!listener) return [];
+    const hear = (event: unknown) => listener(event as E);
+    one.subscribe(hear);
+    return [() => one.unsubscribe(hear)];
+  });
+  return () => stops.forEach((stop) => stop());
+}
+
 /** Publishes an event around a call, and completes it from the result. */
 export function traced<E extends object, T>(
   channel: TracingChannel<unknown, E>,

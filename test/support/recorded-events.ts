@@ -1,5 +1,11 @@
 import { afterEach } from '@jest/globals';
-import { instrumentation, type InstrumentationChannels } from '../../lib/job/instrumentation.js';
+import type { TracingChannel } from 'node:diagnostics_channel';
+import {
+  instrumentation,
+  subscribeTo,
+  type EventListeners,
+  type InstrumentationChannels,
+} from '../../lib/job/instrumentation.js';
 
 type Name = keyof InstrumentationChannels;
 
@@ -19,13 +25,14 @@ export function useRecordedEvents(): (...names: readonly Name[]) => RecordedEven
   });
   return (...names) => {
     const seen: RecordedEvent[] = [];
-    for (const name of names)
-      for (const stage of STAGES) {
-        const channel = instrumentation[name][stage];
-        const listener = (event: object) => void seen.push({ on: `${name}:${stage}`, event });
-        channel.subscribe(listener as never);
-        stops.push(() => channel.unsubscribe(listener as never));
-      }
+    for (const name of names) {
+      const listeners = STAGES.map((stage) => [
+        stage,
+        (event: object) => void seen.push({ on: `${name}:${stage}`, event }),
+      ]);
+      const channel = instrumentation[name] as TracingChannel<unknown, object>;
+      stops.push(subscribeTo(channel, Object.fromEntries(listeners) as EventListeners<object>));
+    }
     return seen;
   };
 }

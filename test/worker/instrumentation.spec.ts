@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
-import { instrumentation, type EnqueueEvent, type RunEvent } from '../../lib/job/instrumentation.js';
+import { instrumentation, subscribeTo, type RunEvent } from '../../lib/job/instrumentation.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import { memoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
@@ -27,26 +27,14 @@ const WAIT = { timeout: '60s' } as const;
 
 describe('instrumentation', () => {
   const record = useRecordedEvents();
+  const stops: (() => void)[] = [];
   stopWorkersAfterEach();
+  afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
   function embedded(): { source: MemorySource; store: MemoryStore; client: GearMonkeyClient } {
     const server = memoryServer('memory:');
     const store = new MemoryStore(server);
     return { source: new MemorySource(server), store, client: new GearMonkeyClient(store) };
-  }
-
-  /** Subscribes to the start of a channel's events until the test has run. */
-  async function during<T>(
-    channel: { subscribe(listener: never): void; unsubscribe(listener: never): boolean | void },
-    listener: T,
-    run: () => Promise<void>,
-  ): Promise<void> {
-    channel.subscribe(listener as never);
-    try {
-      await run();
-    } finally {
-      channel.unsubscribe(listener as never);
-    }
   }
 
   it('makes no event without a subscriber', async () => {
@@ -90,24 +78,25 @@ describe('instrumentation', () => {
     ['are left out if they are no texts', { trace: 7 }, { own: 'b' }, { own: 'b' }],
   ])('headers of a subscriber %s', async (_, added, own, expected) => {
     const { client } = embedded();
-    const add = ({ headers }: EnqueueEvent) => Object.assign(headers ?? {}, added);
-    await during(instrumentation.enqueue.start, add, async () => {
-      const job = await client.run('fn', 'x', { headers: own });
-      expect({ ...(await job.get()).headers }).toEqual(expected);
-    });
+    stops.push(
+      subscribeTo(instrumentation.enqueue, {
+        start: ({ headers }) => Object.assign(headers ?? {}, added),
+      }),
+    );
+    const job = await client.run('fn', 'x', { headers: own });
+    expect({ ...(await job.get()).headers }).toEqual(expected);
   });
 
   it('runs the handler in the context of a subscriber', async () => {
     const { source, client } = embedded();
     const store = new AsyncLocalStorage<string>();
-    const enter = (event: RunEvent) => (event.runIn = (run) => store.run('traced', run));
-    await during(instrumentation.run.start, enter, async () => {
-      await runWorker(source, 'fn', async () => {
-        await Promise.resolve();
-        return store.getStore();
-      });
-      await expect(client.call('fn', 'x', WAIT)).resolves.toBe('traced');
+    const start = (event: RunEvent) => (event.runIn = (run) => store.run('traced', run));
+    stops.push(subscribeTo(instrumentation.run, { start }));
+    await runWorker(source, 'fn', async () => {
+      await Promise.resolve();
+      return store.getStore();
     });
+    await expect(client.call('fn', 'x', WAIT)).resolves.toBe('traced');
   });
 
   it('runs the handler in the stores that are bound to the channel', async () => {
