@@ -4,7 +4,7 @@
  *   node scripts/prepare.mjs [packages] [servers] [build]
  *
  *   packages   the npm packages of package-lock.json
- *   servers    programs that the tests use: Redis, MariaDB and PostgreSQL servers, Python
+ *   servers    programs that the tests use: Redis, MariaDB and PostgreSQL servers, Python, tmux
  *   build      dist/, from lib/
  *
  * Imports only Node's own modules: this runs before anything is installed.
@@ -32,6 +32,7 @@ const SERVER_NEEDS = [
     packages: ['postgresql'],
   },
   { name: 'openssl', check: ['openssl', 'version'], packages: ['openssl'] },
+  { name: 'tmux', check: ['tmux', '-V'], packages: ['tmux'] },
   {
     name: "/usr/bin/python3 with the module 'redis'",
     check: ['/usr/bin/python3', '-c', 'import redis'],
@@ -149,9 +150,9 @@ function failByHand(missing, reason) {
     [
       `${reason}. Missing: ${missing.map((need) => need.name).join('; ') || 'nothing any more, try again'}.`,
       'Install by hand what is missing, then run this again:',
-      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl python3 python3-redis python3-msgpack',
-      '  Fedora          dnf install redis mariadb-server postgresql-server openssl python3 python3-redis python3-msgpack',
-      '  macOS           brew install redis mariadb postgresql openssl; /usr/bin/python3 -m pip install --user redis msgpack',
+      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl tmux python3 python3-redis python3-msgpack',
+      '  Fedora          dnf install redis mariadb-server postgresql-server openssl tmux python3 python3-redis python3-msgpack',
+      '  macOS           brew install redis mariadb postgresql openssl tmux; /usr/bin/python3 -m pip install --user redis msgpack',
     ].join('\n'),
   );
 }

@@ -235,6 +235,9 @@ describe('the package', () => {
       await expect(run(project, process.execPath, 'out/by-require.cjs')).resolves.toBe(PRINTED);
       const jobs = await run(project, process.execPath, 'out/jq.mjs', redis.url);
       expect(jobs).toBe('done PUSHED\ndone PULLED\n');
+      await expect(run(project, 'node_modules/.bin/gearmonkey', '--help')).resolves.toContain(
+        'Usage: gearmonkey',
+      );
       const installed = await readdir(join(project, 'node_modules'));
       expect(installed).not.toContain('zod');
 

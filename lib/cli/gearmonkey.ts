@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+import { Command, Option } from 'commander';
+import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
+import { addCancel } from './gearmonkey/commands/cancel.js';
+import { addEvents } from './gearmonkey/commands/events.js';
+import { addGet } from './gearmonkey/commands/get.js';
+import { addLimits } from './gearmonkey/commands/limits.js';
+import { addPause } from './gearmonkey/commands/pause.js';
+import { addRecur } from './gearmonkey/commands/recur.js';
+import { addRun } from './gearmonkey/commands/run.js';
+import { addWatch } from './gearmonkey/commands/watch.js';
+import { addWorkers } from './gearmonkey/commands/workers.js';
+
+const COMMANDS = [
+  ...[addRun, addWatch, addEvents, addGet, addCancel],
+  ...[addWorkers, addLimits, addPause, addRecur],
+];
+
+// The reader of a pipe may be gone, as with `| head`.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit());
+
+const program = new Command('gearmonkey')
+  .description('Enqueues, shows and changes jobs on a Redis server.')
+  .option('--redis <url>', 'the server (default: $REDIS_URL, or redis://127.0.0.1:6379)')
+  .option('--hash-tag', 'functions are written with a hash tag, as with `hashTag: true`')
+  .addOption(
+    new Option('--codec <name>', 'how inputs and outputs are encoded').choices(['json', 'text', 'msgpack']),
+  )
+  .option('--json', 'print JSON: one value on each line')
+  .version(PACKAGE_VERSION, '--version')
+  .helpOption('--help')
+  .showHelpAfterError('(see gearmonkey --help)');
+
+for (const add of COMMANDS) add(program);
+await program.parseAsync();

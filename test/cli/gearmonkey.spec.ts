@@ -1,0 +1,256 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
+import { gate } from '../support/gate.js';
+import { runWorker } from '../support/run-worker.js';
+import { killProcesses } from '../support/test-process.js';
+import { eventually, until } from '../support/until.js';
+import { GearMonkeyProcess, runGearMonkey, valuesOf } from './gearmonkey-process.js';
+import { useTerminal } from './terminal.js';
+
+const ESCAPE = '\u001b';
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+describe('gearmonkey', () => {
+  const rig = useGearMonkey();
+  const terminals = useTerminal();
+  afterEach(killProcesses);
+
+  const ask = (...args: string[]) => runGearMonkey(args, { environment: { REDIS_URL: rig.url } });
+  const subscribed = (fn: string) =>
+    eventually(async () => {
+      await expect(rig.redis.pubsub('NUMSUB', `channel:${fn}`)).resolves.toEqual([`channel:${fn}`, 1]);
+    });
+
+  it('enqueues a job with options, and shows it', async () => {
+    const fn = rig.fn();
+    const options = ['--delay', '1h', '--attempts', '3', '--header', 'tenant=a=b', '--unique', 'key'];
+    await expect(ask('run', fn, '{"path":"a.jpg"}', ...options)).resolves.toEqual({
+      code: 0,
+      stdout: '1\n',
+      stderr: '',
+    });
+    const again = await ask('run', fn, 'null', '--unique', 'key', '--json');
+    expect(valuesOf(again)).toEqual([{ fn, id: '1', created: false }]);
+    const shown = await ask('get', fn, '1');
+    expect(shown).toMatchObject({ code: 0, stderr: '' });
+    expect(shown.stdout).toContain('input      {"path":"a.jpg"}\n');
+    expect(shown.stdout).toContain('headers    {"tenant":"a=b"}\n');
+    expect(valuesOf(await ask('get', fn, '1', '--json'))).toEqual([
+      expect.objectContaining({ id: '1', status: 'idle', input: { path: 'a.jpg' } }),
+    ]);
+  });
+
+  it('waits for a job, and exits with 0 for its output and with 2 for its error', async () => {
+    const fn = rig.fn();
+    await runWorker(rig.source(), fn, (input) => {
+      if (input === 'bad') throw new Error(`no ${ESCAPE}[31mgood`);
+      return `done ${input}${ESCAPE}[2J\u009b\u202e`;
+    });
+    const good = await ask('run', fn, '"x"', '--wait', '--timeout', '10m');
+    expect(good).toEqual({ code: 0, stdout: 'done x\\u001b[2J\\u009b\\u202e\n', stderr: '' });
+    const bad = await ask('run', fn, '"bad"', '--wait');
+    expect(bad).toEqual({ code: 2, stdout: '', stderr: 'Error: no \\u001b[31mgood\n' });
+    const both = await ask('run', fn, '"bad"', '--wait', '--json');
+    expect(both).toMatchObject({ code: 2, stderr: '' });
+    expect(valuesOf(both)).toEqual([expect.objectContaining({ status: 'error' })]);
+  });
+
+  it('calls a function with the input of stdin, as JSON or as it is', async () => {
+    const fn = rig.fn();
+    await runWorker(rig.source(), fn, (input) => {
+      if (input === 'bad') throw new Error('no good');
+      return { was: input };
+    });
+    const environment = { REDIS_URL: rig.url };
+    const json = await runGearMonkey(['call', fn, '-'], { input: '{"a":1}\n', environment });
+    expect(json).toEqual({ code: 0, stdout: '{"was":{"a":1}}\n', stderr: '' });
+    const text = ['call', fn, '-', '--codec', 'text', '--json'];
+    const plain = await runGearMonkey(text, { input: 'two words', environment });
+    expect(valuesOf(plain)).toEqual(['{"was":"two words"}']);
+    const bad = await ask('call', fn, '"bad"', '--json');
+    expect(bad).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(bad.stderr)).toEqual({
+      error: { code: 'JOB_FAILED', message: expect.stringContaining('no good') },
+    });
+  });
+
+  it('prints a job at each change', async () => {
+    const fn = rig.fn();
+    const { id } = await rig.client.run(fn, 1);
+    const watch = new GearMonkeyProcess(['watch', fn, id, '--json', '--redis', rig.url]);
+    await watch.shows(() => watch.stdout.includes('"idle"'), 'the waiting job');
+    await rig.client.cancel(fn, id);
+    const ended = await watch.ended();
+    expect(ended.code).toBe(2);
+    expect(valuesOf(ended).at(-1)).toMatchObject({ status: 'error', error: { code: 'JOB_CANCELLED' } });
+  });
+
+  it('prints events until the count, ctrl-c or a closed pipe', async () => {
+    const fn = rig.fn();
+    const counted = new GearMonkeyProcess(['events', fn, '--count', '1', '--json', '--redis', rig.url]);
+    await subscribed(fn);
+    await rig.client.run(fn, 1);
+    expect(valuesOf(await counted.ended())).toEqual([{ type: 'create', fn, id: '1' }]);
+
+    const other = rig.fn();
+    const endless = new GearMonkeyProcess(['events', other, '--progress', '--redis', rig.url]);
+    await subscribed(other);
+    endless.signal('SIGINT');
+    await expect(endless.ended()).resolves.toEqual({ code: 0, stdout: '', stderr: '' });
+
+    const third = rig.fn();
+    const left = new GearMonkeyProcess(['events', third, '--redis', rig.url]);
+    await subscribed(third);
+    left.leave();
+    const events = async () => {
+      await rig.client.run(third, 1);
+      return left.hasEnded;
+    };
+    await until(events, { interval: 50, message: 'The program did not end with its pipe' });
+    await expect(left.ended()).resolves.toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('leaves a call at ctrl-c, with the code of the signal', async () => {
+    const fn = rig.fn();
+    const call = new GearMonkeyProcess(['call', fn, '1', '--redis', rig.url]);
+    await until(() => rig.redis.exists(`job:${fn}:1`));
+    call.signal('SIGINT');
+    await expect(call.ended()).resolves.toEqual({ code: 130, stdout: '', stderr: '' });
+    await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ status: 'idle' });
+  });
+
+  it('cancels jobs, and exits with 2 if one had finished', async () => {
+    const fn = rig.fn();
+    await rig.client.runMany(fn, [1, 2]);
+    await runWorker(rig.source(), fn, () => 'done');
+    await rig.client.result(fn, '2');
+    const later = await rig.client.run(fn, 3, { delay: '1h' });
+    const cancelled = await ask('cancel', fn, later.id, '2', '--json');
+    expect(cancelled.code).toBe(2);
+    expect(valuesOf(cancelled)).toEqual([
+      { fn, id: '3', cancelled: true },
+      { fn, id: '2', cancelled: false },
+    ]);
+    await expect(ask('cancel', fn, '9')).resolves.toMatchObject({ code: 1, stdout: '' });
+  });
+
+  it('shows workers, and pauses and resumes a function', async () => {
+    const [fn, other] = [rig.fn(), rig.fn()];
+    await runWorker(rig.source(), fn, () => 'done');
+    const workers = await ask('workers', fn, other, '--json');
+    expect(valuesOf(workers)).toEqual([
+      [
+        { fn, workers: 1, ids: [expect.any(String)] },
+        { fn: other, workers: 0, ids: [] },
+      ],
+    ]);
+    await expect(ask('pause', fn)).resolves.toEqual({ code: 0, stdout: `${fn} is paused\n`, stderr: '' });
+    await expect(rig.client.isPaused(fn)).resolves.toBe(true);
+    await expect(ask('resume', fn, '--json')).resolves.toMatchObject({ code: 0 });
+    await expect(rig.client.isPaused(fn)).resolves.toBe(false);
+  });
+
+  it('shows and changes limits', async () => {
+    const limited = defineJob<string>(rig.fn(), { limit: { concurrency: 1, key: String } });
+    await runWorker(rig.source(), limited, () => 'done');
+    const fn = limited.name;
+    await expect(ask('limits', fn, '--concurrency', '3', '--rate', '5/1m')).resolves.toMatchObject({
+      code: 0,
+    });
+    await expect(rig.redis.hget(`control:${fn}`, 'override')).resolves.toBe('3:5:60000');
+    await rig.client.pause(fn);
+    await rig.client.run(limited, 'a');
+    expect(valuesOf(await ask('limits', fn, '--json'))).toEqual([
+      [{ key: 'a', waiting: 1, running: 0, full: false }],
+    ]);
+    await expect(ask('limits', fn, '--reset')).resolves.toMatchObject({ code: 0, stdout: 'reset\n' });
+    await expect(ask('limits', fn, '--rate', 'many')).resolves.toMatchObject({ code: 1, stdout: '' });
+  });
+
+  it('makes, shows, changes and removes schedules', async () => {
+    const fn = rig.fn();
+    const made = await ask('recur', 'add', fn, 'daily', '{"a":1}', '--cron', '0 9 * * *', '--json');
+    expect(valuesOf(made)).toEqual([expect.objectContaining({ id: 'daily', cron: '0 9 * * *' })]);
+    expect((await ask('recur', 'list')).stdout).toContain(`daily | ${fn}`);
+    expect(valuesOf(await ask('recur', 'pause', 'daily', '--json'))).toEqual([
+      expect.objectContaining({ paused: true }),
+    ]);
+    expect((await ask('recur', 'get', 'daily')).stdout).toContain('next       paused\n');
+    await expect(ask('recur', 'resume', 'daily')).resolves.toMatchObject({ code: 0 });
+    expect((await ask('recur', 'next', 'daily', '2')).stdout).toMatch(/^(\S+T09:00:00.000Z\n){2}$/);
+    await expect(ask('recur', 'run-now', 'daily')).resolves.toEqual({ code: 0, stdout: '1\n', stderr: '' });
+    await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ input: { a: 1 } });
+    await expect(ask('recur', 'remove', 'daily')).resolves.toMatchObject({ code: 0 });
+    await expect(ask('recur', 'remove', 'daily')).resolves.toMatchObject({ code: 2 });
+    await expect(ask('recur', 'get', 'daily')).resolves.toMatchObject({ code: 1, stdout: '' });
+  });
+
+  it('uses hash tags on request', async () => {
+    const fn = rig.fn();
+    await expect(ask('run', fn, '1', '--hash-tag')).resolves.toMatchObject({ code: 0 });
+    await expect(rig.redis.llen(`queue:{${fn}}:normal`)).resolves.toBe(1);
+  });
+
+  it.each([
+    [['get', 'x'], "missing required argument 'id'"],
+    [['bogus'], "unknown command 'bogus'"],
+    [['run', 'x', '{no json'], 'INPUT is not JSON'],
+    [['run', 'a b', '1'], 'a b'],
+    [['run', 'x', '1', '--at', 'soon'], '`--at` must be a time'],
+    [['run', 'x', '1', '--attempts', 'many'], '`--attempts` must be a whole number'],
+    [['run', 'x', '1', '--header', 'nothing'], '`--header` must be NAME=VALUE'],
+    [['get', 'x', '99'], 'There is no job 99'],
+  ])('exits with 1 for the wrong call %j', async (args, message) => {
+    const ended = await ask(...args);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toContain(message);
+  });
+
+  it('exits with 1 without a server, and never prints the password', async () => {
+    const asking = ['redis://user:secret@127.0.0.1:1', 'http://user:secret@example.com'].map((url) =>
+      runGearMonkey(['get', 'x', '1', '--redis', url]),
+    );
+    for (const ended of await Promise.all(asking)) {
+      expect(ended).toMatchObject({ code: 1, stdout: '' });
+      expect(ended.stderr).not.toBe('');
+      expect(ended.stderr).not.toContain('secret');
+    }
+  });
+
+  it('prints its version and its commands', async () => {
+    await expect(runGearMonkey(['--version'])).resolves.toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  describe('in a terminal', () => {
+    it('shows a bar while it waits for a job, and clears it at the end', async () => {
+      const fn = rig.fn();
+      const finish = gate();
+      await runWorker(rig.source(), fn, async (_, job) => {
+        await job.update(3, 10);
+        await finish.passed;
+        return 'done';
+      });
+      const terminal = await terminals.open();
+      await terminal.start(['run', fn, '1', '--wait', '--redis', rig.url]);
+      await terminal.shows(/█+░+ 3\/10 running/);
+      finish.open();
+      const screen = await terminal.shows(/exit 0/);
+      expect(screen.trim()).toBe('done\nexit 0');
+      await expect(terminal.state()).resolves.toEqual({ cursor: true, fullScreen: false });
+    });
+
+    it('restores the terminal at ctrl-c', async () => {
+      const fn = rig.fn();
+      const terminal = await terminals.open();
+      await terminal.start(['run', fn, '1', '--wait', '--redis', rig.url]);
+      await terminal.shows(/waiting/);
+      await terminal.keys('C-c');
+      await terminal.shows(/exit 130/);
+      await expect(terminal.state()).resolves.toEqual({ cursor: true, fullScreen: false });
+    });
+  });
+});
