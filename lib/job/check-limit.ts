@@ -3,7 +3,7 @@ import { defined } from './defined.js';
 import { MAX_SPAN_MS, toMilliseconds } from './duration.js';
 import { InvalidOptionError } from './errors.js';
 import { nameProblem } from './function-name.js';
-import { checkOptions, copyOptions, optionNames } from './known-options.js';
+import { checkOptions, optionNames } from './known-options.js';
 import type { Limit, LimitNumbers, LimitOptions, LimitRules, SharedLimit } from './limit.js';
 import { checkLimitKey, keyNotMade } from './limit-errors.js';
 import { recordsOf } from './show-as.js';
@@ -72,7 +72,7 @@ export function checkLimit<Input>(
 ): Limit {
   const options = isShared(limit)
     ? { shared: limit }
-    : copyOptions<LimitOptions<Input>>(checkOptions('limit', limit, OPTIONS), OPTIONS);
+    : checkOptions<LimitOptions<Input>>('limit', limit, OPTIONS);
   const { key, shared } = options;
   if (key !== undefined && typeof key !== 'function')
     throw new InvalidOptionError('limit.key', key, 'a function that takes the input and returns text');
@@ -94,7 +94,7 @@ export function checkLimit<Input>(
 
 /** Checks the numbers of a limit. @param user for messages @throws ConfigurationError, InvalidOptionError */
 export function checkNumbers(user: string, given: LimitNumbers): CheckedNumbers {
-  const numbers = ownNumbers(copyOptions(checkOptions(user, given, NUMBERS), NUMBERS), '');
+  const numbers = ownNumbers(checkOptions(user, given, NUMBERS), '');
   if (numbers.concurrency === undefined && numbers.rate === undefined)
     throw new InvalidOptionError(user, given, 'given `concurrency`, `rate` or both');
   return numbers;

@@ -1,4 +1,4 @@
-import { isNativeError } from 'node:util/types';
+import { isNativeError, isPromise } from 'node:util/types';
 import { defined } from './defined.js';
 import { excerpt } from './secrets.js';
 
@@ -163,6 +163,7 @@ export function describe(value: unknown): string {
     return value.length > MAX_DESCRIPTION ? `${text.slice(0, -1)} (${value.length} characters)` : text;
   }
   if (typeof value === 'function') return 'a function';
+  if (isPromise(value)) return 'a Promise';
   if (isObject(value)) return isList(value) ? 'an array' : 'an object';
   return excerpt(String(value), MAX_DESCRIPTION);
 }

@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import { describe, messageOf } from './error-info.js';
 import { withoutSecrets } from './secrets.js';
 import { GearMonkeyError } from './gearmonkey-error.js';
@@ -52,8 +53,11 @@ export class InvalidOptionError extends GearMonkeyError {
     readonly option: string,
     value: unknown,
     readonly expected: string,
+    options?: ErrorOptions,
   ) {
-    super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`);
+    super(`Expected \`${option}\` to be ${expected}, got ${describe(value)}.`, options);
+    // Such as that of an async function. It may fail, and an unhandled rejection would end the process.
+    if (isPromise(value)) value.catch(() => undefined);
     this.value = typeof value === 'string' ? withoutSecrets(value) : value;
     // Not enumerable: the message already says what may be shown.
     Object.defineProperty(this, 'value', { enumerable: false });

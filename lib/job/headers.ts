@@ -58,7 +58,6 @@ export function readHeaders(received: unknown): JobHeaders | undefined {
 function entriesOf(headers: unknown): [string, string][] {
   if (headers === undefined) return [];
   const entries = ownEntries(headers);
-  if (!entries) throw invalid(headers, "an object of texts, such as { tenant: 'acme' }");
   for (const [name, value] of entries) {
     if (name === '' || name.length > MAX_NAME || !name.isWellFormed())
       throw invalid(name, `names of 1 to ${MAX_NAME} characters`);
@@ -69,19 +68,18 @@ function entriesOf(headers: unknown): [string, string][] {
   return entries as [string, string][];
 }
 
-/** Undefined for a value that has none, such as a Promise, or that can't be read. */
-function ownEntries(headers: unknown): [string, unknown][] | undefined {
+/** @throws InvalidOptionError for a value that has none, such as a Promise, or that can't be read */
+function ownEntries(headers: unknown): [string, unknown][] {
+  const expected = "an object of texts, such as { tenant: 'acme' }";
+  if (isPromise(headers)) throw invalid(headers, `${expected}: a function that makes them must not be async`);
   try {
-    if (typeof headers !== 'object' || headers === null || isCollection(headers)) return undefined;
-    return Object.entries(headers).filter(([, value]) => value !== undefined);
-  } catch {
-    return undefined;
+    if (typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers))
+      return Object.entries(headers).filter(([, value]) => value !== undefined);
+  } catch (cause) {
+    throw new InvalidOptionError('headers', headers, `${expected}, that can be read`, { cause });
   }
-}
-
-/** Lists, maps and the `Headers` of fetch don't have their contents as properties. */
-function isCollection(value: object): boolean {
-  return Symbol.iterator in value || isPromise(value);
+  // Lists, maps and the `Headers` of fetch don't have their contents as properties.
+  throw invalid(headers, expected);
 }
 
 function asHeaders(entries: ReadonlyMap<string, string>): JobHeaders {

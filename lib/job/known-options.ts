@@ -1,4 +1,5 @@
-import { ConfigurationError } from './errors.js';
+import { isDate, isPromise } from 'node:util/types';
+import { ConfigurationError, messageOf } from './errors.js';
 
 /** The option names of a type. A list that lacks one, or has one too many, does not compile. */
 export function optionNames<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
@@ -6,26 +7,46 @@ export function optionNames<T>(names: Readonly<Record<keyof T, true>>): Readonly
 }
 
 /**
- * Returns `options` after checking that all names are known: a mistyped option would be ignored silently.
+ * Returns a copy of `options` after checking that all names are known: a mistyped option would be ignored silently. Each
+ * option is read once: it may be a getter, also of its class.
  *
- * @throws ConfigurationError that names `user`, the option, and the closest known name
+ * @throws ConfigurationError that names `user` and the option, with the closest known name, or what a getter threw as its
+ * cause
  */
 export function checkOptions<T extends object>(user: string, options: T, known: ReadonlySet<string>): T {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  const names = ownNames(options);
+  if (!names)
     throw new ConfigurationError(
       `The options of ${user} are not an object. Write them as { ${[...known][0]}: … }.`,
     );
-  }
-  for (const name of Object.keys(options)) {
+  for (const name of names) {
     if (!known.has(name)) throw unknownOption(user, name, known);
   }
-  return options;
+  const copy: Record<string, unknown> = {};
+  for (const name of known) {
+    try {
+      if (name in options) copy[name] = (options as Readonly<Record<string, unknown>>)[name];
+    } catch (cause) {
+      throw new ConfigurationError(
+        `The option \`${name}\` of ${user} can't be read: ${messageOf(cause)}. Pass a value in place of a getter.`,
+        { cause },
+      );
+    }
+  }
+  return copy as T;
 }
 
-/** Copies the known options of an object, each read once: they may be getters, also of its class. */
-export function copyOptions<T extends object>(options: T, known: ReadonlySet<string>): T {
-  const read = options as Readonly<Record<string, unknown>>;
-  return Object.fromEntries([...known].filter((name) => name in read).map((name) => [name, read[name]])) as T;
+/** Undefined for a value that can't have options: a list, a Promise, a proxy that can't be read. */
+function ownNames(options: unknown): string[] | undefined {
+  // Not awaited, it may fail, and an unhandled rejection would end the process.
+  if (isPromise(options)) options.catch(() => undefined);
+  try {
+    if (typeof options !== 'object' || options === null || isPromise(options) || isDate(options))
+      return undefined;
+    return Symbol.iterator in options ? undefined : Object.keys(options);
+  } catch {
+    return undefined;
+  }
 }
 
 function unknownOption(user: string, name: string, known: ReadonlySet<string>): ConfigurationError {

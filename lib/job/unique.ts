@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import { defined } from './defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import { InvalidOptionError } from './errors.js';
@@ -86,6 +87,7 @@ function contradicts(option: string, value: unknown, other: string): InvalidOpti
 }
 
 function checkKey(key: unknown): string {
+  if (isPromise(key)) throw new InvalidOptionError('unique.key', key, 'text: the function must not be async');
   if (typeof key !== 'string' || key === '' || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
     throw new InvalidOptionError('unique.key', key, `text of 1 to ${MAX_KEY_BYTES} bytes in UTF-8`);
   return key;

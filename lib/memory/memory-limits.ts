@@ -13,7 +13,8 @@ import { waitingJobs } from './waiting-keys.js';
 /** Jobs of one function that have a key: where they wait, and which of them may start. */
 export class MemoryLimits implements LimitUser {
   private rules: LimitRules | undefined;
-  private counts = new LimitCounts();
+  private readonly own = new LimitCounts();
+  private counts = this.own;
   /** Keys that have jobs. */
   private readonly keys = new KeptMap<LimitedKey>(
     (name) => new LimitedKey(name),
@@ -46,8 +47,7 @@ export class MemoryLimits implements LimitUser {
   /** Sets the rules that a definition has. */
   declare(rules: LimitRules, now: number): void {
     const { shared } = rules;
-    if (shared !== this.rules?.shared)
-      this.count(shared === undefined ? new LimitCounts() : this.shared(shared), now);
+    if (shared !== this.rules?.shared) this.count(shared === undefined ? this.own : this.shared(shared), now);
     this.rules = rules;
     if (rules.order === 'fair') for (const [, key] of this.keys) key.holder = undefined;
     this.counts.declare(rules, now);
@@ -126,8 +126,8 @@ export class MemoryLimits implements LimitUser {
 
   /** The jobs that wait in a queue, or until they are due. */
   idsIn(queue: Queue): string[] {
-    const listed = (name: Listed) => Array.from(this.keys, ([, key]) => [...key.line(name)]).flat();
-    return queue === 'scheduled' ? Array.from(this.due, ({ value }) => value) : listed(queue);
+    if (queue === 'scheduled') return Array.from(this.due, ({ value }) => value);
+    return Array.from(this.keys, ([, key]) => [...key.line(queue)]).flat();
   }
 
   /** The key of a job that waits, its queue, and when it is due: 0 if it only waits for its turn. */
@@ -235,7 +235,7 @@ export class MemoryLimits implements LimitUser {
     else if (key) this.refresh(key.name, now);
   }
 
-  /** Counts jobs somewhere else from now on. */
+  /** Counts jobs somewhere else from now on. Changed numbers stay with the counts before. */
   private count(counts: LimitCounts, now: number): void {
     const before = this.counts;
     before.users.delete(this);

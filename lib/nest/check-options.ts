@@ -4,7 +4,7 @@ import { codecOf } from '../job/codec.js';
 import { describe } from '../job/error-info.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
 import type { JobSource } from '../job/job-source.js';
-import { checkOptions, copyOptions } from '../job/known-options.js';
+import { checkOptions } from '../job/known-options.js';
 import { withoutSecrets } from '../job/secrets.js';
 import { checkJobLimits } from '../worker/job-handler.js';
 import {
@@ -34,7 +34,7 @@ export function checkedOptions(
 ): GearMonkeyModuleOptions {
   if (typeof instance !== 'string' || instance === '')
     throw new InvalidOptionError('name', instance, 'text, or absent for the default instance');
-  const options: Unchecked = copyOptions(checkOptions(USER, unchecked, MODULE_OPTIONS), MODULE_OPTIONS);
+  const options: Unchecked = checkOptions(USER, unchecked, MODULE_OPTIONS);
   const given = options as GearMonkeyModuleOptions;
   if (options.name !== undefined && options.name !== instance) {
     throw new ConfigurationError(

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { ConfigurationError } from '../job/errors.js';
-import { checkOptions, copyOptions, optionNames } from '../job/known-options.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 
 /** The argument of a function of the configuration: ConfigService of `@nestjs/config`, or an object with the same method. */
@@ -64,10 +64,7 @@ export function readConfigured<Options extends { instance?: string }>(
       );
     return { instance, factory: { inject, make: useFactory } };
   }
-  const { instance = DEFAULT_INSTANCE, ...options } = copyOptions(
-    checkOptions(decorator, given, known),
-    known,
-  );
+  const { instance = DEFAULT_INSTANCE, ...options } = checkOptions(decorator, given, known);
   return { instance, options };
 }
 
@@ -101,7 +98,7 @@ export class ConfiguredOptions {
       throw new ConfigurationError(
         `The options that a function makes for ${user} contain \`instance\`. Write it beside the function: { instance: '…', inject: […], useFactory: … }.`,
       );
-    return fromText(copyOptions(checkOptions(user, made as Options, known), known));
+    return fromText(checkOptions(user, made as Options, known));
   }
 
   /** A function without parameters may read process.env, which contains the .env file by then. */

@@ -9,7 +9,7 @@ import {
   type ReceivedOf,
   type ReturnedOf,
 } from '../job/job-definition.js';
-import { checkOptions, copyOptions, optionNames } from '../job/known-options.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 import type { Limit } from '../job/limit.js';
 import { hideFields, showAs } from '../job/show-as.js';
 import type { HandlerOptions, HandlerResult, JobHandler } from '../worker/job-handler.js';
@@ -122,7 +122,7 @@ export class GearMonkeyWorkers {
     options: AddWorkerOptions<InputOf<F>> = {},
   ): Promise<AddedWorker> {
     const user = 'GearMonkeyWorkers.add';
-    const { instance: name = DEFAULT_INSTANCE, ...own } = copyOptions(checkOptions(user, options, ADD), ADD);
+    const { instance: name = DEFAULT_INSTANCE, ...own } = checkOptions(user, options, ADD);
     const fn = functionName(ref);
     if (typeof handler !== 'function')
       throw new ConfigurationError(`The handler that ${user} got for "${fn}" must be a function.`);

@@ -144,7 +144,7 @@ export function jobSourceContract(
         await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('now');
         await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('later');
         expect(Date.now()).toBeGreaterThanOrEqual(due);
-        expect(Date.now()).toBeLessThan(due + 2000);
+        expect(Date.now()).toBeLessThan(due + 40_000);
       });
 
       it('waits for a job', async () => {

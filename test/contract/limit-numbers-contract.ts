@@ -27,6 +27,31 @@ export function limitNumbersContract(functions: LimitedFunctions): void {
       await expect(limited.claimNow()).resolves.toEqual([]);
     });
 
+    it('that were changed stay when all workers have closed and others declare the limit again', async () => {
+      const first = await functions.open({ concurrency: 1 });
+      await first.add('a', 9);
+      await first.store.setLimit(first.fn, { concurrency: 2 });
+      await first.source.close();
+      const second = await functions.open({ concurrency: 5 }, { fn: first.fn });
+      await expect(second.claimNow()).resolves.toHaveLength(2);
+      await second.store.setLimit(second.fn, undefined);
+      await expect(second.claimNow()).resolves.toHaveLength(3);
+    });
+
+    it('that were changed stay while the function takes part in a shared limit', async () => {
+      const own = await functions.open({ concurrency: 1 });
+      await own.add('a', 9);
+      await own.store.setLimit(own.fn, { concurrency: 3 });
+      const shared = { concurrency: 1, shared: `shared-${own.fn}` };
+      const other = await functions.open(shared, { fn: own.fn });
+      await expect(other.claimNow()).resolves.toHaveLength(1);
+      const again = await functions.open({ concurrency: 1 }, { fn: own.fn });
+      await expect(again.claimNow()).resolves.toHaveLength(2);
+      await again.store.setLimit(own.fn, undefined);
+      await functions.open({ concurrency: 5 }, { fn: own.fn });
+      await expect(again.claimNow()).resolves.toHaveLength(2);
+    });
+
     it('that are lowered let running jobs go on, and start none until there is a place', async () => {
       const limited = await functions.open({ concurrency: 3 });
       const ids = idsOf(await limited.add('a', 5));

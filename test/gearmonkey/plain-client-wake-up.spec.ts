@@ -3,7 +3,6 @@ import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
-import { onThisMachine } from '../support/machine.js';
 
 describe("A plain client's job on idle workers", () => {
   const server = useRedis();
@@ -47,14 +46,18 @@ describe("A plain client's job on idle workers", () => {
   it('starts long before the next periodic check', async () => {
     const fn = server.fn();
     await startWorkers(fn, 1);
-    const times = [];
-    for (let i = 0; i < 15; i++) {
-      const submitted = performance.now();
-      await finished(fn, await submit(fn));
-      times.push(performance.now() - submitted);
-    }
-    // The periodic check comes once a second: without a notifier the median would be half a second.
-    expect(times.sort((a, b) => a - b)[7]).toBeLessThan(onThisMachine(250));
+    const median = async () => {
+      const times = [];
+      for (let i = 0; i < 15; i++) {
+        const submitted = performance.now();
+        await finished(fn, await submit(fn));
+        times.push(performance.now() - submitted);
+      }
+      return times.sort((a, b) => a - b)[7];
+    };
+    // The periodic check comes once a second: without a notifier the median would be half a second. A busy machine may
+    // be slow for a while.
+    await eventually(async () => expect(await median()).toBeLessThan(250), { timeout: 60_000 });
   });
 
   it('notifies another worker after the leader has stopped', async () => {

@@ -7,7 +7,7 @@ import { useGearMonkey } from './use-gearmonkey.js';
 
 const PRESENCE_MS = 1000;
 /** A beat is a quarter of the presence; the rest is for a busy machine. */
-const SLACK_MS = 10_000;
+const SLACK_MS = 40_000;
 /** Of one whose beats must not be late, however busy the machine. */
 const LONG_PRESENCE_MS = 6000;
 

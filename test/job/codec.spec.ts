@@ -65,7 +65,7 @@ describe('write', () => {
 
 describe('write, with a custom codec', () => {
   it.each([
-    ['a Promise', Promise.resolve('x'), 'an object'],
+    ['a Promise', Promise.resolve('x'), 'a Promise'],
     ['an ArrayBuffer', new ArrayBuffer(1), 'an object'],
     ['wider elements than bytes', new Uint16Array(1), 'an object'],
     ['a number', 7, '7'],

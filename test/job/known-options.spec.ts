@@ -31,9 +31,9 @@ describe('checkOptions', () => {
     expect(checking).toThrow('The options of It are not an object. Write them as { concurrency: … }.');
   });
 
-  it('returns the options', () => {
+  it('returns a copy of the options', () => {
     const options = { retry: 1 };
-    expect(checkOptions('It', options, known)).toBe(options);
+    expect(checkOptions('It', options, known)).toEqual(options);
   });
 });
 

@@ -56,7 +56,7 @@ describe('checkRetry', () => {
     { jitter: 0 },
     { jitter: 1, delay: '1s', max: '1d' },
   ] as RetryOptions[])('accepts %p', (retry) => {
-    expect(checkRetry(retry)).toBe(retry);
+    expect(checkRetry(retry)).toEqual(retry);
   });
 });
 

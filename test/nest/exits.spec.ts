@@ -3,8 +3,8 @@ import { runScript } from '../support/test-process.js';
 import { useRedis } from '../support/use-redis.js';
 import { onThisMachine } from '../support/machine.js';
 
-/** Anything that holds a process open does so for longer. */
-const MOST_MS = 1000;
+/** What holds a process open does so for longer, or for good; a busy machine takes its time. */
+const MOST_MS = 30_000;
 
 describe('a process whose app has closed', () => {
   const used = useRedis();

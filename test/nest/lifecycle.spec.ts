@@ -15,7 +15,6 @@ import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
-import { onThisMachine } from '../support/machine.js';
 
 /** Opened by the test, waited for by a handler. */
 class Gate {
@@ -224,9 +223,9 @@ describe('an app whose Redis is down', () => {
       await server.kill(signal);
       const began = performance.now();
       await app.close();
-      expect(performance.now() - began).toBeLessThan(onThisMachine(8000));
+      expect(performance.now() - began).toBeLessThan(40_000);
     },
-    20_000,
+    60_000,
   );
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
@@ -240,9 +239,9 @@ describe('an app whose Redis is down', () => {
       await server.kill(signal);
       const began = performance.now();
       await app.close();
-      expect(performance.now() - began).toBeLessThan(onThisMachine(12_000));
+      expect(performance.now() - began).toBeLessThan(40_000);
     },
-    20_000,
+    60_000,
   );
 
   it('fails to start with an error that names the connection, and still closes', async () => {

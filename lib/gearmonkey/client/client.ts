@@ -16,7 +16,7 @@ import { KnownFunctions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
 import { observeAllProgress } from './observables.js';
 import {
-  waitOf,
+  checkRun,
   type CallOptions,
   type ResultOptions,
   type RunManyOptions,
@@ -81,10 +81,10 @@ export class GearMonkeyClient extends FunctionClient {
     input: InputOf<F>,
     options: RunOptions<InputOf<F>> = {},
   ): Promise<JobHandle<F>> {
-    const timeout = waitOf(options);
-    if (!options.blocking) return this.#handle(ref, await this.#newJobs.one(ref, input, options));
+    const [checked, timeout] = checkRun(options);
+    if (!checked.blocking) return this.#handle(ref, await this.#newJobs.one(ref, input, checked));
     let key: EnqueuedKey | undefined;
-    const enqueue = async () => (key = await this.#newJobs.one(ref, input, options, this.#store.inbox));
+    const enqueue = async () => (key = await this.#newJobs.one(ref, input, checked, this.#store.inbox));
     const { id } = await this.#jobs.runUntilFinal(ref, enqueue, timeout);
     return this.#handle(ref, key ?? { id, created: true });
   }
@@ -99,8 +99,9 @@ export class GearMonkeyClient extends FunctionClient {
     input: InputOf<F>,
     options: CallOptions<InputOf<F>> = {},
   ): Promise<OutputOf<F>> {
-    const enqueue = () => this.#newJobs.one(ref, input, options, this.#store.inbox);
-    return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, waitOf(options)));
+    const [checked, timeout] = checkRun(options);
+    const enqueue = () => this.#newJobs.one(ref, input, checked, this.#store.inbox);
+    return outputOf(await this.#jobs.runUntilFinal(ref, enqueue, timeout));
   }
 
   /**

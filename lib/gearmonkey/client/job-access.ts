@@ -19,7 +19,7 @@ import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
 import { resultWaitOf, type ResultOptions } from './run-options.js';
-import { placeOf, type UpdateOptions } from './update-options.js';
+import { checkUpdate, type UpdateOptions } from './update-options.js';
 import { markIn, toFinished, toJob } from '../wire/stored-job.js';
 
 type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
@@ -61,12 +61,12 @@ export class JobAccess implements JobReader {
     changes: UpdateOptions<InputOf<F>>,
   ): Promise<void> {
     const fn = this.functions.nameOf(ref);
-    const place = placeOf(changes);
+    const { input: given, place } = checkUpdate(changes);
     const limit = this.functions.limitOf(ref);
     if (limit && place) checkPriority(limit, place.queue);
-    const isSame = changes.input === undefined;
-    const limitKey = isSame ? undefined : limit?.keyOf(changes.input);
-    const input = isSame ? undefined : await this.functions.encode(ref, changes.input);
+    const isSame = given === undefined;
+    const limitKey = isSame ? undefined : limit?.keyOf(given);
+    const input = isSame ? undefined : await this.functions.encode(ref, given);
     const made: Changes = { input, place, key: limitKey };
     const came = isId(key.id) ? await this.store.update(fn, key, made) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);

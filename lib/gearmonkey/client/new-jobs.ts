@@ -79,10 +79,10 @@ export class NewJobs {
   private async makeMany(
     ref: FunctionRef,
     inputs: readonly unknown[],
-    options: RunManyOptions<never>,
+    given: RunManyOptions<never>,
     traced?: GivenHeaders,
   ): Promise<EnqueuedKey[]> {
-    checkRunMany(options);
+    const options = checkRunMany(given);
     const unique = uniqueOf(options, this.functions.uniqueOf(ref));
     const placement = placementOf(options, { ...this.added(ref), traced, unique: unique?.rule });
     if (!Array.isArray(inputs)) throw new InvalidOptionError('inputs', inputs, 'a list');

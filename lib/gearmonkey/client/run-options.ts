@@ -70,9 +70,9 @@ const RUN_MANY = optionNames<RunManyOptions>(MANY);
 const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
 const RESULT = optionNames<ResultOptions>({ timeout: true });
 
-/** @throws ConfigurationError */
-export function checkRunMany(options: RunManyOptions<never>): void {
-  checkOptions('runMany', options, RUN_MANY);
+/** Returns a copy. @throws ConfigurationError */
+export function checkRunMany(options: RunManyOptions<never>): RunManyOptions<never> {
+  return checkOptions('runMany', options, RUN_MANY);
 }
 
 /** What the client adds to a job's own options. */
@@ -112,11 +112,16 @@ function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: Added
   const { reply, expires } = added;
   const headers = addHeaders(added.traced, checkHeaders(added.headers, own.headers));
   if ([retry, jobTimeout, reply, headers, expires].every((option) => option === undefined)) return undefined;
-  if (typeof retry?.backoff === 'function') {
-    throw new InvalidOptionError('retry.backoff', retry.backoff, "'fixed' or 'exponential' for a single job");
+  const checked = retry === undefined ? undefined : checkRetry(retry);
+  if (typeof checked?.backoff === 'function') {
+    throw new InvalidOptionError(
+      'retry.backoff',
+      checked.backoff,
+      "'fixed' or 'exponential' for a single job",
+    );
   }
   const options: JobOptions = defined({
-    retry: retry === undefined ? undefined : (checkRetry(retry) as JobRetryOptions),
+    retry: checked as JobRetryOptions | undefined,
     timeout: jobTimeout === undefined ? undefined : toMilliseconds('jobTimeout', jobTimeout),
     reply,
     headers,
@@ -191,9 +196,10 @@ function secondsOf(scheduled: Date): number {
   return Math.max(0, scheduled.getTime() / 1000);
 }
 
-/** Checks the options; returns how long to wait in milliseconds. @throws ConfigurationError, InvalidOptionError */
-export function waitOf(options: AnyRunOptions): number {
-  return limitOf(checkOptions('run', options, RUN).timeout);
+/** Returns a copy of the options, and how long to wait in milliseconds. @throws ConfigurationError, InvalidOptionError */
+export function checkRun(options: AnyRunOptions): [AnyRunOptions, number] {
+  const checked = checkOptions('run', options, RUN);
+  return [checked, limitOf(checked.timeout)];
 }
 
 /** The same for a job that was enqueued before. @throws ConfigurationError, InvalidOptionError */

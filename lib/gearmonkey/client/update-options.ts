@@ -1,3 +1,4 @@
+import { defined } from '../../job/defined.js';
 import type { Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
@@ -18,8 +19,12 @@ export interface UpdateOptions<Input = unknown> {
 
 const UPDATE = optionNames<UpdateOptions>({ input: true, priority: true, scheduled: true, delay: true });
 
-/** The queue that a job moves to; undefined if it stays where it is. @throws ConfigurationError, InvalidOptionError */
-export function placeOf(options: UpdateOptions): Place | undefined {
+/**
+ * A job's new input, and the queue that it moves to; undefined if they stay.
+ *
+ * @throws ConfigurationError, InvalidOptionError
+ */
+export function checkUpdate<Input>(options: UpdateOptions<Input>): { input?: Input; place?: Place } {
   const { input, priority, scheduled, delay } = checkOptions('update', options, UPDATE);
   const moves = [priority, scheduled, delay].some((option) => option !== undefined);
   if (!moves && input === undefined)
@@ -28,5 +33,6 @@ export function placeOf(options: UpdateOptions): Place | undefined {
       options,
       'at least one of `input`, `priority`, `scheduled` and `delay`',
     );
-  return moves ? queueOf({ priority, scheduled, delay } as UpdateOptions) : undefined;
+  const place = moves ? queueOf({ priority, scheduled, delay } as UpdateOptions) : undefined;
+  return defined({ input, place });
 }

@@ -5,7 +5,7 @@ import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.j
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkHeaders, type GivenHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
-import { checkOptions, copyOptions, optionNames } from '../../job/known-options.js';
+import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
 import type { CatchUp, Spec } from './spec.js';
 import { checkCron, checkTimezone } from './check-cron.js';
@@ -91,12 +91,12 @@ const CATCH_UPS: ReadonlySet<unknown> = new Set<CatchUp>(['skip', 'last', 'all']
 
 /** @throws ConfigurationError */
 export function checkRecurNames<T extends ScheduleOptions>(options: T): T {
-  return copyOptions(checkOptions('recur', options, RECUR), RECUR);
+  return checkOptions('recur', options, RECUR);
 }
 
 /** @throws ConfigurationError */
 export function checkUpdateNames(changes: ScheduleChanges): ScheduleChanges {
-  return copyOptions(checkOptions('schedules.update', changes, UPDATE), UPDATE);
+  return checkOptions('schedules.update', changes, UPDATE);
 }
 
 /** @throws InvalidOptionError */
