@@ -37,40 +37,60 @@ export function nextSlot(timing: Timing, after: number, past = ''): Slot | undef
   return slot && slot.time <= until ? slot : undefined;
 }
 
+/** Slots are whole seconds. */
+const SECOND_MS = 1000;
+
 /** The last slot that is due by `now`, from `first` on, which is due. */
 export function lastSlot(timing: Timing, first: Slot, now: number): Slot {
   let [last, span] = [first, 60_000];
-  // Looks back further and further until there is a slot, so that few have to be visited.
-  for (; now - span > first.time; span *= 4) {
-    const slot = nextSlot(timing, now - span);
-    if (!slot || slot.time > now) continue;
-    last = slot;
+  let [before, after] = [first.time, now];
+  // Looks back further and further until there is a slot, then halves the span in which the last one is.
+  for (; now - span > before; span *= 4) {
+    const slot = dueSlot(timing, now - span, now);
+    if (!slot) {
+      after = now - span;
+      continue;
+    }
+    [last, before] = [slot, slot.time];
     break;
   }
-  for (;;) {
-    const next = nextSlot(timing, last.time, last.label);
-    if (!next || next.time > now) return last;
-    last = next;
+  while (after - before > SECOND_MS) {
+    const middle = before + Math.floor((after - before) / 2);
+    const slot = dueSlot(timing, middle, now);
+    if (slot) [last, before] = [slot, slot.time];
+    else after = middle;
   }
+  const next = nextSlot(timing, last.time, last.label);
+  return next && next.time <= now ? next : last;
 }
 
-function nextStep({ every = 0, anchor = 0, from }: Timing, after: number): Slot {
+function dueSlot(timing: Timing, after: number, now: number): Slot | undefined {
+  const slot = nextSlot(timing, after);
+  return slot && slot.time <= now ? slot : undefined;
+}
+
+function nextStep({ every = 0, anchor = 0, from }: Timing, after: number): Slot | undefined {
   const first = from === undefined ? 1 : 0;
   const time = anchor + Math.max(first, Math.floor((after - anchor) / every) + 1) * every;
-  return { time, label: new Date(time).toISOString() };
+  return time <= LAST_TIME ? { time, label: new Date(time).toISOString() } : undefined;
 }
 
 function nextMatch(timing: Timing, after: number, past: string): Slot | undefined {
   const pattern = patternOf(timing);
-  let time = pattern.zoned.nextRun(new Date(after))?.getTime();
-  while (time !== undefined) {
+  let time = pattern.nextAfter(after);
+  for (let skipped = 0; time !== undefined; skipped += 1) {
     const label = pattern.labelOf(time);
-    // Two versions of a library may put one slot at two times.
-    if (pattern.isFixed ? label > past : label !== past) return { time, label };
-    time = pattern.zoned.nextRun(new Date(time))?.getTime();
+    // Two versions of a library may put one slot at two times. A label far ahead is none that a library made.
+    const isNext = pattern.isFixed ? label > past : label !== past;
+    if (isNext || skipped === MAX_SKIPPED) return { time, label };
+    time = pattern.nextAfter(time);
   }
   return undefined;
 }
+
+/** The last time that a Date can have. */
+const LAST_TIME = 8.64e15;
+const MAX_SKIPPED = 3;
 
 /** Of the pattern's library, which would not tell what they stand for. */
 const NICKNAMES: Readonly<Record<string, string>> = {
@@ -115,6 +135,10 @@ class Pattern {
     const fields = pattern.trim().split(/\s+/);
     this.isFixed =
       fields.length > 1 && fields.slice(0, seconds ? 3 : 2).every((field) => /^\d+$/.test(field));
+  }
+
+  nextAfter(time: number): number | undefined {
+    return this.zoned.nextRun(new Date(time))?.getTime();
   }
 
   labelOf(time: number): string {
