@@ -22,7 +22,12 @@ export {
   type JobErrorInfo,
   type ValidationIssue,
 } from './job/errors.js';
-export { ScheduleExistsError, ScheduleNotFoundError } from './job/schedule-errors.js';
+export {
+  MalformedScheduleError,
+  ScheduleExistsError,
+  ScheduleNotFoundError,
+  ScheduleOfOtherAppError,
+} from './job/schedule-errors.js';
 export {
   JobAbortedError,
   JobCancelledError,

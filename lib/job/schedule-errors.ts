@@ -23,3 +23,30 @@ export class ScheduleExistsError extends GearMonkeyError {
     );
   }
 }
+
+/** Code declares a schedule with this id, and another app has one. Nothing was changed. */
+export class ScheduleOfOtherAppError extends GearMonkeyError {
+  readonly code = 'SCHEDULE_OF_OTHER_APP';
+
+  constructor(
+    readonly id: string,
+    /** The app that has it. */
+    readonly app: string,
+  ) {
+    super(
+      `The schedule "${id}" belongs to the app "${app}". Give this one another id, or take it over with forRoot({ app: { name, version, takeOver: true } }).`,
+    );
+  }
+}
+
+/** Another program has written a schedule that this one can't read. It creates no jobs. */
+export class MalformedScheduleError extends GearMonkeyError {
+  readonly code = 'MALFORMED_SCHEDULE';
+
+  constructor(
+    readonly id: string,
+    readonly reason: string,
+  ) {
+    super(`The schedule "${id}" can't be used: ${reason}. Make it again with recur(), or remove it.`);
+  }
+}

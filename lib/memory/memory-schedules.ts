@@ -1,4 +1,5 @@
 import type {
+  DueSchedules,
   FoundSchedules,
   ScheduleStore,
   Tick,
@@ -30,14 +31,12 @@ export class MemorySchedules implements ScheduleStore {
     return this.server.schedules.get(id);
   }
 
-  async enter(id: string, fn: string): Promise<string> {
-    const known = this.server.schedules.get(id);
-    if (known === undefined) this.server.schedules.set(id, fn);
-    return known ?? fn;
-  }
-
-  async erase(id: string): Promise<void> {
-    this.server.schedules.delete(id);
+  async enter(id: string, known: string, fn: string): Promise<string> {
+    const recorded = this.server.schedules.get(id) ?? '';
+    if (recorded !== known) return recorded;
+    if (fn === '') this.server.schedules.delete(id);
+    else this.server.schedules.set(id, fn);
+    return fn;
   }
 
   async announce({ name, version }: DeclaringApp, alone: boolean): Promise<string[]> {
@@ -49,9 +48,12 @@ export class MemorySchedules implements ScheduleStore {
     return left;
   }
 
-  async read(fn: string, ids?: readonly string[]): Promise<FoundSchedules> {
-    const { schedules } = this.server.function(fn);
-    return this.found(fn, ids ?? [...schedules.keys()]);
+  async read(fn: string, ids: readonly string[]): Promise<FoundSchedules> {
+    return { now: this.clock.now(), schedules: this.fieldsOf(fn, ids) };
+  }
+
+  async *pages(fn: string): AsyncGenerator<readonly StoredFields[]> {
+    yield this.fieldsOf(fn, [...this.server.function(fn).schedules.keys()]);
   }
 
   async write(
@@ -74,15 +76,14 @@ export class MemorySchedules implements ScheduleStore {
     return true;
   }
 
-  async due(fn: string): Promise<FoundSchedules> {
+  async due(fn: string, passedOver: number): Promise<DueSchedules> {
     const now = this.clock.now();
-    const due = [...this.server.function(fn).schedules]
+    const owner = this.server.function(fn);
+    const due = [...owner.schedules]
       .filter(([, { slot }]) => slot && slot.time <= now)
       .toSorted(([, one], [, other]) => (one.slot?.time ?? 0) - (other.slot?.time ?? 0));
-    return this.found(
-      fn,
-      due.map(([id]) => id),
-    );
+    const ids = due.slice(passedOver).map(([id]) => id);
+    return { now, wait: waitOf(owner, now, now), schedules: this.fieldsOf(fn, ids) };
   }
 
   async tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
@@ -92,25 +93,22 @@ export class MemorySchedules implements ScheduleStore {
     return { wait: waitOf(owner, now), jobs: created };
   }
 
-  private found(fn: string, ids: readonly string[]): FoundSchedules {
-    const owner = this.server.function(fn);
-    const now = this.clock.now();
-    const schedules = ids.flatMap((id) => {
-      const found = owner.schedules.get(id);
+  private fieldsOf(fn: string, ids: readonly string[]): StoredFields[] {
+    const { schedules } = this.server.function(fn);
+    return ids.flatMap((id) => {
+      const found = schedules.get(id);
       return found ? [fieldsOf(id, found)] : [];
     });
-    return { now, wait: waitOf(owner, now), schedules };
   }
 }
 
 function tickNow(owner: MemoryFunction, tick: Tick, now: number): TickedJob[] {
-  const { id, version, slot, next, skipsIfRunning, unique, input, jobs } = tick;
+  const { id, version, slot, next, limit = Infinity, skipsIfRunning, unique, input, jobs } = tick;
   const known = owner.schedules.get(id);
   if (known?.version !== version || (known.slot?.label ?? '') !== slot) return [];
-  known.slot = next;
   const created: TickedJob[] = [];
   for (const job of jobs) {
-    if (skipsIfRunning && isRunning(owner, known.job)) continue;
+    if (known.made >= limit || (skipsIfRunning && isRunning(owner, known.job))) continue;
     const placement = { queue: 'scheduled', score: job.due / 1000, options: job.options } as const;
     const made = enqueue(owner, unique, input, placement, now);
     if (made === undefined) continue;
@@ -119,6 +117,7 @@ function tickNow(owner: MemoryFunction, tick: Tick, now: number): TickedJob[] {
     known.made += 1;
     created.push({ schedule: id, id: known.job });
   }
+  known.slot = known.made < limit ? next : undefined;
   return created;
 }
 
@@ -141,10 +140,11 @@ function isRunning({ jobs }: MemoryFunction, job: string): boolean {
   return jobs.has(job) && !jobs.isFinal(job);
 }
 
-/** Milliseconds until the next tick of a function, or -1. */
-export function waitOf({ schedules }: MemoryFunction, now: number): number {
+/** Milliseconds until the next tick of a function, or -1. @param after only a later one counts */
+export function waitOf({ schedules }: MemoryFunction, now: number, after = -Infinity): number {
   let first = Infinity;
-  for (const { slot } of schedules.values()) first = Math.min(first, slot?.time ?? Infinity);
+  for (const { slot } of schedules.values())
+    if (slot && slot.time > after) first = Math.min(first, slot.time);
   return first === Infinity ? -1 : Math.max(0, first - now);
 }
 

@@ -9,7 +9,12 @@ export interface AppOptions {
   /** Processes with different parts of an app's code need different names. */
   name: string;
   version: string;
-  /** Replaces the schedules of a higher version, too: for going back to an earlier one. @default false */
+  /**
+   * Replaces the schedules of a higher version, and of other apps with the same ids: for going back to an earlier version, or
+   * after the app was renamed.
+   *
+   * @default false
+   */
   takeOver?: boolean;
 }
 

@@ -21,6 +21,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'QLESS_DEPENDENCY',
       'QLESS_JOB_LOST',
       'SCHEDULE_EXISTS',
+      'SCHEDULE_OF_OTHER_APP',
     ],
     413: ['PAYLOAD_TOO_LARGE'],
     429: ['LIMIT_FULL'],

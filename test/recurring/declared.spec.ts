@@ -73,6 +73,8 @@ describe('compareVersions', () => {
     ['v1.0.0', '1.0.0', 0],
     ['1.0.0+build.7', '1.0.0+build.8', 0],
     ['2026-11-22', '2026-11-21', 1],
+    ['007', '7', 0],
+    ['1.02.0', '1.2.0', 0],
   ])('of %s and %s', (one, other, order) => {
     expect(Math.sign(compareVersions(one, other))).toBe(order);
     expect(Math.sign(compareVersions(other, one))).toBe(-order + 0);
@@ -180,6 +182,56 @@ describe.each(['memory', 'Redis'])('@Recurring, in %s', (kind) => {
     await started(where, [Ticks], version('1.0.0'));
     await started(where, [], { name: 'bank', version: '9.0.0' });
     expect((await list(client)).map(({ id }) => id)).toEqual(['Reports.report', 'Ticks.tick', 'hourly']);
+  });
+
+  it('refuses to start with the id of a schedule of another app, and takes it over if told', async () => {
+    const where = server();
+    const client = await started(where, [Reports], version('2.0.0'));
+    const before = await list(client);
+    const bank = { name: 'bank', version: '1.0.0' };
+    const both = [recurring(NINE, { id: 'of-the-bank' }), LaterReports];
+    await expect(started(where, both, bank)).rejects.toMatchObject({
+      ...{ code: 'SCHEDULE_OF_OTHER_APP', id: 'Reports.report', app: 'shop' },
+      message: expect.stringContaining('takeOver: true'),
+    });
+    expect(await list(client)).toEqual(before);
+    @Injectable()
+    class Elsewhere {
+      @Worker('elsewhere')
+      @Recurring(NINE, { id: 'Reports.report' })
+      run() {}
+    }
+    await expect(started(where, [Elsewhere], bank)).rejects.toMatchObject({ code: 'SCHEDULE_OF_OTHER_APP' });
+    await started(where, [Elsewhere], { ...bank, takeOver: true });
+    expect(await list(client)).toEqual([
+      { id: 'Reports.report', fn: 'elsewhere', cron: NINE, version: '1.0.0' },
+      { id: 'hourly', fn: 'Reports.clean', cron: undefined, version: '2.0.0' },
+    ]);
+  });
+
+  it('takes over a schedule that recur has made', async () => {
+    const where = server();
+    const client = await started(where, [], version('1.0.0'));
+    await client.recur('report', { id: 'Reports.report', cron: '0 1 * * *' });
+    await started(where, [Reports], version('1.0.0'));
+    await expect(client.schedules.get('Reports.report')).resolves.toMatchObject({
+      cron: NINE,
+      app: { name: 'shop' },
+    });
+  });
+
+  it('takes versions that differ only in zeros for the same one', async () => {
+    const where = server();
+    const client = await started(where, [Reports], version('007'));
+    await started(where, [LaterReports], version('7'));
+    await started(where, [Ticks], version('007'));
+    expect((await list(client)).map(({ id, cron }) => [id, cron])).toEqual([
+      ['Reports.report', '0 8 * * *'],
+      ['Ticks.tick', '* * * * * *'],
+      ['hourly', undefined],
+    ]);
+    await started(where, [LaterReports], version('8'));
+    expect((await list(client)).map(({ id }) => id)).toEqual(['Reports.report']);
   });
 
   it('removes the last one too, if the app is named', async () => {

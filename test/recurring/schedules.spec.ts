@@ -109,6 +109,30 @@ describe.each([
     expect(await schedules.slots(fn)).toHaveLength(4);
   });
 
+  it('count towards their limit only ticks that created a job: one that is skipped is none', async () => {
+    await made({ limit: 2, ifRunning: 'skip' });
+    await schedules.tickAt(fn, SLOT(22), SLOT(23), SLOT(24));
+    await expect(client.schedules.get(id)).resolves.toMatchObject({ created: 1, next: new Date(SLOT(25)) });
+    await expect(client.schedules.next(id, 9)).resolves.toEqual([new Date(SLOT(25))]);
+    await schedules.rig.finish(fn, '1');
+    await schedules.tickAt(fn, SLOT(25), SLOT(26));
+    expect(await schedules.slots(fn)).toEqual([SLOT(22), SLOT(25)]);
+    expect((await client.schedules.get(id))?.next).toBeUndefined();
+  });
+
+  it.each(['all', 'last'] as const)('do so with a unique key, and catch up: %s', async (catchUp) => {
+    fn = schedules.rig.fn();
+    schedules.setTime('2026-11-22T08:00Z');
+    const definition = defineJob(fn, { unique: { key: 'one', while: 'unfinished' } });
+    await client.recur(definition, { id: fn, cron: NINE, limit: 2, catchUp });
+    await schedules.tickAt(fn, SLOT(24), SLOT(25));
+    await schedules.rig.finish(fn, '1');
+    await schedules.tickAt(fn, SLOT(26));
+    await schedules.rig.finish(fn, '2');
+    await schedules.tickAt(fn, SLOT(27));
+    expect(await schedules.slots(fn)).toEqual([catchUp === 'all' ? SLOT(22) : SLOT(24), SLOT(26)]);
+  });
+
   it('spread their jobs over the jitter', async () => {
     await made({ jitter: '1h', catchUp: 'all', cron: '0 * * * *' });
     await schedules.tickAt(fn, '2026-11-23T08:00Z');
@@ -302,6 +326,65 @@ describe.each([
     await expect(client.recur(`${fn}-other`, { id, cron: NINE })).resolves.toMatchObject({
       fn: `${fn}-other`,
     });
+  });
+
+  it('belong to one of two functions that make them at the same time; the other is refused', async () => {
+    for (let round = 0; round < 200; round++) {
+      const fns = [schedules.rig.fn(), schedules.rig.fn()];
+      const options = { id: `both-${fns[0]}`, cron: NINE };
+      const ends = await Promise.allSettled(fns.map((each) => schedules.client().recur(each, options)));
+      const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+      expect(refused).toEqual([expect.objectContaining({ code: 'SCHEDULE_EXISTS', id: options.id })]);
+      const winner = ends[0]?.status === 'fulfilled' ? 0 : 1;
+      const lists = await Promise.all(fns.map((each) => client.schedules.list(each)));
+      expect(lists.map((list) => list.length)).toEqual(winner === 0 ? [1, 0] : [0, 1]);
+      await expect(client.schedules.get(options.id)).resolves.toMatchObject({ fn: fns[winner] });
+      await client.schedules.remove(options.id);
+    }
+  });
+
+  it('are in the index if they are removed and made at the same time', async () => {
+    for (let round = 0; round < 50; round++) {
+      await made();
+      const other = schedules.rig.fn();
+      await Promise.allSettled([
+        client.schedules.remove(id),
+        client.recur(fn, { id, cron: '0 8 * * *' }),
+        client.recur(other, { id, cron: NINE }),
+      ]);
+      const found = [...(await client.schedules.list(fn)), ...(await client.schedules.list(other))];
+      expect(found.length).toBeLessThanOrEqual(1);
+      const known = await client.schedules.get(id);
+      expect(known?.fn).toBe(found[0]?.fn);
+      await client.schedules.remove(id);
+    }
+  });
+
+  it('take an id whose entry in the index is left over', async () => {
+    await made();
+    const { schedules: store } = schedules.rig.store();
+    await store.enter('left-over', '', fn);
+    await expect(client.schedules.get('left-over')).resolves.toBeNull();
+    await expect(client.recur(`${fn}-other`, { id: 'left-over', cron: NINE })).resolves.toMatchObject({
+      fn: `${fn}-other`,
+    });
+    await client.schedules.remove('left-over');
+    await store.enter('left-over', '', fn);
+    await expect(client.schedules.remove('left-over')).resolves.toBe(false);
+    expect((await store.index()).has('left-over')).toBe(false);
+  });
+
+  it('are all listed if there are many', async () => {
+    fn = schedules.rig.fn();
+    schedules.setTime('2026-11-22T08:00Z');
+    const ids = Array.from({ length: 1500 }, (__, index) => `many-${String(index).padStart(4, '0')}`);
+    await Promise.all(ids.map((each) => client.recur(fn, { id: each, cron: NINE })));
+    expect((await client.schedules.list(fn)).map((each) => each.id)).toEqual(ids);
+    const read: number[] = [];
+    for await (const page of schedules.rig.store().schedules.pages(fn)) read.push(page.length);
+    if (_ !== 'memory') expect(Math.max(...read)).toBeLessThan(400);
+    await schedules.tickAt(fn, SLOT(22));
+    expect((await client.schedules.list(fn)).every(({ created }) => created === 1)).toBe(true);
   });
 
   it('are listed by id, for a function or for all', async () => {

@@ -225,16 +225,19 @@ describe('lastSlot', () => {
     ['*/2 * * 1-3 1 *', '1970-01-01T00:00Z', '2026-11-22T00:00Z', '2026-01-03T23:59:58.000Z'],
     ['* * * 29 2 *', '2024-02-29T00:00Z', '2024-02-29T07:00:03Z', '2024-02-29T07:00:03.000Z'],
   ];
-  it.each(ONCE_A_YEAR)('visits few slots of "%s", of which very many are close together', (cron, ...times) => {
-    const timing = { cron, seconds: true };
-    const [first, now] = [at(times[0]), at(times[1])];
-    const { zoned } = patternOf(timing);
-    const nextRun = jest.spyOn(zoned, 'nextRun');
-    const slot = nextSlot(timing, first - 1) as Slot;
-    expect(new Date(lastSlot(timing, slot, now).time).toISOString()).toBe(times[2]);
-    expect(nextRun.mock.calls.length).toBeLessThan(60);
-    nextRun.mockRestore();
-  });
+  it.each(ONCE_A_YEAR)(
+    'visits few slots of "%s", of which very many are close together',
+    (cron, ...times) => {
+      const timing = { cron, seconds: true };
+      const [first, now] = [at(times[0]), at(times[1])];
+      const { zoned } = patternOf(timing);
+      const nextRun = jest.spyOn(zoned, 'nextRun');
+      const slot = nextSlot(timing, first - 1) as Slot;
+      expect(new Date(lastSlot(timing, slot, now).time).toISOString()).toBe(times[2]);
+      expect(nextRun.mock.calls.length).toBeLessThan(60);
+      nextRun.mockRestore();
+    },
+  );
 
   it('is the one that is found by going from slot to slot', () => {
     const crons = ['30 2 * * *', '*/30 * * * *', '15 1-3 * * 0', '0 0 1 * *', '0 */7 13 * 5'];

@@ -1,4 +1,5 @@
 import type { FunctionRef } from '../../job/job-definition.js';
+import { ScheduleOfOtherAppError } from '../../job/schedule-errors.js';
 import { compareVersions, highestOf } from '../recurring/compare-versions.js';
 import type { ScheduleOptions } from '../recurring/recur-options.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
@@ -55,10 +56,12 @@ export class ScheduleDeclarer {
       if (highest !== undefined && compareVersions(highest, app.version) > 0) return highest;
     }
     // A process of a higher version may start at the same time.
-    const mayChange = ({ spec }: StoredSchedule) =>
-      takesOver ||
-      spec.app?.name !== app?.name ||
-      compareVersions(spec.app?.version ?? '', app?.version ?? '') <= 0;
+    const mayChange = ({ id, spec }: StoredSchedule): boolean => {
+      if (takesOver || !spec.app) return true;
+      if (spec.app.name !== app?.name) throw new ScheduleOfOtherAppError(id, spec.app.name);
+      return compareVersions(spec.app.version, app.version) <= 0;
+    };
+    for (const { options } of declared) await this.check(options.id, mayChange);
     for (const declaration of declared) await this.put(declaration, app, mayChange);
     if (!app) return undefined;
     const ids = new Set([...declared.map(({ options }) => options.id), ...left]);
@@ -77,12 +80,20 @@ export class ScheduleDeclarer {
     return undefined;
   }
 
+  /** Checks a schedule before any is written. @throws ScheduleOfOtherAppError */
+  private async check(id: string, mayChange: (known: StoredSchedule) => boolean): Promise<void> {
+    const fn = await this.store.functionOf(id);
+    const known = fn === undefined ? undefined : await this.writer.find(fn, id);
+    if (known) mayChange(known);
+  }
+
   private async removeAll(isGone: (schedule: StoredSchedule) => boolean): Promise<void> {
     for (const fn of new Set((await this.store.index()).values())) {
-      const { schedules } = await this.store.read(fn);
-      for (const stored of schedules) {
-        const schedule = readSchedule(stored);
-        if (schedule && isGone(schedule)) await this.writer.remove(fn, schedule.id, isGone);
+      for await (const page of this.store.pages(fn)) {
+        for (const stored of page) {
+          const schedule = readSchedule(stored);
+          if (schedule && isGone(schedule)) await this.writer.remove(fn, schedule.id, isGone);
+        }
       }
     }
   }

@@ -1,5 +1,4 @@
 import { checkWhole } from '../../job/check-whole.js';
-import { bytesOf, read } from '../../job/codec.js';
 import { defined } from '../../job/defined.js';
 import { ScheduleNotFoundError } from '../../job/schedule-errors.js';
 import type { GivenHeaders } from '../../job/headers.js';
@@ -14,12 +13,12 @@ import {
   type ScheduleChanges,
 } from '../recurring/recur-options.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
-import { toSchedule, type Schedule } from '../recurring/schedule.js';
+import type { Schedule } from '../recurring/schedule.js';
 import { ScheduleWriter } from '../recurring/schedule-writer.js';
 import {
   optionsOfTick,
   payloadOf,
-  readSchedule,
+  parseSchedule,
   storedInput,
   type DeclaringApp,
   type Spec,
@@ -32,6 +31,7 @@ import type { JobAccess } from './job-access.js';
 import { JobHandle } from './job-handle.js';
 import type { JobStore, Placement } from './job-store.js';
 import type { KnownFunctions } from './known-functions.js';
+import { ScheduleViews } from './schedule-views.js';
 
 /** Most dates that `next` returns. */
 const MAX_DATES = 1000;
@@ -53,12 +53,14 @@ export class JobSchedules {
   readonly #parts: SchedulesParts;
   readonly #store: ScheduleStore;
   readonly #writer: ScheduleWriter;
+  readonly #views: ScheduleViews;
 
   /** @internal */
   constructor(parts: SchedulesParts) {
     this.#parts = parts;
     this.#store = parts.store.schedules;
     this.#writer = new ScheduleWriter(this.#store);
+    this.#views = new ScheduleViews(this.#store, parts.functions);
   }
 
   /** Makes or changes a schedule. @internal */
@@ -73,10 +75,10 @@ export class JobSchedules {
     const change = (known: StoredSchedule | undefined) =>
       known && !mayChange(known) ? undefined : this.#declared(own, known);
     const isOwn = (other: StoredSchedule) =>
-      app !== undefined && other.spec.app?.name === app.name && mayChange(other);
+      app !== undefined && other.spec.app !== undefined && mayChange(other);
     const written = await this.#writer.put(fn, id, change, isOwn);
     if (!written) throw new ScheduleNotFoundError(id);
-    return this.#shown(ref, fn, written);
+    return this.#views.shown(ref, fn, written);
   }
 
   /** Checks a schedule, without writing it. @internal */
@@ -102,33 +104,32 @@ export class JobSchedules {
     return declarer.declare(declared);
   }
 
-  /** All schedules, or those of a function, in the order of their ids. */
+  /** All schedules, or those of a function, in the order of their ids. One that can't be used has a `problem`. */
   async list(ref?: FunctionRef): Promise<Schedule[]> {
     const { functions } = this.#parts;
-    const all = ref === undefined ? new Set((await this.#store.index()).values()) : [functions.nameOf(ref)];
-    const known = [...all].filter((fn) => ref !== undefined || functions.knows(fn));
-    const found = await Promise.all(
-      known.map(async (fn) =>
-        (await this.#store.read(fn)).schedules.flatMap((stored) => {
-          const schedule = readSchedule(stored);
-          return schedule ? [this.#shown(fn, fn, schedule)] : [];
-        }),
-      ),
+    await loadPatterns();
+    if (ref !== undefined) return this.#views.list(new Map(), [functions.nameOf(ref)]);
+    const index = await this.#store.index();
+    return this.#views.list(
+      index,
+      [...new Set(index.values())].filter((fn) => functions.knows(fn)),
     );
-    return found.flat().toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }
 
   /** Reads a schedule; null if there is none. */
   async get(id: string): Promise<Schedule | null> {
-    const found = await this.#find(id);
-    return found ? this.#shown(found.fn, found.fn, found.schedule) : null;
+    const fn = await this.#store.functionOf(checkScheduleId(id));
+    if (fn === undefined) return null;
+    await loadPatterns();
+    const [stored] = (await this.#store.read(this.#known(fn), [id])).schedules;
+    return stored ? this.#views.any(fn, stored) : null;
   }
 
   /**
    * Changes some options; `null` removes one. Jobs that exist already stay as they are. If the times change, the next job is
    * the first of the new ones.
    *
-   * @throws ScheduleNotFoundError, ConfigurationError, InvalidOptionError, and errors of the input as `run`
+   * @throws ScheduleNotFoundError, MalformedScheduleError, ConfigurationError, InvalidOptionError, and errors of the input as `run`
    */
   async update(id: string, changes: ScheduleChanges): Promise<Schedule> {
     await loadPatterns();
@@ -151,12 +152,16 @@ export class JobSchedules {
     return this.#change(id, await this.#functionOf(id), resumed);
   }
 
-  /** Removes a schedule. Jobs that it has created stay. Returns whether there was one. */
-  async remove(id: string): Promise<boolean> {
-    const fn = await this.#store.functionOf(checkScheduleId(id));
-    if (fn === undefined) return false;
-    this.#parts.functions.nameOf(fn);
-    return this.#writer.remove(fn, id);
+  /**
+   * Removes a schedule. Jobs that it has created stay. Returns whether there was one.
+   *
+   * @param ref its function: needed only if another program has written it without an entry in the index
+   */
+  async remove(id: string, ref?: FunctionRef): Promise<boolean> {
+    const { functions } = this.#parts;
+    const entered = await this.#store.functionOf(checkScheduleId(id));
+    const fn = entered ?? (ref === undefined ? undefined : functions.nameOf(ref));
+    return fn === undefined ? false : this.#writer.remove(this.#known(fn), id);
   }
 
   /** Enqueues a job of a schedule at once, beside those of its times. @throws ScheduleNotFoundError, and as `run` */
@@ -202,36 +207,31 @@ export class JobSchedules {
     return { ...encoded, unique: { ...rule, key: keyOf(input) } };
   }
 
-  #shown<Input>(ref: FunctionRef, fn: string, schedule: StoredSchedule): Schedule<Input> {
-    const codec = this.#parts.functions.codecOf(ref);
-    const input = read(codec, fn, 'input', bytesOf(payloadOf(schedule.spec)));
-    return toSchedule(fn, schedule, input) as Schedule<Input>;
-  }
-
   async #change(id: string, fn: string, change: (spec: Spec) => Omit<Spec, 'anchor'>): Promise<Schedule> {
     const written = await this.#writer.change(fn, id, (known) => known && change(known.spec));
+    // It is not there any more, or malformed.
+    if (!written) await this.#need(id);
     if (!written) throw new ScheduleNotFoundError(id);
-    return this.#shown(fn, fn, written);
+    return this.#views.shown(fn, fn, written);
   }
 
   async #functionOf(id: string): Promise<string> {
     const fn = await this.#store.functionOf(checkScheduleId(id));
     if (fn === undefined) throw new ScheduleNotFoundError(id);
-    return this.#parts.functions.nameOf(fn);
+    return this.#known(fn);
   }
 
-  async #find(id: string): Promise<{ fn: string; schedule: StoredSchedule; now: number } | undefined> {
-    const fn = await this.#store.functionOf(checkScheduleId(id));
-    if (fn === undefined) return undefined;
-    const { now, schedules } = await this.#store.read(this.#parts.functions.nameOf(fn), [id]);
-    const schedule = schedules[0] && readSchedule(schedules[0]);
-    return schedule && { fn, schedule, now };
+  /** @throws UnknownFunctionError for a function that this client may not use */
+  #known(fn: string): string {
+    const { functions } = this.#parts;
+    return functions.knows(fn) ? fn : functions.nameOf(fn);
   }
 
   async #need(id: string): Promise<{ fn: string; schedule: StoredSchedule; now: number }> {
-    const found = await this.#find(id);
-    if (!found) throw new ScheduleNotFoundError(id);
-    return found;
+    const fn = await this.#functionOf(id);
+    const { now, schedules } = await this.#store.read(fn, [id]);
+    if (!schedules[0]) throw new ScheduleNotFoundError(id);
+    return { fn, schedule: parseSchedule(schedules[0]), now };
   }
 }
 

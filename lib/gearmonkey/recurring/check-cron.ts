@@ -1,10 +1,8 @@
 import { messageOf } from '../../job/error-info.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import { localTimeOf } from './local-time.js';
-import { patternOf } from './timing.js';
+import { MAX_PATTERN, patternOf } from './timing.js';
 
-/** Longer than any pattern that a person writes; a hostile one could take long to read. */
-const MAX_PATTERN = 250;
 const SIX = "'0 9 * * 1-5', of five fields; a sixth in front for seconds needs `seconds: true`";
 
 /** @throws InvalidOptionError for a pattern that is malformed or never matches */

@@ -2,13 +2,23 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Payload } from '../../job/codec.js';
 import { DECLARED, newMark, SCHEDULE_INDEX, type KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/schedule-scripts.js';
+import type { StoredFields } from '../wire/schedule-scripts.js';
 import { compareVersions } from './compare-versions.js';
 import type { DeclaringApp } from './spec.js';
-import type { FoundSchedules, ScheduleStore, Tick, TickedJob, WrittenSchedule } from './schedule-store.js';
+import type {
+  DueSchedules,
+  FoundSchedules,
+  ScheduleStore,
+  Tick,
+  TickedJob,
+  WrittenSchedule,
+} from './schedule-store.js';
 
 /** Most schedules that one call reads or advances. */
 const MAX_DUE = 50;
-const ALL = 1_000_000;
+/** About how many schedules a call reads of all; how many ids of the index. More would hold up the server. */
+const PAGE = 100;
+const INDEX_PAGE = 1000;
 
 export interface RedisSchedulesOptions {
   readonly keysOf: KeysOf;
@@ -33,23 +43,25 @@ export class RedisSchedules implements ScheduleStore {
   }
 
   async index(): Promise<ReadonlyMap<string, string>> {
-    const found = await this.askIndex((redis) => redis.hgetall(this.indexKey));
-    return new Map(Object.entries(found));
+    const found = new Map<string, string>();
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const [next, pairs] = await this.askIndex((redis) =>
+        redis.hscan(this.indexKey, from, 'COUNT', INDEX_PAGE),
+      );
+      for (let at = 0; at < pairs.length; at += 2) found.set(pairs[at] ?? '', pairs[at + 1] ?? '');
+      cursor = next;
+    } while (cursor !== '0');
+    return found;
   }
 
   async functionOf(id: string): Promise<string | undefined> {
     return (await this.askIndex((redis) => redis.hmget(this.indexKey, id)))[0] ?? undefined;
   }
 
-  async enter(id: string, fn: string): Promise<string> {
-    return this.askIndex(async (redis) => {
-      if (await redis.hsetnx(this.indexKey, id, fn)) return fn;
-      return (await redis.hmget(this.indexKey, id))[0] ?? fn;
-    });
-  }
-
-  async erase(id: string): Promise<void> {
-    await this.askIndex((redis) => redis.hdel(this.indexKey, id));
+  enter(id: string, known: string, fn: string): Promise<string> {
+    return this.askIndex((redis) => scripts.enterSchedule.run(redis, [this.indexKey], id, known, fn));
   }
 
   async announce({ name, version }: DeclaringApp, alone: boolean): Promise<string[]> {
@@ -65,11 +77,23 @@ export class RedisSchedules implements ScheduleStore {
     });
   }
 
-  read(fn: string, ids?: readonly string[]): Promise<FoundSchedules> {
-    const which = ids ? 'named' : 'all';
-    return this.ask(fn, 'Reading schedules', (redis) =>
-      scripts.schedules.run(redis, this.keys(fn), this.now(), which, ALL, ids ?? []),
-    );
+  read(fn: string, ids: readonly string[]): Promise<FoundSchedules> {
+    return this.look(fn, 'named', ids.length, ids);
+  }
+
+  async *pages(fn: string): AsyncGenerator<readonly StoredFields[]> {
+    const seen = new Set<string>();
+    let cursor = '0';
+    do {
+      const { next, schedules } = await this.look(fn, 'page', PAGE, [cursor]);
+      const fresh = schedules.filter(({ id }) => !seen.has(id));
+      for (const { id } of fresh) seen.add(id);
+      const read = fresh.map(async (found) =>
+        found.spec === '' ? ((await this.read(fn, [found.id])).schedules[0] ?? found) : found,
+      );
+      yield await Promise.all(read);
+      cursor = next;
+    } while (cursor !== '0');
   }
 
   write(
@@ -94,10 +118,9 @@ export class RedisSchedules implements ScheduleStore {
     );
   }
 
-  due(fn: string): Promise<FoundSchedules> {
-    return this.ask(fn, 'Reading schedules', (redis) =>
-      scripts.schedules.run(redis, this.keys(fn), this.now(), 'due', MAX_DUE, []),
-    );
+  async due(fn: string, passedOver: number): Promise<DueSchedules> {
+    const { next, ...found } = await this.look(fn, 'due', MAX_DUE, [passedOver]);
+    return { ...found, wait: Number(next) };
   }
 
   async tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
@@ -108,6 +131,17 @@ export class RedisSchedules implements ScheduleStore {
       scripts.tick.run(redis, keys, this.now(), mark, ticks.flatMap(argumentsOf)),
     );
     return { wait: ticked.wait, jobs: ticked.jobs.map((job) => ({ ...job, mark })) };
+  }
+
+  private look(
+    fn: string,
+    which: 'due' | 'named' | 'page',
+    most: number,
+    from: readonly (string | number)[],
+  ): Promise<scripts.ReadSchedules> {
+    return this.ask(fn, 'Reading schedules', (redis) =>
+      scripts.schedules.run(redis, this.keys(fn), this.now(), which, most, from),
+    );
   }
 
   private keys(fn: string): [string, string] {
@@ -128,11 +162,21 @@ export class RedisSchedules implements ScheduleStore {
   }
 }
 
-function argumentsOf({ id, version, slot, next, skipsIfRunning, unique, input, jobs }: Tick): Payload[] {
+function argumentsOf({
+  id,
+  version,
+  slot,
+  next,
+  limit,
+  skipsIfRunning,
+  unique,
+  input,
+  jobs,
+}: Tick): Payload[] {
   const ifRunning = skipsIfRunning ? 'skip' : '';
   const nextTime = next === undefined ? '' : String(next.time);
   const created = jobs.flatMap(({ slot: time, due, options }) => [String(time), String(due / 1000), options]);
   const { kind = '', span = '', key = '' } = unique ?? {};
-  const rules = [ifRunning, kind, String(span), key];
+  const rules = [limit === undefined ? '' : String(limit), ifRunning, kind, String(span), key];
   return [id, version, slot, next?.label ?? '', nextTime, ...rules, input, String(jobs.length), ...created];
 }

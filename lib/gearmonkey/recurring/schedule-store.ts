@@ -20,6 +20,8 @@ export interface Tick {
   /** The label of the due slot. */
   readonly slot: string;
   readonly next: Slot | undefined;
+  /** How many jobs there are in all. */
+  readonly limit: number | undefined;
   /** No job is created while the last one waits or runs. */
   readonly skipsIfRunning: boolean;
   readonly unique: UniqueTick | undefined;
@@ -30,9 +32,12 @@ export interface Tick {
 export interface FoundSchedules {
   /** The server's time, in ms since 1970. */
   readonly now: number;
-  /** Milliseconds until the next tick of the function, or -1. */
-  readonly wait: number;
   readonly schedules: readonly StoredFields[];
+}
+
+export interface DueSchedules extends FoundSchedules {
+  /** Milliseconds until the first tick that is not due yet, or -1; 0 if more of them are due. */
+  readonly wait: number;
 }
 
 /** A job that a tick has created. */
@@ -58,14 +63,14 @@ export interface ScheduleStore {
   index(): Promise<ReadonlyMap<string, string>>;
   /** The function of a schedule. */
   functionOf(id: string): Promise<string | undefined>;
-  /** Records the function of a schedule. Returns the one that is recorded: another one if it was there before. */
-  enter(id: string, fn: string): Promise<string>;
-  /** Removes this record. */
-  erase(id: string): Promise<void>;
+  /** Records the function of a schedule, or '' for none, if `known` is the one before. Returns the one that is recorded then. */
+  enter(id: string, known: string, fn: string): Promise<string>;
   /** Records a version of an app. Returns those that are recorded, without lower ones; with `alone` only this one stays. */
   announce(app: DeclaringApp, alone: boolean): Promise<string[]>;
-  /** Reads schedules of a function; all without `ids`. */
-  read(fn: string, ids?: readonly string[]): Promise<FoundSchedules>;
+  /** Reads schedules of a function. */
+  read(fn: string, ids: readonly string[]): Promise<FoundSchedules>;
+  /** Reads all schedules of a function, some at a time. */
+  pages(fn: string): AsyncIterable<readonly StoredFields[]>;
   /** Writes a schedule, or removes it. Returns false if it is not the one that was read any more. */
   write(
     fn: string,
@@ -73,8 +78,8 @@ export interface ScheduleStore {
     read: Pick<StoredFields, 'version' | 'slot'>,
     written: WrittenSchedule | undefined,
   ): Promise<boolean>;
-  /** Reads some of the schedules that are due. */
-  due(fn: string): Promise<FoundSchedules>;
+  /** Reads some of the schedules that are due, without the first ones. */
+  due(fn: string, passedOver: number): Promise<DueSchedules>;
   /** Creates jobs and sets the next ticks. What was done before is left out. */
   tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }>;
 }

@@ -23,35 +23,51 @@ export class ScheduleWriter {
     isOwn: (other: StoredSchedule) => boolean = () => false,
   ): Promise<StoredSchedule | undefined> {
     for (;;) {
-      const owner = await this.store.enter(id, fn);
-      if (owner === fn) break;
-      const other = await this.find(owner, id);
-      if (other && !isOwn(other)) throw new ScheduleExistsError(id, owner);
-      await this.remove(owner, id);
+      if (!(await this.enter(fn, id, isOwn))) continue;
+      const written = await this.change(fn, id, change);
+      // Another client may have removed it from the index, because it removed the one before.
+      if (!written || (await this.store.enter(id, '', fn)) === fn) return written;
+      // Another function has got the id meanwhile. This ends with one of both, since each has withdrawn before it tries again.
+      await this.change(fn, id, (known) => (known?.version === written.version ? null : undefined));
     }
-    const written = await this.change(fn, id, change);
-    // Another client may have removed it from the index, because it removed the one before.
-    if (written) await this.store.enter(id, fn);
-    return written;
+  }
+
+  /** Enters a schedule in the index. Returns false if it has to be tried again. @throws ScheduleExistsError */
+  private async enter(fn: string, id: string, isOwn: (other: StoredSchedule) => boolean): Promise<boolean> {
+    const owner = await this.store.enter(id, '', fn);
+    if (owner === fn) return true;
+    const [other] = (await this.store.read(owner, [id])).schedules;
+    if (other) {
+      const schedule = readSchedule(other);
+      if (!schedule || !isOwn(schedule)) throw new ScheduleExistsError(id, owner);
+      await this.remove(owner, id);
+      return false;
+    }
+    // The entry may be left over, or of a call that has not written yet. That one writes and then looks here, this one
+    // enters and then looks there: one of both sees the other.
+    if ((await this.store.enter(id, owner, fn)) !== fn) return false;
+    if ((await this.store.read(owner, [id])).schedules.length === 0) return true;
+    await this.store.enter(id, fn, owner);
+    return false;
   }
 
   /** Changes a schedule. Returns it as it is then; undefined if it does not exist any more. */
   async change(
     fn: string,
     id: string,
-    change: (known: StoredSchedule | undefined) => Changed,
+    change: (known: StoredSchedule | undefined, isThere: boolean) => Changed,
   ): Promise<StoredSchedule | undefined> {
     for (;;) {
       const { now, schedules } = await this.store.read(fn, [id]);
       const [stored] = schedules;
       const known = stored && readSchedule(stored);
-      const changed = change(known);
+      const changed = change(known, stored !== undefined);
       if (changed === undefined) return known;
       const spec = changed && anchored(changed, known, now);
       if (spec && known && isSame(spec, known.spec)) return known;
       if (!spec && !stored) return undefined;
       const next = spec ? nextOf(spec, known, now) : undefined;
-      const version = String(Math.max(now, Number(stored?.version ?? 0) + 1));
+      const version = String(Math.max(now, (Number(stored?.version) || 0) + 1));
       const written = spec ? { spec: JSON.stringify(spec), version, next } : undefined;
       const read = { version: stored?.version ?? '', slot: stored?.slot ?? '' };
       if (!(await this.store.write(fn, id, read, written))) continue;
@@ -67,12 +83,15 @@ export class ScheduleWriter {
     mayRemove: (known: StoredSchedule) => boolean = () => true,
   ): Promise<boolean> {
     let removed = false;
-    // The index comes first: a schedule that is written meanwhile enters itself again.
-    await this.store.erase(id);
-    await this.change(fn, id, (known) => {
-      removed = known === undefined || mayRemove(known);
+    const left = await this.change(fn, id, (known, isThere) => {
+      removed = isThere && (known === undefined || mayRemove(known));
       return removed ? null : undefined;
-    }).then((left) => left && this.store.enter(id, fn));
+    });
+    if (left) return false;
+    await this.store.enter(id, fn, '');
+    // One that was written meanwhile is entered again. If another function has got the id, this one was removed before that.
+    const isThere = (await this.store.read(fn, [id])).schedules.length > 0;
+    if (isThere && (await this.store.enter(id, '', fn)) !== fn) await this.change(fn, id, () => null);
     return removed;
   }
 

@@ -29,19 +29,28 @@ export interface Schedule<Input = unknown> {
   readonly created: number;
   /** The app whose code declares it. Absent for one that `recur` made. */
   readonly app?: DeclaringApp;
+  /** Why this program can't create its jobs, if another one has written it. Then only `id` and `fn` are certain. */
+  readonly problem?: string;
 }
 
 const asSchedule = recordsOf<Schedule>('Schedule');
+
+/** A schedule that this program can't read. */
+export function toMalformed(fn: string, id: string, problem: string): Schedule {
+  const nothing = { seconds: false, catchUp: 'last', jitter: 0, ifRunning: 'queue', paused: false } as const;
+  return asSchedule({ id, fn, ...nothing, input: undefined, created: 0, problem });
+}
 
 export function toSchedule(
   fn: string,
   { id, spec, slot, previous, made }: StoredSchedule,
   input: unknown,
+  problem?: string,
 ): Schedule {
   const { cron, timezone, every, from, until, limit, app } = spec;
   return asSchedule(
     defined({
-      ...{ id, fn, cron, timezone, every, limit, input, app },
+      ...{ id, fn, cron, timezone, every, limit, input, app, problem },
       from: dateOf(from),
       until: dateOf(until),
       seconds: spec.seconds ?? false,

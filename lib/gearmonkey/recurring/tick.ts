@@ -1,12 +1,15 @@
 import { defined } from '../../job/defined.js';
 import { messageOf } from '../../job/error-info.js';
+import { MalformedScheduleError } from '../../job/schedule-errors.js';
 import type { StoredFields } from '../wire/schedule-scripts.js';
 import type { ScheduleStore, Tick, TickedJob } from './schedule-store.js';
-import { optionsOfTick, payloadOf, readSchedule, type Spec, type StoredSchedule } from './spec.js';
+import { optionsOfTick, parseSchedule, payloadOf, type Spec, type StoredSchedule } from './spec.js';
 import { lastSlot, loadPatterns, nextSlot, type Slot } from './timing.js';
 
 /** With `catchUp: 'skip'` a tick that is later than this is left out: it was missed, not only delayed. */
 export const LATE_MS = 60_000;
+/** After this time a worker tries those again that it can't compute. */
+const PAUSE_MS = 1000;
 /** Most jobs of a schedule that one call creates. */
 const MAX_JOBS = 20;
 
@@ -20,7 +23,7 @@ export interface TickedDue {
   /** Milliseconds until the next tick, or -1. */
   readonly wait: number;
   readonly jobs: readonly TickedJob[];
-  /** They stay due: another worker may be able to. */
+  /** They stay due and are tried again: another worker may be able to. */
   readonly broken: readonly BrokenSchedule[];
 }
 
@@ -30,25 +33,41 @@ export async function tickDue(
   fn: string,
   random: () => number = Math.random,
 ): Promise<TickedDue> {
-  const { now, wait, schedules } = await store.due(fn);
-  if (schedules.length === 0) return { wait, jobs: [], broken: [] };
-  await loadPatterns();
-  const [ticks, broken]: [Tick[], BrokenSchedule[]] = [[], []];
-  for (const stored of schedules) {
-    try {
-      ticks.push(tickOf(stored, now, random));
-    } catch (error) {
-      broken.push({ id: stored.id, reason: messageOf(error) });
+  const [jobs, broken]: [TickedJob[], BrokenSchedule[]] = [[], []];
+  let first = Infinity;
+  for (;;) {
+    const { now, wait, schedules } = await store.due(fn, broken.length);
+    if (schedules.length > 0) await loadPatterns();
+    const ticks: Tick[] = [];
+    for (const stored of schedules) {
+      try {
+        ticks.push(tickOf(stored, now, random));
+      } catch (error) {
+        broken.push({ id: stored.id, reason: reasonOf(error) });
+      }
     }
+    const ticked = ticks.length === 0 ? undefined : await store.tick(fn, ticks);
+    jobs.push(...(ticked?.jobs ?? []));
+    if (broken.length === 0) return { wait: ticked?.wait ?? wait, jobs, broken };
+    for (const { next } of ticks) if (next) first = Math.min(first, Math.max(0, next.time - now));
+    // Those stay due, so others that are due are behind them.
+    if (wait !== 0 || schedules.length === 0)
+      return { wait: Math.min(first, after(wait), PAUSE_MS), jobs, broken };
   }
-  return ticks.length === 0 ? { wait, jobs: [], broken } : { ...(await store.tick(fn, ticks)), broken };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof MalformedScheduleError ? error.reason : messageOf(error);
+}
+
+function after(wait: number): number {
+  return wait < 0 ? Infinity : wait;
 }
 
 /** @throws an Error if the schedule is malformed, or this worker doesn't know its time zone */
 function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
   const { id, version, slot } = stored;
-  const schedule = readSchedule(stored);
-  if (!schedule) throw new Error('it is malformed');
+  const schedule = parseSchedule(stored);
   const { spec } = schedule;
   const { slots, next } = advance(schedule, now);
   let { previous } = schedule;
@@ -58,9 +77,9 @@ function tickOf(stored: StoredFields, now: number, random: () => number): Tick {
     previous = time;
     return { slot: time, due, options };
   });
-  const { unique, ifRunning } = spec;
+  const { unique, ifRunning, limit } = spec;
   const input = payloadOf(spec);
-  return { id, version, slot, next, skipsIfRunning: ifRunning === 'skip', unique, input, jobs };
+  return { id, version, slot, next, limit, skipsIfRunning: ifRunning === 'skip', unique, input, jobs };
 }
 
 interface Advance {
@@ -78,9 +97,8 @@ export function advance(
   const { catchUp = 'last', limit = Infinity } = spec;
   const left = limit - made;
   if (left <= 0) return { slots: [], next: undefined };
-  const { slots, next } =
-    catchUp === 'all' ? allDue(spec, slot, now, left) : lastDue(spec, slot, now, catchUp);
-  return { slots, next: slots.length >= left ? undefined : next };
+  // Whether the limit is reached is decided where jobs are created: a tick may create none.
+  return catchUp === 'all' ? allDue(spec, slot, now, left) : lastDue(spec, slot, now, catchUp);
 }
 
 function allDue(spec: Spec, first: Slot, now: number, left: number): Advance {

@@ -2,10 +2,10 @@ import { MAX_TIMER_MS } from '../../job/duration.js';
 import { messageOf } from '../../job/errors.js';
 import { withoutContext } from '../../job/without-context.js';
 import type { ScheduleStore } from './schedule-store.js';
-import { tickDue } from './tick.js';
+import { tickDue, type BrokenSchedule } from './tick.js';
 
-/** After this time a worker tries again what it could not do. */
-const PAUSE_MS = 1000;
+/** How many schedules that can't be computed are logged at once, each in a line. */
+const MAX_LOGGED = 5;
 
 /**
  * Creates recurring jobs when they are due. If that fails, the next report of a due tick tries again. Other workers may do
@@ -16,6 +16,8 @@ export class Ticker {
   private readonly ticking = new Set<string>();
   /** Functions of which a tick was reported while others were created. */
   private readonly again = new Set<string>();
+  /** Schedules of each function that can't be computed, with the reason that was logged. */
+  private readonly broken = new Map<string, ReadonlyMap<string, string>>();
   private closed = false;
 
   constructor(
@@ -46,16 +48,26 @@ export class Ticker {
     for (const fn of [...this.timers.keys()]) this.forget(fn);
   }
 
+  /** Logs each once, until it is mended or fails for another reason. */
+  private logBroken(fn: string, broken: readonly BrokenSchedule[]): void {
+    const known = this.broken.get(fn);
+    const fresh = broken.filter(({ id, reason }) => known?.get(id) !== reason);
+    for (const { id, reason } of fresh.slice(0, MAX_LOGGED))
+      this.onProblem(`${fn} ${id}`, `The schedule "${id}" of "${fn}" creates no jobs here: ${reason}`);
+    const more = fresh.length - MAX_LOGGED;
+    if (more > 0) this.onProblem(`${fn} more`, `${more} more schedules of "${fn}" create no jobs here`);
+    if (broken.length === 0) this.broken.delete(fn);
+    else this.broken.set(fn, new Map(broken.map(({ id, reason }) => [id, reason])));
+  }
+
   /** Never rejects. */
   private async tick(fn: string): Promise<void> {
     this.ticking.add(fn);
     let wait = -1;
     try {
-      const { broken, ...ticked } = await tickDue(this.store, fn);
-      for (const { id, reason } of broken)
-        this.onProblem(`${fn} ${id}`, `The schedule "${id}" of "${fn}" creates no jobs here: ${reason}`);
-      // Those stay due: without a pause this worker would do nothing else.
-      wait = broken.length > 0 && ticked.wait >= 0 ? Math.max(PAUSE_MS, ticked.wait) : ticked.wait;
+      const ticked = await tickDue(this.store, fn);
+      this.logBroken(fn, ticked.broken);
+      wait = ticked.wait;
     } catch (error) {
       if (!this.closed)
         this.onProblem(

@@ -89,7 +89,7 @@ function nextMatch(timing: Timing, after: number, past: string): Slot | undefine
 }
 
 /** The last time that a Date can have. */
-const LAST_TIME = 8.64e15;
+export const LAST_TIME = 8.64e15;
 const MAX_SKIPPED = 3;
 
 /** Of the pattern's library, which would not tell what they stand for. */
@@ -155,6 +155,8 @@ function textOf(wall: number): string {
   return new Date(wall).toISOString().slice(0, 19);
 }
 
+/** Longer than any pattern that a person writes; a hostile one could take long to read. */
+export const MAX_PATTERN = 250;
 const MAX_KNOWN = 1000;
 const known = new Map<string, Pattern>();
 
@@ -163,6 +165,7 @@ export function patternOf({ cron = '', timezone = 'UTC', seconds = false }: Timi
   const key = JSON.stringify([cron, timezone, seconds]);
   let pattern = known.get(key);
   if (!pattern) {
+    if (cron.length > MAX_PATTERN) throw new Error(`its pattern has more than ${MAX_PATTERN} characters`);
     pattern = new Pattern(cron, timezone, seconds);
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, pattern);

@@ -7,9 +7,10 @@ const X = 'x';
 /** The calls that need the rights to make and read schedules. */
 function scheduleCalls(index: string, k: FunctionKeys | undefined): Call[] {
   const calls: Call[] = [
-    ['HGETALL', index],
+    ['HSCAN', index, '0'],
     ['HMGET', index, X],
-    ['HSETNX', index, X, X],
+    ['EVALSHA', X, '1', index],
+    ['HSET', index, X, X],
     ['HDEL', index, X],
     ['HSETNX', DECLARED + X, X, X],
   ];
@@ -18,7 +19,7 @@ function scheduleCalls(index: string, k: FunctionKeys | undefined): Call[] {
     ...calls,
     ['EVALSHA', X, '1', k.schedules],
     ['HMGET', k.schedules, X],
-    ['HKEYS', k.schedules],
+    ['HSCAN', k.schedules, '0'],
     ['HSET', k.schedules, X, X],
     ['HDEL', k.schedules, X],
     ['ZRANGEBYSCORE', k.ticks, '0', '1'],

@@ -25,25 +25,28 @@ export interface StoredFields {
 export interface ReadSchedules {
   /** The server's time, in ms since 1970. */
   readonly now: number;
-  /** Milliseconds until the next tick of the function, or -1. */
-  readonly wait: number;
+  /**
+   * Of due ones: milliseconds until the first tick that is not due yet or -1; 0 if more are due. Of a page: the cursor of the
+   * next one; 0 after the last one.
+   */
+  readonly next: string;
   readonly schedules: readonly StoredFields[];
 }
 
 const VALUES = 8;
 
 export const schedules = defineScript<
-  [now: Now, which: 'due' | 'named' | 'all', most: number, ids: readonly string[]],
+  [now: Now, which: 'due' | 'named' | 'page', most: number, from: readonly (string | number)[]],
   ReadSchedules
 >('schedules', (reply) => {
-  const [now, wait, ...values] = reply as [number, number, ...Buffer[]];
+  const [now, next, ...values] = reply as [number, number | Buffer, ...Buffer[]];
   const found: StoredFields[] = [];
   for (let from = 0; from < values.length; from += VALUES) {
     const [id = '', spec = '', version = '', slot = '', time = '', previous = '', made = '', job = ''] =
       values.slice(from, from + VALUES).map(String);
     found.push({ id, spec, version, slot, time, previous, made, job });
   }
-  return { now, wait, schedules: found };
+  return { now, next: String(next), schedules: found };
 });
 
 /** Returns whether it was written: false if another call has changed it since it was read. */
@@ -59,6 +62,12 @@ export const writeSchedule = defineScript<
   ],
   boolean
 >('write-schedule', (reply) => reply === 1);
+
+/** Returns the function that is recorded then, or ''. */
+export const enterSchedule = defineScript<[id: string, known: string, fn: string], string>(
+  'enter-schedule',
+  String,
+);
 
 export interface Ticked {
   /** Milliseconds until the next tick of the function, or -1. */

@@ -4,9 +4,11 @@
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] scheduled   KEYS[4] channel   KEYS[5] wake marker
   KEYS[6] schedules   KEYS[7] ticks   KEYS[8] unique keys
   ARGV[1] now in ms, or ''   ARGV[2] mark   ARGV[3…] for each schedule: id, version, slot of the tick, slot of its next
-    tick or '', the time of that in ms, 'skip' to make no job while the last one waits or runs, which job stands for a
+    tick or '', the time of that in ms, how many jobs there are in all or '', 'skip' to make no job while the last one waits or runs, which job stands for a
     new one ('unfinished', 'waiting', 'throttle' or ''), ms of a throttle, unique key, input, number of jobs; then for each job the time of its slot in ms, the time from which it may run in seconds, its options as JSON
   Returns { ms until the next tick or -1, then id of the schedule and id of the job for each job }.
+
+  With the last of its jobs a schedule has no next tick; a tick that makes no job is none of them.
 
   A tick only goes forward: it is taken by its version and slot, and the next one is set with its jobs. So it does not
   matter how many workers try, or whether one tries again after a lost reply.
@@ -75,12 +77,12 @@ end
 
 local at = 3
 while at <= #ARGV do
-  local id, version, slot, next_slot, next_time, if_running, kind, span, key, input, count = unpack(ARGV, at, at + 10)
+  local id, version, slot, next_slot, next_time, limit, if_running, kind, span, key, input, count = unpack(ARGV, at, at + 11)
   local known = call('HMGET', schedules, 'version:' .. id, 'slot:' .. id, 'job:' .. id, 'made:' .. id)
-  local last, made = known[3], tonumber(known[4]) or 0
+  local last, made, most = known[3], tonumber(known[4]) or 0, tonumber(limit) or math.huge
   if (known[1] or '') == version and (known[2] or '') == slot then
-    for job = at + 11, at + 10 + 3 * count, 3 do
-      if not (if_running == 'skip' and is_there(last)) and not is_taken(kind, span, key) then
+    for job = at + 12, at + 11 + 3 * count, 3 do
+      if made < most and not (if_running == 'skip' and is_there(last)) and not is_taken(kind, span, key) then
         local new, refusal = create(input, ARGV[job + 1], ARGV[job + 2])
         if refusal then return refusal end
         last, made = new .. ':' .. mark, made + 1
@@ -92,9 +94,9 @@ while at <= #ARGV do
         created[#created + 1], created[#created + 2] = id, new
       end
     end
-    set_next(id, next_slot, next_time)
+    set_next(id, made < most and next_slot or '', next_time)
   end
-  at = at + 11 + 3 * count
+  at = at + 12 + 3 * count
 end
 if #created > 0 and pcall('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end
 return { next_tick(ticks, now), unpack(created) }
