@@ -1,5 +1,4 @@
 import type {
-  DueSchedules,
   FoundSchedules,
   ScheduleStore,
   Tick,
@@ -9,7 +8,7 @@ import type {
 import { compareVersions } from '../gearmonkey/recurring/compare-versions.js';
 import type { Placement } from '../gearmonkey/client/job-store.js';
 import type { DeclaringApp, UniqueTick } from '../gearmonkey/recurring/spec.js';
-import type { StoredFields } from '../gearmonkey/wire/schedule-scripts.js';
+import type { DueSchedules, StoredFields } from '../gearmonkey/wire/schedule-scripts.js';
 import type { Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import type { MemoryFunction } from './memory-function.js';

@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { lastValueFrom } from 'rxjs';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
-import { schedules, tick, writeSchedule } from '../../lib/gearmonkey/wire/schedule-scripts.js';
+import {
+  due,
+  enterSchedule,
+  schedules,
+  tick,
+  writeSchedule,
+} from '../../lib/gearmonkey/wire/schedule-scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
 import { listenMaster } from '../../lib/jq/master/listen-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
@@ -48,8 +54,8 @@ describe('the rights of docs/operate/security.md', () => {
       [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
     ],
     ['operator', [scripts.pause, scripts.drain]],
-    ['scheduler', [schedules, writeSchedule]],
-    ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, tick]],
+    ['scheduler', [schedules, writeSchedule, enterSchedule]],
+    ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, due, tick]],
     ['jq', [jqTurn]],
   ])('of a %s name every command of its scripts', (user, own) => {
     const commands = own.flatMap(({ text }) => [

@@ -4,7 +4,8 @@ import { compareVersions, highestOf } from '../recurring/compare-versions.js';
 import type { ScheduleOptions } from '../recurring/recur-options.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
 import { ScheduleWriter } from '../recurring/schedule-writer.js';
-import { readSchedule, type DeclaringApp, type StoredSchedule } from '../recurring/spec.js';
+import { readSchedule } from '../recurring/read-schedule.js';
+import type { DeclaringApp, StoredSchedule } from '../recurring/spec.js';
 
 /** A schedule that stands in the code of an app. */
 export interface Declaration {

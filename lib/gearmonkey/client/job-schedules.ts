@@ -15,10 +15,10 @@ import {
 import type { ScheduleStore } from '../recurring/schedule-store.js';
 import type { Schedule } from '../recurring/schedule.js';
 import { ScheduleWriter } from '../recurring/schedule-writer.js';
+import { parseSchedule } from '../recurring/read-schedule.js';
 import {
   optionsOfTick,
   payloadOf,
-  parseSchedule,
   storedInput,
   type DeclaringApp,
   type Spec,

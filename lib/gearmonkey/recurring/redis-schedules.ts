@@ -2,17 +2,10 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Payload } from '../../job/codec.js';
 import { DECLARED, newMark, SCHEDULE_INDEX, type KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/schedule-scripts.js';
-import type { StoredFields } from '../wire/schedule-scripts.js';
+import type { DueSchedules, StoredFields } from '../wire/schedule-scripts.js';
 import { compareVersions } from './compare-versions.js';
 import type { DeclaringApp } from './spec.js';
-import type {
-  DueSchedules,
-  FoundSchedules,
-  ScheduleStore,
-  Tick,
-  TickedJob,
-  WrittenSchedule,
-} from './schedule-store.js';
+import type { FoundSchedules, ScheduleStore, Tick, TickedJob, WrittenSchedule } from './schedule-store.js';
 
 /** Most schedules that one call reads or advances. */
 const MAX_DUE = 50;
@@ -118,9 +111,10 @@ export class RedisSchedules implements ScheduleStore {
     );
   }
 
-  async due(fn: string, passedOver: number): Promise<DueSchedules> {
-    const { next, ...found } = await this.look(fn, 'due', MAX_DUE, [passedOver]);
-    return { ...found, wait: Number(next) };
+  due(fn: string, passedOver: number): Promise<DueSchedules> {
+    return this.ask(fn, 'Reading schedules', (redis) =>
+      scripts.due.run(redis, this.keys(fn), this.now(), MAX_DUE, passedOver),
+    );
   }
 
   async tick(fn: string, ticks: readonly Tick[]): Promise<{ wait: number; jobs: readonly TickedJob[] }> {
@@ -135,10 +129,10 @@ export class RedisSchedules implements ScheduleStore {
 
   private look(
     fn: string,
-    which: 'due' | 'named' | 'page',
+    which: 'named' | 'page',
     most: number,
-    from: readonly (string | number)[],
-  ): Promise<scripts.ReadSchedules> {
+    from: readonly string[],
+  ): Promise<scripts.SchedulesPage> {
     return this.ask(fn, 'Reading schedules', (redis) =>
       scripts.schedules.run(redis, this.keys(fn), this.now(), which, most, from),
     );

@@ -1,5 +1,5 @@
 import type { Payload } from '../../job/codec.js';
-import type { StoredFields } from '../wire/schedule-scripts.js';
+import type { DueSchedules, StoredFields } from '../wire/schedule-scripts.js';
 import type { DeclaringApp, UniqueTick } from './spec.js';
 import type { Slot } from './timing.js';
 
@@ -33,11 +33,6 @@ export interface FoundSchedules {
   /** The server's time, in ms since 1970. */
   readonly now: number;
   readonly schedules: readonly StoredFields[];
-}
-
-export interface DueSchedules extends FoundSchedules {
-  /** Milliseconds until the first tick that is not due yet, or -1; 0 if more of them are due. */
-  readonly wait: number;
 }
 
 /** A job that a tick has created. */

@@ -1,7 +1,8 @@
 import { ScheduleExistsError } from '../../job/schedule-errors.js';
 import { anchored, isSame, nextOf, type NewSpec } from './next-of.js';
 import type { ScheduleStore } from './schedule-store.js';
-import { readSchedule, type StoredSchedule } from './spec.js';
+import { readSchedule } from './read-schedule.js';
+import type { StoredSchedule } from './spec.js';
 
 /** What a change makes of a schedule: absent to leave it as it is, null to remove it. */
 export type Changed = NewSpec | null | undefined;

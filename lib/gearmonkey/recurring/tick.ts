@@ -3,7 +3,8 @@ import { messageOf } from '../../job/error-info.js';
 import { MalformedScheduleError } from '../../job/schedule-errors.js';
 import type { StoredFields } from '../wire/schedule-scripts.js';
 import type { ScheduleStore, Tick, TickedJob } from './schedule-store.js';
-import { optionsOfTick, parseSchedule, payloadOf, type Spec, type StoredSchedule } from './spec.js';
+import { parseSchedule } from './read-schedule.js';
+import { optionsOfTick, payloadOf, type Spec, type StoredSchedule } from './spec.js';
 import { lastSlot, loadPatterns, nextSlot, type Slot } from './timing.js';
 
 /** With `catchUp: 'skip'` a tick that is later than this is left out: it was missed, not only delayed. */

@@ -22,7 +22,6 @@ function scheduleCalls(index: string, k: FunctionKeys | undefined): Call[] {
     ['HSCAN', k.schedules, '0'],
     ['HSET', k.schedules, X, X],
     ['HDEL', k.schedules, X],
-    ['ZRANGEBYSCORE', k.ticks, '0', '1'],
     ['ZSCORE', k.ticks, X],
     ['ZADD', k.ticks, '1', X],
     ['ZREM', k.ticks, X],

@@ -22,32 +22,51 @@ export interface StoredFields {
   readonly job: string;
 }
 
-export interface ReadSchedules {
+interface ReadSchedules {
   /** The server's time, in ms since 1970. */
   readonly now: number;
-  /**
-   * Of due ones: milliseconds until the first tick that is not due yet or -1; 0 if more are due. Of a page: the cursor of the
-   * next one; 0 after the last one.
-   */
-  readonly next: string;
   readonly schedules: readonly StoredFields[];
+}
+
+/** A page of schedules, or those that were named. */
+export interface SchedulesPage extends ReadSchedules {
+  /** The cursor of the next one; 0 after the last one. */
+  readonly next: string;
+}
+
+/** Schedules that are due. */
+export interface DueSchedules extends ReadSchedules {
+  /** Milliseconds until the first tick that is not due yet, or -1; 0 if more of them are due. */
+  readonly wait: number;
 }
 
 const VALUES = 8;
 
 export const schedules = defineScript<
-  [now: Now, which: 'due' | 'named' | 'page', most: number, from: readonly (string | number)[]],
-  ReadSchedules
+  [now: Now, which: 'named' | 'page', most: number, from: readonly string[]],
+  SchedulesPage
 >('schedules', (reply) => {
-  const [now, next, ...values] = reply as [number, number | Buffer, ...Buffer[]];
+  const [now, next, ...values] = reply as [number, Buffer, ...Buffer[]];
+  return { now, next: String(next), schedules: fieldsOf(values) };
+});
+
+export const due = defineScript<[now: Now, most: number, passedOver: number], DueSchedules>(
+  'due',
+  (reply) => {
+    const [now, wait, ...values] = reply as [number, number, ...Buffer[]];
+    return { now, wait, schedules: fieldsOf(values) };
+  },
+);
+
+function fieldsOf(values: readonly Buffer[]): StoredFields[] {
   const found: StoredFields[] = [];
   for (let from = 0; from < values.length; from += VALUES) {
     const [id = '', spec = '', version = '', slot = '', time = '', previous = '', made = '', job = ''] =
       values.slice(from, from + VALUES).map(String);
     found.push({ id, spec, version, slot, time, previous, made, job });
   }
-  return { now, next: String(next), schedules: found };
-});
+  return found;
+}
 
 /** Returns whether it was written: false if another call has changed it since it was read. */
 export const writeSchedule = defineScript<
