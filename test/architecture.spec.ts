@@ -35,8 +35,9 @@ const ARROWS: Arrows = {
   qless: SYSTEM,
   jq: [...SYSTEM, 'metrics'],
   jobd: [...TOOLS, 'metrics', 'worker', 'nest'],
+  doctor: ['job', 'redis', 'gearmonkey'],
   // On no other list, so that nothing imports it.
-  cli: [...CORE, 'index', 'qless', 'jq', 'jobd'],
+  cli: [...CORE, 'index', 'doctor', 'qless', 'jq', 'jobd'],
 
   'gearmonkey/wire': [],
   'gearmonkey/recurring': ['wire'],

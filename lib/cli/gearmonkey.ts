@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 import { addCancel } from './gearmonkey/commands/cancel.js';
+import { addDoctor } from './gearmonkey/commands/doctor.js';
 import { addEvents } from './gearmonkey/commands/events.js';
 import { addGet } from './gearmonkey/commands/get.js';
 import { addLimits } from './gearmonkey/commands/limits.js';
@@ -13,7 +14,7 @@ import { addWorkers } from './gearmonkey/commands/workers.js';
 
 const COMMANDS = [
   ...[addRun, addWatch, addEvents, addGet, addCancel],
-  ...[addWorkers, addLimits, addPause, addRecur],
+  ...[addWorkers, addLimits, addPause, addRecur, addDoctor],
 ];
 
 // The reader of a pipe may be gone, as with `| head`.

@@ -35,8 +35,13 @@ export async function requireRights(
   calls: readonly Call[],
   who: string,
 ): Promise<void> {
-  const missing = await refusedCalls(redis, calls).catch(whatMayNotAsk);
+  const missing = await missingCalls(redis, calls);
   if (missing.length > 0) throw new ConfigurationError(`${describeMissing(missing, who)}.`);
+}
+
+/** The calls that the connection's user may not make, or that to the check itself. */
+export function missingCalls(redis: Redis | Cluster, calls: readonly Call[]): Promise<Call[]> {
+  return refusedCalls(redis, calls).catch(whatMayNotAsk);
 }
 
 /** The forbidden call, if the user may not even run the check itself. */
@@ -60,7 +65,7 @@ export async function explainRefusal(
 }
 
 /** Names each missing call by its command and first key or channel. */
-function describeMissing(missing: readonly Call[], who: string): string {
+export function describeMissing(missing: readonly Call[], who: string): string {
   const named = missing
     .slice(0, MAX_NAMED)
     .map(([command, ...args]) => `${command} ${nameOf(command, args)}`.trim());

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { explainRefusal, requireRights, type Call } from '../../redis/rights.js';
 import { limitedClientCalls, limitedWorkerCalls } from './limit-rights.js';
@@ -92,6 +93,15 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['HMGET', k.unique, X],
     ['HSET', k.unique, X, X],
   ];
+}
+
+/** Who has rights on a function. */
+export type Role = 'client' | 'worker' | 'operator';
+
+/** One call for each right that a role needs on a function. */
+export function callsOf(role: Role, k: FunctionKeys): Call[] {
+  if (role === 'worker') return workerCalls(k, X, ownListOf(randomUUID()));
+  return role === 'client' ? clientCalls(k) : [...clientCalls(k), ...operatorCalls(k)];
 }
 
 /** The calls that need a client's rights. */

@@ -1,0 +1,110 @@
+import * as scripts from '../gearmonkey/wire/scripts.js';
+import type { Examination } from './examination.js';
+import type { Finding, Fix } from './finding.js';
+import type { ExaminedFunction } from './function-names.js';
+import { readState, type FunctionState } from './function-state.js';
+import { checkSamples } from './job-samples.js';
+import { plainly, type Suspicion } from './suspicion.js';
+
+const LEASE_MS = 8_000;
+const MAX_STALLS = 3;
+const MAX_INPUT = 1024 * 1024;
+
+/** Looks at a function once. */
+export async function suspectFunction(
+  examination: Examination,
+  examined: ExaminedFunction,
+): Promise<Suspicion[]> {
+  const state = await readState(examination, examined);
+  if (state.wrongTypes.length > 0) return [...state.wrongTypes];
+  const found = [
+    stuckLeases(examination, examined, state),
+    wrongCount(examination, examined, state),
+    noWorker(examined, state),
+    unservedSchedules(examined, state),
+  ];
+  const samples = await checkSamples(examination, examined, state);
+  return [...found.flatMap((finding) => (finding ? [plainly(finding)] : [])), ...samples];
+}
+
+function stuckLeases(
+  { redis }: Examination,
+  { fn, keys: k }: ExaminedFunction,
+  { stuck }: FunctionState,
+): Finding | undefined {
+  if (stuck.length === 0) return undefined;
+  const keys = [
+    k.jobs,
+    k.locks,
+    k.leases,
+    k.scheduled,
+    k.high,
+    k.normal,
+    k.low,
+    k.wake,
+    k.channel,
+    k.control,
+  ];
+  const recover = () => scripts.claim.run(redis, keys, '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', []);
+  return {
+    code: 'STUCK_LEASES',
+    severity: 'error',
+    fn,
+    title: `${stuck.length} jobs of ${fn} have lost their worker, and no worker puts them back into their queue.`,
+    remedy: `Start a worker of ${fn} with this package, which does so.`,
+    fix: { does: 'puts them back, as a worker would', apply: recover },
+  };
+}
+
+function wrongCount(
+  { redis }: Examination,
+  { fn, keys }: ExaminedFunction,
+  { count, alive = 0, dead }: FunctionState,
+): Finding | undefined {
+  const fix: Fix = {
+    does: 'a roll call, which corrects the count',
+    apply: () => scripts.presence.run(redis, [keys.count, keys.workers], '', '', 0, 0),
+  };
+  const finding = (title: string): Finding => ({
+    code: 'WORKER_COUNT',
+    severity: 'warning',
+    fn,
+    title,
+    remedy: `Make a roll call: gearmonkey workers ${fn}.`,
+    fix,
+  });
+  if (count !== undefined && !/^-?\d+$/.test(count)) return finding(`${keys.count} is not a whole number.`);
+  if (dead > 0) return finding(`${keys.count} counts ${dead} workers that have died.`);
+  if (Number(count ?? 0) >= alive) return undefined;
+  return finding(`${keys.count} says ${count ?? 'nothing'}, but ${alive} workers of this package are there.`);
+}
+
+function noWorker(
+  { fn }: ExaminedFunction,
+  { waiting, count, alive, dead, paused }: FunctionState,
+): Finding | undefined {
+  if (alive === undefined || alive > 0 || paused || waiting === 0) return undefined;
+  if ((Number(count) || 0) - dead > 0) return undefined;
+  return {
+    code: 'NO_WORKER',
+    severity: 'warning',
+    fn,
+    title: `${waiting} jobs of ${fn} wait, and it has no worker.`,
+    remedy: `Start a worker of ${fn}; or remove its jobs with drain() if it is no longer used.`,
+  };
+}
+
+function unservedSchedules(
+  { fn }: ExaminedFunction,
+  { ticks, lateTicks, alive, paused }: FunctionState,
+): Finding | undefined {
+  if (ticks === 0 || alive === undefined || (alive > 0 && (lateTicks === 0 || paused))) return undefined;
+  const why = alive === 0 ? 'it has no worker of this package' : `${lateTicks} are more than a minute late`;
+  return {
+    code: 'SCHEDULES_UNSERVED',
+    severity: 'error',
+    fn,
+    title: `${ticks} schedules of ${fn} create no jobs: ${why}.`,
+    remedy: `Start a worker of ${fn} with this package, or pause or remove them: gearmonkey recur list ${fn}.`,
+  };
+}
