@@ -1,61 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
+import { LossyProxy } from '../support/lossy-proxy.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
-
-/** Passes everything on, but cuts the connections in place of replies to a chosen number of enqueue calls. */
-class LossyProxy {
-  lose = 0;
-  lost = 0;
-  private readonly sockets = new Set<Socket>();
-
-  private constructor(
-    private readonly server: Server,
-    port: number,
-  ) {
-    server.on('connection', (near) => this.join(near, connect(port, '127.0.0.1')));
-  }
-
-  static async start(port: number): Promise<LossyProxy> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new LossyProxy(server, port);
-  }
-
-  get url(): string {
-    return `redis://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  stop(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.server.close();
-  }
-
-  private join(near: Socket, far: Socket): void {
-    let enqueues = false;
-    near.on('data', (bytes) => {
-      enqueues ||= bytes.includes('EVAL');
-      far.write(bytes);
-    });
-    far.on('data', (bytes) => {
-      // A script that is not known yet did nothing.
-      if (!enqueues || this.lose === 0 || bytes.includes('NOSCRIPT')) return near.write(bytes);
-      this.lose -= 1;
-      this.lost += 1;
-      return near.destroy();
-    });
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => other.destroy());
-    }
-  }
-}
 
 describe('An enqueue whose reply is lost', () => {
   const server = useRedis();

@@ -93,6 +93,7 @@ export abstract class FunctionClient {
   /**
    * Removes jobs that wait, by default all of them, and returns how many. Each ends as an error with the code
    * `JOB_DRAINED`, which callers and observers receive. Running jobs and jobs that are created meanwhile stay.
+   * Jobs are not counted whose reply was lost with a connection.
    *
    * @throws ConfigurationError, InvalidOptionError · the reason of `signal` when that aborts
    */
