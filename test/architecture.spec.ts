@@ -25,6 +25,7 @@ const ARROWS: Arrows = {
   net: ['job'],
   package: ['job'],
   metrics: ['package'],
+  tracing: ['package', 'job'],
   worker: ['job', 'flow'],
   redis: ['job', 'flow'],
   gearmonkey: ['job', 'flow', 'worker', 'redis'],

@@ -16,7 +16,7 @@ const NOT_FOR_THE_ROOT =
   /nestjs-gearmonkey\/dist\/jobd\/|node_modules\/(zod|mysql2|pg|kysely|better-sqlite3|libsql|@nestjs\/(swagger|terminus|testing|platform-express)|express|undici|prom-client|@opentelemetry|commander|cli-progress|vite|preact|croner|typescript)\//;
 
 /** Folders of their own: what the root shares with them lies elsewhere. */
-const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless|jq|testing)\//;
+const OTHER_ENTRY_POINTS = /nestjs-gearmonkey\/dist\/(qless|jq|testing|metrics|tracing|health)\//;
 
 /**
  * The same program as a module and as CommonJS: an app that ends by itself, with a typed handler whose
