@@ -9,6 +9,7 @@ import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
 import type { CatchUp, Spec } from './spec.js';
 import { checkCron, checkTimezone } from './check-cron.js';
+import { nextSlot } from './timing.js';
 
 /** When jobs recur. Either `cron` or `every`. */
 export interface RecurringTimes {
@@ -156,7 +157,12 @@ function timingOf(options: RecurringTimes): SpecOfOptions {
   if (typeof seconds !== 'boolean') throw new InvalidOptionError('seconds', seconds, 'true or false');
   const zone = checkTimezone(timezone);
   checkCron(cron, zone, seconds);
-  return defined({ cron, seconds: seconds || undefined, timezone: zone, from, until });
+  const timing = defined({ cron, seconds: seconds || undefined, timezone: zone, from, until });
+  // Without `from` it would depend on the date whether a schedule is accepted.
+  if (from === undefined || nextSlot(timing, from - 1)) return timing;
+  const [option, value] =
+    until === undefined ? (['from', options.from] as const) : (['until', options.until] as const);
+  throw new InvalidOptionError(option, value, 'such that the pattern matches between `from` and `until`');
 }
 
 function jobOptionsOf(options: RecurringJobOptions, added: GivenHeaders | undefined): Spec['options'] {
