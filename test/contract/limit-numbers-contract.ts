@@ -42,7 +42,7 @@ export function limitNumbersContract(functions: LimitedFunctions): void {
       const own = await functions.open({ concurrency: 1 });
       await own.add('a', 9);
       await own.store.setLimit(own.fn, { concurrency: 3 });
-      const shared = { concurrency: 1, shared: `shared-${own.fn}` };
+      const shared = { concurrency: 1, shared: `{${own.fn}}:shared` };
       const other = await functions.open(shared, { fn: own.fn });
       await expect(other.claimNow()).resolves.toHaveLength(1);
       const again = await functions.open({ concurrency: 1 }, { fn: own.fn });

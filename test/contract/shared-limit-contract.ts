@@ -8,8 +8,13 @@ import type { ClientRig } from './rig.js';
 export function sharedLimitContract(rigOf: () => ClientRig, functions: LimitedFunctions): void {
   describe('a limit that functions share', () => {
     async function openTwo(numbers: Partial<LimitRules>) {
-      const rules = { ...numbers, shared: `shared-${rigOf().fn()}` };
-      return [await functions.open(rules), await functions.open(rules)] as const;
+      // On a cluster they have to be in one slot.
+      const tag = `{${rigOf().fn()}}`;
+      const rules = { ...numbers, shared: `${tag}:shared` };
+      return [
+        await functions.open(rules, { fn: `${tag}:one` }),
+        await functions.open(rules, { fn: `${tag}:two` }),
+      ] as const;
     }
 
     it('counts the jobs of all of them', async () => {

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { Priority } from '../../lib/gearmonkey/client/run-options.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { JobBegunError } from '../../lib/job/errors.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { gate } from '../support/gate.js';
+import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { useRedis } from '../support/use-redis.js';
 import { RedisActors } from './redis-rig.js';
 
@@ -16,6 +20,7 @@ describe('an update on Redis', () => {
     actors = new RedisActors(used.url);
     client = actors.client();
   });
+  stopWorkersAfterEach();
   afterAll(() => actors.close());
 
   it('loses and doubles no job that plain workers pop meanwhile', async () => {
@@ -39,6 +44,55 @@ describe('an update on Redis', () => {
     expect(popped.map(Number).toSorted((a, b) => a - b)).toEqual(handles.map(({ id }) => Number(id)));
     const refused = came.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     for (const { reason } of refused) expect(reason).toBeInstanceOf(JobBegunError);
+  });
+
+  describe('of a job that is unique, of a function with a limit', () => {
+    const limited = () =>
+      defineJob<string, string>(used.fn(), {
+        limit: { key: (input) => input.charAt(0), concurrency: 1 },
+        unique: { key: (input) => input },
+      });
+
+    it('waits while a worker gives the job its key', async () => {
+      const job = limited();
+      const store = actors.store();
+      const handle = await new GearMonkeyClient(store).run(job, 'a1');
+      const { jobs, normal } = keysOf(job.name);
+      // As a claim leaves it until its worker has found out the key.
+      await used.redis.lrem(normal, 1, handle.id);
+      await used.redis.hset(jobs + handle.id, { status: 'busy', attempts: 1 });
+      const refused = gate();
+      const update = store.update.bind(store);
+      store.update = async (...args) => {
+        const came = await update(...args);
+        if (came === 'begun') refused.open();
+        return came;
+      };
+      const updating = handle.update({ input: 'b1' });
+      await refused.passed;
+      await used.redis
+        .multi()
+        .hset(jobs + handle.id, { status: 'idle', attempts: 0 })
+        .lpush(normal, handle.id)
+        .exec();
+      await expect(updating).resolves.toBeUndefined();
+      await expect(handle.get()).resolves.toMatchObject({ input: 'b1' });
+    });
+
+    it('is refused if a worker without the limit runs the job', async () => {
+      const job = limited();
+      const handle = await client.run(job, 'a1');
+      const [begun, end] = [gate(), gate()];
+      await runWorker(actors.source(), job.name, async () => {
+        begun.open();
+        await end.passed;
+        return 'done';
+      });
+      await begun.passed;
+      await expect(handle.update({ input: 'b1' })).rejects.toBeInstanceOf(JobBegunError);
+      end.open();
+      await expect(handle.result({ timeout: '60s' })).resolves.toBe('done');
+    });
   });
 
   it('of a handle never reaches another job that got the id after a failover', async () => {

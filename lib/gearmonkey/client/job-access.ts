@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../job/clock.js';
 import {
   JobBegunError,
@@ -18,9 +19,13 @@ import { runUntilFinal, untilFinal, type AwaitedKey, type Wait } from './job-wai
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
 import type { JobKey } from '../wire/protocol.js';
+import type { Updated } from '../wire/scripts.js';
 import { resultWaitOf, type ResultOptions } from './run-options.js';
 import { checkUpdate, type UpdateOptions } from './update-options.js';
-import { markIn, toFinished, toJob } from '../wire/stored-job.js';
+import { markIn, toFinished, toJob, type StoredJob } from '../wire/stored-job.js';
+
+/** A worker that gives a job its key needs a round trip for it. One without the limit may also run a job that has no key. */
+const [FILING_LOOKS, FILING_MS] = [20, 10];
 
 type JobOf<F extends FunctionRef> = Job<InputOf<F>, OutputOf<F>>;
 
@@ -68,10 +73,21 @@ export class JobAccess implements JobReader {
     const limitKey = isSame ? undefined : limit?.keyOf(given);
     const input = isSame ? undefined : await this.functions.encode(ref, given);
     const made: Changes = { input, place, key: limitKey };
-    const came = isId(key.id) ? await this.store.update(fn, key, made) : 'missing';
+    const came = isId(key.id) ? await this.change(fn, key, made, limit !== undefined) : 'missing';
     if (came === 'missing') throw new JobNotFoundError(fn, key.id);
     if (came === 'lost') throw new JobLostError(fn, key.id);
     if (came !== 'updated') throw new JobBegunError(fn, key.id, came === 'finished');
+  }
+
+  /** A worker gives a job a key that was enqueued without one, such as a unique one: that is awaited, as it has not begun. */
+  private async change(fn: string, key: JobKey, changes: Changes, limited: boolean): Promise<Updated> {
+    for (let looks = 0; ; looks++) {
+      const came = await this.store.update(fn, key, changes);
+      if (came !== 'begun' || !limited || looks === FILING_LOOKS) return came;
+      const [stored] = await this.store.read(fn, [key.id]);
+      if (!stored || (isBegun(stored) && stored.has('key'))) return came;
+      await delay(FILING_MS);
+    }
   }
 
   progress(ref: FunctionRef, key: JobKey): Observable<JobProgress> {
@@ -118,6 +134,12 @@ export class JobAccess implements JobReader {
       replied: (id, output) => toFinished(fn, id, output, this.functions.codecOf(ref)),
     };
   }
+}
+
+/** As the script of `update` has it. */
+function isBegun(stored: StoredJob): boolean {
+  const text = (field: string) => Buffer.from(stored.get(field) ?? []).toString();
+  return text('status') !== 'idle' || Number(text('attempts')) > 0 || Number(text('snoozes')) > 0;
 }
 
 /** Ids come from INCR. Any other text could form another key, such as `send:1` of the function `mail`. */
