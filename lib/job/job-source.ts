@@ -43,7 +43,12 @@ export interface JobOptions {
 }
 
 /** How a claim ended. */
-export type Outcome =
+export type Outcome = AnyOutcome & {
+  /** How long the handler ran, in ms. */
+  readonly took?: number | undefined;
+};
+
+type AnyOutcome =
   | { readonly claim: Claim; readonly status: 'success'; readonly output: Payload }
   | { readonly claim: Claim; readonly status: 'error'; readonly error: JobErrorInfo }
   /** The attempt failed; the next one begins after `delay` milliseconds. */

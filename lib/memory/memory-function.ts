@@ -22,6 +22,8 @@ export interface MemoryFunctionOptions {
   readonly keptFor?: number | undefined;
   /** What counts for a limit that several functions share. */
   readonly sharedLimit?: (name: string) => LimitCounts;
+  /** A claim ended because its worker was lost; with `isLast` the job failed. */
+  readonly onStalled?: (isLast: boolean, now: number) => void;
 }
 
 export interface ClaimOptions {
@@ -209,6 +211,7 @@ export class MemoryFunction {
     for (const id of this.leases.expired(now).sort((a, b) => Number(b) - Number(a))) {
       const stalls = this.jobs.number(id, 'stalls') + 1;
       this.jobs.set(id, { stalls });
+      this.options.onStalled?.(stalls > this.options.maxStalls, now);
       if (stalls <= this.options.maxStalls) this.giveBack(id, now);
       else this.stalled(id, stalls, now);
     }

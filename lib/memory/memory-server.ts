@@ -1,5 +1,6 @@
 import { LimitCounts } from './limit-counts.js';
 import { MemoryFunction } from './memory-function.js';
+import { MemoryStatistics } from './memory-statistics.js';
 
 export interface MemoryServerOptions {
   /** How often a job may lose its worker before it ends as an error. @default 3 */
@@ -11,6 +12,7 @@ export interface MemoryServerOptions {
 /** The server of `memory:` connections. It lives in this process, and its jobs end with it. */
 export class MemoryServer {
   private readonly functions = new Map<string, MemoryFunction>();
+  private readonly counted = new Map<string, MemoryStatistics>();
   private readonly sharedLimits = new Map<string, LimitCounts>();
   /** The functions of all schedules, by id. */
   readonly schedules = new Map<string, string>();
@@ -27,9 +29,17 @@ export class MemoryServer {
         maxStalls,
         keptFor,
         sharedLimit: (limit) => this.sharedLimit(limit),
+        onStalled: (isLast, now) => this.statistics(name).stalled(isLast, now),
       });
       this.functions.set(name, found);
     }
+    return found;
+  }
+
+  /** What happened to the jobs of a function. */
+  statistics(name: string): MemoryStatistics {
+    const found = this.counted.get(name) ?? new MemoryStatistics();
+    this.counted.set(name, found);
     return found;
   }
 

@@ -14,6 +14,8 @@ const MAX_SLEEP_MS = 60_000;
 export interface MemorySourceOptions {
   /** How long a claim holds without being renewed, in ms. @default 8000 */
   lease?: number;
+  /** Whether it counts what happens to jobs, for statistics. @default true */
+  statistics?: boolean;
 }
 
 /** Jobs of the embedded server. */
@@ -27,6 +29,7 @@ export class MemorySource implements JobSource {
   readonly address = 'memory:';
   readonly renewInterval: number;
   private readonly lease: number;
+  private readonly counts: boolean;
   /** The functions this worker runs, each with the call that signs off from it. */
   private readonly opened = new Map<string, () => void>();
   private readonly limits = new Map<string, SourceLimit>();
@@ -40,6 +43,7 @@ export class MemorySource implements JobSource {
     options: MemorySourceOptions = {},
   ) {
     this.lease = options.lease ?? 8000;
+    this.counts = options.statistics ?? true;
     this.renewInterval = this.lease / 4;
     this.ticker = new Ticker(new MemorySchedules(server, systemClock), () => undefined);
   }
@@ -99,7 +103,11 @@ export class MemorySource implements JobSource {
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     for (const { claim } of outcomes) this.held.delete(claim);
-    return outcomes.filter((outcome) => !this.accept(outcome)).map(({ claim }) => claim);
+    const refused = outcomes.filter((outcome) => !this.accept(outcome));
+    if (this.counts)
+      for (const outcome of outcomes)
+        if (!refused.includes(outcome)) this.server.statistics(outcome.claim.fn).ended(outcome, Date.now());
+    return refused.map(({ claim }) => claim);
   }
 
   async withdraw(functions: readonly string[]): Promise<void> {
@@ -132,6 +140,8 @@ export class MemorySource implements JobSource {
         })),
     );
     for (const claim of claims) this.held.add(claim);
+    for (const { fn, waited } of this.counts ? claims : [])
+      if (waited !== undefined) this.server.statistics(fn).waited(waited, Date.now());
     return claims;
   }
 

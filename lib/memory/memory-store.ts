@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
 import type { LimitState } from '../job/limit.js';
+import type { Counts } from '../job/statistics.js';
 import { LimitUnknownError } from '../job/limit-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
 import {
@@ -89,6 +90,11 @@ export class MemoryStore implements JobStore {
   async count(fn: string): Promise<string | undefined> {
     const { workers } = this.function(fn);
     return workers === 0 ? undefined : String(workers);
+  }
+
+  async statistics(fn: string, hours: readonly number[]): Promise<Counts[]> {
+    this.function(fn);
+    return this.server.statistics(fn).read(hours);
   }
 
   async update(fn: string, { id }: JobKey, changes: Changes): Promise<Updated> {

@@ -1,6 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import { defined } from '../job/defined.js';
 import type { Clock } from '../job/clock.js';
+import type { Counts } from '../job/statistics.js';
 import type { LimitRules, LimitState } from '../job/limit.js';
 import {
   scoreOf,
@@ -71,6 +72,10 @@ export class RecordingStore implements JobStore {
     const left = await this.store.expire(fn, job, this.clock.now());
     if (left === 0 && !before?.has('finished')) this.onEnded(fn, job.id);
     return left;
+  }
+
+  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
+    return this.store.statistics(fn, hours, byMinute);
   }
 
   limits(fn: string, query: LimitsQuery): Promise<LimitState[]> {

@@ -1,6 +1,8 @@
 import type { Observable } from 'rxjs';
 import type { JobEvent } from '../../job/job.js';
 import type { FunctionRef } from '../../job/job-definition.js';
+import type { JobStatistics, StatisticsOptions } from '../../job/statistics.js';
+import { readJobStatistics } from './job-statistics.js';
 import { drain, type DrainJobsOptions } from './drain.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
@@ -88,6 +90,16 @@ export abstract class FunctionClient {
   /** Undoes `setLimit`. @throws LimitUnknownError */
   async resetLimit(ref: FunctionRef): Promise<void> {
     return this.#limits.reset(ref);
+  }
+
+  /**
+   * What happened to the function's jobs in each minute, hour or day; 72 hours are kept. Workers of this package count what
+   * they run, and write it every five seconds.
+   *
+   * @throws ConfigurationError, InvalidOptionError
+   */
+  async statistics(ref: FunctionRef, options: StatisticsOptions = {}): Promise<JobStatistics[]> {
+    return readJobStatistics(this.#parts.store, this.#parts.functions, ref, options);
   }
 
   /**

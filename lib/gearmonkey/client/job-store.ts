@@ -1,6 +1,7 @@
 import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import type { Limit, LimitRules, LimitState } from '../../job/limit.js';
+import type { Counts } from '../../job/statistics.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
 import type { UniqueRule } from '../../job/unique.js';
@@ -176,6 +177,9 @@ export interface JobStore {
 
   /** Ends some of the jobs that wait in a queue. */
   drain(fn: string, step: DrainStep): Promise<DrainedStep>;
+
+  /** Reads what happened in hours, counted from 1970: fields `:KIND`, and with `byMinute` also `MINUTE:KIND`. */
+  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]>;
 
   /** Pauses the function, so that workers claim none of its jobs, or resumes it. */
   pause(fn: string, paused: boolean): Promise<void>;

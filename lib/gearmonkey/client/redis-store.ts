@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { LimitUnknownError } from '../../job/limit-errors.js';
 import type { LimitState } from '../../job/limit.js';
+import type { Counts } from '../../job/statistics.js';
 import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
@@ -27,6 +28,7 @@ import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limi
 import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
 import * as limitScripts from '../wire/limit-scripts.js';
 import * as scripts from '../wire/scripts.js';
+import { readStatistics } from '../wire/statistics.js';
 import type { StoredJob } from '../wire/stored-job.js';
 
 /** Most keys of a limit that one call reads: more would block the server. */
@@ -180,6 +182,12 @@ export class RedisStore implements JobStore {
         ? limitScripts.drainLimited.run(redis, keys, '', last, cursor, kind, queue)
         : scripts.drain.run(redis, keys, '', last, cursor, kind);
     return this.questions.ask(fn, 'Draining', drain, { forOperators: true });
+  }
+
+  statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]> {
+    const read = (redis: Redis | Cluster) =>
+      readStatistics(redis, this.keysOf(fn).statistics, hours, byMinute);
+    return this.questions.ask(fn, 'Reading statistics', read, { forOperators: true });
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

@@ -10,6 +10,7 @@ import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
 import { SourceLimits } from './source-limits.js';
+import { StatisticsWriter } from './statistics-writer.js';
 import { withDefaults, type RedisSourceOptions, type SourceConnections } from './source-options.js';
 
 /** Jobs of a Redis server, by the GearMonkey protocol. */
@@ -32,6 +33,7 @@ export class RedisSource implements JobSource {
   private readonly frame: SourceFrame;
   private readonly opened = new Set<string>();
   private readonly limits: SourceLimits;
+  private readonly statistics: StatisticsWriter | undefined;
   private onRevoked: OnRevoked = () => undefined;
 
   constructor(
@@ -61,6 +63,7 @@ export class RedisSource implements JobSource {
       problems.report('close', message),
     );
     const limits = new SourceLimits(connections.commands, keysOf);
+    if (this.options.statistics) this.statistics = new StatisticsWriter(connections.commands, keysOf, problems);
     const ticker = tickerOf(connections.commands, keysOf, problems);
     const claimer = new Claimer({
       connections,
@@ -100,8 +103,10 @@ export class RedisSource implements JobSource {
     for (const fn of added) this.opened.add(fn);
   }
 
-  claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
-    return this.claimer.claim(slots, signal);
+  async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
+    const claims = await this.claimer.claim(slots, signal);
+    this.statistics?.claimed(claims);
+    return claims;
   }
 
   renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
@@ -120,8 +125,10 @@ export class RedisSource implements JobSource {
     return this.held.progress(claim, dividend, divisor);
   }
 
-  settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
-    return this.claimer.settle(outcomes);
+  async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
+    const refused = await this.claimer.settle(outcomes);
+    this.statistics?.settled(outcomes, refused);
+    return refused;
   }
 
   async withdraw(functions: readonly string[]): Promise<void> {
@@ -143,6 +150,7 @@ export class RedisSource implements JobSource {
     this.held.refuse();
     await opened;
     await this.claimer.close();
+    await this.statistics?.close();
     await this.held.signOff();
   }
 }

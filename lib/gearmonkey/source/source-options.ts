@@ -12,6 +12,8 @@ export interface RedisSourceOptions {
   maxStalls?: number;
   /** A job with a larger input, which only plain clients can send, ends as an error. @default 1 MiB */
   maxPayloadBytes?: number;
+  /** Whether it counts what happens to jobs, for statistics. @default true */
+  statistics?: boolean;
   /** Makes the keys of a function. @default keysOf */
   keysOf?: KeysOf;
   /** Called with messages about jobs that can't be run and calls that are tried again. */
@@ -30,6 +32,7 @@ export function withDefaults({
     presence: 10_000,
     maxStalls: 3,
     maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
+    statistics: true,
     keysOf,
     onIllegal: onProblem,
     ...given,

@@ -54,6 +54,8 @@ export interface FunctionKeys {
   readonly ticks: string;
   /** Hash of unique keys: the job that was created last with each. */
   readonly unique: string;
+  /** Prefix: the hour follows, counted from 1970. Hash of what happened to jobs in its minutes. */
+  readonly statistics: string;
 }
 
 /** Makes the keys of a function. @throws InvalidFunctionNameError for a name that has no valid keys */
@@ -86,6 +88,7 @@ export function keysOf(fn: string): FunctionKeys {
     schedules: `schedules:${fn}`,
     ticks: `ticks:${fn}`,
     unique: `unique:${fn}`,
+    statistics: `statistics:${fn}:`,
   };
 }
 

@@ -97,6 +97,14 @@ local function open_outcomes()
     return finish(keys, id, stamp, '', '', status, output, 'settled', token, 'error', detail, 'error:' .. attempts, detail)
   end
 
+  --- Adds to the statistics of this minute and hour.
+  local function note(kind)
+    local key = 'statistics:' .. string.sub(keys.jobs, #'job:' + 1) .. string.format('%.0f', math.floor(now / 3600000))
+    pcall('HINCRBY', key, string.format('%.0f', math.floor(now / 60000) % 60) .. ':' .. kind, '1')
+    pcall('HINCRBY', key, ':' .. kind, '1')
+    pcall('EXPIRE', key, '262800')
+  end
+
   local function recover(member)
     call('ZREM', keys.leases, member)
     local id, token = string.match(member, '^(.*):(%d+)$')
@@ -105,6 +113,7 @@ local function open_outcomes()
     local job = fields(id, 'status', 'token', 'queue', 'stalls')
     if job[1] ~= 'busy' or job[2] ~= token then return place and limits.vacate(place, member) end
     local stalls = count(job[4]) + 1
+    note('stalled')
     if stalls <= max_stalls then
       -- `lost` makes this token invalid even if a plain worker, which writes no token, takes the job next.
       if not requeue(keys, id, job[3], limits, place, 'stalls', stalls, 'lost', token) then keep(id, token) end
@@ -112,6 +121,7 @@ local function open_outcomes()
       local text = 'stalled: the worker died or lost its lease ' .. stalls .. ' times'
       local failure = cjson.encode({ name = 'JobStalledError', code = 'JOB_STALLED', message = text })
       finish(keys, id, stamp, '', '', 'error', text, 'stalls', stalls, 'error', failure)
+      note('failed')
     end
     if place then limits.vacate(place, member) end
   end
