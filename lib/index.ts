@@ -88,6 +88,8 @@ export type {
   SharedLimit,
   WithLimit,
 } from './job/limit.js';
+export { TIME_BOUNDS } from './job/statistics.js';
+export type { JobStatistics, StatisticsOptions, TimeClass, TimeStatistics } from './job/statistics.js';
 export type {
   Claim,
   FreeSlots,

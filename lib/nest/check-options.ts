@@ -160,6 +160,7 @@ function checkChoices({
   globalEnhancers = false,
   headers,
   runWith,
+  statistics = true,
 }: GearMonkeyModuleOptions) {
   if (!DETAILS.has(errorDetail))
     throw new InvalidOptionError('errorDetail', errorDetail, "'message' or 'stack'");
@@ -169,7 +170,7 @@ function checkChoices({
     if (value !== undefined && typeof value !== 'function')
       throw new InvalidOptionError(option, value, 'a function, which is called for each job');
   }
-  for (const [option, value] of Object.entries({ hashTag, globalEnhancers })) {
+  for (const [option, value] of Object.entries({ hashTag, globalEnhancers, statistics })) {
     if (typeof value !== 'boolean') throw new InvalidOptionError(option, value, 'true or false');
   }
 }

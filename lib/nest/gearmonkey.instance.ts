@@ -96,12 +96,21 @@ function backendOf(_name: string, options: GearMonkeyModuleOptions, log: WorkerL
 function memoryBackend(options: MemoryModuleOptions): Backend {
   const server = memoryServer(options.connection);
   const client = new GearMonkeyClient(new MemoryStore(server), options);
-  const source = new MemorySource(server);
+  const source = new MemorySource(server, defined({ statistics: options.statistics }));
   return { client, source, close: () => undefined };
 }
 
 function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
-  const { connection, hashTag, lease, maxStalls, maxPayloadBytes, durability, waitReplicas = 1 } = options;
+  const {
+    connection,
+    hashTag,
+    lease,
+    maxStalls,
+    maxPayloadBytes,
+    durability,
+    waitReplicas = 1,
+    statistics,
+  } = options;
   const timeout = millisecondsOr('5s', 'enqueueTimeout', options.enqueueTimeout);
   const { keysOf, close, ...connections } = openConnections(connection, hashTag, log);
   const source = new RedisSource(
@@ -110,6 +119,7 @@ function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
       lease: lease === undefined ? undefined : toMilliseconds('lease', lease),
       maxStalls,
       maxPayloadBytes,
+      statistics,
       keysOf,
       onProblem: (message) => log.warn(message),
     }),

@@ -40,6 +40,9 @@ export interface CommonModuleOptions extends PayloadOptions {
    */
   runWith?: RunWith;
 
+  /** Whether workers count what happens to their jobs, for `jobs.statistics`. Only GearMonkey and `memory:`. @default true */
+  statistics?: boolean;
+
   /** Whether the app's global guards, pipes, interceptors and filters also apply to handlers. @default false */
   globalEnhancers?: boolean;
 }
@@ -169,6 +172,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   headers: true,
   app: true,
   runWith: true,
+  statistics: true,
 });
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

@@ -59,6 +59,7 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   headers: true,
   app: true,
   runWith: true,
+  statistics: true,
 });
 
 /** The options of a test, with all defaults. */

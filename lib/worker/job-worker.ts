@@ -174,13 +174,13 @@ export class JobWorker {
 
   private readonly onEnd = (execution: JobExecution, outcome: Outcome | undefined): void => {
     const { claim, began } = execution;
+    const now = performance.now();
     this.running.ended(execution);
     if (outcome) {
-      this.settler.settle(outcome);
+      this.settler.settle({ ...outcome, took: now - began });
       this.jobLog.ended(outcome, execution.attempt, execution.retry?.attempts ?? 1);
     }
     const slots = this.functions.get(claim.fn) as FunctionSlots;
-    const now = performance.now();
     slots.ended(now - began);
     this.beginNext(slots, now);
     this.functions.update(claim.fn);

@@ -13,6 +13,7 @@ import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
+import { statisticsContract } from './statistics-contract.js';
 import { retryContract } from './retry-contract.js';
 import type { ClientRig } from './rig.js';
 import { uniqueContract } from './unique-contract.js';
@@ -286,6 +287,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     headersContract(() => rig);
     expiryContract(() => rig);
     pauseContract(() => rig);
+    statisticsContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);
     uniqueLimitContract(() => rig);

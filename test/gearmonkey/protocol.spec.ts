@@ -56,6 +56,7 @@ describe('keysOf', () => {
       ticks: `ticks:${fn}`,
       unique: `unique:${fn}`,
       workers: `workers:${fn}`,
+      statistics: `statistics:${fn}:`,
       senders: `sender:${fn}:`,
       replies: `reply:${fn}:`,
       claims: `claims:${fn}:`,

@@ -97,6 +97,7 @@ export async function operate(client: GearMonkeyClient, redis: Redis): Promise<v
   // An id that is no worker's to run, and not this drain's to end.
   await redis.rpush(`queue:${FN}:normal`, '99999');
   await client.drain(FN);
+  for (const by of ['minute', 'hour'] as const) await client.statistics(FN, { by });
   await redis.del(`queue:${FN}:normal`);
   await held.cancel();
 }

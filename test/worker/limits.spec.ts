@@ -119,7 +119,7 @@ describe('job.holdKey', () => {
       job.holdKey('30s');
       after = true;
     });
-    await eventually(() => expect(source.settled).toEqual([{ claim, status: 'held', delay: 30_000 }]));
+    await eventually(() => expect(source.settled).toMatchObject([{ claim, status: 'held', delay: 30_000 }]));
     expect([after, said]).toEqual([false, []]);
   });
 

@@ -25,7 +25,8 @@ import {
 import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisQuestions } from './redis-questions.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
-import { keysOf, parseEvent, parseProgress, parseReply, type JobKey, type KeysOf } from '../wire/protocol.js';
+import { hear } from './hear.js';
+import { keysOf, type JobKey, type KeysOf } from '../wire/protocol.js';
 import * as limitScripts from '../wire/limit-scripts.js';
 import * as scripts from '../wire/scripts.js';
 import { readStatistics } from '../wire/statistics.js';
@@ -213,30 +214,7 @@ export class RedisStore implements JobStore {
   }
 
   async listen(fn: string, listener: JobListener): Promise<() => void> {
-    const { channel, progress, replies } = this.keysOf(fn);
-    const heard = [
-      this.hub.listen(channel, {
-        message: (text) => {
-          const event = parseEvent(text);
-          if (event) listener.event({ ...event, fn });
-        },
-        resync: () => listener.resync(),
-      }),
-      this.hub.listen(progress, {
-        message: (text) => {
-          const update = parseProgress(text);
-          if (!update) return;
-          const { mark, ...progress } = update;
-          listener.progress({ ...progress, fn }, mark);
-        },
-      }),
-      this.hub.listen(replies + this.inbox, {
-        message: (text) => {
-          const reply = parseReply(text);
-          if (reply) listener.replied?.(reply, reply.output);
-        },
-      }),
-    ];
+    const heard = hear(this.hub, this.keysOf(fn), { fn, inbox: this.inbox, listener });
     const stop = () => {
       for (const one of heard) one.then((unlisten) => unlisten()).catch(() => undefined);
     };

@@ -63,7 +63,8 @@ export class RedisSource implements JobSource {
       problems.report('close', message),
     );
     const limits = new SourceLimits(connections.commands, keysOf);
-    if (this.options.statistics) this.statistics = new StatisticsWriter(connections.commands, keysOf, problems);
+    if (this.options.statistics)
+      this.statistics = new StatisticsWriter(connections.commands, keysOf, problems);
     const ticker = tickerOf(connections.commands, keysOf, problems);
     const claimer = new Claimer({
       connections,

@@ -92,6 +92,8 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['ZADD', k.ticks, '1', X],
     ['HMGET', k.unique, X],
     ['HSET', k.unique, X, X],
+    ['HINCRBY', k.statistics + X, X, '1'],
+    ['EXPIRE', k.statistics + X, '1'],
   ];
 }
 
@@ -150,6 +152,8 @@ function operatorCalls(k: FunctionKeys): Call[] {
     ['RPOP', k.high],
     ['RPUSH', k.high, X],
     ['ZSCAN', k.scheduled, '0'],
+    ['HGETALL', k.statistics + X],
+    ['HMGET', k.statistics + X, X],
   ];
 }
 

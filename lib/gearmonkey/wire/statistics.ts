@@ -27,7 +27,9 @@ export function readStatistics(
   byMinute: boolean,
 ): Promise<Counts[]> {
   return Promise.all(
-    hours.map(async (hour) => countsIn(await (byMinute ? redis.hgetall(prefix + hour) : hourOf(redis, prefix + hour)))),
+    hours.map(async (hour) =>
+      countsIn(await (byMinute ? redis.hgetall(prefix + hour) : hourOf(redis, prefix + hour))),
+    ),
   );
 }
 
