@@ -43,12 +43,7 @@ export interface JobOptions {
 }
 
 /** How a claim ended. */
-export type Outcome = AnyOutcome & {
-  /** How long the handler ran, in ms. */
-  readonly took?: number | undefined;
-};
-
-type AnyOutcome =
+export type Outcome = (
   | { readonly claim: Claim; readonly status: 'success'; readonly output: Payload }
   | { readonly claim: Claim; readonly status: 'error'; readonly error: JobErrorInfo }
   /** The attempt failed; the next one begins after `delay` milliseconds. */
@@ -58,7 +53,11 @@ type AnyOutcome =
   /** Its key is not to start jobs for `delay` milliseconds. The job goes back; the attempt doesn't count. Only with the capability `limits`. */
   | { readonly claim: Claim; readonly status: 'held'; readonly delay: number }
   /** The job was not run: it goes back to the front of its queue, and the attempt doesn't count. */
-  | { readonly claim: Claim; readonly status: 'released' };
+  | { readonly claim: Claim; readonly status: 'released' }
+) & {
+  /** How long the handler ran, in ms. */
+  readonly took?: number | undefined;
+};
 
 /** Called when a claim no longer holds: it is `lost` to another worker, or its job was `cancelled`. */
 export type OnRevoked = (claim: Claim, why: 'lost' | 'cancelled') => void;

@@ -58,7 +58,7 @@ export function statisticsContract(rigOf: () => ClientRig): void {
       expect(run).toMatchObject({ count: 2, mean: expect.any(Number) });
     });
 
-    it('are all zero for a function that nobody has used', async () => {
+    it('are all zero for a function without jobs', async () => {
       const intervals = await rigOf().client().statistics(rigOf().fn(), { by: 'minute' });
       expect(intervals.length).toBeGreaterThanOrEqual(60);
       expect(sumOf(intervals)).toEqual({ done: 0, failed: 0, retried: 0, stalled: 0, waits: 0, runs: 0 });
