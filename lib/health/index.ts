@@ -1,0 +1,2 @@
+export { GearMonkeyHealthIndicator, type HealthLimits } from './health.indicator.js';
+export { GearMonkeyHealthModule } from './health.module.js';

@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import type { INestApplicationContext } from '@nestjs/common';
+import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
+import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+import {
+  GearMonkeyHealthIndicator,
+  GearMonkeyHealthModule,
+  type HealthLimits,
+} from 'nestjs-gearmonkey/health';
+import { RedisServer } from '../support/redis-server.js';
+import { eventually } from '../support/until.js';
+import { useApps } from '../support/use-apps.js';
+import { useRedis } from '../support/use-redis.js';
+
+/** The question behind `backlog` and `latency`. */
+const hasOverview = 'overview' in GearMonkeyClient.prototype;
+
+describe('GearMonkeyHealthIndicator', () => {
+  const redis = useRedis();
+  const apps = useApps();
+
+  const start = (connection: string) =>
+    apps.start({
+      imports: [GearMonkeyModule.forRoot({ connection }), GearMonkeyHealthModule, TerminusModule],
+    });
+  const check = (app: INestApplicationContext, limits?: HealthLimits) =>
+    app.get(GearMonkeyHealthIndicator, { strict: false }).check('jobs', limits);
+
+  it.each([
+    ['Redis', () => redis.url],
+    ['memory', () => 'memory:'],
+  ])('is up, with the instances: %s', async (_, url) => {
+    const app = await start(url());
+    await app.get(GearMonkeyClient).run(redis.fn(), 'x');
+    await eventually(async () => {
+      expect(await check(app)).toEqual({
+        jobs: {
+          status: 'up',
+          instances: [expect.objectContaining({ name: 'default', connected: true })],
+        },
+      });
+    });
+  });
+
+  it('is not down because of a connection that was never open', async () => {
+    const app = await start(redis.url);
+    expect(await check(app, { backlog: 0, latency: 0, outage: 0 })).toMatchObject({ jobs: { status: 'up' } });
+  });
+
+  (hasOverview ? it : it.skip).each([
+    [{ backlog: 1 }, /has 2 waiting jobs, more than 1/],
+    [{ latency: 0 }, /The oldest job of \S+ waits for \d+ ms, longer than 0/],
+  ])('is degraded over its limit: %j', async (limits, problem) => {
+    const app = await start('memory:');
+    await app.get(GearMonkeyClient).runMany('fn', ['x', 'y']);
+    await eventually(async () => {
+      expect(await check(app, { ...limits, functions: ['fn'] })).toMatchObject({
+        jobs: { status: 'degraded', problems: [expect.stringMatching(problem)] },
+      });
+    });
+    expect(await check(app, { ...limits, functions: ['other'] })).toMatchObject({ jobs: { status: 'up' } });
+    expect(await check(app, { backlog: 2, latency: '1h' })).toMatchObject({ jobs: { status: 'up' } });
+  });
+
+  it('is degraded while a lost connection is replaced, then down, and up again', async () => {
+    const server = await RedisServer.start();
+    try {
+      const app = await start(server.url);
+      await app.get(GearMonkeyClient).run('fn', 'x');
+      await eventually(async () => expect(await check(app)).toMatchObject({ jobs: { status: 'up' } }));
+      await server.stop();
+      await eventually(async () =>
+        expect(await check(app, { outage: '1h' })).toMatchObject({
+          jobs: { status: 'degraded', problems: [expect.stringMatching(/^default is not connected: /)] },
+        }),
+      );
+      expect(await check(app, { outage: 0 })).toMatchObject({ jobs: { status: 'down' } });
+    } finally {
+      await server.stop();
+    }
+  });
+
+  (hasOverview ? it : it.skip)('works in a health check of terminus', async () => {
+    const app = await start('memory:');
+    await app.get(GearMonkeyClient).run('fn', 'x');
+    const health = app.get(HealthCheckService, { strict: false });
+    const indicator = app.get(GearMonkeyHealthIndicator, { strict: false });
+    await expect(health.check([() => indicator.check('jobs', { backlog: 0 })])).resolves.toMatchObject({
+      status: 'degraded',
+      details: { jobs: { status: 'degraded' } },
+    });
+  });
+
+  it.each([
+    [{ backlog: -1 }, 'INVALID_OPTION'],
+    [{ latency: 'soon' as '1s' }, 'INVALID_OPTION'],
+    [{ functions: 'fn' as unknown as string[] }, 'INVALID_OPTION'],
+    [{ instance: 'none' }, 'CONFIGURATION'],
+    [{ backlogs: 1 } as HealthLimits, 'CONFIGURATION'],
+  ])('refuses wrong limits: %j', async (limits, code) => {
+    await expect(check(await start('memory:'), limits)).rejects.toMatchObject({ code });
+  });
+});
