@@ -7,6 +7,11 @@ interface Lease {
 export class Leases {
   private readonly leases = new Map<string, Lease>();
 
+  /** The jobs that are claimed. */
+  get ids(): string[] {
+    return [...this.leases.keys()];
+  }
+
   /** When the next one ends, in ms since 1970. */
   get nextExpiry(): number {
     let next = Infinity;

@@ -6,6 +6,7 @@ import { Leases } from './leases.js';
 import { LimitCounts } from './limit-counts.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
 import { MemoryLimits } from './memory-limits.js';
+import { MemoryLists } from './memory-lists.js';
 import { WaitingJobs, type KeyOf } from './waiting-jobs.js';
 import { MemoryControl } from './memory-control.js';
 import { FunctionSchedules } from './memory-schedule.js';
@@ -46,9 +47,10 @@ export class MemoryFunction {
   readonly jobs: MemoryJobs;
   readonly limits: MemoryLimits;
   readonly waiting: WaitingJobs;
-  private readonly leases = new Leases();
+  readonly leases = new Leases();
   readonly control = new MemoryControl(() => this.wake());
   readonly unique = new MemoryUnique(this);
+  readonly lists: MemoryLists;
 
   constructor(
     private readonly name: string,
@@ -58,6 +60,7 @@ export class MemoryFunction {
     const shared = options.sharedLimit ?? (() => new LimitCounts());
     this.limits = new MemoryLimits(this.jobs, shared, () => this.wake());
     this.waiting = new WaitingJobs(this.jobs, this.limits);
+    this.lists = new MemoryLists(this.jobs);
   }
 
   /** The id of the next job that is enqueued. */
@@ -128,6 +131,7 @@ export class MemoryFunction {
   retry(id: string, token: number, error: JobErrorInfo, delay: number, now: number): boolean {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     this.jobs.note(id, error);
+    this.lists.retry(id, now + delay);
     return this.runLater(id, token, now + delay, now);
   }
 
@@ -178,12 +182,7 @@ export class MemoryFunction {
   /** Milliseconds until the next scheduled job is due or the next lease ends. */
   outlook(now: number): number {
     const due = this.control.isPaused ? Infinity : this.waiting.nextDue;
-    return Math.max(0, Math.min(due, this.nextExpiry) - now);
-  }
-
-  /** When the next lease ends, in ms since 1970. */
-  get nextExpiry(): number {
-    return this.leases.nextExpiry;
+    return Math.max(0, Math.min(due, this.leases.nextExpiry) - now);
   }
 
   private take(id: string, queue: Queue, lease: number, now: number): Taken | undefined {
@@ -234,6 +233,7 @@ export class MemoryFunction {
     this.leases.delete(id);
     this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
     this.jobs.expireLater(id, now);
+    this.lists.end(id, status, error, now);
     this.limits.finish(id, now);
     this.publish('finish', id);
   }

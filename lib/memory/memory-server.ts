@@ -43,6 +43,11 @@ export class MemoryServer {
     return found;
   }
 
+  /** The functions that were used. */
+  names(): string[] {
+    return [...this.functions.keys()];
+  }
+
   private sharedLimit(name: string): LimitCounts {
     const found = this.sharedLimits.get(name) ?? new LimitCounts();
     this.sharedLimits.set(name, found);

@@ -125,7 +125,7 @@ export class MemorySource implements JobSource {
 
   private hasEndedLeases(slots: FreeSlots): boolean {
     const now = Date.now();
-    return slots.functions().some((fn) => this.server.function(fn).nextExpiry <= now);
+    return slots.functions().some((fn) => this.server.function(fn).leases.nextExpiry <= now);
   }
 
   private claimNow(slots: FreeSlots): Claim[] {

@@ -28,12 +28,14 @@ import { drainJobs, updateJob } from './memory-edits.js';
 import type { MemoryFunction } from './memory-function.js';
 import { MemorySchedules } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
+import { MemoryViews } from './memory-views.js';
 
 /** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
 export class MemoryStore implements JobStore {
   readonly system = 'memory';
   readonly address = 'memory:';
   readonly schedules: MemorySchedules;
+  readonly views: MemoryViews;
   private closed = false;
 
   constructor(
@@ -41,6 +43,7 @@ export class MemoryStore implements JobStore {
     readonly clock: Clock = systemClock,
   ) {
     this.schedules = new MemorySchedules(server, clock);
+    this.views = new MemoryViews(server, clock);
   }
 
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {

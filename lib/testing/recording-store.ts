@@ -15,6 +15,7 @@ import {
   type Placement,
   type ReadProgress,
 } from '../gearmonkey/client/job-store.js';
+import type { ViewStore } from '../gearmonkey/client/view-store.js';
 import type { ScheduleStore } from '../gearmonkey/recurring/schedule-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
@@ -45,6 +46,10 @@ export class RecordingStore implements JobStore {
 
   get schedules(): ScheduleStore {
     return this.store.schedules;
+  }
+
+  get views(): ViewStore {
+    return this.store.views;
   }
 
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {

@@ -55,6 +55,8 @@ describe('keysOf', () => {
       schedules: `schedules:${fn}`,
       ticks: `ticks:${fn}`,
       unique: `unique:${fn}`,
+      ended: `ended:${fn}:`,
+      retrying: `retrying:${fn}`,
       workers: `workers:${fn}`,
       statistics: `statistics:${fn}:`,
       senders: `sender:${fn}:`,

@@ -3,11 +3,13 @@ import type { JobEvent } from '../../job/job.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { JobStatistics, StatisticsOptions } from '../../job/statistics.js';
 import { readJobStatistics } from './job-statistics.js';
+import type { FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
 import { drain, type DrainJobsOptions } from './drain.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
 import type { LimitNumbers, LimitState } from '../../job/limit.js';
 import type { KnownFunctions } from './known-functions.js';
+import { JobViews } from './job-views.js';
 import { LimitAccess, type LimitsOptions } from './limit-access.js';
 import type { NewJobs } from './new-jobs.js';
 import { observeEvents } from './observables.js';
@@ -26,11 +28,31 @@ export abstract class FunctionClient {
   // Private at run time too: logs of a client must not show the store, which holds passwords.
   readonly #parts: FunctionClientParts;
   readonly #limits: LimitAccess;
+  readonly #views: JobViews;
 
   /** @internal */
   constructor(parts: FunctionClientParts) {
     this.#parts = parts;
     this.#limits = new LimitAccess(parts.store, parts.functions);
+    this.#views = new JobViews(parts.store.views, parts.functions);
+  }
+
+  /**
+   * What there is of each function that a worker or client of this package has used in the last 30 days, in order of their
+   * names, at most 1,000.
+   */
+  async overview(): Promise<FunctionOverview[]> {
+    return this.#views.overview();
+  }
+
+  /**
+   * A page of the function's jobs in one state. Inputs and outputs are read only with `payloads`, and are cut. Ended jobs
+   * are listed as long as they are kept, except those that plain workers ran.
+   *
+   * @throws ConfigurationError, InvalidOptionError
+   */
+  async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {
+    return this.#views.list(ref, options);
   }
 
   /** How many workers are registered for the function. @throws NoWorkersError if there is none */

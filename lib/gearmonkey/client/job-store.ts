@@ -8,6 +8,7 @@ import type { UniqueRule } from '../../job/unique.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
+import type { ViewStore } from './view-store.js';
 
 /** The queue and options of new jobs. */
 export interface Placement {
@@ -131,6 +132,9 @@ export interface JobStore {
 
   /** The schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
+
+  /** What it tells of its functions and of jobs in a state. */
+  readonly views: ViewStore;
 
   /** The value of a job's option `reply` that has its output sent to this store's listeners. */
   readonly inbox?: string;

@@ -7,6 +7,7 @@ import { pauseAfter } from '../../redis/retry.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { explainToScheduler } from '../wire/schedule-rights.js';
 import { explainToClient, explainToOperator } from '../wire/rights.js';
+import { explainToViewer } from '../wire/view-rights.js';
 
 /** How a question is asked. */
 export interface QuestionOptions {
@@ -14,6 +15,8 @@ export interface QuestionOptions {
   readonly wanted?: (() => boolean) | undefined;
   /** Whether it needs an operator's rights, which are more than a client's. */
   readonly forOperators?: boolean;
+  /** Whether it needs the rights to list jobs. */
+  readonly forViewers?: boolean;
 }
 
 /** Asks a Redis server for something that may be asked twice, so that a broken connection does no harm. */
@@ -30,10 +33,10 @@ export class RedisQuestions {
     fn: string,
     verb: string,
     question: (redis: Redis | Cluster) => Promise<T>,
-    { wanted, forOperators = false }: QuestionOptions = {},
+    { wanted, ...who }: QuestionOptions = {},
   ): Promise<T> {
     const what = `${verb} of "${fn}"`;
-    const failure = (error: unknown) => this.failure(fn, what, error, forOperators);
+    const failure = (error: unknown) => this.failure(fn, what, error, who);
     return this.repeat(what, question, failure, wanted);
   }
 
@@ -70,7 +73,11 @@ export class RedisQuestions {
   }
 
   /** The error for a caller; names the rights that are missing. */
-  failure(fn: string, what: string, error: unknown, forOperators = false): Promise<GearMonkeyError> {
+  failure(fn: string, what: string, error: unknown, { forOperators, forViewers }: QuestionOptions = {}): Promise<GearMonkeyError> {
+    if (forViewers) {
+      const { commands, keysOf } = this;
+      return failureOf(what, error, (refusal) => explainToViewer(commands, refusal, fn, keysOf));
+    }
     const explain = forOperators ? explainToOperator : explainToClient;
     return failureOf(what, error, (refusal) => explain(this.commands, refusal, fn, this.keysOf(fn)));
   }

@@ -24,8 +24,10 @@ import {
 } from './job-store.js';
 import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisQuestions } from './redis-questions.js';
+import { RedisViews } from './redis-views.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
 import { hear } from './hear.js';
+import { FunctionIndex } from '../wire/function-index.js';
 import { keysOf, type JobKey, type KeysOf } from '../wire/protocol.js';
 import * as limitScripts from '../wire/limit-scripts.js';
 import * as scripts from '../wire/scripts.js';
@@ -42,6 +44,8 @@ const FIRST_QUEUE = 2;
 export interface RedisStoreOptions extends EnqueuerOptions {
   /** The key of all schedules' functions. @default 'schedules' */
   readonly scheduleIndex?: string;
+  /** What `keysOf` puts before each function's name, and the key of the functions begins with. @default '' */
+  readonly prefix?: string;
 }
 
 /** The client's side of GearMonkey on a Redis server. */
@@ -49,6 +53,7 @@ export class RedisStore implements JobStore {
   readonly system = 'gearmonkey';
   readonly inbox = randomUUID();
   readonly schedules: RedisSchedules;
+  readonly views: RedisViews;
   private readonly enqueuer: Enqueuer;
   private readonly questions: RedisQuestions;
   private readonly keysOf: KeysOf;
@@ -65,6 +70,13 @@ export class RedisStore implements JobStore {
     this.times = options.clock ?? systemClock;
     this.now = () => options.clock?.now() ?? '';
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
+    this.views = new RedisViews({
+      index: new FunctionIndex(this.keysOf, options.prefix),
+      keysOf: this.keysOf,
+      now: this.now,
+      connect: () => commands.ready(),
+      ask: (...question) => this.questions.ask(...question),
+    });
     this.enqueuer = new Enqueuer(commands, options);
     const { clock, scheduleIndex: index } = options;
     const now = clock && (() => clock.now());
@@ -81,6 +93,7 @@ export class RedisStore implements JobStore {
   }
 
   enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
+    this.views.note(fn);
     return this.enqueuer.add(fn, inputs, placement);
   }
 
@@ -209,7 +222,7 @@ export class RedisStore implements JobStore {
     try {
       return await this.hub.listen(control, { message: changed, resync: changed });
     } catch (error) {
-      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, true);
+      throw await this.questions.failure(fn, `Listening to "${fn}"`, error, { forOperators: true });
     }
   }
 

@@ -2,6 +2,7 @@ import { chunksOf } from '../../flow/chunks.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
+import { Housekeeping } from './housekeeping.js';
 
 /** The longest delay of a job without a wake marker: one second, as in the protocol. */
 const LOOK_MS = 1000;
@@ -46,7 +47,11 @@ export class Leadership {
   private looking = false;
   private closed = false;
 
-  constructor(private readonly options: LeadershipOptions) {}
+  private readonly housekeeping: Housekeeping;
+
+  constructor(private readonly options: LeadershipOptions) {
+    this.housekeeping = new Housekeeping(options.keysOf, () => options.commands.ready());
+  }
 
   start(): void {
     if (!this.closed) this.timer ??= setInterval(() => void this.beat(), LOOK_MS).unref();
@@ -80,6 +85,7 @@ export class Leadership {
   async leave(fn: string): Promise<void> {
     this.askedAt.delete(fn);
     this.served.delete(fn);
+    this.housekeeping.forget(fn);
     this.options.onListen(fn, false);
     if (this.own.delete(fn)) await this.giveUp([fn]);
   }
@@ -111,6 +117,7 @@ export class Leadership {
     const looks = known.filter((fn) => this.isLeader(fn) && !elects.includes(fn));
     await Promise.allSettled([this.elect(elects), this.look(looks)]);
     this.looking = false;
+    await this.housekeeping.tend(this.own, now);
   }
 
   /** Requests leadership, and checks the functions that this worker leads. */

@@ -3,6 +3,11 @@ import { randomInt } from 'node:crypto';
 /** A finished job's hash lives for 25 hours. */
 export const JOB_TTL_SECONDS = 90_000;
 
+/** How long ended jobs are listed, in ms: as long as their hashes live. */
+export const LISTED_MS = JOB_TTL_SECONDS * 1000;
+
+/** Sorted set of the functions of a database, by the time at which an actor of this package last saw them. */
+export const FUNCTION_INDEX = 'functions';
 /** Hash of the functions of all schedules of a database, by the ids of the schedules. */
 export const SCHEDULE_INDEX = 'schedules';
 /** Prefix of the versions of an app that declare schedules: its name follows. */
@@ -56,6 +61,10 @@ export interface FunctionKeys {
   readonly unique: string;
   /** Prefix: the hour follows, counted from 1970. Hash of what happened to jobs in its minutes. */
   readonly statistics: string;
+  /** Prefix of the lists of ended jobs: `success`, `failed` or `cancelled` follows. Sorted sets by the time they ended. */
+  readonly ended: string;
+  /** Sorted set of jobs that will be tried again, by the time. */
+  readonly retrying: string;
 }
 
 /** Makes the keys of a function. @throws InvalidFunctionNameError for a name that has no valid keys */
@@ -89,6 +98,8 @@ export function keysOf(fn: string): FunctionKeys {
     ticks: `ticks:${fn}`,
     unique: `unique:${fn}`,
     statistics: `statistics:${fn}:`,
+    ended: `ended:${fn}:`,
+    retrying: `retrying:${fn}`,
   };
 }
 

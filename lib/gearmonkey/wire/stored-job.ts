@@ -96,6 +96,21 @@ function parseError(value: Uint8Array | undefined): JobErrorInfo | undefined {
   }
 }
 
+/** Whether the error of its last attempt is known. */
+export function hasError(stored: StoredJob): boolean {
+  return parseError(stored.get('error')) !== undefined;
+}
+
+/** How often a worker of this package claimed it. */
+export function attemptsOf(stored: StoredJob): number {
+  return numberOf(stored, 'attempts') ?? 0;
+}
+
+/** A field as text. */
+export function textOf(stored: StoredJob, field: string): string | undefined {
+  return text(stored.get(field));
+}
+
 /** A job's mark; 0 if a plain client sent it. */
 export function markIn(stored: StoredJob): number {
   return numberOf(stored, 'mark') ?? 0;
@@ -107,7 +122,7 @@ export function progressOf(stored: StoredJob): Progress | undefined {
   return dividend === undefined || divisor === undefined ? undefined : { dividend, divisor };
 }
 
-function timesOf(stored: StoredJob, expires: number | undefined): JobTimes {
+export function timesOf(stored: StoredJob, expires: number | undefined): JobTimes {
   return defined({
     created: dateOf(stored, 'created'),
     scheduled: dateOf(stored, 'due'),

@@ -49,7 +49,7 @@ elseif not remove_waiting(job[5]) then
   -- It is in no list: a plain worker has it.
   return 'running'
 end
-finish(keys, id, string.format('%.0f', now), '', '', 'error', message, 'error', failure)
+finish(keys, id, string.format('%.0f', now), '', '', 'cancelled', message, 'error', failure)
 if limits then
   limits.let_go(job[5], id)
   if job[2] then limits.vacate(job[5], member) else limits.refresh(job[5]) end

@@ -14,5 +14,5 @@ local FAILURE = '{"name":"JobDrainedError","code":"JOB_DRAINED","message":"drain
 
 --- Ends a job that was taken from its queue.
 local function finish_drained(id)
-  if finish(keys, id, string.format('%.0f', now), '', '', 'error', 'drained', 'error', FAILURE) then ended[#ended + 1] = id end
+  if finish(keys, id, string.format('%.0f', now), '', '', 'cancelled', 'drained', 'error', FAILURE) then ended[#ended + 1] = id end
 end

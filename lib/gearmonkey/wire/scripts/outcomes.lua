@@ -55,6 +55,9 @@ local function open_outcomes()
     end
     if type(queued) == 'number' then
       call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, unpack(changes))
+      if failure ~= '' then
+        pcall('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), string.format('%.0f', now + wait), id)
+      end
     else
       call('HSET', keys.jobs .. id, unpack(changes))
       keep(id, token)

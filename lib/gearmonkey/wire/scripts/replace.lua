@@ -31,7 +31,7 @@ local function replace_one(limits, key, id, by)
   local failure = cjson.encode({ name = 'JobCancelledError', code = 'JOB_CANCELLED', message = text })
   local status = call('HGET', keys.jobs .. id, 'status')
   if status == 'idle' or status == 'busy' then
-    finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure)
+    finish(keys, id, string.format('%.0f', now), '', '', 'cancelled', text, 'error', failure)
   end
   limits.let_go(key, id)
 end

@@ -1,0 +1,83 @@
+import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../../flow/chunks.js';
+import { defined } from '../../job/defined.js';
+import type { FunctionOverview, JobState } from '../../job/job-views.js';
+import type { FunctionIndex } from '../wire/function-index.js';
+import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
+import { listJobs, overview, type ListKind } from '../wire/view-scripts.js';
+import type { QuestionOptions } from './redis-questions.js';
+import type { ListQuery, ViewedJobs, ViewStore } from './view-store.js';
+
+/** How many functions are counted at a time. */
+const AT_ONCE = 50;
+/** States that one list holds, and the status of its jobs. */
+const ENDED: Partial<Record<JobState, string>> = { success: 'success', failed: 'error', cancelled: 'error' };
+
+export interface RedisViewsOptions {
+  readonly index: FunctionIndex;
+  readonly keysOf: KeysOf;
+  readonly now: () => number | '';
+  readonly connect: () => Promise<Redis | Cluster>;
+  ask<T>(
+    fn: string,
+    verb: string,
+    question: (redis: Redis | Cluster) => Promise<T>,
+    options: QuestionOptions,
+  ): Promise<T>;
+}
+
+/** What a Redis server tells of its functions and jobs. */
+export class RedisViews implements ViewStore {
+  constructor(private readonly options: RedisViewsOptions) {}
+
+  /** Notes a function that this client uses. */
+  note(fn: string): void {
+    this.options.index.note(this.options.connect, fn);
+  }
+
+  functions(): Promise<string[]> {
+    return this.options.ask('*', 'Reading the functions', (redis) => this.options.index.read(redis), { forViewers: true });
+  }
+
+  async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
+    const found: FunctionOverview[] = [];
+    for (const some of chunksOf(functions, AT_ONCE))
+      found.push(...(await Promise.all(some.map((fn) => this.overviewOf(fn)))));
+    return found;
+  }
+
+  list(fn: string, { state, newest, size, page, payloads }: ListQuery): Promise<ViewedJobs> {
+    const k = this.options.keysOf(fn);
+    const status = ENDED[state] ?? '';
+    const list = k.ended + (status === '' ? 'failed' : state);
+    const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying, list];
+    const kind = status === '' ? (state as ListKind) : 'ended';
+    const order = newest ? 'newest' : 'oldest';
+    const read = (redis: Redis | Cluster) =>
+      listJobs.run(redis, keys, this.options.now(), LISTED_MS, kind, order, size, page, payloads ? 1 : 0, status);
+    return this.options.ask(fn, 'Listing jobs', read, { forViewers: true });
+  }
+
+  private async overviewOf(fn: string): Promise<FunctionOverview> {
+    const k = this.options.keysOf(fn);
+    const ended = ['success', 'failed', 'cancelled'].map((state) => k.ended + state);
+    const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying, ...ended];
+    keys.push(k.count, k.workers);
+    const read = (redis: Redis | Cluster) => overview.run(redis, keys, this.options.now(), LISTED_MS);
+    return toOverview(fn, await this.options.ask(fn, 'An overview', read, { forViewers: true }));
+  }
+}
+
+/** The texts are in the order of the script. */
+function toOverview(fn: string, texts: readonly string[]): FunctionOverview {
+  const [high = 0, normal = 0, low = 0, scheduled = 0, retrying = 0, running = 0, ...rest] = texts.map(Number);
+  const [success = 0, failed = 0, cancelled = 0, limitsFull = 0, paused = 0, oldest = 0, workers = 0] = rest;
+  return defined({
+    fn,
+    waiting: { high, normal, low },
+    ...{ scheduled, retrying, running, success, failed, cancelled, limitsFull },
+    paused: paused > 0,
+    oldest: oldest > 0 ? new Date(oldest) : undefined,
+    workers,
+  });
+}

@@ -1,0 +1,40 @@
+import type { FunctionOverview, JobState } from '../../job/job-views.js';
+import type { StoredJob } from '../wire/stored-job.js';
+
+/** Which jobs a page has. */
+export interface ListQuery {
+  readonly state: JobState;
+  readonly newest: boolean;
+  readonly size: number;
+  /** '' for the first page. */
+  readonly page: string;
+  readonly payloads: boolean;
+}
+
+/**
+ * A job as it is stored, without what lists don't show. `input` and `output` are cut, or left out; the fields
+ * `input:bytes` and `output:bytes` have their lengths. `error` is that of the last attempt.
+ */
+export interface ViewedJob {
+  readonly id: string;
+  readonly stored: StoredJob;
+}
+
+/** A page of them. */
+export interface ViewedJobs {
+  readonly jobs: readonly ViewedJob[];
+  readonly total: number;
+  /** '' on the last page. */
+  readonly next: string;
+}
+
+/** What a server tells of its functions and of jobs in a state. */
+export interface ViewStore {
+  /** All functions that are known. */
+  functions(): Promise<string[]>;
+
+  /** In the order of `functions`. */
+  overview(functions: readonly string[]): Promise<FunctionOverview[]>;
+
+  list(fn: string, query: ListQuery): Promise<ViewedJobs>;
+}

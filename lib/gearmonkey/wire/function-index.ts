@@ -1,0 +1,69 @@
+import type { Cluster, Redis } from 'ioredis';
+import { FUNCTION_INDEX, type KeysOf } from './protocol.js';
+
+/** How often a process notes a function again. */
+const AGAIN_MS = 60 * 60 * 1000;
+/** A function that nobody has seen for so long is forgotten. */
+const FORGOTTEN_MS = 30 * 24 * 60 * 60 * 1000;
+/** Most functions that are read. */
+const MOST = 1000;
+
+/** The functions of a database, as this package's clients and workers see them. */
+export class FunctionIndex {
+  private readonly noted = new Map<string, number>();
+
+  private readonly key: string;
+
+  /** @param prefix what `keysOf` puts before names; the index's own key begins with it too */
+  constructor(
+    private readonly keysOf: KeysOf,
+    private readonly prefix = '',
+  ) {
+    this.key = prefix + FUNCTION_INDEX;
+  }
+
+  /**
+   * Notes functions, unless this process did so within the hour. A user without a right to the index only leaves its
+   * functions out of it.
+   */
+  note(redis: () => Promise<Redis | Cluster>, ...functions: readonly string[]): void {
+    const now = Date.now();
+    const fresh = functions.filter((fn) => now - (this.noted.get(fn) ?? -Infinity) >= AGAIN_MS);
+    if (fresh.length === 0) return;
+    for (const fn of fresh) this.noted.set(fn, now);
+    void this.write(redis, fresh, now).catch(() => {
+      for (const fn of fresh) this.noted.set(fn, now - AGAIN_MS + AGAIN_MS / 60);
+    });
+  }
+
+  async read(redis: Redis | Cluster): Promise<string[]> {
+    const names = await redis.zrevrange(this.key, 0, MOST - 1);
+    return names.flatMap((name) => this.fromWire(name) ?? []).sort();
+  }
+
+  private async write(redis: () => Promise<Redis | Cluster>, functions: readonly string[], now: number) {
+    const connection = await redis();
+    const entries = functions.flatMap((fn) => [now, wireName(this.keysOf, fn)]);
+    await connection.zadd(this.key, 'GT', ...entries);
+    await connection.zremrangebyscore(this.key, '-inf', now - FORGOTTEN_MS);
+  }
+
+  /** What this process calls the function; undefined if it can't call it. */
+  private fromWire(name: string): string | undefined {
+    const bare = /^\{(.+)\}$/.exec(name)?.[1];
+    const own = name.startsWith(this.prefix) ? name.slice(this.prefix.length) : name;
+    return [bare, own].find((fn) => fn !== undefined && this.isOnWire(fn, name));
+  }
+
+  private isOnWire(fn: string, name: string): boolean {
+    try {
+      return wireName(this.keysOf, fn) === name;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function wireName(keysOf: KeysOf, fn: string): string {
+  return keysOf(fn).jobs.slice('job:'.length, -1);
+}

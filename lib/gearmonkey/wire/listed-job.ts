@@ -1,0 +1,38 @@
+import { defined } from '../../job/defined.js';
+import type { JobState, ListedJob, ListedPayload } from '../../job/job-views.js';
+import { recordsOf } from '../../job/show-as.js';
+import { readJobOptions } from './job-options.js';
+import { attemptsOf, errorOf, hasError, progressOf, textOf, timesOf, type StoredJob } from './stored-job.js';
+
+/** Most bytes of a payload that are shown. */
+export const SHOWN_BYTES = 4096;
+/** Longer payloads are not read at all. */
+export const LARGEST_SHOWN = 65_536;
+
+const asListedJob = recordsOf<ListedJob>('ListedJob');
+
+/** A job as a list shows it. */
+export function toListedJob(fn: string, id: string, state: JobState, stored: StoredJob): ListedJob {
+  const options = readJobOptions(textOf(stored, 'options') ?? '');
+  const failed = textOf(stored, 'status') === 'error' || (state === 'retrying' && hasError(stored));
+  return asListedJob(
+    defined({
+      id,
+      fn,
+      state,
+      attempts: attemptsOf(stored),
+      times: timesOf(stored, options.expires),
+      error: failed ? errorOf(stored) : undefined,
+      progress: progressOf(stored),
+      key: textOf(stored, 'key') || undefined,
+      recurring: options.recurring,
+      input: payloadOf(stored, 'input'),
+      output: failed ? undefined : payloadOf(stored, 'output'),
+    }),
+  );
+}
+
+function payloadOf(stored: StoredJob, field: 'input' | 'output'): ListedPayload | undefined {
+  const bytes = textOf(stored, `${field}:bytes`);
+  return bytes === undefined ? undefined : defined({ text: textOf(stored, field), bytes: Number(bytes) });
+}

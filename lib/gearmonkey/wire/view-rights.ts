@@ -1,0 +1,39 @@
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { explainRefusal, type Call } from '../../redis/rights.js';
+import { FUNCTION_INDEX, type FunctionKeys, type KeysOf } from './protocol.js';
+
+const X = 'x';
+
+/** The calls that need the rights to list jobs. */
+function viewerCalls(k: FunctionKeys): Call[] {
+  const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying];
+  keys.push(k.count, k.workers, `${k.ended}success`, `${k.ended}failed`, `${k.ended}cancelled`);
+  return [
+    ...keys.map((key): Call => ['EVALSHA', X, '1', key]),
+    ['EVAL', X, '0'],
+    ['TIME'],
+    ['HMGET', k.jobs + X, X],
+    ['HSTRLEN', k.jobs + X, X],
+    ['HMGET', k.control, X],
+    ['LLEN', k.high],
+    ['LINDEX', k.high, '0'],
+    ['LRANGE', k.high, '0', '0'],
+    ['ZCARD', k.leases],
+    ['ZCOUNT', k.retrying, '0', '1'],
+    ['ZSCORE', k.retrying, X],
+    ['ZRANGEBYSCORE', k.leases, '0', '1'],
+    ['ZREVRANGEBYSCORE', k.scheduled, '1', '0'],
+    ['GET', k.count],
+  ];
+}
+
+/** If Redis refused a call for a missing right, returns an error that names it; `fn` '*' stands for the index of functions. */
+export function explainToViewer(
+  commands: RedisConnection,
+  refusal: unknown,
+  fn: string,
+  keysOf: KeysOf,
+): Promise<unknown> {
+  if (fn === '*') return explainRefusal(commands, refusal, [['ZREVRANGE', FUNCTION_INDEX, '0', '1']], 'an overview');
+  return explainRefusal(commands, refusal, viewerCalls(keysOf(fn)), `a viewer of "${fn}"`);
+}

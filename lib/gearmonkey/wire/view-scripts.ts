@@ -1,0 +1,54 @@
+import { scriptsIn } from '../../redis/script.js';
+import { LUA } from './lua.embedded.js';
+import type { Now } from './scripts.js';
+import type { StoredJob } from './stored-job.js';
+
+const defineScript = scriptsIn(LUA);
+
+/** Returns whether more is left to remove. */
+export const trim = defineScript<[now: Now, keptMs: number, most: number], boolean>(
+  'trim',
+  (reply) => reply === 1,
+);
+
+/** Returns the numbers of a function, in the order of the script; '' for one that is not known. */
+export const overview = defineScript<[now: Now, keptMs: number], string[]>('overview', (reply) =>
+  (reply as Buffer[]).map(String),
+);
+
+/** The kinds of lists that `listJobs` reads. */
+export type ListKind = 'waiting' | 'scheduled' | 'retrying' | 'running' | 'ended' | 'tagged';
+
+interface Page {
+  readonly total: number;
+  readonly next: string;
+  readonly jobs: { readonly id: string; readonly stored: StoredJob }[];
+}
+
+export const listJobs = defineScript<
+  [
+    now: Now,
+    keptMs: number,
+    kind: ListKind,
+    order: 'newest' | 'oldest',
+    size: number,
+    page: string,
+    payloads: 0 | 1,
+    status: string,
+  ],
+  Page
+>('list-jobs', (reply) => {
+  const [total, next, ...flat] = reply as [number, Buffer, ...(Buffer | Buffer[])[]];
+  const jobs = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const [id, fields] = [flat[i], flat[i + 1]] as [Buffer, Buffer[]];
+    jobs.push({ id: id.toString(), stored: toStoredJob(fields) });
+  }
+  return { total, next: String(next), jobs };
+});
+
+function toStoredJob(fields: readonly Buffer[]): StoredJob {
+  const stored = new Map<string, Uint8Array>();
+  for (let i = 0; i + 1 < fields.length; i += 2) stored.set(String(fields[i]), fields[i + 1] as Buffer);
+  return stored;
+}

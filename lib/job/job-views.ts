@@ -1,0 +1,80 @@
+import type { JobErrorInfo } from './errors.js';
+import type { JobTimes, Progress } from './job.js';
+import type { RecurringTick } from './recurring.js';
+
+/** Where a job stands: it waits in a queue, for a time, for its next attempt, runs, or has ended in one of three ways. */
+export type JobState =
+  'waiting' | 'scheduled' | 'retrying' | 'running' | 'success' | 'failed' | 'cancelled';
+
+/** What there is of one function. Ended jobs are counted as long as they are kept. */
+export interface FunctionOverview {
+  readonly fn: string;
+  /** Jobs that may start at once, by priority. */
+  readonly waiting: { readonly high: number; readonly normal: number; readonly low: number };
+  /** Jobs that wait for a time, without those of `retrying`. */
+  readonly scheduled: number;
+  /** Jobs that wait for their next attempt after one that failed. */
+  readonly retrying: number;
+  /** Jobs on workers of this package. */
+  readonly running: number;
+  readonly success: number;
+  readonly failed: number;
+  /** Cancelled, drained and replaced jobs. */
+  readonly cancelled: number;
+  /** Keys of its limit that have waiting jobs and may start none. */
+  readonly limitsFull: number;
+  readonly paused: boolean;
+  /** When the oldest waiting job was created, unless a plain client sent it. */
+  readonly oldest?: Date;
+  readonly workers: number;
+}
+
+/** Which jobs `list` reads, and what of them. */
+export interface ListOptions {
+  state: JobState;
+  /** By when they ended; by when they are due if they wait for a time; else by when they were created. @default 'newest' */
+  order?: 'newest' | 'oldest';
+  /** Most jobs of a page, from 1 to 100. @default 20 */
+  size?: number;
+  /** The `next` of the page before. @default the first page */
+  page?: string;
+  /** Whether to read inputs and outputs. @default false */
+  payloads?: boolean;
+}
+
+/** An input or output as a list shows it. */
+export interface ListedPayload {
+  /** Its first 4,096 bytes, as text. Absent for one that is larger than 64 KiB. */
+  readonly text?: string;
+  /** Its whole length in bytes. */
+  readonly bytes: number;
+}
+
+/** A job as a list shows it. What plain clients and workers don't write is absent. */
+export interface ListedJob {
+  readonly id: string;
+  readonly fn: string;
+  readonly state: JobState;
+  readonly attempts: number;
+  readonly times: JobTimes;
+  /** Why it failed: for good, or the last time if it will be tried again. */
+  readonly error?: JobErrorInfo;
+  readonly progress?: Progress;
+  /** What it is limited by. */
+  readonly key?: string;
+  readonly tags?: readonly string[];
+  readonly recurring?: RecurringTick;
+  /** Only with `payloads`. */
+  readonly input?: ListedPayload;
+  /** Only with `payloads`, of a job that succeeded. */
+  readonly output?: ListedPayload;
+}
+
+/** A page of jobs. Jobs that end or expire meanwhile are left out, so it may have fewer than asked for. */
+export interface JobList {
+  readonly jobs: readonly ListedJob[];
+  /** How many there are on all pages. */
+  readonly total: number;
+  /** The `page` of the next call; absent on the last page. */
+  readonly next?: string;
+}

@@ -1,0 +1,137 @@
+import type { Clock } from '../job/clock.js';
+import { defined } from '../job/defined.js';
+import type { FunctionOverview, JobState } from '../job/job-views.js';
+import type { ListQuery, ViewedJobs, ViewStore } from '../gearmonkey/client/view-store.js';
+import { LARGEST_SHOWN, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
+import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { bytes } from './fields.js';
+import type { MemoryFunction } from './memory-function.js';
+import { LISTED, type Listed } from './memory-queues.js';
+import type { MemoryServer } from './memory-server.js';
+
+/** A job and what its list is ordered by. */
+type Ranked = readonly [id: string, rank: number];
+
+/** What the embedded server tells of its functions and jobs. */
+export class MemoryViews implements ViewStore {
+  constructor(
+    private readonly server: MemoryServer,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {}
+
+  async functions(): Promise<string[]> {
+    return this.server.names().sort();
+  }
+
+  async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
+    return functions.map((fn) => overviewOf(fn, this.server.function(fn), this.clock.now()));
+  }
+
+  async list(fn: string, { state, newest, size, page, payloads }: ListQuery): Promise<ViewedJobs> {
+    const [of, now] = [this.server.function(fn), this.clock.now()];
+    of.jobs.forgetExpired(now);
+    const there = ranked(of, state, now).filter(([id]) => isIn(of, id, state));
+    const sorted = there.sort(([, a], [, b]) => (newest ? b - a : a - b));
+    const rest = behind(sorted, page, newest);
+    const shown = rest.slice(0, size);
+    const jobs = shown.flatMap(([id]) => {
+      const stored = of.jobs.read(id);
+      return stored ? [{ id, stored: viewOf(stored, payloads) }] : [];
+    });
+    return { jobs, total: sorted.length, next: rest.length > size ? pageAfter(sorted, shown) : '' };
+  }
+}
+
+function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOverview {
+  of.jobs.forgetExpired(now);
+  const count = (state: JobState) => ranked(of, state, now).filter(([id]) => isIn(of, id, state)).length;
+  const waiting = Object.fromEntries(LISTED.map((queue) => [queue, waitingIn(of, queue, now).length]));
+  const created = ranked(of, 'waiting', now).map(([id]) => of.jobs.number(id, 'created'));
+  const oldest = created.reduce((least, time) => Math.min(least, time), Infinity);
+  const full = of.limits.list({ size: Infinity }, now).filter(({ full, waiting }) => full && waiting > 0);
+  return defined({
+    fn,
+    waiting: waiting as Record<Listed, number>,
+    scheduled: count('scheduled'),
+    retrying: count('retrying'),
+    running: count('running'),
+    success: count('success'),
+    failed: count('failed'),
+    cancelled: count('cancelled'),
+    limitsFull: full.length,
+    paused: of.control.isPaused,
+    oldest: oldest < Infinity ? new Date(oldest) : undefined,
+    workers: of.workers,
+  });
+}
+
+/** The jobs of a state with what they are ordered by; those that have left it may be among them. */
+function ranked(of: MemoryFunction, state: JobState, now: number): Ranked[] {
+  const byId = (ids: readonly string[]): Ranked[] => ids.map((id) => [id, Number(id)]);
+  switch (state) {
+    case 'waiting':
+      return byId(LISTED.flatMap((queue) => waitingIn(of, queue, now)));
+    case 'scheduled': {
+      const retries = of.lists.retrying(now);
+      return scheduled(of, now).filter(([id]) => !retries.has(id));
+    }
+    case 'retrying':
+      return [...of.lists.retrying(now)];
+    case 'running':
+      return byId(of.leases.ids);
+    default:
+      return [...of.lists.in(state)];
+  }
+}
+
+function waitingIn(of: MemoryFunction, queue: Listed, now: number): string[] {
+  of.limits.pass(now);
+  const ids = [...of.waiting.queues.idsIn(queue), ...of.limits.idsIn(queue)];
+  // One that expired and was ended for a client that waited for it is still in its queue.
+  return ids.filter((id) => of.jobs.text(id, 'status') === 'idle');
+}
+
+function scheduled(of: MemoryFunction, now: number): Ranked[] {
+  of.limits.pass(now);
+  const { queues } = of.waiting;
+  const limited = of.limits.idsIn('scheduled').map((id): Ranked => [id, of.limits.placeOf(id).due]);
+  const free = [...queues.waiting()].slice(0, queues.idsIn('scheduled').length);
+  return [...free.map(({ id, due }): Ranked => [id, due]), ...limited];
+}
+
+function isIn(of: MemoryFunction, id: string, state: JobState): boolean {
+  const status = of.jobs.text(id, 'status');
+  if (state === 'success') return status === 'success';
+  if (state === 'failed' || state === 'cancelled') return status === 'error';
+  return status === (state === 'running' ? 'busy' : 'idle');
+}
+
+/** A page is named by the rank of the last job before it, and how many of that rank come before it. */
+function behind(sorted: readonly Ranked[], page: string, newest: boolean): readonly Ranked[] {
+  if (page === '') return sorted;
+  const [rank = 0, skipped = 0] = page.split(':').map(Number);
+  const first = sorted.findIndex(([, other]) => (newest ? other <= rank : other >= rank));
+  if (first < 0) return [];
+  return sorted.slice(sorted[first]?.[1] === rank ? first + skipped : first);
+}
+
+function pageAfter(sorted: readonly Ranked[], shown: readonly Ranked[]): string {
+  const last = shown.at(-1);
+  if (!last) return '';
+  const before = sorted.slice(0, sorted.indexOf(last) + 1);
+  return `${last[1]}:${before.filter(([, rank]) => rank === last[1]).length}`;
+}
+
+/** As a Redis server gives it to lists. */
+function viewOf(stored: StoredJob, payloads: boolean): StoredJob {
+  const view = new Map([...stored].filter(([field]) => field !== 'input' && field !== 'output'));
+  const failed = stored.get(`error:${String(stored.get('attempts') ?? '')}`);
+  if (String(stored.get('status')) === 'idle' && failed) view.set('error', failed);
+  for (const field of payloads ? ['input', 'output'] : []) {
+    const value = stored.get(field);
+    if (!value || value.length === 0) continue;
+    view.set(`${field}:bytes`, bytes(String(value.length)));
+    if (value.length <= LARGEST_SHOWN) view.set(field, value.subarray(0, SHOWN_BYTES));
+  }
+  return view;
+}
