@@ -100,6 +100,14 @@ export type {
   SourceLimit,
 } from './job/job-source.js';
 export type { GivenHeaders, JobHeaders } from './job/headers.js';
+export type {
+  FunctionOverview,
+  JobList,
+  JobState,
+  ListedJob,
+  ListedPayload,
+  ListOptions,
+} from './job/job-views.js';
 export type { RecurringTick } from './job/recurring.js';
 export type { Unique, UniqueOptions, UniqueRule } from './job/unique.js';
 export type { Health } from './job/health.js';

@@ -11,6 +11,7 @@ import { drainContract } from './drain-contract.js';
 import { expiryContract } from './expiry-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
+import { listContract } from './list-contract.js';
 import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
 import { statisticsContract } from './statistics-contract.js';
@@ -288,6 +289,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     expiryContract(() => rig);
     pauseContract(() => rig);
     statisticsContract(() => rig);
+    listContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);
     uniqueLimitContract(() => rig);

@@ -79,6 +79,24 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await watched;
 }
 
+/** Everything that a viewer can ask. */
+export async function view(client: GearMonkeyClient): Promise<void> {
+  const later = await client.run(FN, 'ok', { delay: '1h' });
+  for (const state of [
+    'waiting',
+    'scheduled',
+    'retrying',
+    'running',
+    'success',
+    'failed',
+    'cancelled',
+  ] as const)
+    for (const order of ['newest', 'oldest'] as const)
+      await client.list(FN, { state, order, payloads: true });
+  await client.overview();
+  await later.cancel();
+}
+
 /** Everything that an operator can ask. `redis` may do all. */
 export async function operate(client: GearMonkeyClient, redis: Redis): Promise<void> {
   const states: boolean[] = [];

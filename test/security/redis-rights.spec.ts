@@ -9,6 +9,7 @@ import {
   tick,
   writeSchedule,
 } from '../../lib/gearmonkey/wire/schedule-scripts.js';
+import * as views from '../../lib/gearmonkey/wire/view-scripts.js';
 import { turn as jqTurn } from '../../lib/jq/engine/turn.js';
 import { listenMaster } from '../../lib/jq/master/listen-master.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
@@ -26,6 +27,7 @@ import {
   handle,
   operate,
   schedule,
+  view,
 } from './gearmonkey-scenario.js';
 import { SOON, useEverything } from './jq-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
@@ -54,8 +56,12 @@ describe('the rights of docs/operate/security.md', () => {
       [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
     ],
     ['operator', [scripts.pause, scripts.drain]],
+    ['viewer', [views.overview, views.listJobs]],
     ['scheduler', [schedules, writeSchedule, enterSchedule]],
-    ['worker', [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, due, tick]],
+    [
+      'worker',
+      [scripts.claim, scripts.progress, scripts.renew, scripts.look, scripts.presence, due, tick, views.trim],
+    ],
     ['jq', [jqTurn]],
   ])('of a %s name every command of its scripts', (user, own) => {
     const commands = own.flatMap(({ text }) => [
@@ -73,12 +79,14 @@ describe('the rights of docs/operate/security.md', () => {
     let clients: RedisActors;
     let workers: RedisActors;
     let operators: RedisActors;
+    let viewers: RedisActors;
     let schedulers: RedisActors;
 
     beforeAll(async () => {
       clients = new RedisActors(urlOf('client'));
       workers = new RedisActors(urlOf('worker'));
       operators = new RedisActors(urlOf('operator'));
+      viewers = new RedisActors(urlOf('viewer'));
       schedulers = new RedisActors(urlOf('scheduler'));
       const client = clients.client();
       const onProblem = (message: string) => {
@@ -90,6 +98,7 @@ describe('the rights of docs/operate/security.md', () => {
       await askEverything(client, used.redis);
       await operate(operators.client(), used.redis);
       await schedule(schedulers.client());
+      await view(viewers.client());
       await bringEverything(used.redis);
       const again = new Redis(urlOf('client'));
       await enqueueInVain(again, used.redis);
@@ -116,6 +125,7 @@ describe('the rights of docs/operate/security.md', () => {
       clients.close();
       workers.close();
       operators.close();
+      viewers.close();
       schedulers.close();
     });
 
@@ -149,6 +159,11 @@ describe('the rights of docs/operate/security.md', () => {
       expect(await superfluous(used.redis, rightsOf('operator'), all)).toEqual([]);
     });
 
+    it('contain only rights that listing jobs needs, beside those of a client', async () => {
+      const all = [...(calls.get('client') ?? []), ...(calls.get('viewer') ?? [])];
+      expect(await superfluous(used.redis, rightsOf('viewer'), all)).toEqual([]);
+    });
+
     it('contain only rights that making schedules needs, beside those of a client', async () => {
       const all = [...(calls.get('client') ?? []), ...(calls.get('scheduler') ?? [])];
       expect(await superfluous(used.redis, rightsOf('scheduler'), all)).toEqual([]);
@@ -164,6 +179,15 @@ describe('the rights of docs/operate/security.md', () => {
         client.schedules.get('x'),
       ])
         await expect(refused).rejects.toThrow(message);
+      await takeRefusals(used.redis);
+    });
+
+    it('of a client do not include those of listing jobs', async () => {
+      const client = clients.client();
+      await expect(client.list(FN, { state: 'waiting' })).rejects.toThrow(
+        /no right to what a viewer of "mail" needs: .*control:mail/,
+      );
+      await expect(client.overview()).rejects.toThrow('ZREVRANGE functions');
       await takeRefusals(used.redis);
     });
 

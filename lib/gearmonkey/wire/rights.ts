@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { explainRefusal, requireRights, type Call } from '../../redis/rights.js';
 import { limitedClientCalls, limitedWorkerCalls } from './limit-rights.js';
-import { ownListOf, type FunctionKeys, type KeysOf } from './protocol.js';
+import { FUNCTION_INDEX, ownListOf, type FunctionKeys, type KeysOf } from './protocol.js';
 
 /** How many functions one call checks: it blocks the server meanwhile. */
 const MAX_FUNCTIONS = 50;
@@ -94,6 +94,10 @@ function workerCalls(k: FunctionKeys, worker: string, ownList: string): Call[] {
     ['HSET', k.unique, X, X],
     ['HINCRBY', k.statistics + X, X, '1'],
     ['EXPIRE', k.statistics + X, '1'],
+    ['EVALSHA', X, '1', k.retrying],
+    ['ZADD', k.retrying, '1', X],
+    ['ZADD', `${k.ended}success`, '1', X],
+    ['ZADD', FUNCTION_INDEX, '1', X],
   ];
 }
 
