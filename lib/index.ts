@@ -103,7 +103,7 @@ export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type {
   FunctionOverview,
   JobList,
-  JobState,
+  ListedState,
   ListedJob,
   ListedPayload,
   ListOptions,

@@ -3,7 +3,7 @@ import type { JobTimes, Progress } from './job.js';
 import type { RecurringTick } from './recurring.js';
 
 /** Where a job stands: it waits in a queue, for a time, for its next attempt, runs, or has ended in one of three ways. */
-export type JobState =
+export type ListedState =
   'waiting' | 'scheduled' | 'retrying' | 'running' | 'success' | 'failed' | 'cancelled';
 
 /** What there is of one function. Ended jobs are counted as long as they are kept. */
@@ -31,7 +31,7 @@ export interface FunctionOverview {
 
 /** Which jobs `list` reads, and what of them. */
 export interface ListOptions {
-  state: JobState;
+  state: ListedState;
   /** By when they ended; by when they are due if they wait for a time; else by when they were created. @default 'newest' */
   order?: 'newest' | 'oldest';
   /** Most jobs of a page, from 1 to 100. @default 20 */
@@ -54,7 +54,7 @@ export interface ListedPayload {
 export interface ListedJob {
   readonly id: string;
   readonly fn: string;
-  readonly state: JobState;
+  readonly state: ListedState;
   readonly attempts: number;
   readonly times: JobTimes;
   /** Why it failed: for good, or the last time if it will be tried again. */

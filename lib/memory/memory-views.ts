@@ -1,6 +1,6 @@
 import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
-import type { FunctionOverview, JobState } from '../job/job-views.js';
+import type { FunctionOverview, ListedState } from '../job/job-views.js';
 import type { ListQuery, ViewedJobs, ViewStore } from '../gearmonkey/client/view-store.js';
 import { LARGEST_SHOWN, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
@@ -44,7 +44,7 @@ export class MemoryViews implements ViewStore {
 
 function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOverview {
   of.jobs.forgetExpired(now);
-  const count = (state: JobState) => ranked(of, state, now).filter(([id]) => isIn(of, id, state)).length;
+  const count = (state: ListedState) => ranked(of, state, now).filter(([id]) => isIn(of, id, state)).length;
   const waiting = Object.fromEntries(LISTED.map((queue) => [queue, waitingIn(of, queue, now).length]));
   const created = ranked(of, 'waiting', now).map(([id]) => of.jobs.number(id, 'created'));
   const oldest = created.reduce((least, time) => Math.min(least, time), Infinity);
@@ -66,7 +66,7 @@ function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOvervi
 }
 
 /** The jobs of a state with what they are ordered by; those that have left it may be among them. */
-function ranked(of: MemoryFunction, state: JobState, now: number): Ranked[] {
+function ranked(of: MemoryFunction, state: ListedState, now: number): Ranked[] {
   const byId = (ids: readonly string[]): Ranked[] => ids.map((id) => [id, Number(id)]);
   switch (state) {
     case 'waiting':
@@ -99,7 +99,7 @@ function scheduled(of: MemoryFunction, now: number): Ranked[] {
   return [...free.map(({ id, due }): Ranked => [id, due]), ...limited];
 }
 
-function isIn(of: MemoryFunction, id: string, state: JobState): boolean {
+function isIn(of: MemoryFunction, id: string, state: ListedState): boolean {
   const status = of.jobs.text(id, 'status');
   if (state === 'success') return status === 'success';
   if (state === 'failed' || state === 'cancelled') return status === 'error';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import type { JobState, ListOptions } from '../../lib/job/job-views.js';
+import type { ListedState, ListOptions } from '../../lib/job/job-views.js';
 import { eventually } from '../support/until.js';
 import { claimOne, claimUpTo, failure, retry, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
 
 const HOUR_MS = 3_600_000;
 
-const STATES: readonly JobState[] = [
+const STATES: readonly ListedState[] = [
   'waiting',
   'scheduled',
   'retrying',
@@ -24,7 +24,7 @@ export function listContract(rigOf: () => ClientRig): void {
     (await client.list(fn, options)).jobs.map(({ id }) => id);
 
   /** A function that has one job in each state; the ids by state. */
-  async function oneInEachState(fn: string): Promise<Record<JobState, string>> {
+  async function oneInEachState(fn: string): Promise<Record<ListedState, string>> {
     const client = rigOf().client();
     const source = rigOf().source();
     await source.open([fn]);
@@ -98,7 +98,7 @@ export function listContract(rigOf: () => ClientRig): void {
       const fn = rigOf().fn();
       await oneInEachState(fn);
       const client = rigOf().client();
-      const first = async (state: JobState, payloads = false) =>
+      const first = async (state: ListedState, payloads = false) =>
         (await client.list(fn, { state, payloads })).jobs[0];
       expect(await first('failed')).toMatchObject({
         attempts: 1,

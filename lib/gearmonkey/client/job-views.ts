@@ -1,7 +1,7 @@
 import { checkWhole } from '../../job/check-whole.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { FunctionRef } from '../../job/job-definition.js';
-import type { FunctionOverview, JobList, JobState, ListOptions } from '../../job/job-views.js';
+import type { FunctionOverview, JobList, ListedState, ListOptions } from '../../job/job-views.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { toListedJob } from '../wire/listed-job.js';
 import type { KnownFunctions } from './known-functions.js';
@@ -14,7 +14,7 @@ const LIST = optionNames<Required<ListOptions>>({
   page: true,
   payloads: true,
 });
-const STATES: readonly JobState[] = [
+const STATES: readonly ListedState[] = [
   'waiting',
   'scheduled',
   'retrying',
@@ -60,7 +60,7 @@ function checkPage({ size = DEFAULT_SIZE, page = '', payloads = false }: Omit<Li
   return { size, page, payloads };
 }
 
-function toJobList(fn: string, state: JobState, { jobs, total, next }: ViewedJobs): JobList {
+function toJobList(fn: string, state: ListedState, { jobs, total, next }: ViewedJobs): JobList {
   const listed = jobs.map(({ id, stored }) => toListedJob(fn, id, state, stored));
   return { jobs: listed, total, ...(next !== '' && { next }) };
 }

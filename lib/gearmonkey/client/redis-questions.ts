@@ -73,7 +73,12 @@ export class RedisQuestions {
   }
 
   /** The error for a caller; names the rights that are missing. */
-  failure(fn: string, what: string, error: unknown, { forOperators, forViewers }: QuestionOptions = {}): Promise<GearMonkeyError> {
+  failure(
+    fn: string,
+    what: string,
+    error: unknown,
+    { forOperators, forViewers }: QuestionOptions = {},
+  ): Promise<GearMonkeyError> {
     if (forViewers) {
       const { commands, keysOf } = this;
       return failureOf(what, error, (refusal) => explainToViewer(commands, refusal, fn, keysOf));

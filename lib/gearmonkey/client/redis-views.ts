@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../flow/chunks.js';
 import { defined } from '../../job/defined.js';
-import type { FunctionOverview, JobState } from '../../job/job-views.js';
+import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { FunctionIndex } from '../wire/function-index.js';
 import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
 import { listJobs, overview, type ListKind } from '../wire/view-scripts.js';
@@ -11,7 +11,11 @@ import type { ListQuery, ViewedJobs, ViewStore } from './view-store.js';
 /** How many functions are counted at a time. */
 const AT_ONCE = 50;
 /** States that one list holds, and the status of its jobs. */
-const ENDED: Partial<Record<JobState, string>> = { success: 'success', failed: 'error', cancelled: 'error' };
+const ENDED: Partial<Record<ListedState, string>> = {
+  success: 'success',
+  failed: 'error',
+  cancelled: 'error',
+};
 
 export interface RedisViewsOptions {
   readonly index: FunctionIndex;
@@ -36,7 +40,9 @@ export class RedisViews implements ViewStore {
   }
 
   functions(): Promise<string[]> {
-    return this.options.ask('*', 'Reading the functions', (redis) => this.options.index.read(redis), { forViewers: true });
+    return this.options.ask('*', 'Reading the functions', (redis) => this.options.index.read(redis), {
+      forViewers: true,
+    });
   }
 
   async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
@@ -54,7 +60,18 @@ export class RedisViews implements ViewStore {
     const kind = status === '' ? (state as ListKind) : 'ended';
     const order = newest ? 'newest' : 'oldest';
     const read = (redis: Redis | Cluster) =>
-      listJobs.run(redis, keys, this.options.now(), LISTED_MS, kind, order, size, page, payloads ? 1 : 0, status);
+      listJobs.run(
+        redis,
+        keys,
+        this.options.now(),
+        LISTED_MS,
+        kind,
+        order,
+        size,
+        page,
+        payloads ? 1 : 0,
+        status,
+      );
     return this.options.ask(fn, 'Listing jobs', read, { forViewers: true });
   }
 
@@ -70,7 +87,8 @@ export class RedisViews implements ViewStore {
 
 /** The texts are in the order of the script. */
 function toOverview(fn: string, texts: readonly string[]): FunctionOverview {
-  const [high = 0, normal = 0, low = 0, scheduled = 0, retrying = 0, running = 0, ...rest] = texts.map(Number);
+  const [high = 0, normal = 0, low = 0, scheduled = 0, retrying = 0, running = 0, ...rest] =
+    texts.map(Number);
   const [success = 0, failed = 0, cancelled = 0, limitsFull = 0, paused = 0, oldest = 0, workers = 0] = rest;
   return defined({
     fn,

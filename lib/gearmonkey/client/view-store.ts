@@ -1,9 +1,9 @@
-import type { FunctionOverview, JobState } from '../../job/job-views.js';
+import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { StoredJob } from '../wire/stored-job.js';
 
 /** Which jobs a page has. */
 export interface ListQuery {
-  readonly state: JobState;
+  readonly state: ListedState;
   readonly newest: boolean;
   readonly size: number;
   /** '' for the first page. */

@@ -1,14 +1,17 @@
 import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../../flow/chunks.js';
 import { FunctionIndex } from '../wire/function-index.js';
 import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
 import { trim } from '../wire/view-scripts.js';
 
 /** How often the lists of a function are trimmed. */
-const EVERY_MS = 10_000;
+const EVERY_MS = 60_000;
 /** Most entries that one call removes of each list: more would block the server. */
 const STEP = 500;
-/** Most calls in a row for one function. */
-const MOST_CALLS = 200;
+/** Most functions of a call. */
+const MOST_FUNCTIONS = 25;
+/** Most calls in a row. */
+const MOST_CALLS = 1000;
 
 /** What the leader of a function does for those who look at its jobs: it trims their lists, and notes that there is such a function. */
 export class Housekeeping {
@@ -31,7 +34,7 @@ export class Housekeeping {
     this.busy = true;
     this.index.note(this.connect, ...due);
     for (const fn of due) this.trimmedAt.set(fn, now);
-    await Promise.allSettled(due.map((fn) => this.trim(fn)));
+    await Promise.allSettled(chunksOf(due, MOST_FUNCTIONS).map((some) => this.trim(some)));
     this.busy = false;
   }
 
@@ -39,9 +42,11 @@ export class Housekeeping {
     this.trimmedAt.delete(fn);
   }
 
-  private async trim(fn: string): Promise<void> {
-    const { ended, retrying } = this.keysOf(fn);
-    const keys = [`${ended}success`, `${ended}failed`, `${ended}cancelled`, retrying];
+  private async trim(functions: readonly string[]): Promise<void> {
+    const keys = functions.flatMap((fn) => {
+      const { ended, retrying } = this.keysOf(fn);
+      return [`${ended}success`, `${ended}failed`, `${ended}cancelled`, retrying];
+    });
     const redis = await this.connect();
     for (let calls = 0; calls < MOST_CALLS; calls++)
       if (!(await trim.run(redis, keys, '', LISTED_MS, STEP))) return;

@@ -3,7 +3,7 @@ import { FUNCTION_INDEX, type KeysOf } from './protocol.js';
 
 /** How often a process notes a function again. */
 const AGAIN_MS = 60 * 60 * 1000;
-/** A function that nobody has seen for so long is forgotten. */
+/** A function that was not seen for so long is forgotten. */
 const FORGOTTEN_MS = 30 * 24 * 60 * 60 * 1000;
 /** Most functions that are read. */
 const MOST = 1000;

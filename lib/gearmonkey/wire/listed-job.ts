@@ -1,5 +1,5 @@
 import { defined } from '../../job/defined.js';
-import type { JobState, ListedJob, ListedPayload } from '../../job/job-views.js';
+import type { ListedState, ListedJob, ListedPayload } from '../../job/job-views.js';
 import { recordsOf } from '../../job/show-as.js';
 import { readJobOptions } from './job-options.js';
 import { attemptsOf, errorOf, hasError, progressOf, textOf, timesOf, type StoredJob } from './stored-job.js';
@@ -12,7 +12,7 @@ export const LARGEST_SHOWN = 65_536;
 const asListedJob = recordsOf<ListedJob>('ListedJob');
 
 /** A job as a list shows it. */
-export function toListedJob(fn: string, id: string, state: JobState, stored: StoredJob): ListedJob {
+export function toListedJob(fn: string, id: string, state: ListedState, stored: StoredJob): ListedJob {
   const options = readJobOptions(textOf(stored, 'options') ?? '');
   const failed = textOf(stored, 'status') === 'error' || (state === 'retrying' && hasError(stored));
   return asListedJob(

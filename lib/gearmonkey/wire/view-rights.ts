@@ -34,6 +34,7 @@ export function explainToViewer(
   fn: string,
   keysOf: KeysOf,
 ): Promise<unknown> {
-  if (fn === '*') return explainRefusal(commands, refusal, [['ZREVRANGE', FUNCTION_INDEX, '0', '1']], 'an overview');
+  if (fn === '*')
+    return explainRefusal(commands, refusal, [['ZREVRANGE', FUNCTION_INDEX, '0', '1']], 'an overview');
   return explainRefusal(commands, refusal, viewerCalls(keysOf(fn)), `a viewer of "${fn}"`);
 }
