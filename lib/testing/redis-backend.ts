@@ -55,7 +55,13 @@ export class RedisBackend implements TestBackend {
       override enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
         return super.enqueue(fn, inputs, withOwnLimit(prefix, placement));
       }
-    })(commands, hub, { timeout: ANSWER_MS, keysOf: names, clock, scheduleIndex: `${prefix}schedules`, prefix });
+    })(commands, hub, {
+      timeout: ANSWER_MS,
+      keysOf: names,
+      clock,
+      scheduleIndex: `${prefix}schedules`,
+      prefix,
+    });
   }
 
   async reach(): Promise<void> {
