@@ -50,18 +50,13 @@ export class RedisBackend implements TestBackend {
   ) {
     this.connections = openConnections(url);
     const { commands, hub } = this.connections;
-    const [{ clock }, { prefix, keysOf: names }] = [options, this];
+    const [{ clock }, { prefix, keysOf: keys }] = [options, this];
+    const naming = { keysOf: keys, prefix, scheduleIndex: `${prefix}schedules` };
     this.store = new (class extends RedisStore {
       override enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
         return super.enqueue(fn, inputs, withOwnLimit(prefix, placement));
       }
-    })(commands, hub, {
-      timeout: ANSWER_MS,
-      keysOf: names,
-      clock,
-      scheduleIndex: `${prefix}schedules`,
-      prefix,
-    });
+    })(commands, hub, { timeout: ANSWER_MS, clock, ...naming });
   }
 
   async reach(): Promise<void> {
