@@ -9,12 +9,13 @@ import { addLimits } from './gearmonkey/commands/limits.js';
 import { addPause } from './gearmonkey/commands/pause.js';
 import { addRecur } from './gearmonkey/commands/recur.js';
 import { addRun } from './gearmonkey/commands/run.js';
+import { addStats } from './gearmonkey/commands/stats.js';
 import { addWatch } from './gearmonkey/commands/watch.js';
 import { addWorkers } from './gearmonkey/commands/workers.js';
 
 const COMMANDS = [
   ...[addRun, addWatch, addEvents, addGet, addCancel],
-  ...[addWorkers, addLimits, addPause, addRecur, addDoctor],
+  ...[addStats, addWorkers, addLimits, addPause, addRecur, addDoctor],
 ];
 
 // The reader of a pipe may be gone, as with `| head`.

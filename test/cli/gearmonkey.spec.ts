@@ -189,6 +189,23 @@ describe('gearmonkey', () => {
     await expect(ask('recur', 'get', 'daily')).resolves.toMatchObject({ code: 1, stdout: '' });
   });
 
+  it('shows statistics of a function', async () => {
+    const fn = rig.fn();
+    await runWorker(rig.source(), fn, () => 'done');
+    await rig.client.call(fn, 1);
+    const done = async () => {
+      const since = new Date(Date.now() - 2 * 3_600_000);
+      const hours = await rig.client.statistics(fn, { from: since, by: 'hour' });
+      return hours.reduce((sum, hour) => sum + hour.done, 0) === 1;
+    };
+    await until(done, { interval: 50 });
+    const from = new Date(Date.now() - 2 * 3_600_000).toISOString();
+    const stats = await ask('stats', fn, '--from', from, '--json');
+    const [hours] = valuesOf(stats) as [{ at: string; done: number }[]];
+    expect(hours.reduce((sum, hour) => sum + hour.done, 0)).toBe(1);
+    expect((await ask('stats', fn, '--by', 'day')).stdout).toMatch(/^\S+T00:00:00.000Z \| 1 /m);
+  });
+
   it('uses hash tags on request', async () => {
     const fn = rig.fn();
     await expect(ask('run', fn, '1', '--hash-tag')).resolves.toMatchObject({ code: 0 });
