@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ListedState } from '../../lib/job/job-views.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import { useRedis } from '../support/use-redis.js';
+
+const JOBS = Number(process.env['LISTED_JOBS'] ?? 100_000);
+const A_CALL = 10_000;
+const FN = 'many';
+/** Commands of scripts for a page of 100: some for each list, and three for each job. */
+const MOST_CALLS = 320;
+const STATES: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'success', 'failed', 'cancelled'];
+
+/** Makes jobs `from` to `to` in a list, as workers and clients leave them. */
+const FILL = `
+for id = ARGV[1], ARGV[2] do
+  redis.call('HSET', KEYS[1] .. id, 'status', ARGV[3], 'input', '1', 'created', ARGV[4], 'attempts', '1')
+  if ARGV[5] == 'list' then redis.call('LPUSH', KEYS[2], id) else redis.call('ZADD', KEYS[2], ARGV[5] + id, id) end
+end`;
+
+describe(`lists of ${JOBS} jobs in each state`, () => {
+  const used = useRedis();
+  let actors: RedisActors;
+
+  beforeAll(async () => {
+    actors = new RedisActors(used.url);
+    const k = keysOf(FN);
+    const now = Date.now();
+    const later = now + 3_600_000;
+    const lists = [
+      [k.normal, 'idle', 'list'],
+      [k.scheduled, 'idle', later / 1000],
+      [k.retrying, 'idle', later + 10 * JOBS],
+      [`${k.ended}success`, 'success', now - 3_600_000],
+      [`${k.ended}failed`, 'error', now - 3_600_000],
+      [`${k.ended}cancelled`, 'error', now - 3_600_000],
+    ] as const;
+    for (const [index, [key, status, score]] of lists.entries())
+      for (let from = index * JOBS + 1; from <= (index + 1) * JOBS; from += A_CALL)
+        await used.redis.eval(FILL, 2, k.jobs, key, from, from + A_CALL - 1, status, now, score);
+    await used.redis.zadd('functions', now, FN);
+  }, 300_000);
+  afterAll(() => actors.close());
+
+  async function callsOf(question: () => Promise<unknown>): Promise<number> {
+    await question();
+    await used.redis.config('RESETSTAT');
+    await question();
+    const stats = await used.redis.info('commandstats');
+    const calls = [...stats.matchAll(/^cmdstat_([\w|]+):calls=(\d+),usec=(\d+)/gm)];
+    const script = calls.find(([, name]) => name === 'evalsha');
+    if (process.env['LISTED_JOBS'])
+      process.stdout.write(`${expect.getState().currentTestName}: ${script?.[3]} us\n`);
+    return calls.reduce((sum, [, , count]) => sum + Number(count), 0);
+  }
+
+  it.each(STATES)('a page of %s jobs takes some commands for each job, wherever it begins', async (state) => {
+    const client = actors.client();
+    for (const order of ['newest', 'oldest'] as const) {
+      const first = await client.list(FN, { state, order, size: 100 });
+      expect(first.jobs).toHaveLength(100);
+      let page = first.next ?? '';
+      for (let pages = 0; pages < 5; pages++)
+        page = (await client.list(FN, { state, order, size: 100, page })).next ?? '';
+      const read = () => client.list(FN, { state, order, size: 100, page, payloads: true });
+      expect(await callsOf(read)).toBeLessThanOrEqual(2 * MOST_CALLS);
+      expect(await callsOf(() => client.list(FN, { state, order, size: 100 }))).toBeLessThanOrEqual(
+        MOST_CALLS,
+      );
+    }
+  });
+
+  it('an overview takes some commands for each function', async () => {
+    const client = actors.client();
+    expect(await client.overview()).toMatchObject([
+      {
+        fn: FN,
+        waiting: { normal: JOBS },
+        scheduled: 0,
+        retrying: JOBS,
+        success: JOBS,
+        failed: JOBS,
+        cancelled: JOBS,
+      },
+    ]);
+    expect(await callsOf(() => client.overview())).toBeLessThanOrEqual(40);
+  });
+});
