@@ -108,6 +108,7 @@ export type {
   ListedPayload,
   ListOptions,
 } from './job/job-views.js';
+export type { BulkRun, EndedJobs, FailureGroup } from './job/failed-jobs.js';
 export type { RecurringTick } from './job/recurring.js';
 export type { Unique, UniqueOptions, UniqueRule } from './job/unique.js';
 export type { Health } from './job/health.js';

@@ -238,7 +238,7 @@ export class MemoryFunction {
     this.publish('finish', id);
   }
 
-  private publish(type: JobEvent['type'], id: string): void {
+  publish(type: JobEvent['type'], id: string): void {
     for (const listener of [...this.listeners]) listener.event({ type, fn: this.name, id });
   }
 

@@ -45,6 +45,14 @@ export class MemoryJobs {
     }
   }
 
+  clear(id: string, fields: readonly string[]): void {
+    for (const field of fields) this.hashes.get(id)?.delete(field);
+  }
+
+  delete(id: string): void {
+    this.hashes.delete(id);
+  }
+
   bytes(id: string, field: string): Uint8Array | undefined {
     return this.hashes.get(id)?.get(field);
   }
@@ -111,7 +119,9 @@ export class MemoryJobs {
   forgetExpired(now: number): void {
     for (let first = this.expiring[0]; first && first.at <= now; first = this.expiring[0]) {
       this.expiring.shift();
-      if (this.isFinal(first.id)) this.hashes.delete(first.id);
+      // One that was retried has ended again since.
+      const isLast = this.number(first.id, 'finished') + this.keptFor <= first.at;
+      if (isLast && this.isFinal(first.id)) this.hashes.delete(first.id);
     }
   }
 }

@@ -30,6 +30,12 @@ export class MemoryLists {
     }
   }
 
+  /** A failed or cancelled job is retried or deleted. */
+  forget(id: string): void {
+    this.ended.failed.delete(id);
+    this.ended.cancelled.delete(id);
+  }
+
   retry(id: string, due: number): void {
     this.retries.set(id, due);
   }

@@ -12,9 +12,11 @@ import {
   type EnqueuedKey,
   type DrainedStep,
   type DrainStep,
+  type EndedJob,
   type JobListener,
   type JobStore,
   type LimitsQuery,
+  type MendVerb,
   type ReadProgress,
   type Placement,
 } from '../gearmonkey/client/job-store.js';
@@ -26,6 +28,7 @@ import { admit, replace } from './admission.js';
 import type { LimitNumbers } from './limit-counts.js';
 import { drainJobs, updateJob } from './memory-edits.js';
 import type { MemoryFunction } from './memory-function.js';
+import { mendJobs } from './memory-mend.js';
 import { MemorySchedules } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
 import { MemoryViews } from './memory-views.js';
@@ -112,6 +115,11 @@ export class MemoryStore implements JobStore {
     // Leaves room for timers and sockets, also for what aborts the drain.
     await new Promise<void>((resolve) => setImmediate(resolve));
     return drainJobs(this.function(fn), step, this.clock.now());
+  }
+
+  async mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return mendJobs(this.function(fn), verb, jobs, this.clock.now());
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

@@ -9,9 +9,11 @@ import {
   type EnqueuedKey,
   type DrainedStep,
   type DrainStep,
+  type EndedJob,
   type JobListener,
   type JobStore,
   type LimitsQuery,
+  type MendVerb,
   type Placement,
   type ReadProgress,
 } from '../gearmonkey/client/job-store.js';
@@ -109,6 +111,10 @@ export class RecordingStore implements JobStore {
     const drained = await this.records.whileChanging(() => this.store.drain(fn, step));
     for (const id of drained.ids) this.onEnded(fn, id);
     return drained;
+  }
+
+  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
+    return this.records.whileChanging(() => this.store.mend(fn, verb, jobs));
   }
 
   pause(fn: string, paused: boolean): Promise<void> {

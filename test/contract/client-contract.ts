@@ -11,6 +11,7 @@ import { drainContract } from './drain-contract.js';
 import { expiryContract } from './expiry-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
+import { failedContract } from './failed-contract.js';
 import { listContract } from './list-contract.js';
 import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
@@ -290,6 +291,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     pauseContract(() => rig);
     statisticsContract(() => rig);
     listContract(() => rig);
+    failedContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);
     uniqueLimitContract(() => rig);

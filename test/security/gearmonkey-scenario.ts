@@ -118,6 +118,9 @@ export async function operate(client: GearMonkeyClient, redis: Redis): Promise<v
   for (const by of ['minute', 'hour'] as const) await client.statistics(FN, { by });
   await redis.del(`queue:${FN}:normal`);
   await held.cancel();
+  await client.retry(FN, held.id).done;
+  await client.cancel(FN, held.id);
+  await client.discard(FN, held.id).done;
 }
 
 /** What a lost reply brings about, and a queue of another type. `asClient` has the rights of a client. */

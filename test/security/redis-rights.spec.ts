@@ -55,7 +55,7 @@ describe('the rights of docs/operate/security.md', () => {
       'client',
       [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
     ],
-    ['operator', [scripts.pause, scripts.drain]],
+    ['operator', [scripts.pause, scripts.drain, views.mend]],
     ['viewer', [views.overview, views.listJobs]],
     ['scheduler', [schedules, writeSchedule, enterSchedule]],
     [

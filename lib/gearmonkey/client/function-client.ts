@@ -4,7 +4,9 @@ import type { FunctionRef } from '../../job/job-definition.js';
 import type { JobStatistics, StatisticsOptions } from '../../job/statistics.js';
 import { readJobStatistics } from './job-statistics.js';
 import type { FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
+import type { BulkRun, EndedJobs, FailureGroup } from '../../job/failed-jobs.js';
 import { drain, type DrainJobsOptions } from './drain.js';
+import { FailedJobs } from './failed-jobs.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobStore } from './job-store.js';
 import type { LimitNumbers, LimitState } from '../../job/limit.js';
@@ -29,12 +31,14 @@ export abstract class FunctionClient {
   readonly #parts: FunctionClientParts;
   readonly #limits: LimitAccess;
   readonly #views: JobViews;
+  readonly #failed: FailedJobs;
 
   /** @internal */
   constructor(parts: FunctionClientParts) {
     this.#parts = parts;
     this.#limits = new LimitAccess(parts.store, parts.functions);
     this.#views = new JobViews(parts.store.views, parts.functions);
+    this.#failed = new FailedJobs(parts.store, parts.functions);
   }
 
   /**
@@ -53,6 +57,26 @@ export abstract class FunctionClient {
    */
   async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {
     return this.#views.list(ref, options);
+  }
+
+  /** Groups the newest 1,000 failed jobs by their errors, the largest group first. */
+  async failures(ref: FunctionRef): Promise<FailureGroup[]> {
+    return this.#failed.groups(ref);
+  }
+
+  /**
+   * Puts failed or cancelled jobs back into their queues, with all their attempts: one by its id, or those of a state.
+   * `done` rejects with a JobNotFoundError if there is no job with the id.
+   *
+   * @throws ConfigurationError, InvalidOptionError
+   */
+  retry(ref: FunctionRef, which: string | number | EndedJobs): BulkRun {
+    return this.#failed.mend('retry', ref, which);
+  }
+
+  /** Deletes failed or cancelled jobs: the same as `retry`. @throws ConfigurationError, InvalidOptionError */
+  discard(ref: FunctionRef, which: string | number | EndedJobs): BulkRun {
+    return this.#failed.mend('discard', ref, which);
   }
 
   /** How many workers are registered for the function. @throws NoWorkersError if there is none */

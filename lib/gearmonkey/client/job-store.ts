@@ -119,6 +119,16 @@ export interface JobListener {
   resync(): void;
 }
 
+/** What is done with jobs that failed or were cancelled. */
+export type MendVerb = 'retry' | 'discard';
+
+/** A job as it was read: one that has changed since is left alone. */
+export interface EndedJob {
+  readonly id: string;
+  /** As it is stored; '' for a job of a plain worker. */
+  readonly finished: string;
+}
+
 /** The client's side of a GearMonkey server, which is Redis or in this process. Functions have their names on the wire. */
 export interface JobStore {
   /** Whose jobs these are, in events of `instrumentation`: `gearmonkey` or `memory`. */
@@ -184,6 +194,9 @@ export interface JobStore {
 
   /** Reads what happened in hours, counted from 1970: fields `:KIND`, and with `byMinute` also `MINUTE:KIND`. */
   statistics(fn: string, hours: readonly number[], byMinute: boolean): Promise<Counts[]>;
+
+  /** Retries or deletes at most 100 jobs. Returns how many. */
+  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number>;
 
   /** Pauses the function, so that workers claim none of its jobs, or resumes it. */
   pause(fn: string, paused: boolean): Promise<void>;

@@ -16,9 +16,11 @@ import {
   type EnqueuedKey,
   type DrainedStep,
   type DrainStep,
+  type EndedJob,
   type JobListener,
   type JobStore,
   type LimitsQuery,
+  type MendVerb,
   type Placement,
   type ReadProgress,
 } from './job-store.js';
@@ -202,6 +204,10 @@ export class RedisStore implements JobStore {
     const read = (redis: Redis | Cluster) =>
       readStatistics(redis, this.keysOf(fn).statistics, hours, byMinute);
     return this.questions.ask(fn, 'Reading statistics', read, { forOperators: true });
+  }
+
+  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
+    return this.views.mend(fn, verb, jobs);
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../flow/chunks.js';
 import { defined } from '../../job/defined.js';
 import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { FunctionIndex } from '../wire/function-index.js';
 import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
-import { listJobs, overview, type ListKind } from '../wire/view-scripts.js';
+import { listJobs, mend, overview, type ListKind } from '../wire/view-scripts.js';
+import type { EndedJob, MendVerb } from './job-store.js';
 import type { QuestionOptions } from './redis-questions.js';
 import type { ListQuery, ViewedJobs, ViewStore } from './view-store.js';
 
@@ -73,6 +75,17 @@ export class RedisViews implements ViewStore {
         status,
       );
     return this.options.ask(fn, 'Listing jobs', read, { forViewers: true });
+  }
+
+  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
+    const k = this.options.keysOf(fn);
+    const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
+    keys.push(`${k.ended}failed`, `${k.ended}cancelled`);
+    // The same name when the question is asked again.
+    const name = randomUUID();
+    const chosen = jobs.flatMap(({ id, finished }) => [id, finished]);
+    const run = (redis: Redis | Cluster) => mend.run(redis, keys, this.options.now(), verb, name, chosen);
+    return this.options.ask(fn, `A ${verb} of jobs`, run, { forOperators: true });
   }
 
   private async overviewOf(fn: string): Promise<FunctionOverview> {

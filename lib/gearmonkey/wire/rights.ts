@@ -158,6 +158,7 @@ function operatorCalls(k: FunctionKeys): Call[] {
     ['ZSCAN', k.scheduled, '0'],
     ['HGETALL', k.statistics + X],
     ['HMGET', k.statistics + X, X],
+    ['PERSIST', k.jobs + X],
   ];
 }
 

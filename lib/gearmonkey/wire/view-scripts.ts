@@ -52,3 +52,9 @@ function toStoredJob(fields: readonly Buffer[]): StoredJob {
   for (let i = 0; i + 1 < fields.length; i += 2) stored.set(String(fields[i]), fields[i + 1] as Buffer);
   return stored;
 }
+
+/** Returns how many jobs were put back into their queues, or deleted; `jobs` are ids and times. */
+export const mend = defineScript<
+  [now: Now, verb: 'retry' | 'discard', name: string, jobs: readonly string[]],
+  number
+>('mend', Number);

@@ -1,0 +1,90 @@
+--[[
+  Puts jobs that failed or were cancelled back into their queues, or deletes them: at most 100 in a call.
+
+  KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel   KEYS[4] control   KEYS[5] high
+  KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] ended: failed   KEYS[10] ended: cancelled
+  ARGV[1] now in ms, or ''   ARGV[2] retry or discard   ARGV[3] name of this call
+  ARGV[4…] id and `finished` of each job as they were read; `finished` is '' for a job of a plain worker
+  Returns how many jobs it has moved or deleted.
+
+  A job that has changed meanwhile is left out. A call that is sent again after a lost reply does nothing twice and returns
+  the same number, unless a job was moved or deleted by another call in between.
+]]
+-- include clock
+-- include limit-prefix
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local verb, name = ARGV[2], ARGV[3]
+local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = KEYS[8], high = KEYS[5], normal = KEYS[6], low = KEYS[7] }
+local now = clock(ARGV[1])
+
+-- include limits
+
+local control = call('HMGET', KEYS[4], 'limit', 'override')
+local limits = control[1] and open_limits(control[1], control[2])
+
+local function unlist(id)
+  call('ZREM', KEYS[9], id)
+  call('ZREM', KEYS[10], id)
+end
+
+--- The options without the time from which the job was not begun any more. Quotes in texts of JSON are escaped.
+local function without_expiry(options)
+  local text, found = string.gsub(options, ',%s*"expires"%s*:%s*%d+', '', 1)
+  if found == 0 then text, found = string.gsub(options, '"expires"%s*:%s*%d+%s*,', '', 1) end
+  if found == 0 then text = string.gsub(options, '"expires"%s*:%s*%d+', '', 1) end
+  return text
+end
+
+--- Puts a job behind those that wait in its queue, or in the list of its key. Returns false if that has another type.
+local function queued(id, from, key)
+  local priority = (from == 'high' or from == 'low') and from or 'normal'
+  if key and limits then return limits.await_turn(key, priority, id, false) end
+  return type(pcall('LPUSH', keys[priority], id)) == 'number'
+end
+
+local function retry(id, job)
+  if not queued(id, job[3], job[4]) then return 0 end
+  local hash = keys.jobs .. id
+  local fields = { 'status', 'idle', 'attempts', '0', 'retried', name }
+  if job[5] and string.find(job[5], '"expires"', 1, true) then
+    fields[7], fields[8] = 'options', without_expiry(job[5])
+  end
+  call('HSET', hash, unpack(fields))
+  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'status:dividend', 'status:divisor')
+  call('PERSIST', hash)
+  call('DEL', KEYS[2] .. id)
+  unlist(id)
+  pcall('PUBLISH', KEYS[3], 'create:' .. id)
+  return 1
+end
+
+local function discard(id)
+  call('DEL', keys.jobs .. id)
+  unlist(id)
+  return 1
+end
+
+--- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
+local function mend(id, finished)
+  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried')
+  if job.err then return 0 end
+  if verb == 'discard' and not job[1] then
+    unlist(id)
+    return 1
+  end
+  if verb == 'retry' and job[6] == name then return 1 end
+  if job[1] ~= 'error' or (job[2] or '') ~= finished then return 0 end
+  return verb == 'retry' and retry(id, job) or verb == 'discard' and discard(id) or 0
+end
+
+local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('PERSIST', keys.jobs .. 'x')
+  or missing_right('HDEL', keys.jobs .. 'x', 'x') or missing_right('ZREM', KEYS[9], 'x')
+  or missing_right('DEL', keys.jobs .. 'x') or missing_right('DEL', KEYS[2] .. 'x')
+if refusal then return refusal end
+
+local mended = 0
+for i = 4, math.min(#ARGV, 203), 2 do mended = mended + mend(ARGV[i], ARGV[i + 1]) end
+if verb == 'retry' and mended > 0 and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
+return mended

@@ -1,0 +1,52 @@
+import type { EndedJob, MendVerb } from '../gearmonkey/client/job-store.js';
+import type { Queue } from '../gearmonkey/wire/protocol.js';
+import type { MemoryFunction } from './memory-function.js';
+
+const OF_THE_END = [
+  'output',
+  'error',
+  'finished',
+  'stalls',
+  'snoozes',
+  'due',
+  'status:dividend',
+  'status:divisor',
+];
+
+/** Puts jobs that failed or were cancelled back into their queues, or deletes them, as `mend.lua` does. */
+export function mendJobs(
+  of: MemoryFunction,
+  verb: MendVerb,
+  jobs: readonly EndedJob[],
+  now: number,
+): number {
+  const unchanged = ({ id, finished }: EndedJob) =>
+    of.jobs.text(id, 'status') === 'error' && of.jobs.text(id, 'finished') === finished;
+  const mended = jobs.filter(unchanged);
+  for (const { id } of mended) {
+    of.lists.forget(id);
+    if (verb === 'discard') of.jobs.delete(id);
+    else retry(of, id, now);
+  }
+  return mended.length;
+}
+
+function retry(of: MemoryFunction, id: string, now: number): void {
+  const { jobs, waiting } = of;
+  // A job that expired may still be in its queue.
+  waiting.remove(id, now);
+  const options = jobs.text(id, 'options');
+  if (options.includes('"expires"')) jobs.set(id, { options: withoutExpiry(options) });
+  const from = jobs.text(id, 'queue');
+  const queue: Queue = from === 'high' || from === 'low' ? from : 'normal';
+  jobs.clear(id, OF_THE_END);
+  jobs.set(id, { status: 'idle', attempts: 0 });
+  waiting.add(id, queue, 0, jobs.bytes(id, 'key') && jobs.text(id, 'key'), now);
+  of.publish('create', id);
+  of.wake();
+}
+
+function withoutExpiry(text: string): string {
+  const { expires: _, ...rest } = JSON.parse(text) as Record<string, unknown>;
+  return JSON.stringify(rest);
+}
