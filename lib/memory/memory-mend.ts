@@ -14,12 +14,7 @@ const OF_THE_END = [
 ];
 
 /** Puts jobs that failed or were cancelled back into their queues, or deletes them, as `mend.lua` does. */
-export function mendJobs(
-  of: MemoryFunction,
-  verb: MendVerb,
-  jobs: readonly EndedJob[],
-  now: number,
-): number {
+export function mendJobs(of: MemoryFunction, verb: MendVerb, jobs: readonly EndedJob[], now: number): number {
   const unchanged = ({ id, finished }: EndedJob) =>
     of.jobs.text(id, 'status') === 'error' && of.jobs.text(id, 'finished') === finished;
   const mended = jobs.filter(unchanged);

@@ -13,8 +13,12 @@ export function failedContract(rigOf: () => ClientRig): void {
     const source = rigOf().source();
     await source.open([fn]);
     const jobs = await rigOf().client().runMany(fn, messages);
-    const claims = await claimUpTo(source, fn, messages.length);
-    await source.settle(claims.map((claim, index) => failure(claim, messages[index] ?? '')));
+    for (let done = 0; done < messages.length;) {
+      const claims = await claimUpTo(source, fn, messages.length - done);
+      const from = done;
+      done += claims.length;
+      await source.settle(claims.map((claim, index) => failure(claim, messages[from + index] ?? '')));
+    }
     await source.close();
     return jobs.map(({ id }) => id);
   }
@@ -63,9 +67,13 @@ export function failedContract(rigOf: () => ClientRig): void {
       await expect(totalOf(client, fn, 'waiting')).resolves.toBe(1);
       const source = rigOf().source();
       const claim = await claimOne(source, fn);
-      expect(claim).toMatchObject({ id, attempt: 1 });
+      expect(claim).toMatchObject({ id, attempts: 1 });
       await source.settle([success(claim, '"out"')]);
-      await expect(client.get(fn, id)).resolves.toMatchObject({ status: 'success', output: 'out', attempts: 1 });
+      await expect(client.get(fn, id)).resolves.toMatchObject({
+        status: 'success',
+        output: 'out',
+        attempts: 1,
+      });
       await source.close();
     });
 
@@ -99,7 +107,10 @@ export function failedContract(rigOf: () => ClientRig): void {
     it('takes those of a group, in steps, and tells its progress', async () => {
       const fn = rigOf().fn();
       const client = rigOf().client();
-      await failed(fn, Array.from({ length: 250 }, (_, index) => (index % 5 === 0 ? 'rare' : `no ${index}`)));
+      await failed(
+        fn,
+        Array.from({ length: 250 }, (_, index) => (index % 5 === 0 ? 'rare' : `no ${index}`)),
+      );
       const [common] = await client.failures(fn);
       const run = client.retry(fn, { state: 'failed', group: common?.group ?? '' });
       const seen = lastValueFrom(run.progress$.pipe(toArray()));
@@ -141,9 +152,14 @@ export function failedContract(rigOf: () => ClientRig): void {
 
     it('lets those with a key wait for its turn', async () => {
       const fn = rigOf().fn();
-      const limited = defineJob<{ of: string }, unknown>(fn, { limit: { by: 'of', concurrency: 1 } });
+      const limited = defineJob<{ of: string }, unknown>(fn, {
+        limit: { key: ({ of }) => of, concurrency: 1 },
+      });
       const client = rigOf().client();
-      const [first, second] = [await client.run(limited, { of: 'a' }), await client.run(limited, { of: 'a' })];
+      const [first, second] = [
+        await client.run(limited, { of: 'a' }),
+        await client.run(limited, { of: 'a' }),
+      ];
       await first.cancel();
       await second.cancel();
       await expect(client.retry(limited, { state: 'cancelled' }).done).resolves.toBe(2);

@@ -20,7 +20,9 @@ describe('failure groups', () => {
     const part = fc.oneof(
       fc.tuple(fc.nat(), fc.nat()).map(([a, b]) => [String(a), String(b)] as const),
       fc.tuple(fc.uuid(), fc.uuid()),
-      fc.tuple(fc.stringMatching(/^[^"]*$/), fc.stringMatching(/^[^"]*$/)).map(([a, b]) => [`"${a}"`, `"${b}"`] as const),
+      fc
+        .tuple(fc.stringMatching(/^[^"]*$/), fc.stringMatching(/^[^"]*$/))
+        .map(([a, b]) => [`"${a}"`, `"${b}"`] as const),
     );
     fc.assert(
       fc.property(part, ([a, b]) => {

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { concatMap, from, lastValueFrom } from 'rxjs';
+import { mend } from '../../lib/gearmonkey/wire/view-scripts.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { useGearMonkey } from './use-gearmonkey.js';
+
+/** What a call is sent again for, and what else changes meanwhile. */
+describe('A retry of failed jobs', () => {
+  const rig = useGearMonkey();
+
+  /** Failed jobs as workers of this package leave them. */
+  async function failed(fn: string, count: number): Promise<void> {
+    await rig.client.runMany(
+      fn,
+      Array.from({ length: count }, (_, index) => index),
+    );
+    const k = keysOf(fn);
+    await rig.redis.del(k.normal);
+    const now = Date.now();
+    for (let id = 1; id <= count; id++) {
+      await rig.redis.hset(k.jobs + id, { status: 'error', finished: now, attempts: 3, output: 'broken' });
+      await rig.redis.expire(k.jobs + id, 90_000);
+      await rig.redis.zadd(`${k.ended}failed`, now, id);
+    }
+  }
+
+  const keys = (fn: string) => {
+    const k = keysOf(fn);
+    const own = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
+    return [...own, `${k.ended}failed`, `${k.ended}cancelled`];
+  };
+
+  it('does nothing twice if a call is sent again, and counts the same', async () => {
+    const fn = rig.fn();
+    await failed(fn, 2);
+    const finished = (await rig.redis.hget(`job:${fn}:1`, 'finished')) ?? '';
+    const step = ['1', finished, '2', finished];
+    for (const _ of [1, 2])
+      await expect(mend.run(rig.redis, keys(fn), '', 'retry', 'call', step)).resolves.toBe(2);
+    await expect(rig.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['2', '1']);
+    await expect(mend.run(rig.redis, keys(fn), '', 'retry', 'other', step)).resolves.toBe(0);
+    await expect(rig.redis.ttl(`job:${fn}:1`)).resolves.toBe(-1);
+  });
+
+  it('leaves a job that has failed again since it was read', async () => {
+    const fn = rig.fn();
+    await failed(fn, 1);
+    for (const verb of ['retry', 'discard'] as const)
+      await expect(mend.run(rig.redis, keys(fn), '', verb, 'call', ['1', '1234'])).resolves.toBe(0);
+    await expect(rig.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('error');
+  });
+
+  it('puts each of 1,000 jobs back once while connections are killed', async () => {
+    const fn = rig.fn();
+    await failed(fn, 1000);
+    const run = rig.newClient().retry(fn, { state: 'failed' });
+    const kill = () => rig.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await lastValueFrom(run.progress$.pipe(concatMap(() => from(kill()))));
+    await expect(run.done).resolves.toBe(1000);
+    const queued = await rig.redis.lrange(`queue:${fn}:normal`, 0, -1);
+    expect(queued).toHaveLength(1000);
+    expect(new Set(queued).size).toBe(1000);
+    await expect(rig.redis.zcard(`ended:${fn}:failed`)).resolves.toBe(0);
+  });
+});
