@@ -118,7 +118,7 @@ function runSteps(steps: Steps): BulkRun {
     }
   };
   const done = run();
-  // Whoever only observes the progress gets the error there.
+  // Callers that only observe the progress get the error there.
   done.catch(() => undefined);
   return { progress$: progress.asObservable(), done, cancel: () => void (isCancelled = true) };
 }
