@@ -16,11 +16,9 @@ import {
   type EnqueuedKey,
   type DrainedStep,
   type DrainStep,
-  type EndedJob,
   type JobListener,
   type JobStore,
   type LimitsQuery,
-  type MendVerb,
   type Placement,
   type ReadProgress,
 } from './job-store.js';
@@ -206,9 +204,7 @@ export class RedisStore implements JobStore {
     return this.questions.ask(fn, 'Reading statistics', read, { forOperators: true });
   }
 
-  mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
-    return this.views.mend(fn, verb, jobs);
-  }
+  mend: JobStore['mend'] = (fn, verb, jobs) => this.views.mend(fn, verb, jobs);
 
   async pause(fn: string, paused: boolean): Promise<void> {
     const { control, scheduled, high, normal, low, wake } = this.keysOf(fn);
