@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import { LIMITS, TENANTS } from './jobs.mjs';
 
-/** Keys that may stay: jobs for 25 hours, ids and rules of limits forever, unique keys until others are used, and keys that expire by themselves. */
-const MAY_STAY = /^(uid|job|control|unique):/;
+/** Keys that may stay: jobs for 25 hours, ids, rules of limits and functions forever, unique keys and lists of jobs until others are used, and keys that expire by themselves. */
+const MAY_STAY = /^(uid|job|control|unique|ended|retrying):|^functions$/;
 const EXPIRES = /^((sender|lock|plain):|limit:.*:starts:)/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */
 const NEVER = -1;

@@ -92,9 +92,10 @@ export class RedisStore implements JobStore {
     return this.commands.address;
   }
 
-  enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
+  async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
+    const keys = await this.enqueuer.add(fn, inputs, placement);
     this.views.note(fn);
-    return this.enqueuer.add(fn, inputs, placement);
+    return keys;
   }
 
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]> {
