@@ -6,16 +6,20 @@ import { addDoctor } from './gearmonkey/commands/doctor.js';
 import { addEvents } from './gearmonkey/commands/events.js';
 import { addGet } from './gearmonkey/commands/get.js';
 import { addLimits } from './gearmonkey/commands/limits.js';
+import { addList } from './gearmonkey/commands/list.js';
+import { addOverview } from './gearmonkey/commands/overview.js';
 import { addPause } from './gearmonkey/commands/pause.js';
 import { addRecur } from './gearmonkey/commands/recur.js';
 import { addRun } from './gearmonkey/commands/run.js';
 import { addStats } from './gearmonkey/commands/stats.js';
+import { addTop } from './gearmonkey/commands/top.js';
 import { addWatch } from './gearmonkey/commands/watch.js';
 import { addWorkers } from './gearmonkey/commands/workers.js';
 
 const COMMANDS = [
   ...[addRun, addWatch, addEvents, addGet, addCancel],
-  ...[addStats, addWorkers, addLimits, addPause, addRecur, addDoctor],
+  ...[addWorkers, addLimits, addPause, addRecur],
+  ...[addList, addOverview, addStats, addTop, addDoctor],
 ];
 
 // The reader of a pipe may be gone, as with `| head`.

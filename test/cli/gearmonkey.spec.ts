@@ -206,6 +206,23 @@ describe('gearmonkey', () => {
     expect((await ask('stats', fn, '--by', 'day')).stdout).toMatch(/^\S+T00:00:00.000Z \| 1 /m);
   });
 
+  it('lists jobs page by page, and shows all functions', async () => {
+    const fn = rig.fn();
+    await rig.client.runMany(fn, ['first', 'second', `third ${ESCAPE}[2J`]);
+    const page = await ask('list', fn, '--size', '2', '--payloads', '--json');
+    expect(page).toMatchObject({ code: 0, stderr: '' });
+    const [first] = valuesOf(page) as [{ jobs: { id: string }[]; total: number; next: string }];
+    expect(first).toMatchObject({ total: 3, jobs: [{ id: '3' }, { id: '2' }] });
+    const rest = await ask('list', fn, '--size', '2', '--page', first.next, '--payloads');
+    expect(rest.stdout).toContain('"first"');
+    expect(rest.stderr).toBe('1 of 3\n');
+    const all = valuesOf(await ask('overview', '--json')) as [unknown[]];
+    expect(all[0]).toContainEqual(expect.objectContaining({ fn, waiting: { high: 0, normal: 3, low: 0 } }));
+    expect((await ask('overview')).stdout).toMatch(new RegExp(`^${fn} +\\| 3 `, 'm'));
+    await expect(ask('list', fn, '--state', 'lost')).resolves.toMatchObject({ code: 1, stdout: '' });
+    await expect(ask('top')).resolves.toMatchObject({ code: 1, stdout: '' });
+  });
+
   it('uses hash tags on request', async () => {
     const fn = rig.fn();
     await expect(ask('run', fn, '1', '--hash-tag')).resolves.toMatchObject({ code: 0 });
@@ -257,6 +274,33 @@ describe('gearmonkey', () => {
       finish.open();
       const screen = await terminal.shows(/exit 0/);
       expect(screen.trim()).toBe('done\nexit 0');
+      await expect(terminal.state()).resolves.toEqual({ cursor: true, fullScreen: false });
+    });
+
+    it('shows all functions as they change, until q, and leaves the terminal as it was', async () => {
+      const fn = rig.fn('seen');
+      await rig.client.runMany(fn, [1, 2]);
+      const terminal = await terminals.open();
+      await terminal.start(['top', '--redis', rig.url]);
+      await terminal.shows(new RegExp(`${fn} +\\| 2 `));
+      await rig.client.pause(fn);
+      await terminal.shows(new RegExp(`${fn} .*paused`));
+      await expect(terminal.state()).resolves.toEqual({ cursor: false, fullScreen: true });
+      await rig.client.resume(fn);
+      await runWorker(rig.source(), fn, () => 'done');
+      await terminal.shows(new RegExp(`${fn} +\\| 0 .*\\| 2 +\\| 0 `));
+      await terminal.keys('q');
+      const screen = await terminal.shows(/exit 0/);
+      expect(screen.trim()).toBe('exit 0');
+      await expect(terminal.state()).resolves.toEqual({ cursor: true, fullScreen: false });
+    });
+
+    it('leaves the screen of all functions at ctrl-c', async () => {
+      const terminal = await terminals.open();
+      await terminal.start(['top', '--redis', rig.url]);
+      await terminal.shows(/gearmonkey top/);
+      await terminal.keys('C-c');
+      await terminal.shows(/^exit 0/);
       await expect(terminal.state()).resolves.toEqual({ cursor: true, fullScreen: false });
     });
 

@@ -16,7 +16,7 @@ class Terminal {
     const command = [...set, quoted(process.execPath), quoted(PROGRAM), ...args.map(quoted)].join(' ');
     // `cat` keeps the screen until the server is killed.
     const line = `${command}; echo "exit $?"; exec cat`;
-    await this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', '100', '-y', '24', line);
+    await this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', '120', '-y', '24', line);
   }
 
   async screen(): Promise<string> {

@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FunctionOverview } from '../../../job/job-views.js';
+import { ConfigurationError, messageOf } from '../../../job/errors.js';
+import { withoutSecrets } from '../../../job/secrets.js';
+import { renderTable } from '../../../jobd/jobctl/table.js';
+import { OVERVIEW_COLUMNS, overviewRow } from '../overview-table.js';
+import { acts, type Context } from '../perform.js';
+import { Screen } from '../screen.js';
+
+/** Between two draws. */
+const REDRAW_MS = 1_000;
+
+export function addTop(program: Command): void {
+  const top = program.command('top').description('a live screen of all functions; q or ctrl-c ends it');
+  acts(top, run, { endless: true });
+}
+
+async function run({ client, connection, out, signal }: Context): Promise<void> {
+  if (process.stdout.isTTY !== true || out.json)
+    throw new ConfigurationError('`top` needs a terminal. For a script: gearmonkey overview --json.');
+  const screen = new Screen();
+  const quitting = new AbortController();
+  const ended = AbortSignal.any([signal, quitting.signal]);
+  ended.addEventListener('abort', () => screen.leave());
+  const aborted = new Promise<undefined>((resolve) =>
+    ended.addEventListener('abort', () => resolve(undefined)),
+  );
+  process.on('exit', () => screen.leave());
+  screen.enter(() => quitting.abort());
+  try {
+    while (!ended.aborted) {
+      const lines = await Promise.race([linesOf(() => client.overview(), connection.address), aborted]);
+      screen.draw(lines ?? []);
+      await pause(REDRAW_MS, undefined, { signal: ended }).catch(() => undefined);
+    }
+  } finally {
+    screen.leave();
+  }
+}
+
+/** During an outage the screen says so, and goes on. */
+async function linesOf(ask: () => Promise<FunctionOverview[]>, address: string): Promise<string[]> {
+  const now = new Date();
+  const head = `gearmonkey top   ${address}   ${now.toISOString().slice(0, 19)}Z   q ends`;
+  try {
+    const rows = (await ask()).map((each) => overviewRow(each, now.getTime()));
+    return [head, '', ...renderTable(OVERVIEW_COLUMNS, rows).split('\n')];
+  } catch (error) {
+    return [head, '', withoutSecrets(messageOf(error))];
+  }
+}
