@@ -221,9 +221,8 @@ export class RedisStore implements JobStore {
   }
 
   async listenToControl(fn: string, changed: () => void): Promise<() => void> {
-    const { control } = this.keysOf(fn);
     try {
-      return await this.hub.listen(control, { message: changed, resync: changed });
+      return await this.hub.listen(this.keysOf(fn).control, { message: changed, resync: changed });
     } catch (error) {
       throw await this.questions.failure(fn, `Listening to "${fn}"`, error, { forOperators: true });
     }
