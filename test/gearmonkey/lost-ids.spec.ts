@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { enqueue } from './scripts/scripts.js';
+import { defineJob } from '../../lib/job/job-definition.js';
 import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
 import { JobLostError } from '../../lib/job/errors.js';
 import type { JobProgress } from '../../lib/job/job.js';
@@ -80,6 +82,52 @@ describe('A job that was lost in a failover and whose id another job has', () =>
     await runWorker(rig.source(), fn, (input) => input);
     await expect(rig.client.call(fn, 'another', { timeout: '20s' })).resolves.toBe('another');
     await outcome;
+  });
+
+  it('has another mark than the other, also if a call of both was sent again', async () => {
+    const fn = rig.fn();
+    const options = { mark: 7_000_000, call: 1 };
+    await enqueue(rig.redis, fn, ['a', 'b', 'c'], { sender: 'first', ...options });
+    const before = await marksById(fn);
+    // The replica knew of fewer ids, and of none of these jobs.
+    await rig.redis.del(...['1', '2', '3'].map((id) => `job:${fn}:${id}`));
+    await rig.redis.set(`uid:${fn}`, '1');
+    await enqueue(rig.redis, fn, ['a', 'b', 'c'], { sender: 'again', ...options });
+    const after = await marksById(fn);
+    expect(before).toEqual({ 1: ['a', 7_000_000], 2: ['b', 8_000_000], 3: ['c', 9_000_000] });
+    expect(after).toEqual({ 2: ['a', 7_000_000], 3: ['b', 8_000_000], 4: ['c', 9_000_000] });
+  });
+
+  /** Input and mark of each job. */
+  async function marksById(fn: string): Promise<Record<string, [string, number]>> {
+    const jobs = ['1', '2', '3', '4'].map(async (id) => {
+      const { input = '', mark } = await rig.redis.hgetall(`job:${fn}:${id}`);
+      return mark === undefined ? [] : [[id, [input, Number(mark)]] as const];
+    });
+    return Object.fromEntries((await Promise.all(jobs)).flat()) as Record<string, [string, number]>;
+  }
+
+  it.each<[string, object]>([
+    ['of one call', {}],
+    ['of one call for a function with a limit', { limit: { concurrency: 1 } }],
+  ])('%s: each handle has the mark of its job', async (_, options) => {
+    const definition = defineJob<string, string>(rig.fn(), options);
+    const jobs = await rig.client.runMany(definition, ['a', 'b', 'c']);
+    await expect(Promise.all(jobs.map((job) => job.get()))).resolves.toMatchObject([
+      { input: 'a' },
+      { input: 'b' },
+      { input: 'c' },
+    ]);
+  });
+
+  it('of one call of unique jobs: each handle has the mark of its job', async () => {
+    const definition = defineJob<string, string>(rig.fn(), { unique: { key: (input) => input } });
+    const jobs = await rig.client.runMany(definition, ['a', 'b', 'a', 'c', 'b']);
+    const read = await Promise.all(jobs.map((job) => job.get()));
+    expect(read.map(({ input }) => input)).toEqual(['a', 'b', 'a', 'c', 'b']);
+    const again = await rig.client.run(definition, 'c');
+    expect([again.created, again.id]).toEqual([false, jobs[3]?.id]);
+    await expect(again.get()).resolves.toMatchObject({ input: 'c' });
   });
 
   describe('has a worker that still runs it', () => {

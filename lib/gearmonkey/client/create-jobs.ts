@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../job/clock.js';
 import { LimitFullError } from '../../job/limit-errors.js';
 import { rulesText } from '../wire/limit-rules.js';
 import { enqueueLimited } from '../wire/limit-scripts.js';
-import type { FunctionKeys } from '../wire/protocol.js';
+import { markAt, type FunctionKeys } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 import { jobArguments, limitedArguments, readPlaced, uniqueArguments, type Call } from './enqueue-call.js';
 import { scoreOf, type EnqueuedKey } from './job-store.js';
@@ -36,12 +36,13 @@ export async function createJobs(
     const due = placement.debounce === undefined ? score : `+${placement.debounce}`;
     const uniqueKeys = [...keys, k.unique, k.scheduled, k.locks];
     const placed = await scripts.unique.run(redis, uniqueKeys, ...head, due, time, uniqueArguments(call));
-    return placed.map((job) => readPlaced(job, mark));
+    return readPlaced(placed, mark);
   }
   const last = placement.limit
     ? await createLimited(redis, call, { k, sender: sender.key, time }, head, score)
     : await scripts.enqueue.run(redis, keys, ...head, score, ...jobArguments(call));
-  return inputs.map((_, index) => ({ id: String(last - inputs.length + 1 + index), mark, created: true }));
+  const first = last - inputs.length + 1;
+  return inputs.map((_, index) => ({ id: String(first + index), mark: markAt(mark, index), created: true }));
 }
 
 async function createLimited(

@@ -2,6 +2,7 @@ import type { Payload } from '../../job/codec.js';
 import type { UniqueRule } from '../../job/unique.js';
 import { OWN_OPTIONS } from '../wire/job-options.js';
 import { MAX_BATCH, MAX_BATCH_SIZE } from './enqueue-parts.js';
+import { markAt } from '../wire/protocol.js';
 import type { EnqueuedKey, PlacedUnique, Placement } from './job-store.js';
 
 /** What the jobs of a call have in common. */
@@ -20,7 +21,7 @@ interface UniqueJob {
 export interface Call {
   readonly fn: string;
   readonly placement: CallPlacement;
-  /** The mark of all its jobs. */
+  /** The mark of its first job. */
   readonly mark: number;
   readonly inputs: Payload[];
   /** The options of each job as JSON, or ''. */
@@ -87,10 +88,15 @@ function textOf(rule: UniqueRule): string {
   return rule.kind === 'debounce' ? `debounce:${rule.span}:${rule.longest ?? ''}` : rule.kind;
 }
 
-/** Reads "id" of a job that the call with this mark created, or "id:mark" of another. */
-export function readPlaced(placed: string, mark: number): EnqueuedKey {
-  const [id = '', other] = placed.split(':');
-  return other === undefined ? { id, mark, created: true } : { id, mark: Number(other), created: false };
+/** Reads "id" of each job that the call with this mark created, or "id:mark" of another. */
+export function readPlaced(placed: readonly string[], mark: number): EnqueuedKey[] {
+  let created = 0;
+  return placed.map((text) => {
+    const [id = '', other] = text.split(':');
+    if (other !== undefined) return { id, mark: Number(other), created: false };
+    created += 1;
+    return { id, mark: markAt(mark, created - 1), created: true };
+  });
 }
 
 /** Whether these jobs need another call. */

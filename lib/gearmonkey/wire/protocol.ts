@@ -134,12 +134,17 @@ export function parseReply(message: string): { id: string; mark: number; output:
 
 /** How many tokens a job has: they are the numbers after its mark. */
 const TOKENS_A_JOB = 1_000_000;
-/** Number of different marks, chosen so that marks and tokens stay below 2^52. */
+/** Number of different marks of calls, chosen so that marks and tokens stay below 2^53. */
 const MARKS = 2 ** 32;
 
-/** A random mark for the jobs of one call. It tells them from jobs that get the same ids after a failover. */
+/** A random mark for the first job of a call. Marks tell jobs from others that get the same ids after a failover. */
 export function newMark(): number {
   return randomInt(1, MARKS) * TOKENS_A_JOB;
+}
+
+/** The mark of a call's job by its place among the new ones, from 0: a call that is sent again may change their ids. */
+export function markAt(first: number, place: number): number {
+  return first + place * TOKENS_A_JOB;
 }
 
 /** The mark of the job that this token belongs to; 0 if a plain client sent the job. */

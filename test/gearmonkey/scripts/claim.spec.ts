@@ -66,7 +66,16 @@ describe('claim.lua', () => {
       await enqueue(server.redis, fn, ['a']);
       const { claims } = await claim(server.redis, fn);
       expect(claims).toEqual([
-        { id: '1', token: 1, attempts: 1, stalls: 0, snoozes: 0, options: '', input: Buffer.from('a') },
+        {
+          id: '1',
+          token: 1,
+          attempts: 1,
+          stalls: 0,
+          snoozes: 0,
+          options: '',
+          input: Buffer.from('a'),
+          waited: 0,
+        },
       ]);
       await expect(server.redis.hgetall(`job:${fn}:1`)).resolves.toMatchObject({
         status: 'busy',

@@ -1,5 +1,5 @@
 --- Creates `count` jobs with the ids up to `last` and queues them; ends the script with an error if Redis refuses it, and
---- undoes what it wrote. Uses the script's keys, its arguments, and `known`, the result of the sender's last call. `args`
+--- undoes what it wrote. Uses the script's keys, its arguments, `mark_of`, and `known`, the result of the sender's last call. `args`
 --- has the inputs from `first` on; if `values_a_job` is 2 each is followed by the job's own options.
 
 --- The ids of these jobs as text, which takes Redis long to make.
@@ -34,7 +34,7 @@ for from = 1, count, 1000 do
   if failed(queued) then return refuse(queued, false, 0) end
 end
 
-local fields = { 'status', 'idle', 'created', now, 'mark', mark }
+local fields = { 'status', 'idle', 'created', now, 'mark', '' }
 if score ~= '' then fields[7], fields[8] = 'due', string.format('%.0f', score * 1000) end
 local options_at = #fields + 2
 if values_a_job == 1 and shared ~= '' then fields[options_at - 1], fields[options_at] = 'options', shared end
@@ -45,6 +45,7 @@ for i = 1, count do
     local has_options = args[input + 1] ~= ''
     fields[options_at - 1], fields[options_at] = has_options and 'options' or nil, has_options and args[input + 1] or nil
   end
+  fields[6] = mark_of(i)
   local written = pcall('HSET', jobs .. id, 'input', args[input], unpack(fields))
   if failed(written) then return refuse(written, true, i - 1) end
   if i > 1 then call('PUBLISH', channel, 'create:' .. id) end

@@ -4,7 +4,7 @@
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] prefix of the locks   KEYS[4] leases   KEYS[5] channel
   KEYS[6] channel of cancellations   KEYS[7] wake marker   KEYS[8] the result of this sender's last call
   KEYS[9] control   KEYS[10] prefix of the limits
-  ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
+  ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first
   ARGV[5] seconds it is scheduled for, or ''   ARGV[6] priority   ARGV[7] now in ms, or ''   ARGV[8] rules
   ARGV[9] numbers of the shared limit, or ''   ARGV[10] what happens if a key is full: wait, refuse, replace (those that
   wait) or replace-running   ARGV[11…] jobs, three each: input, options as JSON or '', key
@@ -47,6 +47,7 @@ local limits = open_limits(unpack(call('HMGET', keys.control, 'limit', 'override
 if not limits then return redis.error_reply('ERR the rules in ' .. keys.control .. ' have another form') end
 local ids, sender, count = keys.ids, keys.sender, jobs
 -- include sender
+-- include mark
 
 local function id_of(i)
   return string.format('%.0f', last - jobs + i)
@@ -81,7 +82,7 @@ for i = 1, jobs do
   if on_full == 'replace' or on_full == 'replace-running' then
     if is_full(limits, key, 0) then replace(limits, key, on_full == 'replace-running', id) end
   end
-  local fields = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'key', key }
+  local fields = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark_of(i), 'key', key }
   local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
   if options ~= '' then add('options', options) end
   if priority ~= 'normal' then add('queue', priority) end

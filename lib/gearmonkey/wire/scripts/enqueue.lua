@@ -3,7 +3,7 @@
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
   KEYS[6] the result of this sender's last call
-  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
+  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first
   ARGV[5] seconds it is scheduled for, or '' for a list   ARGV[6] options of all these jobs as JSON, '' for none, or '*'
   ARGV[7…] inputs; with '*' each is followed by the job's own options as JSON, or ''
   Returns the id of the last job; the others precede it without a gap.
@@ -22,6 +22,7 @@ local args, values_a_job = ARGV, shared == '*' and 2 or 1
 
 local count = (#ARGV - first + 1) / values_a_job
 -- include sender
+-- include mark
 
 -- include create
 

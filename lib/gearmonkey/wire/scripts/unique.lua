@@ -3,7 +3,7 @@
 
   KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] queue   KEYS[4] channel   KEYS[5] wake marker
   KEYS[6] the result of this sender's last call   KEYS[7] unique keys   KEYS[8] scheduled   KEYS[9] prefix of the locks
-  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
+  ARGV[1] now in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark of the first new one
   ARGV[5] seconds they are scheduled for, '' for a list, or '+' and the ms of a debounce
   ARGV[6] now in ms for spans of time, or ''
   ARGV[7…] four values for each job: input, options as JSON or '', rule, unique key. The rule says which job of the key stands for
@@ -29,6 +29,7 @@
 local call, pcall = redis.call, redis.pcall
 local ids, jobs, queue, channel, wake, sender, unique, scheduled = unpack(KEYS)
 local now, number, memory, mark, score = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- include mark
 local keys = { jobs = jobs, channel = channel, locks = KEYS[9] }
 local EXPIRES = '"expires":'
 --- How often a call looks for entries that are over.
@@ -135,7 +136,7 @@ local last = count > 0 and call('INCRBY', ids, count) or 0
 for n, place in ipairs(places) do
   if type(place) == 'number' then
     local id = string.format('%.0f', last - count + place)
-    places[n] = is_new[n] and id or id .. ':' .. mark
+    places[n] = is_new[n] and id or id .. ':' .. mark_of(place)
   end
 end
 call('SET', sender, number .. ':' .. table.concat(places, ','), 'EX', memory)
@@ -192,7 +193,7 @@ local first, values_a_job, shared = 1, 2, '*'
 local entered = {}
 for key, rest in pairs(added) do
   entered[#entered + 1] = key
-  entered[#entered + 1] = names[place_of[key]] .. ':' .. mark .. ':' .. rest
+  entered[#entered + 1] = names[place_of[key]] .. ':' .. mark_of(place_of[key]) .. ':' .. rest
 end
 if #entered > 0 then
   local size = pcall('HSET', unique, unpack(entered))
