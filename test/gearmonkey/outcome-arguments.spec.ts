@@ -11,7 +11,7 @@ describe('encodeOutcome', () => {
     [
       'an output that is no payload',
       { claim, status: 'success', output: Promise.resolve('x') },
-      'the codec returned an object',
+      'the codec returned a Promise',
     ],
     ['no output', { claim, status: 'success' }, 'the codec returned undefined'],
     [

@@ -126,7 +126,13 @@ describe('unique.lua', () => {
   it('takes jobs without a key among others, in their order', async () => {
     const fn = server.fn();
     const jobs = [{ input: 'x' }, { key: 'a' }, { input: 'y' }, { key: 'a' }, { input: 'z' }];
-    await expect(unique(server.redis, fn, jobs)).resolves.toEqual(['1', '2', '3', `2:${MARK + 1_000_000}`, '4']);
+    await expect(unique(server.redis, fn, jobs)).resolves.toEqual([
+      '1',
+      '2',
+      '3',
+      `2:${MARK + 1_000_000}`,
+      '4',
+    ]);
     await expect(server.redis.lrange(`queue:${fn}:normal`, 0, -1)).resolves.toEqual(['4', '3', '2', '1']);
     const inputs = await Promise.all([1, 3, 4].map(async (id) => (await hash(fn, id)).input));
     expect(inputs).toEqual(['x', 'y', 'z']);
