@@ -1,11 +1,18 @@
 import type { LimitRules } from '../job/limit.js';
 import { Agenda } from './agenda.js';
 import { KeptMap } from './kept-map.js';
+import { SharedTurn, type TurnTaker } from './shared-turn.js';
 
 export type LimitNumbers = Pick<LimitRules, 'concurrency' | 'rate'>;
 
 /** A function whose jobs are counted. */
-export interface LimitUser {
+export interface LimitUser extends TurnTaker {
+  readonly leases: {
+    /** When the next one ends, in ms since 1970. */
+    readonly nextExpiry: number;
+    /** Gives jobs back whose leases have ended. */
+    recover(now: number): void;
+  };
   /** Called when jobs of this key may have become free to start, or are no longer. */
   refresh(key: string, now: number): void;
   /** The same for all keys. */
@@ -20,6 +27,7 @@ interface KeyCounts {
   /** When its jobs started, as far as the rate depends on it. Those before `forgotten` no longer count. */
   starts: number[];
   forgotten: number;
+  readonly turn: SharedTurn<LimitUser>;
 }
 
 /** Of the starts that a key keeps, those that no longer count are dropped this many at a time. */
@@ -31,8 +39,8 @@ export class LimitCounts {
   private declared: LimitNumbers | undefined;
   private changed: LimitNumbers | undefined;
   private readonly keys = new KeptMap<KeyCounts>(
-    () => ({ running: 0, heldUntil: 0, idleAt: 0, starts: [], forgotten: 0 }),
-    ({ running, idleAt }) => running <= 0 && idleAt === 0,
+    () => ({ running: 0, heldUntil: 0, idleAt: 0, starts: [], forgotten: 0, turn: new SharedTurn() }),
+    ({ running, idleAt, turn }) => running <= 0 && idleAt === 0 && turn.isIdle,
   );
   /** When a key that is full by its rate or held is free again, or one that is idle can be forgotten. */
   private readonly ends = new Agenda<string>();
@@ -62,8 +70,9 @@ export class LimitCounts {
     this.reviewAll(now);
   }
 
-  start(name: string, now: number): void {
+  start(name: string, user: LimitUser, now: number): void {
     const counts = this.keys.ensure(name);
+    counts.turn.use(user);
     counts.running += 1;
     if (this.numbers.rate) counts.starts.push(now);
     this.review(name, counts, now);
@@ -71,7 +80,9 @@ export class LimitCounts {
 
   free(name: string, now: number, places = 1): void {
     const counts = this.keys.ensure(name);
+    const wasFull = this.isFull(name, now);
     counts.running -= places;
+    if (wasFull) this.passTurn(name, counts, now);
     this.review(name, counts, now);
   }
 
@@ -90,7 +101,11 @@ export class LimitCounts {
 
   /** Lets keys go on whose time has passed. */
   pass(now: number): void {
-    for (const name of this.ends.take(now)) this.review(name, this.keys.ensure(name), now);
+    for (const name of this.ends.take(now)) {
+      const counts = this.keys.ensure(name);
+      this.passTurn(name, counts, now);
+      this.review(name, counts, now);
+    }
   }
 
   runningOf(name: string): number {
@@ -105,18 +120,35 @@ export class LimitCounts {
     return counts.starts.length - counts.forgotten;
   }
 
-  isFull(name: string, now: number): boolean {
-    const { concurrency = Infinity } = this.numbers;
-    return this.runningOf(name) >= concurrency || this.fullUntil(name) > now;
+  /** After a change of the jobs of a user: it may no longer take its turn. */
+  reviewTurn(name: string, now: number): void {
+    const counts = this.keys.get(name);
+    if (!counts || counts.turn.isIdle) return;
+    if (counts.turn.review(name, this.users, now)) this.review(name, counts, now);
   }
 
-  /** The time before which the key is held or full by its rate, in ms since 1970. */
-  fullUntil(name: string): number {
+  /** Whether a user may start no job of this key. */
+  isFull(name: string, now: number, user?: LimitUser): boolean {
+    const { concurrency = Infinity } = this.numbers;
+    return this.runningOf(name) >= concurrency || this.fullUntil(name, user) > now;
+  }
+
+  /** The time before which the key is held, full by its rate, or set aside for another user, in ms since 1970. */
+  fullUntil(name: string, user?: LimitUser): number {
+    const until = this.heldUntil(name);
+    return user ? Math.max(until, this.keys.get(name)?.turn.until(user) ?? 0) : until;
+  }
+
+  private heldUntil(name: string): number {
     const counts = this.keys.get(name);
     if (!counts) return 0;
     const { rate } = this.numbers;
     const start = rate && counts.starts[counts.starts.length - rate.max];
     return Math.max(counts.heldUntil, rate && start !== undefined ? start + rate.per + 1 : 0);
+  }
+
+  private passTurn(name: string, counts: KeyCounts, now: number): void {
+    if (this.users.size > 1 && !this.isFull(name, now)) counts.turn.pass(name, this.users, now);
   }
 
   private reviewAll(now: number): void {
@@ -132,9 +164,11 @@ export class LimitCounts {
     const last = counts.starts.at(-1);
     const idleAt = Math.max(counts.heldUntil, rate && last !== undefined ? last + rate.per + 1 : 0);
     counts.idleAt = idleAt > now ? idleAt : 0;
-    const next = fullUntil > now ? fullUntil : idleAt;
+    const aside = counts.turn.until();
+    const times = [fullUntil > now ? fullUntil : idleAt, aside].filter((time) => time > now);
+    const next = Math.min(...times);
     // One that comes too early is set again then.
-    if (next > now) this.ends.setFirst(name, next);
+    if (next < Infinity) this.ends.setFirst(name, next);
     else this.ends.delete(name);
     this.keys.review(name, counts);
     if (tells) for (const user of this.users) user.refresh(name, now);

@@ -58,7 +58,7 @@ export class MemoryFunction {
   ) {
     this.jobs = new MemoryJobs(options.keptFor ?? JOB_TTL_SECONDS * 1000);
     const shared = options.sharedLimit ?? (() => new LimitCounts());
-    this.limits = new MemoryLimits(this.jobs, shared, () => this.wake());
+    this.limits = new MemoryLimits(this.jobs, shared, () => this.wake(), this);
     this.waiting = new WaitingJobs(this.jobs, this.limits);
     this.lists = new MemoryLists(this.jobs);
   }
@@ -86,7 +86,7 @@ export class MemoryFunction {
 
   /** Claims up to `slots` jobs: due scheduled jobs first, then high, normal and low. */
   claim(slots: number, lease: number, now: number, { only, keyOf }: ClaimOptions = {}): Taken[] {
-    this.recover(now);
+    this.limits.recoverAll(now);
     this.jobs.forgetExpired(now);
     this.limits.pass(now);
     if (keyOf) this.waiting.file(keyOf, (id, error) => this.end(id, 'error', error.message, error, now), now);
@@ -97,6 +97,7 @@ export class MemoryFunction {
       const job = this.take(next.id, next.queue, lease, now);
       if (job) taken.push(job);
     }
+    if (only === undefined && slots > 0) this.limits.asked(taken.length < slots);
     return taken;
   }
 
@@ -205,7 +206,8 @@ export class MemoryFunction {
     return true;
   }
 
-  private recover(now: number): void {
+  /** Gives jobs back whose leases have ended. */
+  recover(now: number): void {
     // Newest first, since each is put in front of the one before it: the oldest ends up in front.
     for (const id of this.leases.expired(now).sort((a, b) => Number(b) - Number(a))) {
       const stalls = this.jobs.number(id, 'stalls') + 1;

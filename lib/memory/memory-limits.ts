@@ -1,37 +1,30 @@
 import type { LimitRules, LimitState } from '../job/limit.js';
 import type { Queue } from '../gearmonkey/wire/protocol.js';
 import type { LimitsQuery } from '../gearmonkey/client/job-store.js';
-import { Agenda } from './agenda.js';
-import { KeptMap } from './kept-map.js';
 import { LimitCounts, type LimitNumbers, type LimitUser } from './limit-counts.js';
-import { LimitedKey } from './limited-key.js';
+import { LimitedJobs } from './limited-jobs.js';
+import type { LimitedKey } from './limited-key.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import { LISTED, listOf, type Listed, type WaitingId } from './memory-queues.js';
 import { Turns } from './turns.js';
 import { waitingJobs } from './waiting-keys.js';
 
-/** Jobs of one function that have a key: where they wait, and which of them may start. */
-export class MemoryLimits implements LimitUser {
+/** Jobs of one function that have a key: when which of them may start. */
+export class MemoryLimits extends LimitedJobs implements LimitUser {
   private rules: LimitRules | undefined;
   private readonly own = new LimitCounts();
   private counts = this.own;
-  /** Keys that have jobs. */
-  private readonly keys = new KeptMap<LimitedKey>(
-    (name) => new LimitedKey(name),
-    (key) => key.isIdle,
-  );
-  /** The key of each job that has not ended. */
-  private readonly keyOf = new Map<string, LimitedKey>();
   private readonly turns = new Turns();
-  /** Scheduled and retrying jobs. */
-  private readonly due = new Agenda<string>();
+  private asksInVain = false;
 
   constructor(
     private readonly jobs: MemoryJobs,
     private readonly shared: (name: string) => LimitCounts,
     /** Called when a key can start a job that could not before. */
     private readonly onReady: () => void,
+    readonly leases: LimitUser['leases'],
   ) {
+    super();
     this.counts.users.add(this);
   }
 
@@ -41,7 +34,28 @@ export class MemoryLimits implements LimitUser {
 
   /** When a job or key may become free to start by the passing of time, in ms since 1970. */
   get nextChange(): number {
-    return Math.min(this.due.next, this.counts.nextEnd);
+    const ends = Array.from(this.counts.users, (user) => (user === this ? Infinity : user.leases.nextExpiry));
+    return Math.min(this.due.next, this.counts.nextEnd, ...ends);
+  }
+
+  /** Gives back expired jobs of all functions that share the limit: the others may have no worker left. */
+  recoverAll(now: number): void {
+    for (const user of this.counts.users) user.leases.recover(now);
+  }
+
+  /** After a claim that has found fewer jobs than were asked for, or has not. */
+  asked(inVain: boolean): void {
+    this.asksInVain = inVain;
+  }
+
+  waitsFor(name: string): boolean {
+    const key = this.asksInVain ? this.keys.get(name) : undefined;
+    if (!key || (this.rules?.order === 'strict' && key.isTaken)) return false;
+    return LISTED.some((queue) => key.next(queue) !== undefined);
+  }
+
+  letPass(): void {
+    this.asksInVain = false;
   }
 
   /** Sets the rules that a definition has. */
@@ -56,10 +70,6 @@ export class MemoryLimits implements LimitUser {
   /** Sets numbers in place of those of definitions; undefined ends that. */
   change(numbers: LimitNumbers | undefined, now: number): void {
     this.counts.change(numbers, now);
-  }
-
-  has(id: string): boolean {
-    return this.keyOf.has(id);
   }
 
   /** Adds a job that waits for the turn of its key, or until it is due. */
@@ -124,24 +134,11 @@ export class MemoryLimits implements LimitUser {
     return LISTED.find((queue) => key.mayStart(id, queue));
   }
 
-  /** The jobs that wait in a queue, or until they are due. */
-  idsIn(queue: Queue): string[] {
-    if (queue === 'scheduled') return Array.from(this.due, ({ value }) => value);
-    return Array.from(this.keys, ([, key]) => [...key.line(queue)]).flat();
-  }
-
-  /** The key of a job that waits, its queue, and when it is due: 0 if it only waits for its turn. */
-  placeOf(id: string): { key: string; queue: Listed; due: number } {
-    const key = this.keyOf.get(id);
-    const queue = LISTED.find((listed) => key?.line(listed).has(id)) ?? 'normal';
-    return { key: key?.name ?? '', queue, due: this.due.timeOf(id) ?? 0 };
-  }
-
   start(id: string, queue: Listed, now: number): void {
     const key = this.keyOf.get(id);
     if (!key) return;
     key.start(id, queue, this.rules?.order === 'strict');
-    this.counts.start(key.name, now);
+    this.counts.start(key.name, this, now);
     this.turns.serve(key, queue);
   }
 
@@ -151,6 +148,7 @@ export class MemoryLimits implements LimitUser {
     const joins = this.turns.refresh(key, this.isOpen(key, now));
     this.keys.review(name, key);
     if (joins) this.onReady();
+    this.counts.reviewTurn(name, now);
   }
 
   refreshAll(now: number): void {
@@ -160,7 +158,7 @@ export class MemoryLimits implements LimitUser {
   /** Whether a new job could not start at once, if `others` of its key that are new wait before it. */
   isFull(name: string, others: number, now: number): boolean {
     const key = this.keys.get(name);
-    if (this.counts.isFull(name, now) || (key && !this.isOpen(key, now))) return true;
+    if (this.counts.isFull(name, now, this) || (key && !this.isOpen(key, now))) return true;
     const waiting = (key?.waiting ?? 0) + others;
     const { concurrency = Infinity, rate } = this.counts.numbers;
     const strict = this.rules?.order === 'strict';
@@ -172,13 +170,8 @@ export class MemoryLimits implements LimitUser {
   }
 
   fullUntil(name: string, now: number): Date | undefined {
-    const until = this.counts.fullUntil(name);
+    const until = this.counts.fullUntil(name, this);
     return until > now ? new Date(until) : undefined;
-  }
-
-  /** The jobs of a key that wait, with those that wait until they are due, or that run. */
-  jobsOf(name: string, which: 'waiting' | 'running'): string[] {
-    return this.keys.get(name)?.jobs(which) ?? [];
   }
 
   /** Full keys first, then those with most jobs waiting. */
@@ -196,7 +189,9 @@ export class MemoryLimits implements LimitUser {
   waiting(now: number): WaitingId[] {
     this.pass(now);
     const { keys, keyOf, turns, due } = this;
-    return [...waitingJobs({ keys, keyOf, turns, due, fullUntil: (key) => this.counts.fullUntil(key) }, now)];
+    return [
+      ...waitingJobs({ keys, keyOf, turns, due, fullUntil: (key) => this.counts.fullUntil(key, this) }, now),
+    ];
   }
 
   private stateOf(name: string, now: number): LimitState {
@@ -206,14 +201,14 @@ export class MemoryLimits implements LimitUser {
       key: name,
       waiting: key?.waiting ?? 0,
       running: this.counts.runningOf(name),
-      full: key ? !this.isOpen(key, now) : this.counts.isFull(name, now),
+      full: key ? !this.isOpen(key, now) : this.counts.isFull(name, now, this),
       ...(fullUntil && { fullUntil }),
       ...(heldBy !== undefined && { heldBy }),
     };
   }
 
   private isOpen(key: LimitedKey, now: number): boolean {
-    return !(this.rules?.order === 'strict' && key.isTaken) && !this.counts.isFull(key.name, now);
+    return !(this.rules?.order === 'strict' && key.isTaken) && !this.counts.isFull(key.name, now, this);
   }
 
   private wait(id: string, key: LimitedKey, due: number): void {

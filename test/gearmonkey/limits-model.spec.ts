@@ -15,7 +15,7 @@ import {
   type LimitEngine,
   type NewJob,
 } from '../model/limit-operations.js';
-import { checkSharedLimit, sharedOperations } from '../model/shared-limit-operations.js';
+import { callers, checkSharedLimit, checkTurns, sharedOperations } from '../model/shared-limit-operations.js';
 import { bounds } from '../model/operations.js';
 import { useRedis } from '../support/use-redis.js';
 import { submit } from './redis-rig.js';
@@ -26,6 +26,8 @@ const ERROR = JSON.stringify({ name: 'Error', message: 'no' });
 
 /** The scripts in virtual time, called as the source and the store call them. */
 class ScriptLimitEngine implements LimitEngine {
+  /** Their places are given up, but their workers recover them. */
+  readonly recoversOthers = false;
   private calls = 0;
   private rules: LimitRules = { order: 'fair' };
   private readonly k;
@@ -71,6 +73,12 @@ class ScriptLimitEngine implements LimitEngine {
 
   recovers(_slots: number, recover: boolean) {
     return recover;
+  }
+
+  async isSetAside(now: number, key: string) {
+    const line = `shared-limit:${this.shared}:line:${key}`;
+    const [mark, ends, first] = await this.redis.zrange(line, '0', '1', 'WITHSCORES');
+    return mark === '' && first !== this.k.limits && -Number(ends) > now;
   }
 
   async isAwake() {
@@ -170,6 +178,15 @@ describe('Limits of the scripts', () => {
       const shared = server.fn();
       const engine = () => new ScriptLimitEngine(server.redis, server.fn(), shared);
       return checkSharedLimit([engine(), engine()], steps);
+    });
+    await fc.assert(property, bounds(RUNS));
+  }, 600_000);
+
+  it('give functions that share one their turns', async () => {
+    const property = fc.asyncProperty(callers, (steps) => {
+      const shared = server.fn();
+      const engine = () => new ScriptLimitEngine(server.redis, server.fn(), shared);
+      return checkTurns([engine(), engine()], steps);
     });
     await fc.assert(property, bounds(RUNS));
   }, 600_000);

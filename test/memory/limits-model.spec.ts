@@ -11,7 +11,7 @@ import {
   type LimitEngine,
   type NewJob,
 } from '../model/limit-operations.js';
-import { checkSharedLimit, sharedOperations } from '../model/shared-limit-operations.js';
+import { callers, checkSharedLimit, checkTurns, sharedOperations } from '../model/shared-limit-operations.js';
 import { bounds } from '../model/operations.js';
 
 const RUNS = 1000;
@@ -19,6 +19,7 @@ const ERROR = { name: 'Error', message: 'no' };
 
 /** One function of the embedded server, called as its source and its store call it. */
 class MemoryLimitEngine implements LimitEngine {
+  readonly recoversOthers = true;
   private isWoken = false;
   private readonly fn = new MemoryFunction('fn', {
     maxStalls: MAX_STALLS,
@@ -30,6 +31,11 @@ class MemoryLimitEngine implements LimitEngine {
     this.fn.sleepers.add(() => {
       this.isWoken = true;
     });
+  }
+
+  async isSetAside(now: number, key: string) {
+    const turn = this.shared['keys'].get(key)?.turn;
+    return (turn?.until(this.fn.limits) ?? 0) > now;
   }
 
   async isAwake() {
@@ -134,6 +140,14 @@ describe('Limits of the embedded server', () => {
     const property = fc.asyncProperty(sharedOperations, (steps) => {
       const shared = new LimitCounts();
       return checkSharedLimit([new MemoryLimitEngine(shared), new MemoryLimitEngine(shared)], steps);
+    });
+    await fc.assert(property, bounds(RUNS));
+  }, 600_000);
+
+  it('give functions that share one their turns', async () => {
+    const property = fc.asyncProperty(callers, (steps) => {
+      const shared = new LimitCounts();
+      return checkTurns([new MemoryLimitEngine(shared), new MemoryLimitEngine(shared)], steps);
     });
     await fc.assert(property, bounds(RUNS));
   }, 600_000);

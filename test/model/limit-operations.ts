@@ -27,6 +27,10 @@ export interface LimitEngine {
   ): Promise<{ refused: readonly string[]; claims: readonly Pick<Claimed, 'id' | 'token'>[] }>;
   /** Whether a call like this gives expired jobs back. */
   recovers(slots: number, recover: boolean): boolean;
+  /** Whether a shared limit sets a key aside for another function than this one. */
+  isSetAside(now: number, key: string): Promise<boolean>;
+  /** Whether a claim also gives back expired jobs of other functions with the same limit. */
+  readonly recoversOthers: boolean;
   /** Whether a worker that waits was woken since a claim asked for jobs; absent where that is not kept. */
   isAwake?(): Promise<boolean>;
   cancel(now: number, id: string): Promise<string>;

@@ -100,6 +100,36 @@ export async function checkSharedLimit(
   await run.finish();
 }
 
+/** Which function's worker calls next, again and again. */
+export const callers = fc.record({
+  concurrency: fc.integer({ min: 1, max: 3 }),
+  calls: fc.array(fn, { minLength: 10, maxLength: 80 }),
+});
+
+/** Two functions with more jobs of one key than they may start: who has asked in vain starts the next. */
+export async function checkTurns(
+  engines: TwoEngines,
+  { concurrency, calls }: { readonly concurrency: number; readonly calls: readonly Fn[] },
+): Promise<void> {
+  const now = 1_000_000;
+  for (const engine of engines) await engine.setRules(now, { order: 'fair', isShared: true, concurrency });
+  for (const engine of engines)
+    for (let i = 0; i < calls.length; i++)
+      await engine.enqueue(now, { key: 'a', queue: 'normal', due: 0, expires: undefined });
+  const held: [string[], string[]] = [[], []];
+  /** Starts of the other function since one has asked in vain. */
+  const passedOver = [-1, -1];
+  for (const one of calls) {
+    const other = one === 0 ? 1 : 0;
+    const outcomes = held[one].map((member) => ({ member, ending: 'success' as const, wait: 0 }));
+    const { claims } = await engines[one].claim(now, 1, false, outcomes);
+    held[one] = claims.map(({ id, token }) => `${id}:${token}`);
+    passedOver[one] = claims.length > 0 ? -1 : Math.max(0, passedOver[one] ?? 0);
+    if (claims.length > 0 && passedOver[other] !== -1) passedOver[other] = (passedOver[other] ?? 0) + 1;
+    expect(Math.max(...passedOver)).toBeLessThanOrEqual(concurrency);
+  }
+}
+
 class SharedRun {
   now = 1_000_000;
   private changed: Numbers | undefined;
@@ -123,7 +153,7 @@ class SharedRun {
     for (const one of FUNCTIONS) {
       expect(await this.miscounted(one)).toEqual([]);
       if (step.do === 'pass') this.isReadyByTime[one] = true;
-      if (this.isReadyByTime[one] || this.ready(one).every(({ due }) => due > 0)) continue;
+      if (this.isReadyByTime[one] || (await this.mustStart(one)).every(({ due }) => due > 0)) continue;
       expect([one, (await this.engines[one].isAwake?.()) ?? true]).toEqual([one, true]);
     }
   }
@@ -182,13 +212,14 @@ class SharedRun {
       this.settle(member.job, member.token, how, wait);
       return [{ member: `${member.job.id}:${member.token}`, ending: how, wait }];
     });
-    if (engine.recovers(step.slots, step.recover)) this.recover(step.fn);
+    if (engine.recovers(step.slots, step.recover))
+      for (const one of engine.recoversOthers ? FUNCTIONS : [step.fn]) this.recover(one);
     const { claims } = await engine.claim(this.now, step.slots, step.recover, outcomes);
     const wrong = claims.flatMap(({ id, token }) => this.take(step.fn, id, token));
     expect(wrong).toEqual([]);
     if (step.slots === 0) return;
     this.isReadyByTime[step.fn] = false;
-    if (claims.length < step.slots) expect(this.ready(step.fn).map(({ id }) => id)).toEqual([]);
+    if (claims.length < step.slots) expect((await this.mustStart(step.fn)).map(({ id }) => id)).toEqual([]);
   }
 
   private settle(job: Job, token: number, how: LimitedEnding, wait: number): void {
@@ -212,7 +243,9 @@ class SharedRun {
     if (!job) return [`${id} is unknown`];
     const wrong = [
       ...(job.state === 'waiting' && job.due <= this.now ? [] : [`${id} is ${job.state}`]),
-      ...(this.isOpen(job.key, this.changedAt) ? [] : [`${id} of ${owner} starts though ${job.key} is full`]),
+      ...(this.isOpen(job.key, this.changedAt, true)
+        ? []
+        : [`${id} of ${owner} starts though ${job.key} is full`]),
     ];
     Object.assign(job, { state: 'running', token, leaseEnd: this.now + LEASE, due: 0 });
     this.starts.push({ key: job.key, at: this.now, tick: this.tick });
@@ -220,33 +253,52 @@ class SharedRun {
     return wrong;
   }
 
-  /** Jobs that a claim has to take. */
+  /** Jobs that a claim has to take: those whose key is not set aside for the other function. */
+  private async mustStart(owner: Fn): Promise<Job[]> {
+    const ready = this.ready(owner);
+    const aside = await Promise.all(ready.map(({ key }) => this.engines[owner].isSetAside(this.now, key)));
+    return ready.filter((_, index) => !aside[index]);
+  }
+
+  /** Jobs that may start. */
   private ready(owner: Fn): Job[] {
     return this.jobs.filter(
       (job) => job.fn === owner && job.state === 'waiting' && job.due <= this.now && this.isOpen(job.key, -1),
     );
   }
 
-  /** Starts up to `since` may count or not: the numbers were others. */
-  private isOpen(key: string, since: number): boolean {
+  /**
+   * Starts up to `since` may count or not: the numbers were others. A job whose lease has ended counts until it is
+   * recovered, or until the other function finds out, unless `atMost`.
+   */
+  private isOpen(key: string, since: number, atMost = false): boolean {
     const { concurrency: most = Infinity, rate: pace } = this.changed ?? this.first;
     const counts = (start: SharedRun['starts'][number]) =>
       pace && start.key === key && start.at >= this.now - pace.per && start.tick > since;
-    const running = this.jobs.filter((job) => job.key === key && job.state === 'running').length;
+    const running = this.running(key, atMost).length;
     const isHeld = (this.heldUntil.get(key) ?? 0) > this.now;
     return running < most && !isHeld && this.starts.filter(counts).length < (pace?.max ?? Infinity);
+  }
+
+  private running(key: string, atMost: boolean): Job[] {
+    const counts = (job: Job) => job.state === 'running' && !(atMost && job.leaseEnd <= this.now);
+    return this.jobs.filter((job) => job.key === key && counts(job));
   }
 
   /** What a function says of keys that run, in all functions together. */
   private async miscounted(owner: Fn): Promise<string[]> {
     const states = await this.engines[owner].limits(this.now);
-    const runs = (key: string) => this.jobs.filter((job) => job.key === key && job.state === 'running');
     const missing = this.jobs.filter(
-      (job) => job.fn === owner && job.state === 'running' && !states.some(({ key }) => key === job.key),
+      (job) =>
+        job.fn === owner &&
+        this.running(job.key, true).includes(job) &&
+        !states.some(({ key }) => key === job.key),
     );
     return [
       ...states.flatMap(({ key, running }) =>
-        running === runs(key).length ? [] : [`${key} has ${running} running jobs, not ${runs(key).length}`],
+        running >= this.running(key, true).length && running <= this.running(key, false).length
+          ? []
+          : [`${key} has ${running} running jobs, not ${this.running(key, false).length}`],
       ),
       ...missing.map(({ key }) => `${key} is not listed`),
     ];

@@ -168,6 +168,7 @@ local function claim()
     for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
     pcall('SET', KEYS[11], cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
   end
+  if limits then limits.pass_on() end
   local first = limits and limits.time_left()
   if first then wait = wait < 0 and first or math.min(wait, first) end
   if has_room() and not (limits and (limits.is_over or room() == 0)) then return wait end

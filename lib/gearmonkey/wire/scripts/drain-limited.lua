@@ -9,7 +9,8 @@
 
   Of each key up to 250 jobs are looked at, from the end where old ones are; the key is looked at again while it had as many.
   Workers move keys between those that have a turn and those that are set aside. So a call looks at all of them if they are
-  few. More are scanned: those that have a turn, those that are set aside, then those that have a turn again.
+  few. More are scanned: those that have a turn, those that are set aside, those that are for this function alone, then
+  those that have a turn again.
 ]]
 -- include clock
 -- include finish
@@ -57,6 +58,7 @@ local function drain_key(key)
 end
 
 local rings = { keys.limits .. 'ready:' .. priority, limits.space .. 'parked' }
+if limits.shared then rings[3] = keys.limits .. 'parked' end
 
 --- Looks at all keys. Returns the next cursor.
 local function drain_few_keys()
@@ -68,17 +70,23 @@ local function drain_few_keys()
   return '0'
 end
 
---- The cursor is the part, from 0 to 2, and the scan's cursor in it. A part with the cursor 0 begins.
+local function count_keys()
+  local sum = 0
+  for _, ring in ipairs(rings) do sum = sum + call('ZCARD', ring) end
+  return sum
+end
+
+--- The cursor is the part, from 0 on, and the scan's cursor in it. A part with the cursor 0 begins.
 local function drain_turns()
   local part, at = string.match(cursor, '^(%d):(%d+)$')
   part, at = tonumber(part or '0'), at or '0'
-  if part == 0 and at == '0' and call('ZCARD', rings[1]) + call('ZCARD', rings[2]) <= FEW_KEYS then return drain_few_keys() end
-  local found = call('ZSCAN', rings[part % 2 + 1], at, 'COUNT', KEYS_A_STEP)
+  if part == 0 and at == '0' and count_keys() <= FEW_KEYS then return drain_few_keys() end
+  local found = call('ZSCAN', rings[part % #rings + 1], at, 'COUNT', KEYS_A_STEP)
   local again = false
   for i = 1, #found[2], 2 do again = drain_key(found[2][i]) or again end
   if again then return part .. ':' .. at end
   if found[1] ~= '0' then return part .. ':' .. found[1] end
-  return part == 2 and '0' or part + 1 .. ':0'
+  return part == #rings and '0' or part + 1 .. ':0'
 end
 
 local function drain_due()

@@ -3,11 +3,15 @@ local function add_turns(limits)
   --- How many turns one call gives.
   local MAX_VISITS = 1000
 
+  --- Keys that were set aside for this function and of which it has started jobs: others may be waiting for them.
+  local passed = {}
+
   --- Counts a job that starts.
   local function occupy(key, id, member)
     call('HSET', keys.limits .. 'places', member, key)
     call('SADD', limits.space .. 'running:' .. key, limits.mark .. member)
     if limits.strict then call('HSET', keys.limits .. 'holders', key, id) end
+    if limits.shared and limits.use_turn(key) then passed[#passed + 1] = key end
     if not limits.max then return end
     local starts = limits.space .. 'starts:' .. key
     if call('RPUSH', starts, string.format('%.0f', now)) > limits.max then call('LTRIM', starts, -limits.max, -1) end
@@ -21,6 +25,35 @@ local function add_turns(limits)
     for i = 1, #places, 2 do
       if not call('ZSCORE', leases, places[i]) then limits.vacate(places[i + 1], places[i]) end
     end
+  end
+
+  --- Calls `act` for running jobs of other functions that share the limit, with their lease.
+  local function each_other(key, act)
+    for _, marked in ipairs(call('SRANDMEMBER', limits.space .. 'running:' .. key, limits.MAX_MOVES)) do
+      local fn, member = string.match(marked, '^limit:(.*):(%d+:%d+)$')
+      local is_other = fn and string.sub(marked, 1, #limits.mark) ~= limits.mark
+      -- Without a right to these leases, such a job counts until a worker of its function has recovered it.
+      local ends = is_other and pcall('ZSCORE', 'lease:' .. fn, member)
+      if type(ends) == 'string' then act(tonumber(ends), 'lease:' .. fn, member, marked) end
+    end
+  end
+
+  --- When a running job of another function may lose its lease: no worker may be left that would recover it.
+  local function first_end(key)
+    local first = limits.NEVER
+    each_other(key, function(ends) first = math.min(first, math.max(ends, now + 1)) end)
+    return first
+  end
+
+  --- Frees the places of other functions' jobs whose leases have ended. Their workers can't renew them any more.
+  local function free_others(key)
+    each_other(key, function(ends, leases, member, marked)
+      if ends > now then return end
+      local noted = pcall('ZADD', leases, '0', 'given-up:' .. member)
+      if type(noted) ~= 'number' then return end
+      call('ZREM', leases, member)
+      call('SREM', limits.space .. 'running:' .. key, marked)
+    end)
   end
 
   --- Moves a due job into the list of its key. Returns false for one that has run before, unless it is `in_front`.
@@ -53,6 +86,7 @@ local function add_turns(limits)
     if first_time ~= 0 then return end
     local stamp = string.format('%.0f', now)
     for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
+      if limits.shared then free_others(key) end
       limits.refresh(key)
     end
     local again = {}
@@ -77,13 +111,15 @@ local function add_turns(limits)
       local _, from = limits.next_job(key)
       local own, list = limits.list_of(key, priority), limits.list_of(key, from or priority)
       local id = call('RPOP', list)
-      local time = id and limits.blocked(key, id, true)
+      local time, alone
+      if id then time, alone = limits.blocked(key, id, true) end
       if time then
         call('RPUSH', list, id)
-        limits.park(key, time)
+        limits.park(key, time, alone)
       else
         local member = id and take(id, from or priority, true)
         if member then occupy(key, id, member) elseif id then limits.let_go(key, id) end
+        if limits.shared and not member then limits.pass_turn(key) end
         -- A job that could not be run, such as an expired one, was no turn.
         if call('EXISTS', own) == 0 then
           call('ZREM', ring, key)
@@ -94,6 +130,11 @@ local function add_turns(limits)
     end
   end
 
+  --- Lets other functions look again at keys that were set aside for this one.
+  local function pass_on()
+    for _, key in ipairs(passed) do limits.refresh(key) end
+  end
+
   --- As `next_time`, after `move_due`, which has read it unless something was due.
   local function time_left()
     if first_time == 0 then return next_time() end
@@ -101,7 +142,9 @@ local function add_turns(limits)
     return first_time and soonest and math.min(first_time, soonest) or first_time or soonest
   end
 
+  if limits.shared then limits.first_end = first_end end
   limits.vacate_lost, limits.move_due, limits.take_turns = vacate_lost, move_due, take_turns
+  limits.pass_on = pass_on
   limits.next_time, limits.time_left = next_time, time_left
   return limits
 end

@@ -1,5 +1,6 @@
 --- Limits by key: which jobs of a function may run when. Uses `call`, `pcall`, `keys` and `now` of the script.
 --- docs/understand/protocol.md, "Limits", has the keys.
+-- include limit-shares
 
 --- Opens the limit of a function, from the rules that are stored; nil if they have another form. All functions are made here: for
 --- functions without a limit they cost nothing.
@@ -16,6 +17,7 @@ local function open_limits(rules, override)
   limits.concurrency, limits.max, limits.per = tonumber(concurrency), tonumber(max), tonumber(per)
 
   local PRIORITIES, NEVER = { 'high', 'normal', 'low' }, math.huge
+  if limits.shared then add_shares(limits, PRIORITIES) end
   --- How many keys and due jobs one call moves: more would block the server.
   local MAX_MOVES = 100
 
@@ -32,21 +34,30 @@ local function open_limits(rules, override)
     return (queue == 'high' or queue == 'low') and queue or 'normal'
   end
 
-  --- When a job of this key may start, in ms: nil for now, NEVER until another job ends. `id` is the job that would.
-  --- `has_turn`: the key takes turns, which no held one does unless other functions share the limit.
-  local function blocked(key, id, has_turn)
-    if limits.strict then
-      local holder = call('HGET', keys.limits .. 'holders', key)
-      if holder and holder ~= id then return NEVER end
-    end
+  --- Whether another job than `id` holds this strict key.
+  local function is_held(key, id)
+    local holder = limits.strict and call('HGET', keys.limits .. 'holders', key)
+    return holder and holder ~= id
+  end
+
+  --- When a job of this key may start, in ms: nil for now, NEVER until another job ends. `has_turn`: the key takes turns,
+  --- which no held one does unless other functions share the limit.
+  local function full(key, has_turn)
     if limits.concurrency and call('SCARD', limits.space .. 'running:' .. key) >= limits.concurrency then return NEVER end
     local time = 0
     if limits.shared or not has_turn then time = tonumber(call('ZSCORE', limits.space .. 'holds', key) or 0) end
+    if limits.shared then time = math.max(time, limits.set_aside(key)) end
     if limits.max then
       local start = call('LINDEX', limits.space .. 'starts:' .. key, -limits.max)
       if start then time = math.max(time, start + limits.per + 1) end
     end
     return time > now and time or nil
+  end
+
+  --- As `full`, for the job `id`. Also returns whether the key is full for this function alone, of those that share the limit.
+  local function blocked(key, id, has_turn)
+    if is_held(key, id) then return NEVER, limits.shared end
+    return full(key, has_turn)
   end
 
   --- Gives a key its turn after all others of the priority; one that has a turn keeps it, unless it was `served`.
@@ -60,15 +71,32 @@ local function open_limits(rules, override)
 
   --- Notes when to look again at a key that is set aside.
   local function look_again(key, time)
+    if time == NEVER and limits.first_end then time = limits.first_end(key) end
     call('ZADD', limits.space .. 'parked', score_of(time), key)
     if time < NEVER then limits.soonest = math.min(limits.soonest or time, time) end
   end
 
-  --- Sets aside a key that may not start jobs, so that no claim looks at it until then.
-  local function park(key, time)
+  --- Sets aside a key that may not start jobs, so that no claim looks at it until then. `alone`: only in this function.
+  local function park(key, time, alone)
     for _, priority in ipairs(PRIORITIES) do call('ZREM', keys.limits .. 'ready:' .. priority, key) end
+    if alone then return call('ZADD', keys.limits .. 'parked', '+inf', key) end
     look_again(key, time)
-    if limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
+    if not limits.shared then return end
+    call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake)
+    limits.line_up(key)
+  end
+
+  --- Gives a key its turn in the lists in which a function has jobs of it. Returns whether there are any.
+  local function join_all(prefix, key)
+    local joins = false
+    for _, priority in ipairs(PRIORITIES) do
+      if call('EXISTS', prefix .. 'wait:' .. priority .. ':' .. key) == 1 then
+        join(prefix, key, priority)
+        joins = true
+      end
+    end
+    limits.freed = limits.freed or joins
+    return joins
   end
 
   --- Lets a key take turns again, in each function that has jobs of it.
@@ -79,13 +107,7 @@ local function open_limits(rules, override)
     if limits.shared then call('DEL', limits.space .. 'users:' .. key) end
     for _, user in ipairs(users) do
       local prefix, wake = string.match(user, '^(.*)\n(.*)$')
-      for _, priority in ipairs(PRIORITIES) do
-        if call('EXISTS', prefix .. 'wait:' .. priority .. ':' .. key) == 1 then
-          join(prefix, key, priority)
-          limits.freed = true
-          if prefix ~= keys.limits and call('EXISTS', wake) == 0 then call('LPUSH', wake, '1') end
-        end
-      end
+      if join_all(prefix, key) and prefix ~= keys.limits and call('EXISTS', wake) == 0 then call('LPUSH', wake, '1') end
     end
   end
 
@@ -104,9 +126,17 @@ local function open_limits(rules, override)
 
   --- Looks again at a key that is set aside.
   local function refresh(key)
-    if not call('ZSCORE', limits.space .. 'parked', key) then return end
-    local time = blocked(key, (next_job(key)))
-    if time then look_again(key, time) else unpark(key) end
+    if limits.shared and call('ZSCORE', keys.limits .. 'parked', key) and not is_held(key, (next_job(key))) then
+      call('ZREM', keys.limits .. 'parked', key)
+      join_all(keys.limits, key)
+    end
+    local parked = call('ZSCORE', limits.space .. 'parked', key)
+    if parked then
+      local time = limits.shared and full(key) or not limits.shared and blocked(key, (next_job(key)))
+      if time then return look_again(key, time) end
+      unpark(key)
+    end
+    if limits.shared then limits.pass_turn(key) end
   end
 
   --- Lets a job of a strict key go: others of the key may start.
@@ -128,13 +158,14 @@ local function open_limits(rules, override)
       call('RPUSH', list, id, holder)
     end
     local parked = call('ZSCORE', limits.space .. 'parked', key)
-    if not parked then
+    if parked and limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
+    local is_alone = not parked and limits.shared and limits.strict and call('ZSCORE', keys.limits .. 'parked', key)
+    if not parked and not is_alone then
       join(keys.limits, key, priority)
       limits.freed = true
       return true
     end
-    if limits.shared then call('SADD', limits.space .. 'users:' .. key, keys.limits .. '\n' .. keys.wake) end
-    if in_front or (parked ~= 'inf' and tonumber(parked) <= now) then refresh(key) end
+    if in_front or (parked and parked ~= 'inf' and tonumber(parked) <= now) then refresh(key) end
     return true
   end
 

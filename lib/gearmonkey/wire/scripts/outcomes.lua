@@ -110,6 +110,8 @@ local function open_outcomes()
 
   local function recover(member)
     call('ZREM', keys.leases, member)
+    -- A function that shares the limit has freed its place.
+    member = string.match(member, '^given%-up:(.*)$') or member
     local id, token = string.match(member, '^(.*):(%d+)$')
     if not id then return end
     local place = limits and call('HMGET', keys.limits .. 'places', member)[1] or nil

@@ -43,6 +43,7 @@ end
 --- Has other functions of a shared limit look at a key again; if there are none that wait for it, nothing is left.
 local function leave(old, key)
   call('SREM', old .. 'users:' .. key, own .. '\n' .. wake)
+  call('ZREM', old .. 'line:' .. key, own)
   if wake_users(old, key) then
     call('ZADD', old .. 'parked', '0', key)
   else
@@ -77,6 +78,16 @@ else
   changed = store(control, 'limit', value)
   if shared then changed = store(space .. 'rules', 'limit', numbers) or changed end
 end
+--- Keys that were full for this function alone are looked at again with the others.
+local function join_shared()
+  for _, key in ipairs(call('ZRANGE', own .. 'parked', '0', '-1')) do
+    call('ZADD', space .. 'parked', '0', key)
+    call('SADD', space .. 'users:' .. key, own .. '\n' .. wake)
+  end
+  call('DEL', own .. 'parked')
+end
+
+if changed and shared then join_shared() end
 if changed and call('EXISTS', space .. 'parked') == 1 then
   -- Infinity times zero is zero here: every key is due.
   call('ZUNIONSTORE', space .. 'parked', 1, space .. 'parked', 'WEIGHTS', 0)
