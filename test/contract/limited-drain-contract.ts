@@ -45,6 +45,22 @@ export function limitedDrainContract(rigOf: () => ClientRig, functions: LimitedF
       await expect(drain(store, limited.fn, { states: ['waiting'] })).resolves.toBe(2);
     });
 
+    it('ends a job that becomes due after the lists were looked at', async () => {
+      const limited = await functions.open({ concurrency: 1 });
+      await limited.addOne('a');
+      const [running] = await limited.claimUpTo(2);
+      const later = await limited.addOne('a', { queue: 'scheduled', delay: HOUR_MS });
+      const store = Object.create(limited.store) as typeof limited.store;
+      store.drain = async (fn, step) => {
+        if (step.limited && step.queue === 'scheduled')
+          await limited.store.update(fn, later, { queue: 'normal' });
+        return limited.store.drain(fn, step);
+      };
+      await expect(drain(store, limited.fn, {})).resolves.toBe(1);
+      await expect(codeOf(limited, later.id)).resolves.toBe('JOB_DRAINED');
+      if (running) await limited.settle(success(running));
+    });
+
     it('tells jobs that wait for their time from those that wait for their next attempt', async () => {
       const limited = await functions.open({ concurrency: 2 });
       const failing = await limited.addOne('a');

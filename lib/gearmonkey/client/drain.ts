@@ -59,5 +59,8 @@ export function partsOf(states: readonly WaitingState[]): DrainPart[] {
   const lists = states.includes('waiting') ? LISTS.map((queue) => ({ queue, kind: '' as const })) : [];
   const times = scheduled || retrying ? [{ queue: 'scheduled' as const, kind: kind as DrainedKind }] : [];
   // Jobs without a key come first: workers give keys to those.
-  return [false, true].flatMap((limited) => [...lists, ...times].map((part) => ({ ...part, limited })));
+  const parts = [...lists, ...times].map((part) => ({ ...part, limited: false }));
+  // A job that becomes due before its step joins a list.
+  const again = times.length > 0 ? lists : [];
+  return [...parts, ...[...lists, ...times, ...again].map((part) => ({ ...part, limited: true }))];
 }

@@ -32,6 +32,7 @@ export function limitedWorkerCalls(k: FunctionKeys, shared?: string): Call[] {
     ['HLEN', own],
     ['HRANDFIELD', own, '1', 'WITHVALUES'],
     ['PEXPIRE', own, '1'],
+    ['SRANDMEMBER', own, '1'],
     ['HSET', k.control, X, X],
   ];
 }

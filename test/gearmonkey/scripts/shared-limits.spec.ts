@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { useRedis } from '../../support/use-redis.js';
+import { claim, enqueueLimited, LEASE_MS, look, NOW, readLimits, renew } from './scripts.js';
+
+describe('a limit that functions share', () => {
+  const server = useRedis();
+  const redis = () => server.redis;
+  let [one, two, rules] = ['', '', { rules: '', shared: '1::' }];
+  beforeEach(() => {
+    [one, two] = [server.fn(), server.fn()];
+    rules = { rules: `:::fair:${one}`, shared: '1::' };
+  });
+
+  const LONG = 3_600_000;
+  const ids = async (taken: ReturnType<typeof claim>) => (await taken).claims.map(({ id }) => id);
+  const success = (member: string) => [member, 'success', 'output', ''];
+  const take = (fn: string, outcomes: string[] = [], now = NOW) =>
+    ids(claim(redis(), fn, { slots: 1, lease: LONG, outcomes, now }));
+  const add = (fn: string, count: number, more = {}) =>
+    enqueueLimited(
+      redis(),
+      fn,
+      Array.from({ length: count }, () => 'a'),
+      { ...rules, ...more },
+    );
+
+  it('gives a freed place to the function that waits, though the other asks in the same call', async () => {
+    await add(one, 3);
+    await add(two, 2);
+    expect(await take(one)).toEqual(['1']);
+    expect(await take(two)).toEqual([]);
+    expect(await take(one, success('1:1'))).toEqual([]);
+    expect(await redis().llen(keysOf(two).wake)).toBe(1);
+    expect(await take(two)).toEqual(['1']);
+    expect(await take(two, success('1:1'))).toEqual([]);
+    expect(await take(one)).toEqual(['2']);
+  });
+
+  it('sets a place aside for no longer than a second', async () => {
+    await add(one, 4);
+    await add(two, 1);
+    await take(one);
+    await take(two);
+    expect(await take(one, success('1:1'))).toEqual([]);
+    expect(await take(one, [], NOW + 999)).toEqual([]);
+    expect(await take(one, [], NOW + 1000)).toEqual(['2']);
+    expect(await take(one, success('2:1'), NOW + 1001)).toEqual(['3']);
+    expect(await take(two, [], NOW + 1001)).toEqual([]);
+    expect(await take(one, success('3:1'), NOW + 1002)).toEqual([]);
+    expect(await take(two, [], NOW + 1002)).toEqual(['1']);
+  });
+
+  it('sets none aside for a function that no worker has asked for', async () => {
+    await add(two, 5);
+    await add(one, 2);
+    expect(await take(one)).toEqual(['1']);
+    expect(await take(one, success('1:1'))).toEqual(['2']);
+  });
+
+  it('goes on while a job of a strict function holds its key', async () => {
+    const strict = { rules: `:::strict:${one}` };
+    await add(two, 2, strict);
+    await take(two);
+    await claim(redis(), two, { slots: 1, outcomes: ['1:1', 'retry', String(LONG), '{}'] });
+    await add(one, 1);
+    expect(await take(one)).toEqual(['1']);
+    expect(await take(one, success('1:1'))).toEqual([]);
+    expect(await take(two, [], NOW + LONG)).toEqual(['1']);
+  });
+
+  it('frees the places of a function whose workers have died', async () => {
+    await add(two, 1);
+    await add(one, 1);
+    await claim(redis(), two);
+    const waiting = await claim(redis(), one);
+    expect(waiting).toMatchObject({ claims: [], wait: LEASE_MS });
+    expect(await look(redis(), [one], NOW + 1)).toMatchObject([{ wait: LEASE_MS - 1 }]);
+    expect(await take(one, [], NOW + LEASE_MS)).toEqual(['1']);
+    expect(await renew(redis(), two, NOW + LEASE_MS, ['1:1'])).toEqual(['1:1']);
+    expect(await take(two, [], NOW + LEASE_MS)).toEqual([]);
+    expect(await readLimits(redis(), two, NOW + LEASE_MS, 'a')).toMatchObject([{ running: 1, waiting: 1 }]);
+    await claim(redis(), one, { slots: 0, outcomes: success('1:1'), now: NOW + LEASE_MS });
+    const again = await claim(redis(), two, { now: NOW + LEASE_MS });
+    expect(again.claims).toMatchObject([{ id: '1', stalls: 1 }]);
+  });
+});
