@@ -53,7 +53,7 @@ export function limitedDrainContract(rigOf: () => ClientRig, functions: LimitedF
       const store = Object.create(limited.store) as typeof limited.store;
       store.drain = async (fn, step) => {
         if (step.limited && step.queue === 'scheduled')
-          await limited.store.update(fn, later, { queue: 'normal' });
+          await limited.store.update(fn, later, { place: { queue: 'normal' } });
         return limited.store.drain(fn, step);
       };
       await expect(drain(store, limited.fn, {})).resolves.toBe(1);
