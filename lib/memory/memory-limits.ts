@@ -15,7 +15,7 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
   private readonly own = new LimitCounts();
   private counts = this.own;
   private readonly turns = new Turns();
-  private asksInVain = false;
+  private hasRoom = false;
 
   constructor(
     private readonly jobs: MemoryJobs,
@@ -44,18 +44,18 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
   }
 
   /** After a claim that has found fewer jobs than were asked for, or has not. */
-  asked(inVain: boolean): void {
-    this.asksInVain = inVain;
+  asked(hadRoom: boolean): void {
+    this.hasRoom = hadRoom;
   }
 
   waitsFor(name: string): boolean {
-    const key = this.asksInVain ? this.keys.get(name) : undefined;
+    const key = this.hasRoom ? this.keys.get(name) : undefined;
     if (!key || (this.rules?.order === 'strict' && key.isTaken)) return false;
     return LISTED.some((queue) => key.next(queue) !== undefined);
   }
 
   letPass(): void {
-    this.asksInVain = false;
+    this.hasRoom = false;
   }
 
   /** Sets the rules that a definition has. */

@@ -1,6 +1,6 @@
 /** A function that shares a limit with others. */
 export interface TurnTaker {
-  /** Whether it would start a job of this key if it could: it has one, and its workers have asked in vain. */
+  /** Whether it would start a job of this key if it could: it has one, and its workers have asked without success. */
   waitsFor(key: string): boolean;
   /** Called when it has let its turn pass: it gets no other until its workers ask again. */
   letPass(): void;

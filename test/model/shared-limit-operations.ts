@@ -106,7 +106,7 @@ export const callers = fc.record({
   calls: fc.array(fn, { minLength: 10, maxLength: 80 }),
 });
 
-/** Two functions with more jobs of one key than they may start: who has asked in vain starts the next. */
+/** Two functions with more jobs of one key than they may start: who has asked without success starts the next. */
 export async function checkTurns(
   engines: TwoEngines,
   { concurrency, calls }: { readonly concurrency: number; readonly calls: readonly Fn[] },
@@ -117,7 +117,7 @@ export async function checkTurns(
     for (let i = 0; i < calls.length; i++)
       await engine.enqueue(now, { key: 'a', queue: 'normal', due: 0, expires: undefined });
   const held: [string[], string[]] = [[], []];
-  /** Starts of the other function since one has asked in vain. */
+  /** Starts of the other function since one has asked without success. */
   const passedOver = [-1, -1];
   for (const one of calls) {
     const other = one === 0 ? 1 : 0;

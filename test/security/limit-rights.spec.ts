@@ -46,8 +46,8 @@ describe('the rights that limits need', () => {
     [
       'client',
       [limitScripts.enqueueLimited, limitScripts.setLimit, limitScripts.readLimits],
-      // Only jobs that are given back go to the front of a list.
-      ['+rpush', '+rpop'],
+      // Only workers give jobs back to the front of a list, and line up for a turn.
+      ['+rpush', '+rpop', '+pexpire'],
     ],
     ['worker', [scripts.claim, scripts.look, limitScripts.setLimit], []],
   ])('of a %s name every command of the scripts', (user, own, unneeded) => {

@@ -34,7 +34,8 @@ import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './
 
 const LEASE_MS = 2000;
 /** Functions of scripts that only functions with a limit need. */
-const OF_LIMITS = /^local function (?:open_limits|add_turns|move_limited|lists_of_keys)\b[^]*?^end$/gm;
+const OF_LIMITS =
+  /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys)\b[^]*?^end$/gm;
 const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 

@@ -92,11 +92,11 @@ describe('limits in the scripts', () => {
       });
     });
 
-    it('frees the places whose leases were deleted', async () => {
+    it('frees the places whose leases were deleted, and runs their jobs again', async () => {
       await enqueueLimited(redis(), fn, ['a', 'a']);
       await claim(redis(), fn);
       await redis().del(keysOf(fn).leases);
-      expect(await ids(claim(redis(), fn))).toEqual(['2']);
+      expect(await ids(claim(redis(), fn))).toEqual(['1']);
     });
 
     it('leaves nothing behind', async () => {

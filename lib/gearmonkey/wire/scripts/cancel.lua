@@ -37,7 +37,8 @@ local function remove_waiting(key)
   for _, priority in ipairs(limits and limits.PRIORITIES or {}) do
     if call('LREM', limits.list_of(key, priority), 1, id) == 1 then return true end
   end
-  return false
+  -- It holds its strict key, but was removed from where it waited.
+  return job[1] == 'idle' and limits and limits.let_go(key, id)
 end
 
 local member = id .. ':' .. (job[2] or '')

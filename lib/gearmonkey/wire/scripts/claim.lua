@@ -96,10 +96,12 @@ local function settle()
   local removed = pcall('ZREM', keys.leases, unpack(members))
   has_leases = type(removed) == 'number'
   local all_held = removed == #members
-  local places = limits and call('HMGET', keys.limits .. 'places', unpack(members)) or {}
+  local places = limits and pcall('HMGET', keys.limits .. 'places', unpack(members)) or {}
   for i = outcomes_from, #ARGV, 4 do
     local place = places[(i - outcomes_from) / 4 + 1] or nil
     local id, token = string.match(ARGV[i], '^(.*):(%d+)$')
+    -- The places were deleted: the job knows its key.
+    if limits and not place and ARGV[i + 1] ~= 'filed' then place = fields(id, 'key')[1] or nil end
     local job = all_held or fields(id, 'status', 'token', 'settled', 'lost')
     local known = not all_held and job[3] == token
     local accepted = known or all_held or (job[1] == 'busy' and job[2] == token and job[4] ~= token)

@@ -2,6 +2,8 @@
 local function add_turns(limits)
   --- How many turns one call gives.
   local MAX_VISITS = 1000
+  --- How many places and holders a recovery looks at, though it has no reason to.
+  local FEW = 5
 
   --- Keys that were set aside for this function and of which it has started jobs: others may be waiting for them.
   local passed = {}
@@ -18,12 +20,42 @@ local function add_turns(limits)
     call('PEXPIRE', starts, limits.per + 1000)
   end
 
-  --- Frees places whose leases are gone, as after a deletion by hand.
-  local function vacate_lost(leases)
-    if call('HLEN', keys.limits .. 'places') <= call('ZCARD', leases) then return end
-    local places = call('HRANDFIELD', keys.limits .. 'places', limits.MAX_MOVES, 'WITHVALUES')
-    for i = 1, #places, 2 do
-      if not call('ZSCORE', leases, places[i]) then limits.vacate(places[i + 1], places[i]) end
+  --- Claims whose leases are gone, as after a deletion by hand.
+  local function lost_claims(leases)
+    local count = call('HLEN', keys.limits .. 'places')
+    if count == 0 then return {} end
+    local lost, asked = {}, count > call('ZCARD', leases) and limits.MAX_MOVES or FEW
+    for _, member in ipairs(call('HRANDFIELD', keys.limits .. 'places', asked)) do
+      if not call('ZSCORE', leases, member) then lost[#lost + 1] = member end
+    end
+    return lost
+  end
+
+  --- Puts the job of a strict key that holds it, but waits nowhere, to its front; lets the key go if there is no such job.
+  local function review_holders(leases)
+    local holders = limits.strict and call('HRANDFIELD', keys.limits .. 'holders', FEW, 'WITHVALUES') or {}
+    for i = 1, #holders, 2 do
+      local key, id = holders[i], holders[i + 1]
+      local job = pcall('HMGET', keys.jobs .. id, 'status', 'queue', 'token')
+      local first, from = limits.next_job(key)
+      if job.err or (job[1] ~= 'idle' and job[1] ~= 'busy') then
+        limits.let_go(key, id)
+        limits.refresh(key)
+      elseif job[1] == 'idle' and first ~= id and not call('ZSCORE', keys.limits .. 'due', limits.entry_of(key, id))
+        and not call('ZSCORE', keys.scheduled, id) then
+        limits.await_turn(key, limits.priority_of(job[2]), id, true)
+      elseif job[1] == 'busy' and not call('ZSCORE', leases, id .. ':' .. (job[3] or '')) then
+        return id .. ':' .. (job[3] or '')
+      end
+    end
+  end
+
+  --- Looks again at keys that are set aside for longer than any rate does: the clock was set back.
+  local function review_times()
+    if not limits.latest then return end
+    local from = string.format('(%.0f', now + limits.latest)
+    for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', from, '(+inf', 'LIMIT', '0', limits.MAX_MOVES)) do
+      limits.refresh(key)
     end
   end
 
@@ -143,7 +175,8 @@ local function add_turns(limits)
   end
 
   if limits.shared then limits.first_end = first_end end
-  limits.vacate_lost, limits.move_due, limits.take_turns = vacate_lost, move_due, take_turns
+  limits.lost_claims, limits.review_holders, limits.review_times = lost_claims, review_holders, review_times
+  limits.move_due, limits.take_turns = move_due, take_turns
   limits.pass_on = pass_on
   limits.next_time, limits.time_left = next_time, time_left
   return limits

@@ -2,6 +2,19 @@
 --- docs/understand/protocol.md, "Limits", has the keys.
 -- include limit-shares
 
+--- The numbers of rules; nil if they have another form. Those that no limit can have count as absent.
+local function numbers_of(text)
+  local concurrency, max, per = string.match(text or '', '^(%d*):(%d*):(%d*)')
+  if not concurrency then return nil end
+  local function within(number, most)
+    number = tonumber(number)
+    return number and number >= 1 and number <= most and number or nil
+  end
+  max, per = within(max, 100000), within(per, 2 ^ 43)
+  if not (max and per) then max, per = nil, nil end
+  return { within(concurrency, 2 ^ 53), max, per }
+end
+
 --- Opens the limit of a function, from the rules that are stored; nil if they have another form. All functions are made here: for
 --- functions without a limit they cost nothing.
 local function open_limits(rules, override)
@@ -10,16 +23,18 @@ local function open_limits(rules, override)
   local limits = { space = keys.limits, strict = order == 'strict', mark = '' }
   if shared ~= '' then
     limits.space, limits.shared, limits.mark = 'shared-limit:' .. shared .. ':', true, keys.limits
-    local stored = call('HMGET', limits.space .. 'rules', 'limit', 'override')
+    local stored = pcall('HMGET', limits.space .. 'rules', 'limit', 'override')
     numbers, override = stored[1] or '::', stored[2]
   end
-  local concurrency, max, per = string.match(override or numbers, '^(%d*):(%d*):(%d*)')
-  limits.concurrency, limits.max, limits.per = tonumber(concurrency), tonumber(max), tonumber(per)
+  local found = numbers_of(override) or numbers_of(numbers) or {}
+  limits.concurrency, limits.max, limits.per = found[1], found[2], found[3]
 
   local PRIORITIES, NEVER = { 'high', 'normal', 'low' }, math.huge
   if limits.shared then add_shares(limits, PRIORITIES) end
   --- How many keys and due jobs one call moves: more would block the server.
   local MAX_MOVES = 100
+  --- How far starts may be in the future, in ms: another server may have become the master.
+  local MAX_SKEW = 1000
 
   local function score_of(time)
     return time == NEVER and '+inf' or string.format('%.0f', time)
@@ -49,7 +64,8 @@ local function open_limits(rules, override)
     if limits.shared then time = math.max(time, limits.set_aside(key)) end
     if limits.max then
       local start = call('LINDEX', limits.space .. 'starts:' .. key, -limits.max)
-      if start then time = math.max(time, start + limits.per + 1) end
+      -- The clock was set back: what started then doesn't count.
+      if start and start - now <= MAX_SKEW then time = math.max(time, start + limits.per + 1) end
     end
     return time > now and time or nil
   end
@@ -139,10 +155,10 @@ local function open_limits(rules, override)
     if limits.shared then limits.pass_turn(key) end
   end
 
-  --- Lets a job of a strict key go: others of the key may start.
+  --- Lets a job of a strict key go: others of the key may start. Returns true if it held it.
   local function let_go(key, id)
     if call('HGET', keys.limits .. 'holders', key) == id then
-      call('HDEL', keys.limits .. 'holders', key)
+      return call('HDEL', keys.limits .. 'holders', key) == 1
     end
   end
 
@@ -226,6 +242,7 @@ local function open_limits(rules, override)
   limits.forget_time = forget_time
   limits.vacate = vacate
   limits.add_rings = add_rings
+  limits.latest = limits.per and limits.per + MAX_SKEW + 1
   limits.PRIORITIES, limits.NEVER, limits.MAX_MOVES = PRIORITIES, NEVER, MAX_MOVES
   return limits
 end

@@ -108,14 +108,20 @@ local function open_outcomes()
     pcall('EXPIRE', key, '262800')
   end
 
+  --- The key whose place a claim has; nil if that was lost.
+  local function place_of(member)
+    local places = pcall('HMGET', keys.limits .. 'places', member)
+    return not places.err and places[1] or nil
+  end
+
   local function recover(member)
     call('ZREM', keys.leases, member)
     -- A function that shares the limit has freed its place.
     member = string.match(member, '^given%-up:(.*)$') or member
     local id, token = string.match(member, '^(.*):(%d+)$')
     if not id then return end
-    local place = limits and call('HMGET', keys.limits .. 'places', member)[1] or nil
-    local job = fields(id, 'status', 'token', 'queue', 'stalls')
+    local job = fields(id, 'status', 'token', 'queue', 'stalls', 'key')
+    local place = limits and place_of(member) or limits and job[5] or nil
     if job[1] ~= 'busy' or job[2] ~= token then return place and limits.vacate(place, member) end
     local stalls = count(job[4]) + 1
     note('stalled')
@@ -137,7 +143,11 @@ local function open_outcomes()
     table.sort(expired, newest_first)
     has_leases = true
     for _, member in ipairs(expired) do recover(member) end
-    if limits then limits.vacate_lost(keys.leases) end
+    if not limits then return end
+    for _, member in ipairs(limits.lost_claims(keys.leases)) do recover(member) end
+    local member = limits.review_holders(keys.leases)
+    if member then recover(member) end
+    limits.review_times()
   end
 
   return { accept = accept, recover_expired = recover_expired }

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { useRedis } from '../../support/use-redis.js';
+import { cancel, claim, enqueue, enqueueLimited, NOW, readLimits, setLimit } from './scripts.js';
+
+describe('limits whose keys somebody has changed', () => {
+  const server = useRedis();
+  const redis = () => server.redis;
+  let fn = '';
+  beforeEach(() => void (fn = server.fn()));
+
+  const LONG = 3_600_000;
+  const ids = async (taken: ReturnType<typeof claim>) => (await taken).claims.map(({ id }) => id);
+  const take = (more: Parameters<typeof claim>[2] = {}) =>
+    ids(claim(redis(), fn, { lease: LONG, maxStalls: 5, ...more }));
+  const success = (member: string) => [member, 'success', 'output', ''];
+  const limitKey = (name: string) => keysOf(fn).limits + name;
+
+  describe('places', () => {
+    it('are free again when a lease was removed, and its job runs again', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a']);
+      await enqueue(redis(), fn, ['x', 'y']);
+      await take();
+      await redis().zrem(keysOf(fn).leases, '1:1');
+      expect(await take({ maxStalls: 0 })).toEqual(['2']);
+      expect(await redis().hget(`${keysOf(fn).jobs}1`, 'status')).toBe('error');
+    });
+
+    it('are free when their jobs end, though the list of places was deleted', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'b', 'b'], { rules: '1:::strict:' });
+      expect(await take()).toEqual(['1', '3']);
+      await redis().del(limitKey('places'));
+      expect(await take({ outcomes: success('1:1') })).toEqual(['2']);
+      expect(await take({ now: NOW + LONG, outcomes: success('2:1') })).toEqual(['3']);
+    });
+
+    it('outlast the loss of the rules', async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a', 'a']);
+      await take();
+      await redis().del(keysOf(fn).control);
+      expect(await claim(redis(), fn, { files: 1, outcomes: success('1:1') })).toMatchObject({
+        claims: [],
+        lostRules: true,
+      });
+      await setLimit(redis(), fn, 'limit', '1:::fair:');
+      expect(await take()).toEqual(['2']);
+      expect(await take()).toEqual([]);
+      expect(await take({ outcomes: success('2:1') })).toEqual(['3']);
+    });
+  });
+
+  describe('a strict key', () => {
+    const rules = '1:::strict:';
+    const retried = async () => {
+      await enqueueLimited(redis(), fn, ['a', 'a'], { rules });
+      await take();
+      await take({ outcomes: ['1:1', 'retry', String(LONG), '{}'] });
+    };
+
+    it('goes on when its holder waits nowhere', async () => {
+      await retried();
+      await redis().del(limitKey('due'));
+      expect(await take()).toEqual(['1']);
+      expect(await take({ outcomes: success('1:2') })).toEqual(['2']);
+    });
+
+    it('goes on when the hash of its holder was deleted', async () => {
+      await retried();
+      await redis().del(`${keysOf(fn).jobs}1`);
+      expect(await take()).toEqual(['2']);
+    });
+
+    it('is free when a holder is cancelled that waits nowhere', async () => {
+      await retried();
+      await redis().del(limitKey('due'));
+      expect(await cancel(redis(), fn, '1')).toBe('cancelled');
+      expect(await take({ recover: 0 })).toEqual(['2']);
+    });
+  });
+
+  it.each([
+    ':5::fair:',
+    ':0:0:fair:',
+    '0:::fair:',
+    '99999999999999999999:1e5:2:fair:',
+    ':99999999999999999999:1:fair:',
+    ':1:99999999999999999999:fair:',
+    '-1:::fair:',
+    'NaN:::fair:',
+    '{}',
+    '{"concurrency":1}',
+    '',
+  ])('rules such as "%s" stop no job without a key and lose none', async (text) => {
+    await enqueueLimited(redis(), fn, ['a', 'a']);
+    await enqueue(redis(), fn, ['x']);
+    await redis().hset(keysOf(fn).control, 'limit', text);
+    const first = await take();
+    expect(first).toContain('3');
+    await setLimit(redis(), fn, 'limit', '5:::fair:');
+    expect([...first, ...(await take())].sort()).toEqual(['1', '2', '3']);
+  });
+
+  it('an override in another form is none', async () => {
+    await enqueueLimited(redis(), fn, ['a', 'a']);
+    await redis().hset(keysOf(fn).control, 'override', 'many');
+    expect(await take()).toEqual(['1']);
+  });
+
+  it('starts in the future, as after the clock was set back, block no longer than a rate does', async () => {
+    const rules = ':1:1000:fair:';
+    await enqueueLimited(redis(), fn, ['a', 'a', 'a'], { rules });
+    expect(await take({ now: NOW + LONG })).toEqual(['1']);
+    expect(await take({ now: NOW })).toEqual(['2']);
+    expect(await take({ now: NOW + 500 })).toEqual([]);
+    expect(await readLimits(redis(), fn, NOW + 500, 'a')).toMatchObject([{ until: NOW + 1001 }]);
+    expect(await take({ now: NOW + 1001 })).toEqual(['3']);
+  });
+});
