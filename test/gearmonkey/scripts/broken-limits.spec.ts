@@ -3,7 +3,7 @@ import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
 import { useRedis } from '../../support/use-redis.js';
 import { cancel, claim, enqueue, enqueueLimited, NOW, readLimits, setLimit } from './scripts.js';
 
-describe('limits whose keys somebody has changed', () => {
+describe('limits whose keys were changed by hand', () => {
   const server = useRedis();
   const redis = () => server.redis;
   let fn = '';
