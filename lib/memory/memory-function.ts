@@ -206,7 +206,6 @@ export class MemoryFunction {
     return true;
   }
 
-  /** Gives jobs back whose leases have ended. */
   recover(now: number): void {
     // Newest first, since each is put in front of the one before it: the oldest ends up in front.
     for (const id of this.leases.expired(now).sort((a, b) => Number(b) - Number(a))) {
