@@ -7,9 +7,9 @@ export type LimitNumbers = Pick<LimitRules, 'concurrency' | 'rate'>;
 
 /** A function whose jobs are counted. */
 export interface LimitUser extends TurnTaker {
-  readonly leases: {
+  readonly owner: {
     /** When the next one ends, in ms since 1970. */
-    readonly nextExpiry: number;
+    readonly leases: { readonly nextExpiry: number };
     /** Gives jobs back whose leases have ended. */
     recover(now: number): void;
   };

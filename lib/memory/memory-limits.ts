@@ -22,7 +22,7 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
     private readonly shared: (name: string) => LimitCounts,
     /** Called when a key can start a job that could not before. */
     private readonly onReady: () => void,
-    readonly leases: LimitUser['leases'],
+    readonly owner: LimitUser['owner'],
   ) {
     super();
     this.counts.users.add(this);
@@ -34,13 +34,15 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
 
   /** When a job or key may become free to start by the passing of time, in ms since 1970. */
   get nextChange(): number {
-    const ends = Array.from(this.counts.users, (user) => (user === this ? Infinity : user.leases.nextExpiry));
+    const ends = Array.from(this.counts.users, (user) =>
+      user === this ? Infinity : user.owner.leases.nextExpiry,
+    );
     return Math.min(this.due.next, this.counts.nextEnd, ...ends);
   }
 
   /** Gives back expired jobs of all functions that share the limit: the others may have no worker left. */
   recoverAll(now: number): void {
-    for (const user of this.counts.users) user.leases.recover(now);
+    for (const user of this.counts.users) user.owner.recover(now);
   }
 
   /** After a claim that has found fewer jobs than were asked for, or has not. */
