@@ -14,7 +14,7 @@ const CHUNK = 1000;
 const RULES = '1:::fair:';
 /** Longer than a test. */
 const LEASE_MS = 3_600_000;
-/** Claims of each kind, taking turns: the median does not depend on what else the machine does. */
+/** Claims of each kind, taking turns: the shortest does not depend on what else the machine does. */
 const ROUNDS = 301;
 
 /** Fills a list with ids. Their jobs need not exist: no claim looks at them. */
@@ -132,7 +132,7 @@ describe('While keys are full', () => {
         const commands = [await commandsOf(job, trace), await commandsOf(other, trace)] as const;
         trace.stop();
         expect(commands[0]).toBeLessThanOrEqual(MOST * commands[1]);
-        expect(median(times[0])).toBeLessThanOrEqual(MOST * median(times[1]));
+        expect(Math.min(...times[0])).toBeLessThanOrEqual(MOST * Math.min(...times[1]));
       },
       120_000,
     );
@@ -144,8 +144,4 @@ interface Job {
   /** 1 for a worker that makes the keys of jobs without one. */
   readonly files: 0 | 1;
   readonly add: () => Promise<unknown>;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
