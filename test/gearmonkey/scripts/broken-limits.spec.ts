@@ -115,4 +115,54 @@ describe('limits whose keys were changed by hand', () => {
     expect(await readLimits(redis(), fn, NOW + 500, 'a')).toMatchObject([{ until: NOW + 1001 }]);
     expect(await take({ now: NOW + 1001 })).toEqual(['3']);
   });
+
+  describe.each([
+    'wait:normal:a',
+    'parked',
+    'holds',
+    'places',
+    'running:a',
+    'holders',
+    'due',
+    'later:a',
+    'starts:a',
+  ])('a key %s of another type', (name) => {
+    /** After the first part of a test, and its leases. */
+    const LATER = NOW + 2 * LONG;
+
+    /** Runs what it gets until nothing more comes, by the time after a retry. */
+    async function runAll(from: number): Promise<string[]> {
+      const done: string[] = [];
+      for (let turn = 1; turn <= 8; turn++) {
+        const { claims } = await claim(redis(), fn, { lease: LONG, maxStalls: 5, now: from + turn * 5000 });
+        done.push(...claims.map(({ id }) => id));
+        const outcomes = claims.flatMap(({ id, token }) => success(`${id}:${token}`));
+        await claim(redis(), fn, { slots: 0, outcomes, now: from + turn * 5000 });
+      }
+      return done;
+    }
+
+    it.each([':2:1000:fair:', '1:::strict:'])(
+      'loses no job and holds up no other, with rules %s',
+      async (rules) => {
+        await enqueueLimited(redis(), fn, ['a', 'a', 'b'], { rules });
+
+        expect(await take({ slots: 1, recover: 0 })).toEqual(['1']);
+        await redis().del(limitKey(name));
+        await redis().set(limitKey(name), 'no such type');
+        await enqueue(redis(), fn, ['x']);
+        const meanwhile = await runAll(NOW);
+        expect(meanwhile).toContain('4');
+        await redis().del(limitKey(name));
+        await enqueueLimited(redis(), fn, ['a', 'b'], { rules });
+        const statuses = async () =>
+          Promise.all([1, 2, 3, 4, 5, 6].map((id) => redis().hget(`${keysOf(fn).jobs}${id}`, 'status')));
+        await claim(redis(), fn, { slots: 0, outcomes: success('1:1'), now: LATER });
+        await runAll(LATER);
+        // What lay in the key itself is gone with it.
+        const waiting = (await statuses()).filter((status) => status !== 'success');
+        expect(waiting.length).toBeLessThanOrEqual(name === 'wait:normal:a' ? 2 : 0);
+      },
+    );
+  });
 });

@@ -41,6 +41,8 @@
 -- include rights
 -- include limit-prefix
 
+-- Lua's own, which also catches errors of redis.call: keys of limits may have another type, and no popped job may be lost.
+local guarded = pcall
 local call, pcall = redis.call, redis.pcall
 -- Shortcut after a blocking call that ended without a job, which is the usual case of an idle worker.
 if KEYS[11] and #ARGV < 8 and call('EXISTS', KEYS[10], unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
@@ -106,7 +108,7 @@ local function settle()
     local known = not all_held and job[3] == token
     local accepted = known or all_held or (job[1] == 'busy' and job[2] == token and job[4] ~= token)
     if accepted and not known then accepted = accept(id, token, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], place) end
-    if place then limits.vacate(place, ARGV[i]) end
+    if place then guarded(limits.vacate, place, ARGV[i]) end
     if not accepted then refused[#refused + 1] = ARGV[i] end
   end
 end
@@ -153,7 +155,7 @@ end
 local function claim()
   -- Fails here if the key has another type: later, popped jobs would be lost.
   if not has_leases then call('ZCARD', keys.leases) end
-  if limits then limits.move_due() end
+  if limits then guarded(limits.move_due) end
   local wait = next_due(keys.scheduled, now)
   while wait == 0 and room() > 0 do
     take_due()
@@ -162,7 +164,7 @@ local function claim()
   local left = {}
   for _, queue in ipairs({ 'high', 'normal', 'low' }) do
     if take_from(queue) then left[#left + 1] = keys[queue] end
-    if limits then limits.take_turns(queue, has_room, take) end
+    if limits then guarded(limits.take_turns, queue, has_room, take) end
   end
   if #leases > 0 then call('ZADD', keys.leases, unpack(leases)) end
   if #leases > 0 and KEYS[11] then
@@ -170,7 +172,7 @@ local function claim()
     for i = 2, #leases, 2 do members[#members + 1] = leases[i] end
     pcall('SET', KEYS[11], cjson.encode(members), 'PX', string.format('%.0f', math.ceil(lease)))
   end
-  if limits then limits.pass_on() end
+  if limits then guarded(limits.pass_on) end
   local first = limits and limits.time_left()
   if first then wait = wait < 0 and first or math.min(wait, first) end
   if has_room() and not (limits and (limits.is_over or room() == 0)) then return wait end

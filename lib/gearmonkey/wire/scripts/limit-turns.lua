@@ -1,9 +1,12 @@
---- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. Also uses `keys`, `now`, `call` and `pcall`.
+--- Adds what a claim needs of a limit: claims that give each key its turn, and moving what is due. Also uses `keys`, `now`, `call`, `pcall` and,
+--- except for times, `guarded`.
 local function add_turns(limits)
   --- How many turns one call gives.
   local MAX_VISITS = 1000
   --- How many places and holders a recovery looks at, though it has no reason to.
   local FEW = 5
+  --- When to look again at a key of a limit whose data can't be read, as when another program has written there.
+  local RETRY_MS = 1000
 
   --- Keys that were set aside for this function and of which it has started jobs: others may be waiting for them.
   local passed = {}
@@ -103,8 +106,8 @@ local function add_turns(limits)
   local function next_time()
     local first
     for _, key in ipairs({ keys.limits .. 'due', limits.space .. 'parked' }) do
-      local entry = call('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
-      if entry[2] then first = math.min(first or limits.NEVER, math.max(0, math.ceil(entry[2] - now))) end
+      local entry = pcall('ZRANGEBYSCORE', key, '-inf', '(+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+      if not entry.err and entry[2] then first = math.min(first or limits.NEVER, math.max(0, math.ceil(entry[2] - now))) end
     end
     return first
   end
@@ -116,19 +119,49 @@ local function add_turns(limits)
   local function move_due()
     first_time = next_time()
     if first_time ~= 0 then return end
-    local stamp = string.format('%.0f', now)
+    local stamp, later = string.format('%.0f', now), string.format('%.0f', now + RETRY_MS)
     for _, key in ipairs(call('ZRANGEBYSCORE', limits.space .. 'parked', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
-      if limits.shared then free_others(key) end
-      limits.refresh(key)
+      if limits.shared then guarded(free_others, key) end
+      if not guarded(limits.refresh, key) then call('ZADD', limits.space .. 'parked', later, key) end
     end
     local again = {}
     for _, entry in ipairs(call('ZRANGEBYSCORE', keys.limits .. 'due', '-inf', stamp, 'LIMIT', '0', limits.MAX_MOVES)) do
       call('ZREM', keys.limits .. 'due', entry)
       local id, key = limits.split_entry(entry)
-      if id and not end_wait(key, id) then again[#again + 1] = { key, id } end
+      local is_whole, has_ended = guarded(end_wait, key, id)
+      if id and not is_whole then
+        call('ZADD', keys.limits .. 'due', later, entry)
+      elseif id and not has_ended then
+        again[#again + 1] = { key, id, entry }
+      end
     end
     -- The one that was due first ends up in front.
-    for i = #again, 1, -1 do end_wait(again[i][1], again[i][2], true) end
+    for i = #again, 1, -1 do
+      if not guarded(end_wait, again[i][1], again[i][2], true) then call('ZADD', keys.limits .. 'due', later, again[i][3]) end
+    end
+  end
+
+  --- Gives a key its turn.
+  local function take_turn(priority, key, take)
+    local ring, _, from = keys.limits .. 'ready:' .. priority, limits.next_job(key)
+    local own, list = limits.list_of(key, priority), limits.list_of(key, from or priority)
+    local id = call('RPOP', list)
+    local is_whole, time, alone = true, nil, nil
+    if id then is_whole, time, alone = guarded(limits.blocked, key, id, true) end
+    if not is_whole then time, alone = now + RETRY_MS, nil end
+    if time then
+      call('RPUSH', list, id)
+      return limits.park(key, time, alone)
+    end
+    local member = id and take(id, from or priority, true)
+    if member then occupy(key, id, member) elseif id then limits.let_go(key, id) end
+    if limits.shared and not member then limits.pass_turn(key) end
+    -- A job that could not be run, such as an expired one, was no turn.
+    if call('EXISTS', own) == 0 then
+      call('ZREM', ring, key)
+    elseif member then
+      limits.join(keys.limits, key, priority, true)
+    end
   end
 
   --- Claims jobs of keys that are not full, one of each in turn. `take` claims a job and returns its member.
@@ -140,24 +173,9 @@ local function add_turns(limits)
       visits = visits + 1
       limits.is_over = limits.is_over or visits > MAX_VISITS
       if limits.is_over then return end
-      local _, from = limits.next_job(key)
-      local own, list = limits.list_of(key, priority), limits.list_of(key, from or priority)
-      local id = call('RPOP', list)
-      local time, alone
-      if id then time, alone = limits.blocked(key, id, true) end
-      if time then
-        call('RPUSH', list, id)
-        limits.park(key, time, alone)
-      else
-        local member = id and take(id, from or priority, true)
-        if member then occupy(key, id, member) elseif id then limits.let_go(key, id) end
-        if limits.shared and not member then limits.pass_turn(key) end
-        -- A job that could not be run, such as an expired one, was no turn.
-        if call('EXISTS', own) == 0 then
-          call('ZREM', ring, key)
-        elseif member then
-          limits.join(keys.limits, key, priority, true)
-        end
+      if not guarded(take_turn, priority, key, take) then
+        guarded(limits.park, key, now + RETRY_MS)
+        call('ZREM', ring, key)
       end
     end
   end

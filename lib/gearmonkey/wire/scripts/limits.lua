@@ -165,7 +165,8 @@ local function open_limits(rules, override)
   --- Makes a job wait for its key's turn, in front of the others or behind them. Returns false if a key has another type.
   local function await_turn(key, priority, id, in_front)
     local list = list_of(key, priority)
-    local holder = in_front and limits.strict and call('HGET', keys.limits .. 'holders', key)
+    local holder = in_front and limits.strict and pcall('HGET', keys.limits .. 'holders', key)
+    if type(holder) == 'table' then holder = nil end
     local queued = pcall(in_front and 'RPUSH' or 'LPUSH', list, id)
     if type(queued) ~= 'number' then return false end
     if holder and holder ~= id and call('LINDEX', list, -2) == holder then
@@ -200,7 +201,7 @@ local function open_limits(rules, override)
 
   --- Makes a job wait for a time, in ms.
   local function await_time(key, id, time)
-    call('SADD', keys.limits .. 'later:' .. key, id)
+    pcall('SADD', keys.limits .. 'later:' .. key, id)
     return pcall('ZADD', keys.limits .. 'due', string.format('%.0f', time), entry_of(key, id))
   end
 

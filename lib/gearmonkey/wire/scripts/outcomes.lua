@@ -6,7 +6,9 @@ local function open_outcomes()
   --- queue gets the job. Returns false and writes nothing if no queue can take it. A job with a `key` of `limits` goes to
   --- the front of that key's list.
   local function requeue(keys, id, from, limits, key, ...)
-    if key and limits.await_turn(key, limits.priority_of(from), id, true) then
+    local is_whole, waits
+    if key then is_whole, waits = guarded(limits.await_turn, key, limits.priority_of(from), id, true) end
+    if is_whole and waits then
       redis.call('HSET', keys.jobs .. id, 'status', 'idle', ...)
       return true
     end
@@ -78,15 +80,16 @@ local function open_outcomes()
     local job = fields(id, 'attempts', 'queue')
     if not job[1] or not limits then return release(id, token) end
     call('HSET', keys.jobs .. id, 'status', 'idle', 'key', key, 'attempts', math.max(0, count(job[1]) - 1), 'settled', token)
-    if not limits.await_turn(key, limits.priority_of(job[2]), id, false) then keep(id, token) end
+    local is_whole, waits = guarded(limits.await_turn, key, limits.priority_of(job[2]), id, false)
+    if not (is_whole and waits) then keep(id, token) end
     return true
   end
 
   --- Gives a job back, and lets no other job of its key start for `wait` ms.
   local function hold(id, token, wait, key)
     if key and tonumber(wait) > 0 then
-      call('ZADD', limits.space .. 'holds', 'GT', string.format('%.0f', now + wait), key)
-      limits.park(key, now + wait)
+      pcall('ZADD', limits.space .. 'holds', 'GT', string.format('%.0f', now + wait), key)
+      guarded(limits.park, key, now + wait)
     end
     return release(id, token, key)
   end
@@ -122,7 +125,7 @@ local function open_outcomes()
     if not id then return end
     local job = fields(id, 'status', 'token', 'queue', 'stalls', 'key')
     local place = limits and place_of(member) or limits and job[5] or nil
-    if job[1] ~= 'busy' or job[2] ~= token then return place and limits.vacate(place, member) end
+    if job[1] ~= 'busy' or job[2] ~= token then return place and guarded(limits.vacate, place, member) end
     local stalls = count(job[4]) + 1
     note('stalled')
     if stalls <= max_stalls then
@@ -134,7 +137,7 @@ local function open_outcomes()
       finish(keys, id, stamp, '', '', 'error', text, 'stalls', stalls, 'error', failure)
       note('failed')
     end
-    if place then limits.vacate(place, member) end
+    if place then guarded(limits.vacate, place, member) end
   end
 
   --- Gives back jobs whose leases have ended.
@@ -144,10 +147,11 @@ local function open_outcomes()
     has_leases = true
     for _, member in ipairs(expired) do recover(member) end
     if not limits then return end
-    for _, member in ipairs(limits.lost_claims(keys.leases)) do recover(member) end
-    local member = limits.review_holders(keys.leases)
-    if member then recover(member) end
-    limits.review_times()
+    local is_whole, lost = guarded(limits.lost_claims, keys.leases)
+    for _, member in ipairs(is_whole and lost or {}) do recover(member) end
+    local is_known, member = guarded(limits.review_holders, keys.leases)
+    if is_known and member then recover(member) end
+    guarded(limits.review_times)
   end
 
   return { accept = accept, recover_expired = recover_expired }

@@ -59,9 +59,12 @@ local function take(id, from, has_turn)
     useless = useless + 1
     return
   end
-  if job[8] and not has_turn and limits.await_turn(job[8], limits.priority_of(from), id, last_token) then
-    useless = useless + 1
-    return
+  if job[8] and not has_turn then
+    local is_whole, waits = guarded(limits.await_turn, job[8], limits.priority_of(from), id, last_token)
+    if waits or not is_whole then
+      useless = useless + 1
+      return
+    end
   end
   local unkeyed = files and limits and not has_turn
   if not job[5] then plain = plain + 1 end
