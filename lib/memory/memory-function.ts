@@ -71,7 +71,7 @@ export class MemoryFunction {
   /** @param key what the job is limited by */
   enqueue(input: Payload, { queue, score, options }: Placement, now: number, key?: string): string {
     const id = String((this.lastId += 1));
-    const due = score === undefined ? undefined : score * 1000;
+    const due = score === undefined ? undefined : Math.round(score * 1000);
     this.jobs.create(id, { status: 'idle', input, created: now, options, due, key });
     this.waiting.add(id, queue, due ?? 0, key, now);
     this.publish('create', id);

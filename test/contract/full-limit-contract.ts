@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/until.js';
 import { retry, success } from './claiming.js';
 import { held, HOUR_MS, idsOf, type Limited, type LimitedFunctions } from './limited.js';
 import type { ClientRig } from './rig.js';
@@ -133,7 +134,7 @@ export function fullLimitContract(rigOf: () => ClientRig, functions: LimitedFunc
       await expect(codes(limited, [running?.id ?? ''])).resolves.toEqual(['JOB_CANCELLED']);
       await expect(limited.idsNow()).resolves.toEqual([last.id]);
       await expect(limited.settle(success(claim))).resolves.toEqual([claim]);
-      expect(revoked).toEqual([`${running?.id} cancelled`]);
+      await eventually(() => expect(revoked).toEqual([`${running?.id} cancelled`]));
       await expect(limited.state('a')).resolves.toMatchObject({ running: 1, waiting: 0 });
     });
   });
