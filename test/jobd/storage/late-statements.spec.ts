@@ -21,6 +21,7 @@ const AGAIN = { status: 'waiting', time_scheduled: 1 } as const;
 const ANSWER_MS = 1000;
 /** Locks are waited for 3 s. */
 const LONGER_THAN_LOCKS_MS = 4000;
+const TEST_MS = 120_000;
 
 interface Daemon {
   readonly table: JobTable;
@@ -103,6 +104,18 @@ describe.each([
     };
   }
 
+  /** A commit that waits: the server takes a moment to know that commits have to. */
+  async function waitingCommit(waits: () => Promise<boolean>): Promise<{ committed: Promise<unknown> }> {
+    const database = await open(jobs.server.port, { answerTimeout: TEST_MS });
+    for (;;) {
+      let isDone = false;
+      const comment = sql`comment on table ${sql.table(rows.table)} is 'probe'`;
+      const committed = database.attempt((queries) => comment.execute(queries)).then(() => (isDone = true));
+      await until(async () => isDone || (await waits()));
+      if (!isDone) return { committed };
+    }
+  }
+
   it('sends no statement that waited for a connection until its caller gave up', async () => {
     const database = await open(jobs.server.port, { answerTimeout: ANSWER_MS, connections: 1 });
     const id = await rows.add();
@@ -181,12 +194,14 @@ describe.each([
       const sleeping = async () => (await waiting('SyncRep')).length;
       // Commits wait for a server that is not there.
       await standby('nowhere');
+      const probe = await waitingCommit(async () => (await sleeping()) > 0);
       const ended = writer.end({ id, owner, columns: { status: 'done', result: 'ok' } });
-      await eventually(async () => expect(await sleeping()).toBe(1));
       await eventually(async () => expect(await sleeping()).toBe(2));
-      await eventually(async () => expect(await sleeping()).toBe(1));
+      await eventually(async () => expect(await sleeping()).toBe(3));
+      await eventually(async () => expect(await sleeping()).toBe(2));
       await standby('');
       await expect(ended).resolves.toBe(true);
+      await probe.committed;
       expect(await rows.row(id)).toMatchObject({ status: 'done' });
     });
 });
