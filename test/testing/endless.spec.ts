@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, Worker } from 'nestjs-gearmonkey';
 import { GearMonkeyTestClient, JobTestTimeoutError } from 'nestjs-gearmonkey/testing';
+import { eventually } from '../support/until.js';
 import { SERVERS, useTesting } from './use-testing.js';
 
 @Injectable()
@@ -83,10 +84,11 @@ describe.each(SERVERS)('Jobs without end, in %s', (server) => {
     const { jobs, test, ran } = await start();
     await jobs.run('hangs', 1);
     await expect(test.drain({ timeout: 20 })).rejects.toThrow('hangs 1 still runs');
+    await eventually(() => expect(ran).toEqual(['hangs 1']));
     await test.clear();
     await jobs.run('hangs', 2);
     await expect(test.drain({ timeout: 20 })).rejects.toThrow('hangs 2 still runs');
-    expect(ran).toEqual(['hangs 1', 'hangs 2']);
+    await eventually(() => expect(ran).toEqual(['hangs 1', 'hangs 2']));
   });
 
   it('run in the order of their creation if they are due at the same time', async () => {
