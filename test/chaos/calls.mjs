@@ -36,5 +36,7 @@ export async function watchToEnd(client, handle, note, of) {
     ({ status, output }) => (status === 'success' ? { n: output.n } : { code: status }),
     (error) => (error.name === 'TimeoutError' ? { code: 'WAIT_TIMEOUT' } : codeOf(error)),
   );
-  note({ e: 'result', fn, id, of, ...told });
+  // By its id alone, a watcher sees whatever job has it: another if this one was lost in a failover.
+  const lost = told.n !== undefined && told.n !== of && (await handle.get().then(() => undefined, codeOf));
+  note({ e: 'result', fn, id, of, ...(lost?.code === 'JOB_LOST' ? lost : told) });
 }
