@@ -19,8 +19,9 @@ export default {
   },
   // For tests that hang. All waits end earlier, also on a busy machine, and show what they saw last: test/support/until.ts.
   testTimeout: 180_000,
-  // Suites wait for servers and leases two fifths of their time: twice as many of them as cores keep the cores busy.
-  maxWorkers: 2 * availableParallelism(),
+  // Suites wait for servers and leases two fifths of their time: one more of them than cores keeps the cores busy. With many more,
+  // processes wait so long for a core that connections count as dead.
+  maxWorkers: availableParallelism() + 1,
   // Modules of suites that are over stay in memory, and the larger a process, the longer it takes to start another.
   workerIdleMemoryLimit: '600MB',
 };
