@@ -6,6 +6,17 @@ import type { RecurringTick } from './recurring.js';
 export type ListedState =
   'waiting' | 'scheduled' | 'retrying' | 'running' | 'success' | 'failed' | 'cancelled';
 
+/** All of them, in the order of a job's life. */
+export const LISTED_STATES: readonly ListedState[] = [
+  'waiting',
+  'scheduled',
+  'retrying',
+  'running',
+  'success',
+  'failed',
+  'cancelled',
+];
+
 /** What there is of one function. Ended jobs are counted as long as they are kept. */
 export interface FunctionOverview {
   readonly fn: string;

@@ -1,20 +1,9 @@
 import { withDeadline } from '../job/deadline.js';
+import type { FunctionOverview } from '../job/job-views.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
 
 /** What metrics and health read of a function's queues. */
-export interface QueueOverview {
-  readonly fn: string;
-  readonly waiting: { readonly high: number; readonly normal: number; readonly low: number };
-  readonly scheduled: number;
-  readonly retrying: number;
-  readonly running: number;
-  readonly success: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  /** When the oldest waiting job was created. */
-  readonly oldest?: Date;
-  readonly workers: number;
-}
+export type QueueOverview = Omit<FunctionOverview, 'limitsFull' | 'paused'>;
 
 /** A client whose server can tell of all its functions in one question. */
 interface OverviewClient {

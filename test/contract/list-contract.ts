@@ -1,22 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import type { ListedState, ListOptions } from '../../lib/job/job-views.js';
+import { LISTED_STATES, type ListedState, type ListOptions } from '../../lib/job/job-views.js';
 import { eventually } from '../support/until.js';
 import { claimOne, claimUpTo, failure, retry, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
 
 const HOUR_MS = 3_600_000;
-
-const STATES: readonly ListedState[] = [
-  'waiting',
-  'scheduled',
-  'retrying',
-  'running',
-  'success',
-  'failed',
-  'cancelled',
-];
 
 /** The part of the client's contract that is about what it shows of functions and their jobs. */
 export function listContract(rigOf: () => ClientRig): void {
@@ -76,14 +66,14 @@ export function listContract(rigOf: () => ClientRig): void {
 
     it('has no jobs of a function that has none', async () => {
       const fn = rigOf().fn();
-      for (const state of STATES)
+      for (const state of LISTED_STATES)
         await expect(rigOf().client().list(fn, { state })).resolves.toEqual({ jobs: [], total: 0 });
     });
 
     it('has each job in the list of its state, and in no other', async () => {
       const fn = rigOf().fn();
       const of = await oneInEachState(fn);
-      for (const state of STATES) {
+      for (const state of LISTED_STATES) {
         const { jobs, total, next } = await rigOf().client().list(fn, { state });
         expect([state, jobs.map((job) => [job.id, job.state, job.fn]), total, next]).toEqual([
           state,

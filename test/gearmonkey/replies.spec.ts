@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
 const CALLS = 20;
@@ -24,11 +25,13 @@ describe('The output of a call', () => {
     const fn = rig.fn();
     await runWorker(rig.source(), fn, (input) => ({ doubled: 2 * (input as number) }));
     await rig.client.call(fn, 0);
-    const outputs: unknown[] = [];
-    const reads = await readsOf(() => inTurn(async (i) => outputs.push(await rig.client.call(fn, i))));
-    expect(outputs).toEqual(Array.from({ length: CALLS }, (_, i) => ({ doubled: 2 * i })));
-    // A connection that a busy machine replaces meanwhile has a job read.
-    expect(reads).toBeLessThan(CALLS / 4);
+    // A connection that a busy machine replaces meanwhile has a job read: then the calls are made again.
+    await eventually(async () => {
+      const outputs: unknown[] = [];
+      const reads = await readsOf(() => inTurn(async (i) => outputs.push(await rig.client.call(fn, i))));
+      expect(outputs).toEqual(Array.from({ length: CALLS }, (_, i) => ({ doubled: 2 * i })));
+      expect(reads).toBe(0);
+    });
   });
 
   it.each([

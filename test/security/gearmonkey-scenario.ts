@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { firstValueFrom, lastValueFrom } from 'rxjs';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { LISTED_STATES } from '../../lib/job/job-views.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { submit } from '../gearmonkey/redis-rig.js';
 import { enqueue } from '../gearmonkey/scripts/scripts.js';
@@ -82,15 +83,7 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
 /** Everything that a viewer can ask. */
 export async function view(client: GearMonkeyClient): Promise<void> {
   const later = await client.run(FN, 'ok', { delay: '1h' });
-  for (const state of [
-    'waiting',
-    'scheduled',
-    'retrying',
-    'running',
-    'success',
-    'failed',
-    'cancelled',
-  ] as const)
+  for (const state of LISTED_STATES)
     for (const order of ['newest', 'oldest'] as const)
       await client.list(FN, { state, order, payloads: true });
   await client.overview();

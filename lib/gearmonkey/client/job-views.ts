@@ -1,7 +1,13 @@
 import { checkWhole } from '../../job/check-whole.js';
 import { InvalidOptionError } from '../../job/errors.js';
 import type { FunctionRef } from '../../job/job-definition.js';
-import type { FunctionOverview, JobList, ListedState, ListOptions } from '../../job/job-views.js';
+import {
+  LISTED_STATES,
+  type ListedState,
+  type FunctionOverview,
+  type JobList,
+  type ListOptions,
+} from '../../job/job-views.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { toListedJob } from '../wire/listed-job.js';
 import type { KnownFunctions } from './known-functions.js';
@@ -14,15 +20,6 @@ const LIST = optionNames<Required<ListOptions>>({
   page: true,
   payloads: true,
 });
-const STATES: readonly ListedState[] = [
-  'waiting',
-  'scheduled',
-  'retrying',
-  'running',
-  'success',
-  'failed',
-  'cancelled',
-];
 const DEFAULT_SIZE = 20;
 const MAX_SIZE = 100;
 /** What a page may be: the position of each list that it is read from. */
@@ -43,7 +40,8 @@ export class JobViews {
   async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {
     const { state, order = 'newest' } = checkOptions('list', options, LIST);
     const fn = this.functions.nameOf(ref);
-    if (!STATES.includes(state)) throw new InvalidOptionError('state', state, `one of ${STATES.join(', ')}`);
+    if (!LISTED_STATES.includes(state))
+      throw new InvalidOptionError('state', state, `one of ${LISTED_STATES.join(', ')}`);
     if (order !== 'newest' && order !== 'oldest')
       throw new InvalidOptionError('order', order, "'newest' or 'oldest'");
     const query = { state, newest: order === 'newest', ...checkPage(options) };

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../job/defined.js';
-import type { ListedJob, ListedState } from '../../../job/job-views.js';
+import { LISTED_STATES, type ListedJob, type ListedState } from '../../../job/job-views.js';
 import { printable } from '../../../job/printable.js';
 import { wholeOf } from '../input.js';
 import { errorText, progressText } from '../job-text.js';
@@ -15,16 +15,13 @@ interface ListFlags extends Flags {
   readonly payloads?: true;
 }
 
-const STATES: readonly ListedState[] = [
-  ...(['waiting', 'scheduled', 'retrying', 'running', 'success', 'failed', 'cancelled'] as const),
-];
 const COLUMNS = ['id', 'state', 'attempts', 'created', 'ended or due', 'what'];
 
 export function addList(program: Command): void {
   const list = program
     .command('list <fn>')
     .description('a page of the jobs of a function in one state')
-    .addOption(new Option('--state <state>', 'their state').choices(STATES).default('waiting'))
+    .addOption(new Option('--state <state>', 'their state').choices(LISTED_STATES).default('waiting'))
     .addOption(new Option('--order <order>', 'which come first').choices(['newest', 'oldest']))
     .option('--size <number>', 'jobs of a page, at most 100 (default: 20)')
     .option('--page <page>', 'the page that the one before names as next')
