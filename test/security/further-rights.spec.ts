@@ -10,7 +10,7 @@ import { useRedis } from '../support/use-redis.js';
 import { handle } from './gearmonkey-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals, type Rights } from './rights.js';
 
-const LEASE_MS = 2000;
+const LEASE_MS = 20_000;
 const MANY = 51;
 const CLUSTER = ['+cluster|slots', '+cluster|info'];
 const documented = documentedRights();

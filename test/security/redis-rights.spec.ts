@@ -32,7 +32,7 @@ import {
 import { SOON, useEverything } from './jq-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
 
-const LEASE_MS = 2000;
+const LEASE_MS = 20_000;
 /** Functions of scripts that only functions with a limit need. */
 const OF_LIMITS =
   /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys)\b[^]*?^end$/gm;
