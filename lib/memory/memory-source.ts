@@ -103,11 +103,11 @@ export class MemorySource implements JobSource {
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Claim[]> {
     for (const { claim } of outcomes) this.held.delete(claim);
-    const refused = outcomes.filter((outcome) => !this.accept(outcome));
+    const refused = new Set(outcomes.filter((outcome) => !this.accept(outcome)));
     if (this.counts)
       for (const outcome of outcomes)
-        if (!refused.includes(outcome)) this.server.statistics(outcome.claim.fn).ended(outcome, Date.now());
-    return refused.map(({ claim }) => claim);
+        if (!refused.has(outcome)) this.server.statistics(outcome.claim.fn).ended(outcome, Date.now());
+    return Array.from(refused, ({ claim }) => claim);
   }
 
   async withdraw(functions: readonly string[]): Promise<void> {

@@ -1,29 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Cluster } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
 import { defineLimit } from '../../lib/job/check-limit.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { slotOf } from '../../lib/redis/cluster-slots.js';
-import { RedisActors } from '../gearmonkey/redis-rig.js';
-import { RedisCluster } from '../support/redis-cluster.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
+import { useCluster } from './use-cluster.js';
 
 describe('a shared limit on a cluster', () => {
-  let cluster: RedisCluster;
-  let redis: Cluster;
-  let actors: RedisActors;
-
-  beforeAll(async () => {
-    cluster = await RedisCluster.start();
-    redis = cluster.client();
-    actors = new RedisActors({ nodes: cluster.nodes }, true);
-  });
+  const used = useCluster();
   stopWorkersAfterEach();
-  afterAll(async () => {
-    actors.close();
-    redis.disconnect();
-    await cluster.stop();
-  });
 
   const apart = defineJob('ask', { limit: defineLimit('model', { concurrency: 1 }) });
   const refused = {
@@ -35,16 +20,16 @@ describe('a shared limit on a cluster', () => {
 
   it('in another slot than a function is refused before a job is created', async () => {
     expect(slotOf(taggedKeysOf('ask').control)).not.toBe(slotOf('shared-limit:model:'));
-    const client = actors.client();
+    const client = used.actors.client();
     await expect(client.run(apart, 'x')).rejects.toMatchObject(refused);
     await expect(client.runMany(apart, ['x', 'y'])).rejects.toMatchObject(refused);
-    await expect(redis.exists(taggedKeysOf('ask').ids)).resolves.toBe(0);
+    await expect(used.redis.exists(taggedKeysOf('ask').ids)).resolves.toBe(0);
     await expect(client.run('ask', 'x')).resolves.toMatchObject({ id: '1' });
   });
 
   it('in another slot than a function keeps its worker from starting', async () => {
-    await expect(runWorker(actors.source(), apart, () => 1)).rejects.toMatchObject(refused);
-    await expect(redis.exists(taggedKeysOf('ask').control)).resolves.toBe(0);
+    await expect(runWorker(used.actors.source(), apart, () => 1)).rejects.toMatchObject(refused);
+    await expect(used.redis.exists(taggedKeysOf('ask').control)).resolves.toBe(0);
   });
 
   it('in the slot of its functions limits them together', async () => {
@@ -53,7 +38,7 @@ describe('a shared limit on a cluster', () => {
     let [running, most] = [0, 0];
     for (const job of jobs)
       await runWorker(
-        actors.source(),
+        used.actors.source(),
         job,
         async (input) => {
           most = Math.max(most, ++running);
@@ -63,7 +48,7 @@ describe('a shared limit on a cluster', () => {
         },
         { concurrency: 3 },
       );
-    const client = actors.client();
+    const client = used.actors.client();
     const outputs = jobs.map((job) => client.runMany(job, [1, 2, 3, 4, 5]));
     for (const handles of await Promise.all(outputs))
       for (const handle of handles) await handle.result({ timeout: '60s' });

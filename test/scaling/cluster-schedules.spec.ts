@@ -1,40 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Cluster } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import { taggedKeysOf } from '../../lib/gearmonkey/wire/hash-tags.js';
 import { slotOf } from '../../lib/redis/cluster-slots.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
-import { RedisActors } from '../gearmonkey/redis-rig.js';
-import { RedisCluster } from '../support/redis-cluster.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
+import { useCluster } from './use-cluster.js';
 
 const FUNCTIONS = ['report', 'remind', 'clean', 'sync', 'bill', 'poll'];
 
 describe('schedules on a cluster', () => {
-  let cluster: RedisCluster;
-  let redis: Cluster;
-  let actors: RedisActors;
-
-  beforeAll(async () => {
-    cluster = await RedisCluster.start();
-    redis = cluster.client();
-    actors = new RedisActors({ nodes: cluster.nodes }, true);
-  });
+  const used = useCluster();
   stopWorkersAfterEach();
-  afterAll(async () => {
-    actors.close();
-    redis.disconnect();
-    await cluster.stop();
-  });
 
   it('of functions on all masters create each job once, are listed and removed', async () => {
-    const client = actors.client();
-    const masters = await Promise.all(FUNCTIONS.map((fn) => cluster.masterOf(taggedKeysOf(fn).schedules)));
-    expect(new Set(masters).size).toBe((await cluster.masters()).length);
+    const client = used.actors.client();
+    const masters = await Promise.all(
+      FUNCTIONS.map((fn) => used.cluster.masterOf(taggedKeysOf(fn).schedules)),
+    );
+    expect(new Set(masters).size).toBe((await used.cluster.masters()).length);
     const ran: RunningJob[] = [];
     for (const fn of FUNCTIONS) {
       const handle = (_: unknown, job: RunningJob) => ran.push(job);
-      for (let i = 0; i < 2; i++) await runWorker(actors.source(), fn, handle);
+      for (let i = 0; i < 2; i++) await runWorker(used.actors.source(), fn, handle);
       await client.recur(fn, { id: `each-${fn}`, every: '1s', limit: 3, catchUp: 'all', input: fn });
     }
     const all = await client.schedules.list();
@@ -56,19 +43,19 @@ describe('schedules on a cluster', () => {
     await expect(client.schedules.list()).resolves.toEqual([]);
     for (const fn of FUNCTIONS) {
       const { schedules, ticks } = taggedKeysOf(fn);
-      expect([await redis.exists(schedules), await redis.exists(ticks)]).toEqual([0, 0]);
+      expect([await used.redis.exists(schedules), await used.redis.exists(ticks)]).toEqual([0, 0]);
     }
-    await expect(redis.exists('schedules')).resolves.toBe(0);
+    await expect(used.redis.exists('schedules')).resolves.toBe(0);
   });
 
   it('have their index in a slot of its own, so that an id names one schedule of the whole cluster', async () => {
-    const client = actors.client();
+    const client = used.actors.client();
     expect(FUNCTIONS.map((fn) => slotOf(taggedKeysOf(fn).schedules))).not.toContain(slotOf('schedules'));
     await client.recur('report', { id: 'nightly', cron: '0 3 * * *' });
     await expect(client.recur('remind', { id: 'nightly', cron: '0 3 * * *' })).rejects.toMatchObject({
       code: 'SCHEDULE_EXISTS',
     });
-    await expect(redis.hgetall('schedules')).resolves.toEqual({ nightly: 'report' });
+    await expect(used.redis.hgetall('schedules')).resolves.toEqual({ nightly: 'report' });
     await client.schedules.remove('nightly');
   });
 });
