@@ -4,9 +4,11 @@ import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 import { addCancel } from './gearmonkey/commands/cancel.js';
 import { addDoctor } from './gearmonkey/commands/doctor.js';
 import { addEvents } from './gearmonkey/commands/events.js';
+import { addFailures } from './gearmonkey/commands/failures.js';
 import { addGet } from './gearmonkey/commands/get.js';
 import { addLimits } from './gearmonkey/commands/limits.js';
 import { addList } from './gearmonkey/commands/list.js';
+import { addMend } from './gearmonkey/commands/mend.js';
 import { addOverview } from './gearmonkey/commands/overview.js';
 import { addPause } from './gearmonkey/commands/pause.js';
 import { addRecur } from './gearmonkey/commands/recur.js';
@@ -15,9 +17,12 @@ import { addStats } from './gearmonkey/commands/stats.js';
 import { addTop } from './gearmonkey/commands/top.js';
 import { addWatch } from './gearmonkey/commands/watch.js';
 import { addWorkers } from './gearmonkey/commands/workers.js';
+import { toJson } from './gearmonkey/output.js';
+import { printable } from '../job/printable.js';
 
 const COMMANDS = [
   ...[addRun, addWatch, addEvents, addGet, addCancel],
+  ...[addFailures, addMend],
   ...[addWorkers, addLimits, addPause, addRecur],
   ...[addList, addOverview, addStats, addTop, addDoctor],
 ];
@@ -34,8 +39,17 @@ const program = new Command('gearmonkey')
   )
   .option('--json', 'print JSON: one value on each line')
   .version(PACKAGE_VERSION, '--version')
-  .helpOption('--help')
-  .showHelpAfterError('(see gearmonkey --help)');
+  .helpOption('--help');
+
+// What was typed may come from somewhere else.
+program.configureOutput({
+  writeErr: (text) => process.stderr.write(text.split('\n').map(printable).join('\n')),
+  outputError: (text, write) => {
+    const message = text.replace(/^error: /, '').trimEnd();
+    if (process.argv.includes('--json')) write(`${toJson({ error: { code: 'USAGE', message } })}\n`);
+    else write(`${message}\n(see gearmonkey --help)\n`);
+  },
+});
 
 for (const add of COMMANDS) add(program);
 await program.parseAsync();

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import type { CodecName } from '../../job/codec.js';
+import { MAX_SPAN_MS, toMilliseconds } from '../../job/duration.js';
 import { ConfigurationError } from '../../job/errors.js';
 
 /**
@@ -41,6 +42,12 @@ export function dateOf(flag: string, given: string | undefined): Date | undefine
   const date = new Date(given);
   if (!Number.isNaN(date.getTime())) return date;
   throw new ConfigurationError(`\`${flag}\` must be a time, such as 2027-01-01T09:00:00Z.`);
+}
+
+/** A time, or how long ago it was, such as `1h`. @throws ConfigurationError */
+export function pastOf(flag: string, given: string | undefined): Date | undefined {
+  if (given === undefined || !/^\d+(\.\d+)? ?[a-z]+$/i.test(given)) return dateOf(flag, given);
+  return new Date(Date.now() - toMilliseconds(flag, given, { most: MAX_SPAN_MS }));
 }
 
 /** A whole number. @throws ConfigurationError */

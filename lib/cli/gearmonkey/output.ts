@@ -1,7 +1,7 @@
 import { messageOf } from '../../job/errors.js';
 import { printable } from '../../job/printable.js';
 import { withoutSecrets } from '../../job/secrets.js';
-import { renderTable } from '../../jobd/jobctl/table.js';
+import { tableLines } from './table.js';
 
 const RESET = '\u001b[0m';
 const COLOURS = { red: '\u001b[31m', green: '\u001b[32m', yellow: '\u001b[33m', dim: '\u001b[2m' } as const;
@@ -21,8 +21,10 @@ export class Output {
     for (const line of typeof text === 'string' ? [text] : text) this.write(line);
   }
 
+  /** On a terminal its lines are cut to the terminal's width. */
   table(value: unknown, columns: readonly string[], rows: readonly (readonly string[])[]): void {
-    this.show(value, renderTable(columns, rows));
+    const { isTTY, columns: width } = process.stdout;
+    this.show(value, tableLines(columns, rows, isTTY ? width : undefined));
   }
 
   write(line: string): void {

@@ -26,9 +26,11 @@ export type Action<F extends object> = (
   flags: F & Flags,
 ) => Promise<number | void>;
 
-/** How a command ends at SIGINT: one that runs until then has done its work. */
+/** How a command ends at a signal: one that is `endless` has done its work at SIGINT. */
 export interface Ending {
   readonly endless?: boolean;
+  /** The command sees the signal, and ends by itself. */
+  readonly finishes?: boolean;
 }
 
 /** Has `command` open a session, act, and close it. */
@@ -41,7 +43,7 @@ export function acts<F extends object>(command: Command, action: Action<F>, endi
 async function perform<F extends object>(
   command: Command,
   action: Action<F>,
-  { endless = false }: Ending,
+  { endless = false, finishes = false }: Ending,
 ): Promise<number> {
   const flags = command.optsWithGlobals<F & Flags>();
   const out = new Output(flags.json === true);
@@ -50,24 +52,18 @@ async function perform<F extends object>(
   try {
     session = openSession(flags);
     const interrupted = untilSignal(interruption, endless);
-    const acting = act({ ...session, out, signal: interruption.signal }, command, action, flags);
-    return (await Promise.race([acting, interrupted])) ?? 0;
+    const reached = await Promise.race([reachServer(session.connection), interrupted]);
+    if (reached !== undefined) return reached;
+    const acting = action({ ...session, out, signal: interruption.signal }, command.args, flags);
+    if (!finishes) return (await Promise.race([acting, interrupted])) ?? 0;
+    const code = (await acting) ?? 0;
+    return interruption.signal.aborted ? await interrupted : code;
   } catch (error) {
     out.error(error);
     return error instanceof JobFailedError ? FOUND : WRONG;
   } finally {
     await session?.close();
   }
-}
-
-async function act<F extends object>(
-  context: Context,
-  command: Command,
-  action: Action<F>,
-  flags: F & Flags,
-): Promise<number | void> {
-  await reachServer(context.connection);
-  return action(context, command.args, flags);
 }
 
 /** The exit code after a signal. A second signal ends the program at once. */

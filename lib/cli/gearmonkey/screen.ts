@@ -1,8 +1,8 @@
 import { printable } from '../../job/printable.js';
 
-/** Escape sequences of every terminal: another screen and no cursor, and the way back. */
-const ENTER = '\u001b[?1049h\u001b[?25l';
-const LEAVE = '\u001b[?25h\u001b[?1049l';
+/** Escape sequences of every terminal: another screen, no cursor and no wrapping of wide characters, and the way back. */
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
+const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FunctionOverview } from '../../../job/job-views.js';
 import { ConfigurationError, messageOf } from '../../../job/errors.js';
 import { withoutSecrets } from '../../../job/secrets.js';
-import { renderTable } from '../../../jobd/jobctl/table.js';
 import { OVERVIEW_COLUMNS, overviewRow } from '../overview-table.js';
 import { acts, type Context } from '../perform.js';
 import { Screen } from '../screen.js';
+import { tableLines } from '../table.js';
 
 /** Between two draws. */
 const REDRAW_MS = 1_000;
@@ -45,7 +45,7 @@ async function linesOf(ask: () => Promise<FunctionOverview[]>, address: string):
   const head = `gearmonkey top   ${address}   ${now.toISOString().slice(0, 19)}Z   q ends`;
   try {
     const rows = (await ask()).map((each) => overviewRow(each, now.getTime()));
-    return [head, '', ...renderTable(OVERVIEW_COLUMNS, rows).split('\n')];
+    return [head, '', ...tableLines(OVERVIEW_COLUMNS, rows)];
   } catch (error) {
     return [head, '', withoutSecrets(messageOf(error))];
   }
