@@ -43,11 +43,13 @@ const program = new Command('gearmonkey')
 
 // What was typed may come from somewhere else.
 program.configureOutput({
-  writeErr: (text) => process.stderr.write(text.split('\n').map(printable).join('\n')),
   outputError: (text, write) => {
-    const message = text.replace(/^error: /, '').trimEnd();
+    const message = text
+      .replace(/^error: /, '')
+      .trimEnd()
+      .replace('\n(Did you mean', ' (Did you mean');
     if (process.argv.includes('--json')) write(`${toJson({ error: { code: 'USAGE', message } })}\n`);
-    else write(`${message}\n(see gearmonkey --help)\n`);
+    else write(`${printable(message)}\n(see gearmonkey --help)\n`);
   },
 });
 

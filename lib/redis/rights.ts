@@ -8,7 +8,7 @@ import { scriptsIn } from './script.js';
 export type Call = readonly [command: string, ...args: string[]];
 
 /** The replies of Redis 7 and Valkey to a forbidden command, called directly or by a script. */
-const NO_RIGHT = /^NOPERM|The user executing the script|ACL failure in script/;
+export const NO_RIGHT = /^NOPERM|The user executing the script|ACL failure in script/;
 const NO_COMMAND = /^NOPERM .*'(\w+)' command/;
 /** How many missing rights a message names; the others are counted. */
 const MAX_NAMED = 5;

@@ -8,7 +8,10 @@ import { PROGRAM } from './gearmonkey-process.js';
 
 /** A terminal that shows what the program prints: a tmux server of the test's own. */
 class Terminal {
-  constructor(private readonly folder: string) {}
+  constructor(
+    private readonly folder: string,
+    private readonly columns: number,
+  ) {}
 
   /** Runs `gearmonkey`; its exit code follows on the screen as `exit CODE`. */
   async start(args: readonly string[], environment: Record<string, string> = {}): Promise<void> {
@@ -16,7 +19,8 @@ class Terminal {
     const command = [...set, quoted(process.execPath), quoted(PROGRAM), ...args.map(quoted)].join(' ');
     // `cat` keeps the screen until the server is killed.
     const line = `${command}; echo "exit $?"; exec cat`;
-    await this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', '120', '-y', '24', line);
+    const size = ['-x', String(this.columns), '-y', '24'];
+    await this.tmux('-f', '/dev/null', 'new-session', '-d', ...size, line);
   }
 
   async screen(): Promise<string> {
@@ -56,7 +60,7 @@ class Terminal {
 }
 
 /** For a `describe`: terminals, of which each test has one. */
-export function useTerminal(): { open(): Promise<Terminal> } {
+export function useTerminal(): { open(columns?: number): Promise<Terminal> } {
   const folders: string[] = [];
   let terminal: Terminal | undefined;
   afterEach(async () => {
@@ -65,10 +69,10 @@ export function useTerminal(): { open(): Promise<Terminal> } {
   });
   afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
   return {
-    async open() {
+    async open(columns = 120) {
       const folder = await mkdtemp(join(tmpdir(), 'gearmonkey-terminal-'));
       folders.push(folder);
-      return (terminal = new Terminal(folder));
+      return (terminal = new Terminal(folder, columns));
     },
   };
 }

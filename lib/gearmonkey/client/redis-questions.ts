@@ -1,9 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { withDeadline } from '../../job/deadline.js';
-import { GearMonkeyError } from '../../job/errors.js';
+import { GearMonkeyError, messageOf } from '../../job/errors.js';
 import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { pauseAfter } from '../../redis/retry.js';
+import { NO_RIGHT } from '../../redis/rights.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { explainToScheduler } from '../wire/schedule-rights.js';
 import { explainToClient, explainToOperator } from '../wire/rights.js';
@@ -95,5 +96,6 @@ async function failureOf(
 ): Promise<GearMonkeyError> {
   if (error instanceof GearMonkeyError) return error;
   const why = await explain(error);
-  return why === error ? new ConnectionError(what, error) : new RefusedError(what, why);
+  const isRefused = why !== error || NO_RIGHT.test(messageOf(error));
+  return isRefused ? new RefusedError(what, why) : new ConnectionError(what, error);
 }

@@ -38,7 +38,7 @@ export function addDoctor(program: Command): void {
       ...findings.flatMap((finding) => findingLines(out, finding)),
       ...fixed.map(({ code, title }) => `${out.paint('green', 'fixed')}    ${code}: ${printable(title)}`),
       ...skipped.map(skippedLine),
-      `${functions.length} functions examined, ${findings.length} findings`,
+      `examined: ${countText(functions.length, 'function')}; found: ${countText(findings.length, 'problem')}`,
     ]);
     return findings.length > 0 ? FOUND : undefined;
   });
@@ -64,6 +64,10 @@ async function examined(
   const isLeft = ({ code, fn }: Finding) =>
     second.findings.some((other) => other.code === code && other.fn === fn);
   return { ...second, fixed: fixable.filter((finding) => !isLeft(finding)) };
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function toValue({ fix, ...finding }: Finding): object {

@@ -74,8 +74,7 @@ async function many(
     out.hint(`nothing ${DONE[verb]}`);
     return WRONG;
   }
-  if (signal.aborted) return undefined;
-  const done = await runToEnd(context, verb, fn, which, total);
+  const done = signal.aborted ? 0 : await runToEnd(context, verb, fn, which, total);
   const end = signal.aborted ? ', then stopped' : '';
   const value = { fn, [DONE[verb]]: done, ...(signal.aborted ? { interrupted: true } : {}) };
   out.show(value, printable(`${DONE[verb]} ${countText(done)} of ${fn}${end}`));

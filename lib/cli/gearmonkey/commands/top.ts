@@ -2,11 +2,12 @@ import type { Command } from 'commander';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FunctionOverview } from '../../../job/job-views.js';
 import { ConfigurationError, messageOf } from '../../../job/errors.js';
+import { printable } from '../../../job/printable.js';
 import { withoutSecrets } from '../../../job/secrets.js';
 import { OVERVIEW_COLUMNS, overviewRow } from '../overview-table.js';
 import { acts, type Context } from '../perform.js';
 import { Screen } from '../screen.js';
-import { tableLines } from '../table.js';
+import { cutTo, tableLines } from '../table.js';
 
 /** Between two draws. */
 const REDRAW_MS = 1_000;
@@ -44,9 +45,15 @@ async function linesOf(ask: () => Promise<FunctionOverview[]>, address: string):
   const now = new Date();
   const head = `gearmonkey top   ${address}   ${now.toISOString().slice(0, 19)}Z   q ends`;
   try {
-    const rows = (await ask()).map((each) => overviewRow(each, now.getTime()));
+    const rows = (await ask()).map((each) => narrowed(overviewRow(each, now.getTime())));
     return [head, '', ...tableLines(OVERVIEW_COLUMNS, rows)];
   } catch (error) {
     return [head, '', withoutSecrets(messageOf(error))];
   }
+}
+
+/** A long name must not push the numbers off the screen. */
+function narrowed([name = '', ...cells]: string[]): string[] {
+  const { columns = 80 } = process.stdout;
+  return [cutTo(printable(name), Math.max(12, Math.floor(columns / 3))), ...cells];
 }
