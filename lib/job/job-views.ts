@@ -55,7 +55,7 @@ export interface ListOptions {
 
 /** An input or output as a list shows it. */
 export interface ListedPayload {
-  /** Its first 4,096 bytes, as text. Absent for one that is larger than 64 KiB. */
+  /** Its first 4,096 bytes, as text. Absent for one that is larger than 64 KiB, and after 512 KiB of a page. */
   readonly text?: string;
   /** Its whole length in bytes. */
   readonly bytes: number;

@@ -2,7 +2,7 @@ import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { FunctionOverview, ListedState } from '../job/job-views.js';
 import type { ListQuery, ViewedJobs, ViewStore } from '../gearmonkey/client/view-store.js';
-import { LARGEST_SHOWN, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
+import { LARGEST_SHOWN, MOST_READ, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import { bytes } from './fields.js';
 import type { MemoryFunction } from './memory-function.js';
@@ -34,9 +34,10 @@ export class MemoryViews implements ViewStore {
     const sorted = there.sort(([, a], [, b]) => (newest ? b - a : a - b));
     const rest = behind(sorted, page, newest);
     const shown = rest.slice(0, size);
+    const reading = { left: MOST_READ };
     const jobs = shown.flatMap(([id]) => {
       const stored = of.jobs.read(id);
-      return stored ? [{ id, stored: viewOf(stored, payloads) }] : [];
+      return stored ? [{ id, stored: viewOf(stored, payloads, reading) }] : [];
     });
     return { jobs, total: sorted.length, next: rest.length > size ? pageAfter(sorted, shown) : '' };
   }
@@ -122,8 +123,8 @@ function pageAfter(sorted: readonly Ranked[], shown: readonly Ranked[]): string 
   return `${last[1]}:${before.filter(([, rank]) => rank === last[1]).length}`;
 }
 
-/** As a Redis server gives it to lists. */
-function viewOf(stored: StoredJob, payloads: boolean): StoredJob {
+/** As a Redis server gives it to lists. `reading` counts the bytes that may still be read for the page. */
+function viewOf(stored: StoredJob, payloads: boolean, reading: { left: number }): StoredJob {
   const view = new Map([...stored].filter(([field]) => field !== 'input' && field !== 'output'));
   const failed = stored.get(`error:${String(stored.get('attempts') ?? '')}`);
   if (String(stored.get('status')) === 'idle' && failed) view.set('error', failed);
@@ -131,7 +132,9 @@ function viewOf(stored: StoredJob, payloads: boolean): StoredJob {
     const value = stored.get(field);
     if (!value || value.length === 0) continue;
     view.set(`${field}:bytes`, bytes(String(value.length)));
-    if (value.length <= LARGEST_SHOWN) view.set(field, value.subarray(0, SHOWN_BYTES));
+    if (value.length > LARGEST_SHOWN || value.length > reading.left) continue;
+    reading.left -= value.length;
+    view.set(field, value.subarray(0, SHOWN_BYTES));
   }
   return view;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { defineJob } from '../../lib/job/job-definition.js';
-import { LISTED_STATES, type ListedState, type ListOptions } from '../../lib/job/job-views.js';
+import { LISTED_STATES, type JobList, type ListedState, type ListOptions } from '../../lib/job/job-views.js';
 import { eventually } from '../support/until.js';
 import { claimOne, claimUpTo, failure, retry, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
@@ -117,6 +117,41 @@ export function listContract(rigOf: () => ClientRig): void {
         [undefined, 100_002],
       ]);
     });
+
+    it('reads no payloads after the first 512 KiB of a page', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      await client.runMany(fn, Array(30).fill('x'.repeat(20_000)));
+      const page = { state: 'waiting', payloads: true, size: 30 } as const;
+      const { jobs } = await client.list(fn, page);
+      expect(jobs.map(({ input }) => input?.text !== undefined)).toEqual(jobs.map((_, index) => index < 26));
+      expect(jobs.map(({ input }) => input?.bytes)).toEqual(Array(30).fill(20_002));
+    });
+
+    it.each(['newest', 'oldest'] as const)(
+      'pages through jobs of the same time, the %s first',
+      async (order) => {
+        const fn = rigOf().fn();
+        const client = rigOf().client();
+        const now = Date.now();
+        const at = (hours: number) => ({ scheduled: new Date(now + hours * HOUR_MS) });
+        await client.runMany(fn, [1, 2], at(1));
+        await client.runMany(fn, Array(15).fill(3), at(2));
+        await client.runMany(fn, [4, 5], at(3));
+        const seen: string[] = [];
+        for (let page: string | undefined = ''; page !== undefined;) {
+          const listed: JobList = await client.list(fn, { state: 'scheduled', order, size: 4, page });
+          expect(listed.total).toBe(19);
+          seen.push(...listed.jobs.map(({ id }) => id));
+          page = listed.next;
+        }
+        const due = await Promise.all(
+          seen.map(async (id) => (await client.get(fn, id))?.times.scheduled?.getTime() ?? 0),
+        );
+        expect(new Set(seen).size).toBe(19);
+        expect(due).toEqual([...due].sort((a, b) => (order === 'newest' ? b - a : a - b)));
+      },
+    );
 
     it('pages through waiting jobs of all priorities by their ids, in both orders', async () => {
       const fn = rigOf().fn();

@@ -1,10 +1,8 @@
-import 'reflect-metadata';
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { openOwnApp } from '../../harness/own-app.mjs';
 import { RedisUsage } from '../../harness/redis-usage.mjs';
 import { drain, warmUpJobs } from '../peers/throughput.mjs';
 // Imported by path: bench/ is a separate package, where the name does not resolve.
-import { defineJob, GearMonkeyClient, GearMonkeyModule, Worker } from '../../../dist/index.js';
+import { defineJob } from '../../../dist/index.js';
 
 export const CONCURRENCY = 100;
 export const BULK = 1000;
@@ -62,36 +60,7 @@ async function fill(queue, count, keys) {
   }
 }
 
-/** This package as an app uses it, with its defaults. */
-async function open(url, keys) {
+function open(url, keys) {
   const limit = keys > 0 ? { limit: { key: ({ tenant }) => tenant, concurrency: ROOM } } : {};
-  const definition = defineJob('bench', limit);
-  const app = await createApp(url, []);
-  const client = app.get(GearMonkeyClient);
-  return {
-    enqueueBulk: (inputs) => client.runMany(definition, inputs),
-    work: async (concurrency, handler) => {
-      const worker = await createApp(url, [handlerClass(definition, concurrency, handler)]);
-      return () => worker.close();
-    },
-    close: () => app.close(),
-  };
-}
-
-function createApp(url, providers) {
-  class App {}
-  Module({ imports: [GearMonkeyModule.forRoot({ connection: url })], providers })(App);
-  return NestFactory.createApplicationContext(App, { logger: ['warn'], abortOnError: false });
-}
-
-/** The compiled form of `@Worker(definition, { concurrency }) run(input) { … }`. */
-function handlerClass(definition, concurrency, handler) {
-  class Handlers {
-    run(input) {
-      return handler(input);
-    }
-  }
-  const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run') ?? {};
-  Worker(definition, { concurrency })(Handlers.prototype, 'run', descriptor);
-  return Handlers;
+  return openOwnApp(url, defineJob('bench', limit));
 }

@@ -1,6 +1,7 @@
 --- What a list shows of a job, as fields and values; nil if its hash is gone or its status is not one of `statuses`.
---- With `payloads` also the beginning of its input and output: each value that is larger than 64 KiB is left out,
---- because reading it would take too long. `input:bytes` and `output:bytes` are their lengths.
+--- With `payloads` also the beginning of its input and output: each value that is larger than 64 KiB is left out, and those
+--- after 512 KiB of a page, because reading them would take too long. `input:bytes` and `output:bytes` are their lengths.
+local unread = 524288
 local function fields_of(id, statuses, payloads)
   local LARGEST, SHOWN = 65536, 4096
   local NAMES = {
@@ -18,7 +19,9 @@ local function fields_of(id, statuses, payloads)
   local function add_part(name)
     local length = call('HSTRLEN', key, name)
     if length > 0 then add(name .. ':bytes', string.format('%.0f', length)) end
-    if length > 0 and length <= LARGEST then add(name, string.sub(call('HMGET', key, name)[1], 1, SHOWN)) end
+    if length == 0 or length > LARGEST or length > unread then return end
+    unread = unread - length
+    add(name, string.sub(call('HMGET', key, name)[1], 1, SHOWN))
   end
   for i, name in ipairs(NAMES) do
     if values[i] then add(name, values[i]) end

@@ -20,7 +20,7 @@ local now, kept, state, newest = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARG
 local size, page, payloads, wanted = tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1', ARGV[8]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = '' }
 --- How far from its ends a list is read; how many running jobs are looked at; how often more is read if jobs are gone.
-local DEEP, MOST_RUNNING, MOST_ROUNDS = 10000, 1000, 10
+local DEEP, MOST_RUNNING, MOST_ROUNDS = 10000, 1000, 5
 
 -- include limits
 -- include waiting-keys
@@ -70,18 +70,27 @@ end
 
 --- @param first the lowest score   @param scale what makes milliseconds of scores   @param split finds the id of a member
 local function set_source(key, first, scale, split)
-  local function window(a, b, begun)
-    local reply
-    local from = begun and string.format('%.17g', a) or nil
-    if newest then
-      reply = read({}, 'ZREVRANGEBYSCORE', key, from or '+inf', first, 'WITHSCORES', 'LIMIT', b, size + 1)
-    else
-      reply = read({}, 'ZRANGEBYSCORE', key, from or first, '+inf', 'WITHSCORES', 'LIMIT', b, size + 1)
+  local least = tonumber(string.match(first, '^%((.*)$') or nil) or -math.huge
+  --- Members from a score on, without `b` of that score. The server would walk past those: it finds a rank without that.
+  local function members(a, b, begun)
+    local score = string.format('%.17g', a)
+    if begun and newest then
+      local rank = read(0, 'ZCOUNT', key, '(' .. score, '+inf') + b
+      return read({}, 'ZREVRANGE', key, rank, rank + size, 'WITHSCORES')
+    elseif begun then
+      local rank = read(0, 'ZCOUNT', key, '-inf', '(' .. score) + b
+      return read({}, 'ZRANGE', key, rank, rank + size, 'WITHSCORES')
+    elseif newest then
+      return read({}, 'ZREVRANGEBYSCORE', key, '+inf', first, 'WITHSCORES', 'LIMIT', 0, size + 1)
     end
-    local entries = {}
+    return read({}, 'ZRANGEBYSCORE', key, first, '+inf', 'WITHSCORES', 'LIMIT', 0, size + 1)
+  end
+  local function window(a, b, begun)
+    local reply, entries = members(a, b, begun), {}
     for i = 1, #reply, 2 do
       local score = tonumber(reply[i + 1])
-      entries[#entries + 1] = { split and split(reply[i]) or reply[i], score * (scale or 1), score }
+      local id = split and split(reply[i]) or reply[i]
+      if score > least then entries[#entries + 1] = { id, score * (scale or 1), score } end
     end
     return entries
   end

@@ -24,22 +24,33 @@ local limits = control[2] and open_limits(control[2], control[3])
 local waiting = { high = read(0, 'LLEN', KEYS[5]), normal = read(0, 'LLEN', KEYS[6]), low = read(0, 'LLEN', KEYS[7]) }
 local later, full, oldest = read(0, 'ZCARD', KEYS[4]), 0, nil
 
---- The job that was queued first; jobs of plain clients don't tell when.
-local function look_at_first(list)
+--- The ids of the jobs that were queued first, of each list.
+local firsts = {}
+local function note_first(list)
   local id = read(false, 'LINDEX', list, '-1')
-  local created = id and tonumber(read({}, 'HMGET', keys.jobs .. id, 'created')[1] or nil)
-  if created then oldest = math.min(oldest or created, created) end
+  if id then firsts[#firsts + 1] = { id, tonumber(id) or math.huge } end
 end
 
-for i = 5, 7 do look_at_first(KEYS[i]) end
+--- When the oldest of them was created. Ids grow with time; jobs of plain clients don't tell when.
+local function look_at_oldest()
+  local MOST = 10
+  table.sort(firsts, function(x, y) return x[2] < y[2] end)
+  for i = 1, math.min(MOST, #firsts) do
+    oldest = tonumber(read({}, 'HMGET', keys.jobs .. firsts[i][1], 'created')[1] or nil)
+    if oldest then return end
+  end
+end
+
+for i = 5, 7 do note_first(KEYS[i]) end
 if limits then
   for _, list in ipairs(lists_of_keys(limits)) do
     waiting[list.priority] = waiting[list.priority] + list.length
-    look_at_first(list.key)
+    note_first(list.key)
   end
   later = later + call('ZCARD', keys.limits .. 'due')
   full = call('ZCOUNT', limits.space .. 'parked', after, '+inf')
 end
+look_at_oldest()
 
 local retrying = math.min(later, read(0, 'ZCOUNT', KEYS[8], after, '+inf'))
 local ended = {}
