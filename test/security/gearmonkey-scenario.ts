@@ -83,11 +83,15 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
 /** Everything that a viewer can ask. */
 export async function view(client: GearMonkeyClient): Promise<void> {
   const later = await client.run(FN, 'ok', { delay: '1h' });
+  const last = await client.run(FN, 'ok', { delay: '2h' });
   for (const state of LISTED_STATES)
-    for (const order of ['newest', 'oldest'] as const)
-      await client.list(FN, { state, order, payloads: true });
+    for (const order of ['newest', 'oldest'] as const) {
+      const { next } = await client.list(FN, { state, order, payloads: true, size: 1 });
+      if (next !== undefined) await client.list(FN, { state, order, size: 1, page: next });
+    }
   await client.overview();
   await later.cancel();
+  await last.cancel();
 }
 
 /** Everything that an operator can ask. `redis` may do all. */

@@ -23,6 +23,7 @@ function viewerCalls(k: FunctionKeys): Call[] {
     ['ZSCORE', k.retrying, X],
     ['ZRANGEBYSCORE', k.leases, '0', '1'],
     ['ZREVRANGEBYSCORE', k.scheduled, '1', '0'],
+    ['ZREVRANGE', k.scheduled, '0', '1'],
     ['GET', k.count],
   ];
 }

@@ -78,8 +78,11 @@ local function set_source(key, first, scale, split)
       local rank = read(0, 'ZCOUNT', key, '(' .. score, '+inf') + b
       return read({}, 'ZREVRANGE', key, rank, rank + size, 'WITHSCORES')
     elseif begun then
+      -- Not ZRANGE, to which a viewer has no right.
       local rank = read(0, 'ZCOUNT', key, '-inf', '(' .. score) + b
-      return read({}, 'ZRANGE', key, rank, rank + size, 'WITHSCORES')
+      local reply, turned = read({}, 'ZREVRANGE', key, -(rank + size + 1), -(rank + 1), 'WITHSCORES'), {}
+      for i = #reply - 1, 1, -2 do turned[#turned + 1], turned[#turned + 2] = reply[i], reply[i + 1] end
+      return turned
     elseif newest then
       return read({}, 'ZREVRANGEBYSCORE', key, '+inf', first, 'WITHSCORES', 'LIMIT', 0, size + 1)
     end
