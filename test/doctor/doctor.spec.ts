@@ -324,7 +324,7 @@ describe('doctor', () => {
         expect.stringMatching(/^not seen INFO:/),
         expect.stringMatching(/^not seen CONFIG/),
         expect.stringMatching(/^not seen SLOWLOG/),
-        expect.stringMatching(/^1 functions exam/),
+        expect.stringMatching(/^examined: 1 func/),
       ]);
     });
 
