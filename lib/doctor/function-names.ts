@@ -1,4 +1,4 @@
-import { keysOf, SCHEDULE_INDEX, type FunctionKeys } from '../gearmonkey/wire/protocol.js';
+import { FUNCTION_INDEX, keysOf, SCHEDULE_INDEX, type FunctionKeys } from '../gearmonkey/wire/protocol.js';
 import type { Examination } from './examination.js';
 
 /** A function and its keys. */
@@ -16,12 +16,17 @@ const CERTAIN = [/^queue:(.+):(?:high|normal|low|scheduled)$/, /^(?:lease|worker
 /** Keys that other programs may have, too. */
 const LIKELY = [/^(?:uid|count|control|schedules):(.+)$/, /^job:(.+):[^:]+$/];
 
-/** The functions of a server, found in a bounded scan of its keys: also those that only plain programs use. */
+/** The functions of a server, from their index and a bounded scan of its keys, which finds those that only plain programs use. */
 export async function findFunctions(examination: Examination): Promise<ExaminedFunction[]> {
   const { redis } = examination;
   const [certain, likely] = [new Set<string>(), new Set<string>()];
   const scheduled = await examination.look('schedules', () => redis.hscan(SCHEDULE_INDEX, 0, 'COUNT', 1000));
   scheduled?.[1].forEach((text, index) => index % 2 === 1 && certain.add(text));
+  const indexed = await examination.look('functions', () =>
+    redis.zrevrange(FUNCTION_INDEX, 0, MOST_FUNCTIONS),
+  );
+  // An entry may outlive its function, or be no name that keys can have.
+  for (const fn of indexed ?? []) likely.add(fn);
   const isWhole = await examination.look('SCAN', () =>
     scan(examination, (key) => {
       for (const fn of namesIn(key, CERTAIN)) certain.add(fn);

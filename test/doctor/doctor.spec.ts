@@ -92,6 +92,23 @@ describe('doctor', () => {
     await expect(codesOf(fn)).resolves.toEqual([]);
   });
 
+  it('knows functions from their index, also where it may not scan keys', async () => {
+    const fn = rig.fn();
+    await rig.client.run(fn, 1, { delay: '1h' });
+    await until(async () => (await rig.redis.zscore('functions', fn)) !== null);
+    await rig.redis.zadd('functions', Date.now(), 'gone');
+    await rig.redis.call('ACL', 'SETUSER', 'indexed', 'on', '>secret', '~*', '&*', '+@all', '-scan');
+    const indexed = new RedisConnection(rig.url.replace('//', '//indexed:secret@'), 'commands');
+    try {
+      const { functions, skipped } = await diagnose(indexed, patient);
+      expect(functions).toContain(fn);
+      expect(functions).not.toContain('gone');
+      expect(skipped).toEqual([expect.objectContaining({ what: 'SCAN' })]);
+    } finally {
+      indexed.close();
+    }
+  });
+
   it.each([
     ['EVICTION', 'maxmemory-policy', 'allkeys-lru', 'noeviction'],
     ['PERSISTENCE', 'appendonly', 'no', 'yes'],
