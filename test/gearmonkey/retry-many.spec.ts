@@ -50,6 +50,22 @@ describe('A retry of failed jobs', () => {
     await expect(rig.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('error');
   });
 
+  it('is refused as a whole while the memory of the server is full, but jobs can be discarded', async () => {
+    const fn = rig.fn();
+    await failed(fn, 3);
+    await rig.redis.config('SET', 'maxmemory', '1');
+    try {
+      const refused = { code: 'REFUSED', message: expect.stringContaining('OOM') };
+      await expect(rig.client.retry(fn, { state: 'failed' }).done).rejects.toMatchObject(refused);
+      await expect(rig.client.retry(fn, '1').done).rejects.toMatchObject(refused);
+      await expect(rig.redis.zcard(`ended:${fn}:failed`)).resolves.toBe(3);
+      await expect(rig.client.discard(fn, '1').done).resolves.toBe(1);
+    } finally {
+      await rig.redis.config('SET', 'maxmemory', '0');
+    }
+    await expect(rig.client.retry(fn, { state: 'failed' }).done).resolves.toBe(2);
+  });
+
   it('puts each of 1,000 jobs back once while connections are killed', async () => {
     const fn = rig.fn();
     await failed(fn, 1000);

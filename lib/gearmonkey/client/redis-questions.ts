@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { withDeadline } from '../../job/deadline.js';
-import { GearMonkeyError, messageOf } from '../../job/errors.js';
+import { GearMonkeyError } from '../../job/errors.js';
 import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
+import { isReply, isTransientReply } from '../../redis/redis-errors.js';
 import { pauseAfter } from '../../redis/retry.js';
-import { NO_RIGHT } from '../../redis/rights.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { explainToScheduler } from '../wire/schedule-rights.js';
 import { explainToClient, explainToOperator } from '../wire/rights.js';
@@ -29,7 +29,7 @@ export class RedisQuestions {
     private readonly timeout: number,
   ) {}
 
-  /** @throws ConnectionError · RefusedError if a right is missing · what `question` throws */
+  /** @throws ConnectionError · RefusedError if the server has no memory, or a right is missing · what `question` throws */
   ask<T>(
     fn: string,
     verb: string,
@@ -96,6 +96,6 @@ async function failureOf(
 ): Promise<GearMonkeyError> {
   if (error instanceof GearMonkeyError) return error;
   const why = await explain(error);
-  const isRefused = why !== error || NO_RIGHT.test(messageOf(error));
+  const isRefused = why !== error || (isReply(error) && !isTransientReply(error));
   return isRefused ? new RefusedError(what, why) : new ConnectionError(what, error);
 }

@@ -18,6 +18,7 @@ local call, pcall = redis.call, redis.pcall
 local verb, name = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = KEYS[8], high = KEYS[5], normal = KEYS[6], low = KEYS[7] }
 local now = clock(ARGV[1])
+local stamp = string.format('%.0f', now)
 
 -- include limits
 
@@ -83,6 +84,10 @@ local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_rig
   or missing_right('HDEL', keys.jobs .. 'x', 'x') or missing_right('ZREM', KEYS[9], 'x')
   or missing_right('DEL', keys.jobs .. 'x') or missing_right('DEL', KEYS[2] .. 'x')
 if refusal then return refusal end
+
+-- Writes nothing: a server whose memory is full refuses it, and so the whole call.
+local written = verb == 'retry' and pcall('ZADD', KEYS[9], 'XX', stamp, '')
+if type(written) == 'table' and string.find(written.err, 'OOM', 1, true) then return written end
 
 local mended = 0
 for i = 4, math.min(#ARGV, 203), 2 do mended = mended + mend(ARGV[i], ARGV[i + 1]) end
