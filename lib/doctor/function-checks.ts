@@ -1,3 +1,4 @@
+import { USUALLY_KEPT } from '../gearmonkey/wire/protocol.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Examination } from './examination.js';
 import type { Finding, Fix } from './finding.js';
@@ -45,7 +46,8 @@ function stuckLeases(
     k.channel,
     k.control,
   ];
-  const recover = () => scripts.claim.run(redis, keys, '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', []);
+  const recover = () =>
+    scripts.claim.run(redis, keys, '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', USUALLY_KEPT, []);
   return {
     code: 'STUCK_LEASES',
     severity: 'error',

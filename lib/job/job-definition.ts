@@ -5,6 +5,7 @@ import { codecOf, type Codec, type CodecName } from './codec.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
+import { checkKeep, type CheckedKeep, type KeepOptions } from './keep.js';
 import type { CodecFor } from './json-types.js';
 import type { Limit, WithLimit } from './limit.js';
 import { recordsOf } from './show-as.js';
@@ -25,6 +26,8 @@ export interface DefinitionOptions<Input = unknown> extends RunLimits, WithLimit
   codec?: CodecName | Codec;
   /** How long a job may wait until it is begun, counted from when it may run. @default forever */
   expires?: Duration;
+  /** How long its ended jobs can be read. @default the module's `keep` */
+  keep?: KeepOptions;
   /** Which job stands for a new one of the same key. @default each call creates a job */
   unique?: UniqueOptions<Input>;
 }
@@ -45,6 +48,7 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly expires?: number;
   readonly limit?: Limit;
   readonly unique?: Unique;
+  readonly keep?: CheckedKeep;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Only carries the types: it does not exist at run time. */
@@ -77,6 +81,7 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   expires: true,
   limit: true,
   unique: true,
+  keep: true,
 });
 
 /** The last argument. If JSON would change the types, a codec is required. */
@@ -88,7 +93,7 @@ type OptionsFor<Input, Output> =
 /** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
-  ({ name, codec, retry, timeout, expires, limit, unique, input, output }) =>
+  ({ name, codec, retry, timeout, expires, limit, unique, keep, input, output }) =>
     defined({
       name,
       codec: codec?.name,
@@ -97,6 +102,7 @@ const asDefinition = recordsOf<JobDefinition>(
       expires,
       limit,
       unique: unique?.rule,
+      keep,
       input: input?.['~standard'].vendor,
       output: output?.['~standard'].vendor,
     }),
@@ -131,7 +137,7 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output, retry, timeout, expires, limit, unique } = checkOptions(
+  const { codec, input, output, retry, timeout, expires, limit, unique, keep } = checkOptions(
     'defineJob',
     options,
     KNOWN,
@@ -148,6 +154,7 @@ export function defineJob(
           expires === undefined ? undefined : toMilliseconds('expires', expires, { most: MAX_SPAN_MS }),
         limit: limit === undefined ? undefined : checkLimit(fn, limit),
         unique: unique === undefined ? undefined : checkUnique(unique),
+        keep: keep === undefined ? undefined : checkKeep(keep),
         input,
         output,
       }),

@@ -1,7 +1,8 @@
 import type { Payload } from '../job/codec.js';
 import type { JobEvent, JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import { JOB_TTL_SECONDS, type Queue } from '../gearmonkey/wire/protocol.js';
+import type { CheckedKeep } from '../job/keep.js';
+import type { Queue } from '../gearmonkey/wire/protocol.js';
 import { Leases } from './leases.js';
 import { LimitCounts } from './limit-counts.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
@@ -19,8 +20,8 @@ import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 export interface MemoryFunctionOptions {
   /** How often a job may lose its worker. */
   readonly maxStalls: number;
-  /** How long a finished job can be read, in ms. @default 25 hours */
-  readonly keptFor?: number | undefined;
+  /** How long ended jobs can be read. @default 25 hours */
+  readonly keep?: CheckedKeep | undefined;
   /** What counts for a limit that several functions share. */
   readonly sharedLimit?: (name: string) => LimitCounts;
   /** A claim ended because its worker was lost; with `isLast` the job failed. */
@@ -56,11 +57,11 @@ export class MemoryFunction {
     private readonly name: string,
     private readonly options: MemoryFunctionOptions,
   ) {
-    this.jobs = new MemoryJobs(options.keptFor ?? JOB_TTL_SECONDS * 1000);
+    this.jobs = new MemoryJobs();
     const shared = options.sharedLimit ?? (() => new LimitCounts());
     this.limits = new MemoryLimits(this.jobs, shared, () => this.wake(), this);
     this.waiting = new WaitingJobs(this.jobs, this.limits);
-    this.lists = new MemoryLists(this.jobs);
+    this.lists = new MemoryLists(this.jobs, options.keep);
   }
 
   /** The id of the next job that is enqueued. */
@@ -80,14 +81,14 @@ export class MemoryFunction {
   }
 
   read(id: string, now: number): StoredJob | undefined {
-    this.jobs.forgetExpired(now);
+    this.lists.trim(now);
     return this.jobs.read(id);
   }
 
   /** Claims up to `slots` jobs: due scheduled jobs first, then high, normal and low. */
   claim(slots: number, lease: number, now: number, { only, keyOf }: ClaimOptions = {}): Taken[] {
     this.limits.recoverAll(now);
-    this.jobs.forgetExpired(now);
+    this.lists.trim(now);
     this.limits.pass(now);
     if (keyOf) this.waiting.file(keyOf, (id, error) => this.end(id, 'error', error.message, error, now), now);
     const taken: Taken[] = [];
@@ -233,7 +234,6 @@ export class MemoryFunction {
   end(id: string, status: JobStatus, output: Payload, error: JobErrorInfo | undefined, now: number): void {
     this.leases.delete(id);
     this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
-    this.jobs.expireLater(id, now);
     this.lists.end(id, status, error, now);
     this.limits.finish(id, now);
     this.publish('finish', id);

@@ -14,13 +14,9 @@ export interface Taken extends Omit<TakenJob, 'input'> {
   readonly input: Uint8Array;
 }
 
-/** The jobs of one function as Redis has them: a hash each, which expires some time after the job has ended. */
+/** The jobs of one function as Redis has them: a hash each. */
 export class MemoryJobs {
   private readonly hashes = new Map<string, Map<string, Uint8Array>>();
-  /** Finished jobs in the order they expire. */
-  private readonly expiring: { readonly id: string; readonly at: number }[] = [];
-
-  constructor(private readonly keptFor: number) {}
 
   has(id: string): boolean {
     return this.hashes.has(id);
@@ -109,19 +105,5 @@ export class MemoryJobs {
 
   isFinal(id: string): boolean {
     return isFinal(this.text(id, 'status') as JobStatus);
-  }
-
-  /** Counts the time for which a finished job is kept from `now`. */
-  expireLater(id: string, now: number): void {
-    this.expiring.push({ id, at: now + this.keptFor });
-  }
-
-  forgetExpired(now: number): void {
-    for (let first = this.expiring[0]; first && first.at <= now; first = this.expiring[0]) {
-      this.expiring.shift();
-      // One that was retried has ended again since.
-      const isLast = this.number(first.id, 'finished') + this.keptFor <= first.at;
-      if (isLast && this.isFinal(first.id)) this.hashes.delete(first.id);
-    }
   }
 }

@@ -1,5 +1,6 @@
 import type { JobErrorInfo } from '../job/errors.js';
 import type { JobStatus } from '../job/job.js';
+import { keepRules, type CheckedKeep, type KeepRules } from '../job/keep.js';
 import type { MemoryJobs } from './memory-jobs.js';
 
 /** How a job ended, as lists call it. */
@@ -8,8 +9,10 @@ export type EndedState = 'success' | 'failed' | 'cancelled';
 /** Codes of jobs that a client ended. */
 const CANCELLED: ReadonlySet<string | undefined> = new Set(['JOB_CANCELLED', 'JOB_DRAINED']);
 
-/** The jobs of one function that have ended or will be tried again, with the time of that. */
+/** The jobs of one function that have ended or will be tried again, with the time of that. Ended ones are deleted in time. */
 export class MemoryLists {
+  /** How long ended jobs are kept, and how many. */
+  keep: KeepRules;
   private readonly ended: Record<EndedState, Map<string, number>> = {
     success: new Map(),
     failed: new Map(),
@@ -17,17 +20,25 @@ export class MemoryLists {
   };
   private readonly retries = new Map<string, number>();
 
-  constructor(private readonly jobs: MemoryJobs) {}
+  constructor(
+    private readonly jobs: MemoryJobs,
+    keep?: CheckedKeep,
+  ) {
+    this.keep = keepRules(keep);
+  }
 
   end(id: string, status: JobStatus, error: JobErrorInfo | undefined, now: number): void {
     this.retries.delete(id);
     const state = status === 'success' ? status : CANCELLED.has(error?.code) ? 'cancelled' : 'failed';
-    const list = this.ended[state];
-    list.set(id, now);
-    for (const first of list.keys()) {
-      if (this.jobs.has(first)) break;
-      list.delete(first);
-    }
+    this.ended[state].set(id, now);
+    this.trim(now);
+  }
+
+  /** Deletes jobs that ended long ago, and those beyond the number that is kept. */
+  trim(now: number): void {
+    this.trimList(this.ended.success, this.keep.success.age, this.keep.success.count, now);
+    const { age, count } = this.keep.error;
+    for (const list of [this.ended.failed, this.ended.cancelled]) this.trimList(list, age, count, now);
   }
 
   /** A failed or cancelled job is retried or deleted. */
@@ -48,5 +59,13 @@ export class MemoryLists {
   retrying(now: number): ReadonlyMap<string, number> {
     for (const [id, due] of this.retries) if (due <= now) this.retries.delete(id);
     return this.retries;
+  }
+
+  private trimList(list: Map<string, number>, age: number, count: number, now: number): void {
+    for (const [id, ended] of list) {
+      if (list.size <= count && ended + age > now) return;
+      list.delete(id);
+      this.jobs.delete(id);
+    }
   }
 }

@@ -24,10 +24,10 @@ export class MemoryServer {
   function(name: string): MemoryFunction {
     let found = this.functions.get(name);
     if (!found) {
-      const { maxStalls = 3, keptFor } = this.options;
+      const { maxStalls = 3, keptFor: age } = this.options;
       found = new MemoryFunction(name, {
         maxStalls,
-        keptFor,
+        keep: age === undefined ? undefined : { success: { age }, error: { age } },
         sharedLimit: (limit) => this.sharedLimit(limit),
         onStalled: (isLast, now) => this.statistics(name).stalled(isLast, now),
       });

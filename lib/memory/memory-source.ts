@@ -4,6 +4,7 @@ import { Ticker } from '../gearmonkey/recurring/ticker.js';
 import { systemClock } from '../job/clock.js';
 import type { Health } from '../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
+import { keepRules, type CheckedKeep } from '../job/keep.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { MemorySchedules, waitOf } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
@@ -16,6 +17,8 @@ export interface MemorySourceOptions {
   lease?: number;
   /** Whether it counts what happens to jobs, for statistics. @default true */
   statistics?: boolean;
+  /** How long ended jobs can be read, unless `setKeep` says otherwise. @default 25 hours */
+  keep?: CheckedKeep;
 }
 
 /** Jobs of the embedded server. */
@@ -33,6 +36,8 @@ export class MemorySource implements JobSource {
   /** The functions this worker runs, each with the call that signs off from it. */
   private readonly opened = new Map<string, () => void>();
   private readonly limits = new Map<string, SourceLimit>();
+  private readonly keep: CheckedKeep | undefined;
+  private readonly kept = new Map<string, CheckedKeep>();
   private readonly held = new Set<Claim>();
   private onRevoked: OnRevoked = () => undefined;
   /** Creates recurring jobs when they are due. */
@@ -44,6 +49,7 @@ export class MemorySource implements JobSource {
   ) {
     this.lease = options.lease ?? 8000;
     this.counts = options.statistics ?? true;
+    this.keep = options.keep;
     this.renewInterval = this.lease / 4;
     this.ticker = new Ticker(new MemorySchedules(server, systemClock), () => undefined);
   }
@@ -59,6 +65,8 @@ export class MemorySource implements JobSource {
       const server = this.server.function(fn);
       const limit = this.limits.get(fn);
       if (limit) server.limits.declare(limit.rules, Date.now());
+      const keep = [this.keep, this.kept.get(fn)];
+      if (keep.some((one) => one !== undefined)) server.lists.keep = keepRules(...keep);
       const tell = (id: string, token: number) => this.revoke(fn, id, token);
       server.workers += 1;
       server.cancellations.add(tell);
@@ -76,6 +84,10 @@ export class MemorySource implements JobSource {
 
   setLimit(fn: string, limit: SourceLimit): void {
     this.limits.set(fn, limit);
+  }
+
+  setKeep(fn: string, keep: CheckedKeep): void {
+    this.kept.set(fn, keep);
   }
 
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
@@ -115,6 +127,7 @@ export class MemorySource implements JobSource {
       this.opened.get(fn)?.();
       this.opened.delete(fn);
       this.limits.delete(fn);
+      this.kept.delete(fn);
     }
   }
 

@@ -29,7 +29,7 @@ export class MemoryViews implements ViewStore {
 
   async list(fn: string, { state, newest, size, page, payloads }: ListQuery): Promise<ViewedJobs> {
     const [of, now] = [this.server.function(fn), this.clock.now()];
-    of.jobs.forgetExpired(now);
+    of.lists.trim(now);
     const there = ranked(of, state, now).filter(([id]) => isIn(of, id, state));
     const sorted = there.sort(([, a], [, b]) => (newest ? b - a : a - b));
     const rest = behind(sorted, page, newest);
@@ -44,7 +44,7 @@ export class MemoryViews implements ViewStore {
 }
 
 function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOverview {
-  of.jobs.forgetExpired(now);
+  of.lists.trim(now);
   const count = (state: ListedState) => ranked(of, state, now).filter(([id]) => isIn(of, id, state)).length;
   const waiting = Object.fromEntries(LISTED.map((queue) => [queue, waitingIn(of, queue, now).length]));
   const created = ranked(of, 'waiting', now).map(([id]) => of.jobs.number(id, 'created'));

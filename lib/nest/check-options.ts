@@ -3,6 +3,7 @@ import { maxPayloadBytesOf } from '../gearmonkey/client/known-functions.js';
 import { codecOf } from '../job/codec.js';
 import { describe } from '../job/error-info.js';
 import { ConfigurationError, InvalidOptionError, type ErrorDetail } from '../job/errors.js';
+import { checkKeep } from '../job/keep.js';
 import type { JobSource } from '../job/job-source.js';
 import { checkOptions } from '../job/known-options.js';
 import { withoutSecrets } from '../job/secrets.js';
@@ -50,6 +51,7 @@ export function checkedOptions(
   checkChoices(given);
   checkWorkers(given.workers);
   checkApp(given.app);
+  if (given.keep !== undefined) checkKeep(given.keep);
   return given;
 }
 
@@ -73,7 +75,7 @@ function checkWhere(instance: string, options: Unchecked): void {
   }
   if (isGiven(source)) {
     checkSource(source);
-    for (const option of ['headers', 'app'] as const)
+    for (const option of ['headers', 'app', 'keep'] as const)
       if (options[option] !== undefined) throw withoutClient(instance, option);
     return refuseRedisOptions(instance, options, `the jobs come from a \`source\``);
   }
@@ -94,7 +96,7 @@ function checkWhere(instance: string, options: Unchecked): void {
 
 function withoutClient(instance: string, option: string): ConfigurationError {
   return new ConfigurationError(
-    `GearMonkeyModule "${instance}" has \`${option}\`, but its jobs come from a \`source\`, which has no client of this package that could use it. Leave it out.`,
+    `GearMonkeyModule "${instance}" has \`${option}\`, but its jobs come from a \`source\`, which only instances with a \`connection\` can use. Leave it out.`,
   );
 }
 

@@ -6,6 +6,7 @@ import { openConnections } from '../gearmonkey/redis-connections.js';
 import { RedisSource } from '../gearmonkey/source/redis-source.js';
 import { millisecondsOr, toMilliseconds } from '../job/duration.js';
 import { ConfigurationError } from '../job/errors.js';
+import { checkKeep } from '../job/keep.js';
 import type { JobSource } from '../job/job-source.js';
 import { recordsOf } from '../job/show-as.js';
 import { memoryServer } from '../memory/memory-server.js';
@@ -96,7 +97,10 @@ function backendOf(_name: string, options: GearMonkeyModuleOptions, log: WorkerL
 function memoryBackend(options: MemoryModuleOptions): Backend {
   const server = memoryServer(options.connection);
   const client = new GearMonkeyClient(new MemoryStore(server), options);
-  const source = new MemorySource(server, defined({ statistics: options.statistics }));
+  const source = new MemorySource(
+    server,
+    defined({ statistics: options.statistics, keep: options.keep && checkKeep(options.keep) }),
+  );
   return { client, source, close: () => undefined };
 }
 
@@ -110,6 +114,7 @@ function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
     durability,
     waitReplicas = 1,
     statistics,
+    keep,
   } = options;
   const timeout = millisecondsOr('5s', 'enqueueTimeout', options.enqueueTimeout);
   const { keysOf, close, ...connections } = openConnections(connection, hashTag, log);
@@ -120,6 +125,7 @@ function redisBackend(options: RedisModuleOptions, log: WorkerLog): Backend {
       maxStalls,
       maxPayloadBytes,
       statistics,
+      keep: keep && checkKeep(keep),
       keysOf,
       onProblem: (message) => log.warn(message),
     }),

@@ -3,6 +3,7 @@ import type { ClientOptions } from '../gearmonkey/client/client.js';
 import type { PayloadOptions } from '../gearmonkey/client/known-functions.js';
 import type { Duration } from '../job/duration.js';
 import type { ErrorDetail } from '../job/errors.js';
+import type { KeepOptions } from '../job/keep.js';
 import type { JobSource } from '../job/job-source.js';
 import { optionNames } from '../job/known-options.js';
 import type { ConnectionSpec } from '../redis/connect.js';
@@ -47,13 +48,16 @@ export interface CommonModuleOptions extends PayloadOptions {
   globalEnhancers?: boolean;
 }
 
-/** Options of an instance with a client. */
+/** Options of an instance with a client, whose server keeps the jobs. */
 export interface EnqueueModuleOptions extends Pick<ClientOptions, 'headers'> {
   /**
    * The app whose code declares schedules with `@Recurring`. Where versions run side by side, the higher one decides.
    * @default name and version of the nearest package.json of the program
    */
   app?: AppOptions;
+
+  /** How long ended jobs can be read that this app's workers end; a definition's own `keep` overrides it. @default 25 hours */
+  keep?: KeepOptions;
 }
 
 /** Options of an instance on Redis only. */
@@ -171,6 +175,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   workers: true,
   headers: true,
   app: true,
+  keep: true,
   runWith: true,
   statistics: true,
 });

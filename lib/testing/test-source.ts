@@ -57,6 +57,9 @@ export class TestSource implements JobSource {
     this.opened.limitBy(fn, limit);
   }
 
+  /** A test reads its jobs as long as it runs. */
+  setKeep(): void {}
+
   async claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]> {
     const { changes } = this.parts;
     const ignoreSlots = slots.onFree(changes.tell);

@@ -58,6 +58,7 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   workers: true,
   headers: true,
   app: true,
+  keep: true,
   runWith: true,
   statistics: true,
 });

@@ -3,7 +3,7 @@ import type { Codec } from '../job/codec.js';
 import { messageOf } from '../job/errors.js';
 import type { JobSource, OnRevoked } from '../job/job-source.js';
 import type { HandlerBinding } from './job-handler.js';
-import { giveLimits } from './source-limits.js';
+import { giveKeep, giveLimits } from './source-limits.js';
 import type { WorkerLog } from './worker-log.js';
 
 /** During an outage, a function that is being announced waits for the server, and what comes after it too. */
@@ -14,7 +14,10 @@ export class Announcer {
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly source: Pick<JobSource, 'open' | 'withdraw' | 'setLimit' | 'capabilities' | 'address'>,
+    private readonly source: Pick<
+      JobSource,
+      'open' | 'withdraw' | 'setLimit' | 'setKeep' | 'capabilities' | 'address'
+    >,
     private readonly log: WorkerLog,
     /** The codec of functions whose definition names none. */
     private readonly codec: Codec,
@@ -25,6 +28,7 @@ export class Announcer {
   open(bindings: readonly HandlerBinding[]): Promise<void> {
     const opening = this.last.then(() => {
       giveLimits(this.source, bindings, this.codec);
+      giveKeep(this.source, bindings);
       return this.source.open(
         bindings.map(({ definition }) => definition.name),
         this.onRevoked,

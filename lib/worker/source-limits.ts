@@ -24,6 +24,29 @@ export function giveLimits(
   }
 }
 
+/**
+ * Tells a source how long ended jobs can be read, before it is opened for their functions.
+ *
+ * @throws ConfigurationError if the jobs' system decides that itself
+ */
+export function giveKeep(
+  source: Pick<JobSource, 'address' | 'setKeep'>,
+  bindings: readonly HandlerBinding[],
+): void {
+  for (const { definition } of bindings) {
+    const { name, keep } = definition;
+    if (!keep) continue;
+    if (!source.setKeep) throw withoutKeep(name, source.address);
+    source.setKeep(name, keep);
+  }
+}
+
+function withoutKeep(fn: string, address = 'this source'): ConfigurationError {
+  return new ConfigurationError(
+    `"${fn}" has \`keep\`, which is for jobs of GearMonkey and memory, not of ${address}. Remove it: that system has a setting of its own.`,
+  );
+}
+
 function withoutLimits(fn: string, address = 'this source'): ConfigurationError {
   return new ConfigurationError(
     `"${fn}" has a \`limit\`, which is for jobs of GearMonkey and memory, not of ${address}. Remove it, and use the handler's \`concurrency\`.`,

@@ -12,6 +12,7 @@ import { expiryContract } from './expiry-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { failedContract } from './failed-contract.js';
+import { keepContract } from './keep-contract.js';
 import { listContract } from './list-contract.js';
 import { observableContract } from './observable-contract.js';
 import { pauseContract } from './pause-contract.js';
@@ -291,6 +292,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     pauseContract(() => rig);
     statisticsContract(() => rig);
     listContract(() => rig);
+    keepContract(() => rig);
     failedContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);

@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { diagnose, type DiagnoseOptions } from '../../lib/doctor/diagnose.js';
 import type { Finding } from '../../lib/doctor/finding.js';
-import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf, USUALLY_KEPT } from '../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { runGearMonkey, valuesOf } from '../cli/gearmonkey-process.js';
@@ -44,7 +44,19 @@ describe('doctor', () => {
   async function claimLongAgo(fn: string) {
     const k = keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
-    await scripts.claim.run(rig.redis, [...keys, k.control], longAgo(), 8000, 1, 3, 0, 1024, '', []);
+    await scripts.claim.run(
+      rig.redis,
+      [...keys, k.control],
+      longAgo(),
+      8000,
+      1,
+      3,
+      0,
+      1024,
+      '',
+      USUALLY_KEPT,
+      [],
+    );
   }
 
   it('finds nothing on a healthy busy system', async () => {

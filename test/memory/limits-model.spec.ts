@@ -23,7 +23,7 @@ class MemoryLimitEngine implements LimitEngine {
   private isWoken = false;
   private readonly fn = new MemoryFunction('fn', {
     maxStalls: MAX_STALLS,
-    keptFor: 1e12,
+    keep: { success: { age: 1e12 }, error: { age: 1e12 } },
     sharedLimit: () => this.shared,
   });
 

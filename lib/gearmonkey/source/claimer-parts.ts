@@ -2,6 +2,7 @@ import type { SourceFrame } from '../../redis/source-frame.js';
 import type { HeldClaims } from './held-claims.js';
 import type { Ticker } from '../recurring/ticker.js';
 import type { Problems } from './problems.js';
+import type { SourceKeep } from './source-keep.js';
 import type { SourceLimits } from './source-limits.js';
 import type { RedisSourceOptions, SourceConnections } from './source-options.js';
 
@@ -15,5 +16,6 @@ export interface ClaimerParts {
   readonly frame: SourceFrame;
   readonly problems: Problems;
   readonly limits: SourceLimits;
+  readonly keep: SourceKeep;
   readonly ticker: Ticker;
 }

@@ -43,7 +43,8 @@ export class Claimer implements NotifierListener {
     const { connections, worker } = parts;
     const { keysOf, onIllegal } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
-    const notified = { commands: connections.commands, worker, keysOf, states, listener: this };
+    const { keep } = parts;
+    const notified = { commands: connections.commands, worker, keysOf, keep, states, listener: this };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }
@@ -166,12 +167,13 @@ export class Claimer implements NotifierListener {
   private callsOf(fn: string): FunctionCalls {
     let calls = this.functions.get(fn);
     if (!calls) {
-      const { connections, worker, options, problems, limits } = this.parts;
+      const { connections, worker, options, problems, limits, keep } = this.parts;
       const isLimited = () => limits.has(fn);
       const storeLimit = () =>
         limits.store([fn]).catch((error: unknown) => problems.report(`limit ${fn}`, messageOf(error)));
       const connection = connections.commands;
-      const trips = new RoundTrips(fn, { ...options, connection, worker, problems, isLimited, storeLimit });
+      const shared = { ...options, connection, worker, problems, keep };
+      const trips = new RoundTrips(fn, { ...shared, isLimited, storeLimit });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }

@@ -1,11 +1,17 @@
 import type { Cluster, Redis } from 'ioredis';
 import { chunksOf } from '../../flow/chunks.js';
+import type { KeepRule } from '../../job/keep.js';
 import { FunctionIndex } from '../wire/function-index.js';
-import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
+import type { KeysOf } from '../wire/protocol.js';
 import { trim } from '../wire/view-scripts.js';
+import type { SourceKeep } from './source-keep.js';
 
 /** How often the lists of a function are trimmed. */
 const EVERY_MS = 60_000;
+/** The same for a function of which only a number of jobs is kept. */
+const EVERY_MS_BY_COUNT = 1000;
+/** How often the index of functions is asked whether it is time to note a function again. */
+const NOTE_MS = 60_000;
 /** Most entries that one call removes of each list: more would block the server. */
 const STEP = 500;
 /** Most functions of a call. */
@@ -17,10 +23,12 @@ const MOST_CALLS = 1000;
 export class Housekeeping {
   private readonly index: FunctionIndex;
   private readonly trimmedAt = new Map<string, number>();
+  private readonly notedAt = new Map<string, number>();
   private busy = false;
 
   constructor(
     private readonly keysOf: KeysOf,
+    private readonly keep: SourceKeep,
     private readonly connect: () => Promise<Redis | Cluster>,
   ) {
     this.index = new FunctionIndex(keysOf);
@@ -29,26 +37,53 @@ export class Housekeeping {
   /** Does what is due. If it fails, the next time tries again. @param now by `performance.now()` */
   async tend(functions: Iterable<string>, now: number): Promise<void> {
     if (this.busy) return;
-    const due = [...functions].filter((fn) => now - (this.trimmedAt.get(fn) ?? -Infinity) >= EVERY_MS);
+    const led = [...functions];
+    const unnoted = takeDue(led, this.notedAt, now, () => NOTE_MS);
+    if (unnoted.length > 0) this.index.note(this.connect, ...unnoted);
+    const due = takeDue(led, this.trimmedAt, now, (fn) => this.pauseOf(fn));
     if (due.length === 0) return;
     this.busy = true;
-    this.index.note(this.connect, ...due);
-    for (const fn of due) this.trimmedAt.set(fn, now);
     await Promise.allSettled(chunksOf(due, MOST_FUNCTIONS).map((some) => this.trim(some)));
     this.busy = false;
   }
 
   forget(fn: string): void {
     this.trimmedAt.delete(fn);
+    this.notedAt.delete(fn);
+  }
+
+  private pauseOf(fn: string): number {
+    const { success, error } = this.keep.of(fn);
+    return Math.min(success.count, error.count) < Infinity ? EVERY_MS_BY_COUNT : EVERY_MS;
   }
 
   private async trim(functions: readonly string[]): Promise<void> {
     const keys = functions.flatMap((fn) => {
-      const { ended, retrying } = this.keysOf(fn);
-      return [`${ended}success`, `${ended}failed`, `${ended}cancelled`, retrying];
+      const { jobs, ended, retrying } = this.keysOf(fn);
+      return [jobs, `${ended}success`, `${ended}failed`, `${ended}cancelled`, retrying];
+    });
+    const rules = functions.flatMap((fn) => {
+      const { success, error } = this.keep.of(fn);
+      return [success.age, error.age, countOf(success), countOf(error)];
     });
     const redis = await this.connect();
     for (let calls = 0; calls < MOST_CALLS; calls++)
-      if (!(await trim.run(redis, keys, '', LISTED_MS, STEP))) return;
+      if (!(await trim.run(redis, keys, '', STEP, rules))) return;
   }
+}
+
+function countOf({ count }: KeepRule): number | '' {
+  return count === Infinity ? '' : count;
+}
+
+/** The functions that were last done longer ago than their pause; they count as done now. */
+function takeDue(
+  functions: readonly string[],
+  doneAt: Map<string, number>,
+  now: number,
+  pauseOf: (fn: string) => number,
+): string[] {
+  const due = functions.filter((fn) => now - (doneAt.get(fn) ?? -Infinity) >= pauseOf(fn));
+  for (const fn of due) doneAt.set(fn, now);
+  return due;
 }

@@ -3,6 +3,7 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/scripts.js';
 import { Housekeeping } from './housekeeping.js';
+import type { SourceKeep } from './source-keep.js';
 
 /** The longest delay of a job without a wake marker: one second, as in the protocol. */
 const LOOK_MS = 1000;
@@ -22,6 +23,7 @@ export interface LeadershipOptions {
   /** This worker's unique name. */
   readonly worker: string;
   readonly keysOf: KeysOf;
+  readonly keep: SourceKeep;
   /** Functions that wait for jobs. */
   readonly idle: () => Iterable<string>;
   /** Called with the milliseconds until the next scheduled job of `fn` is due, or -1. Only for functions this worker leads. */
@@ -50,7 +52,8 @@ export class Leadership {
   private readonly housekeeping: Housekeeping;
 
   constructor(private readonly options: LeadershipOptions) {
-    this.housekeeping = new Housekeeping(options.keysOf, () => options.commands.ready());
+    const { keysOf, keep, commands } = options;
+    this.housekeeping = new Housekeeping(keysOf, keep, () => commands.ready());
   }
 
   start(): void {

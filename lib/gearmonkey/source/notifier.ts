@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
 import type { FunctionStates } from './function-states.js';
+import type { SourceKeep } from './source-keep.js';
 
 /** What a notifier reports to the source, and asks it. */
 export interface NotifierListener {
@@ -27,6 +28,7 @@ export interface NotifierParts {
   /** This worker's name among all. */
   readonly worker: string;
   readonly keysOf: KeysOf;
+  readonly keep: SourceKeep;
   readonly states: FunctionStates;
   readonly listener: NotifierListener;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Health } from '../../job/health.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../../job/job-source.js';
+import type { CheckedKeep } from '../../job/keep.js';
 import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
@@ -9,6 +10,7 @@ import { tickerOf } from './ticker-of.js';
 import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
 import { requireWorkerRights } from '../wire/rights.js';
+import { SourceKeep } from './source-keep.js';
 import { SourceLimits } from './source-limits.js';
 import { StatisticsWriter } from './statistics-writer.js';
 import { withDefaults, type RedisSourceOptions, type SourceConnections } from './source-options.js';
@@ -33,6 +35,7 @@ export class RedisSource implements JobSource {
   private readonly frame: SourceFrame;
   private readonly opened = new Set<string>();
   private readonly limits: SourceLimits;
+  private readonly keep: SourceKeep;
   private readonly statistics: StatisticsWriter | undefined;
   private onRevoked: OnRevoked = () => undefined;
 
@@ -63,6 +66,7 @@ export class RedisSource implements JobSource {
       problems.report('close', message),
     );
     const limits = new SourceLimits(connections.commands, keysOf);
+    const keep = (this.keep = new SourceKeep(this.options.keep));
     if (this.options.statistics)
       this.statistics = new StatisticsWriter(connections.commands, keysOf, problems);
     const ticker = tickerOf(connections.commands, keysOf, problems);
@@ -74,6 +78,7 @@ export class RedisSource implements JobSource {
       frame,
       problems,
       limits,
+      keep,
       ticker,
     });
     [this.held, this.frame, this.claimer, this.limits] = [held, frame, claimer, limits];
@@ -118,6 +123,10 @@ export class RedisSource implements JobSource {
     this.limits.set(fn, limit);
   }
 
+  setKeep(fn: string, keep: CheckedKeep): void {
+    this.keep.set(fn, keep);
+  }
+
   setDeadline(claim: Claim, ms: number): void {
     this.held.setDeadline(claim, ms);
   }
@@ -135,6 +144,7 @@ export class RedisSource implements JobSource {
   async withdraw(functions: readonly string[]): Promise<void> {
     for (const fn of functions) this.opened.delete(fn);
     for (const fn of functions) this.limits.forget(fn);
+    for (const fn of functions) this.keep.forget(fn);
     await Promise.all(functions.map((fn) => this.claimer.withdraw(fn)));
     await this.held.withdraw(functions);
   }

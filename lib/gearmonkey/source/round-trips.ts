@@ -13,7 +13,11 @@ import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { RecoveryPace } from './recovery-pace.js';
+import type { SourceKeep } from './source-keep.js';
 import * as scripts from '../wire/scripts.js';
+
+/** How often a worker that ends jobs sets when their list expires, as long as the function may have no leader. */
+const LIST_EXPIRY_MS = 600_000;
 
 export interface RoundTripOptions {
   readonly connection: RedisConnection;
@@ -26,6 +30,7 @@ export interface RoundTripOptions {
   /** A job with a larger input ends as an error. */
   readonly maxPayloadBytes: number;
   readonly problems: Problems;
+  readonly keep: SourceKeep;
   /** Whether this worker makes the keys of jobs that have none. */
   readonly isLimited: () => boolean;
   /** Stores the limit's rules again. */
@@ -66,6 +71,8 @@ export class RoundTrips {
   private stopped = false;
   /** Whether claims of this worker may have a place in a limit, which their outcomes free. */
   private sawLimit = false;
+  /** When the list of successes was last told when to expire. */
+  private listedAt = -Infinity;
 
   constructor(
     private readonly fn: string,
@@ -132,7 +139,8 @@ export class RoundTrips {
     const sent = performance.now();
     const recover = mayRecover && this.recovery.isDue(sent) ? 1 : 0;
     const files = this.options.isLimited() ? 1 : this.sawLimit ? 0 : '';
-    const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, outcomes] as const;
+    const kept = this.kept(batch, sent);
+    const args = ['', lease, slots, maxStalls, recover, maxPayloadBytes, files, kept, outcomes] as const;
     const run = () => scripts.claim.run(redis, keys, ...args);
     const call = instrumentation.turn.hasSubscribers
       ? this.traced(run, { slots, outcomes: batch.length, blocked })
@@ -146,6 +154,14 @@ export class RoundTrips {
     const timely = (taken: readonly scripts.TakenJob[]) =>
       late ? [] : taken.map((job) => toClaim(this.fn, job));
     return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
+  }
+
+  /** Seconds for which jobs are kept, and whether it is time to set when their list expires. */
+  private kept(batch: readonly Pending[], now: number): scripts.Kept {
+    const { success, error } = this.options.keep.of(this.fn);
+    const isTime = batch.length > 0 && now - this.listedAt >= LIST_EXPIRY_MS;
+    if (isTime) this.listedAt = now;
+    return [Math.ceil(success.age / 1000), Math.ceil(error.age / 1000), isTime ? 1 : 0];
   }
 
   private traced(

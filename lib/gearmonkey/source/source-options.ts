@@ -1,4 +1,5 @@
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../../job/codec.js';
+import type { CheckedKeep } from '../../job/keep.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { HeldClaimsConnections } from './held-claims.js';
 import { keysOf, type KeysOf } from '../wire/protocol.js';
@@ -14,6 +15,8 @@ export interface RedisSourceOptions {
   maxPayloadBytes?: number;
   /** Whether it counts what happens to jobs, for statistics. @default true */
   statistics?: boolean;
+  /** How long ended jobs can be read, unless `setKeep` says otherwise. @default 25 hours */
+  keep?: CheckedKeep;
   /** Makes the keys of a function. @default keysOf */
   keysOf?: KeysOf;
   /** Called with messages about jobs that can't be run and calls that are tried again. */
@@ -33,6 +36,7 @@ export function withDefaults({
     maxStalls: 3,
     maxPayloadBytes: DEFAULT_MAX_PAYLOAD_BYTES,
     statistics: true,
+    keep: {},
     keysOf,
     onIllegal: onProblem,
     ...given,

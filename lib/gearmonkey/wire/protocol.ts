@@ -1,10 +1,14 @@
 import { randomInt } from 'node:crypto';
+import { KEPT_MS } from '../../job/keep.js';
 
 /** A finished job's hash lives for 25 hours. */
-export const JOB_TTL_SECONDS = 90_000;
+export const JOB_TTL_SECONDS = KEPT_MS / 1000;
 
-/** How long ended jobs are listed, in ms: as long as their hashes live. */
-export const LISTED_MS = JOB_TTL_SECONDS * 1000;
+/** How long a claim keeps jobs that succeed, and that end as errors, as plain workers do: seconds, and 0 for no list. */
+export const USUALLY_KEPT = [JOB_TTL_SECONDS, JOB_TTL_SECONDS, 0] as const;
+
+/** How long ended jobs are listed unless a list says otherwise, in ms: as long as their hashes live. */
+export const LISTED_MS = KEPT_MS;
 
 /** Sorted set of the functions of a database, by the time at which an actor of this package last saw them. */
 export const FUNCTION_INDEX = 'functions';

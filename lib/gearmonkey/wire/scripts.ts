@@ -72,6 +72,9 @@ export interface ClaimReply {
   readonly lostRules: boolean;
 }
 
+/** Seconds for which jobs are kept that succeed, and that end as errors; 1 to set when the list of successes expires. */
+export type Kept = readonly [success: number, error: number, lists: 0 | 1];
+
 /** Settles outcomes and claims for the free slots. */
 export const claim = defineScript<
   [
@@ -82,6 +85,7 @@ export const claim = defineScript<
     recover: 0 | 1,
     largestInput: number,
     files: 0 | 1 | '',
+    kept: Kept,
     outcomes: OutcomeArguments,
   ],
   ClaimReply

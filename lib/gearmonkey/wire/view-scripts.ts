@@ -5,8 +5,8 @@ import type { StoredJob } from './stored-job.js';
 
 const defineScript = scriptsIn(LUA);
 
-/** Returns whether more is left to remove. */
-export const trim = defineScript<[now: Now, keptMs: number, most: number], boolean>(
+/** Returns whether more is left to remove. `rules` are four for each function: milliseconds, and numbers of jobs or ''. */
+export const trim = defineScript<[now: Now, most: number, rules: readonly (number | '')[]], boolean>(
   'trim',
   (reply) => reply === 1,
 );

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { keysOf } from '../../../lib/gearmonkey/wire/protocol.js';
+import { keysOf, USUALLY_KEPT } from '../../../lib/gearmonkey/wire/protocol.js';
 import * as limitScripts from '../../../lib/gearmonkey/wire/limit-scripts.js';
 import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 
@@ -19,6 +19,7 @@ export interface ClaimArguments {
   noted?: string;
   /** 1 for a worker that makes the keys of jobs that have none. */
   files?: 0 | 1;
+  kept?: scripts.Kept;
 }
 
 export function claim(
@@ -34,13 +35,26 @@ export function claim(
     lease = LEASE_MS,
     noted,
     files = 0,
+    kept = USUALLY_KEPT,
   }: ClaimArguments = {},
 ) {
   const k = keysOf(fn);
   const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
   keys.push(k.control);
   if (noted !== undefined) keys.push(noted);
-  return scripts.claim.run(redis, keys, now, lease, slots, maxStalls, recover, largestInput, files, outcomes);
+  return scripts.claim.run(
+    redis,
+    keys,
+    now,
+    lease,
+    slots,
+    maxStalls,
+    recover,
+    largestInput,
+    files,
+    kept,
+    outcomes,
+  );
 }
 
 let calls = 0;

@@ -15,8 +15,9 @@
 -- include clock
 -- include limit-prefix
 -- include reads
+-- include kept
 
-local now, kept, state, newest = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4] == 'newest'
+local now, state, newest = clock(ARGV[1]), ARGV[3], ARGV[4] == 'newest'
 local size, page, payloads, wanted = tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1', ARGV[8]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = '' }
 --- How far from its ends a list is read; how many running jobs are looked at; how often more is read if jobs are gone.
@@ -133,7 +134,7 @@ elseif state == 'retrying' then
 elseif state == 'running' then
   sources[1], statuses = running_source(), { busy = true }
 elseif state == 'ended' then
-  sources[1], statuses = set_source(KEYS[9], string.format('(%.0f', now - kept)), { [wanted] = true }
+  sources[1], statuses = set_source(KEYS[9], first_kept(KEYS[9], now, ARGV[2])), { [wanted] = true }
 else
   sources[1], statuses = set_source(KEYS[9], '-inf'), nil
 end

@@ -11,8 +11,9 @@
 -- include clock
 -- include limit-prefix
 -- include reads
+-- include kept
 
-local now, kept = clock(ARGV[1]), tonumber(ARGV[2])
+local now = clock(ARGV[1])
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = '' }
 local after = string.format('(%.0f', now)
 
@@ -54,7 +55,7 @@ look_at_oldest()
 
 local retrying = math.min(later, read(0, 'ZCOUNT', KEYS[8], after, '+inf'))
 local ended = {}
-for i = 1, 3 do ended[i] = read(0, 'ZCOUNT', KEYS[8 + i], string.format('(%.0f', now - kept), '+inf') end
+for i = 1, 3 do ended[i] = read(0, 'ZCOUNT', KEYS[8 + i], first_kept(KEYS[8 + i], now, ARGV[2]), '+inf') end
 local count = tonumber(read(false, 'GET', KEYS[12]) or nil) or 0
 local dead = read(0, 'ZCOUNT', KEYS[13], '-inf', string.format('%.0f', now))
 local reply = {

@@ -1,32 +1,65 @@
 --[[
-  Removes entries from the lists of ended jobs whose jobs have expired, and those of retries that are due.
+  Removes entries from the lists of ended jobs: of jobs that have expired, and of more jobs than are kept, which it deletes.
+  Also removes retries that are due.
 
-  KEYS four per function: its lists success, failed and cancelled, retries
-  ARGV[1] now in ms, or ''   ARGV[2] ms for which ended jobs are kept   ARGV[3] most entries that are removed of each
+  KEYS five per function: prefix of the job hashes, its lists success, failed and cancelled, retries
+  ARGV[1] now in ms, or ''   ARGV[2] most entries that are removed of each list
+  ARGV[3…] four per function: ms for which jobs are kept that succeeded, and that ended as errors; how many of each, or ''
   Returns 1 if there may be more, else 0.
 
-  The lists expire an hour after their last entry may be shown, in case that no worker trims them any more.
+  The lists expire an hour after their last entry may be shown, in case that no worker trims them any more. A list whose jobs
+  are kept for longer than 25 hours says so to its readers: the score of the member '' is this time in ms, below 0.
 ]]
 -- include clock
 
 local pcall = redis.pcall
-if redis.call('EXISTS', unpack(KEYS)) == 0 then return 0 end
-
-local now, kept, step = clock(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local now, step = clock(ARGV[1]), tonumber(ARGV[2])
+local DEFAULT_MS = 90000000
 local more = 0
 
-local function trim(key, time)
-  local old = pcall('ZRANGEBYSCORE', key, '-inf', string.format('%.0f', time), 'LIMIT', '0', step)
-  if old.err or #old == 0 then return end
-  pcall('ZREM', key, unpack(old))
-  if #old == tonumber(step) then more = 1 end
+local function text(number) return string.format('%.0f', number) end
+
+local function drop(key, members)
+  pcall('ZREM', key, unpack(members))
+  if #members == step then more = 1 end
 end
 
-for i = 1, #KEYS, 4 do
-  for list = i, i + 2 do
-    trim(KEYS[list], now - kept)
-    pcall('EXPIRE', KEYS[list], string.format('%.0f', kept / 1000 + 3600))
+local function drop_older(key, time)
+  local old = pcall('ZRANGEBYSCORE', key, '0', text(time), 'LIMIT', '0', ARGV[2])
+  if not old.err and #old > 0 then drop(key, old) end
+end
+
+--- Deletes the oldest jobs of a list beyond `most`, unless they have been retried.
+local function drop_beyond(key, jobs, most)
+  local length = pcall('ZCOUNT', key, '0', '+inf')
+  if type(length) ~= 'number' or length <= most then return end
+  local first = pcall('ZCOUNT', key, '-inf', '(0')
+  local old = pcall('ZRANGE', key, first, text(first + math.min(length - most, step) - 1), 'WITHSCORES')
+  local members = {}
+  for i = 1, #old, 2 do
+    local id = old[i]
+    local job = pcall('HMGET', jobs .. id, 'status', 'finished')
+    local has_ended = not job.err and (job[1] == 'success' or job[1] == 'error')
+    if has_ended and tonumber(job[2]) == tonumber(old[i + 1]) then pcall('DEL', jobs .. id) end
+    members[#members + 1] = id
   end
-  trim(KEYS[i + 3], now)
+  drop(key, members)
+end
+
+local function trim(key, jobs, kept, most)
+  if pcall('EXISTS', key) ~= 1 then return end
+  drop_older(key, now - kept)
+  if most then drop_beyond(key, jobs, most) end
+  if kept > DEFAULT_MS then pcall('ZADD', key, text(-kept), '') else pcall('ZREM', key, '') end
+  pcall('EXPIRE', key, text(kept / 1000 + 3600))
+end
+
+for i = 1, #KEYS, 5 do
+  local rule = 3 + (i - 1) / 5 * 4
+  for list = 1, 3 do
+    local kind = list == 1 and 0 or 1
+    trim(KEYS[i + list], KEYS[i], tonumber(ARGV[rule + kind]), tonumber(ARGV[rule + 2 + kind]))
+  end
+  drop_older(KEYS[i + 4], now)
 end
 return more
