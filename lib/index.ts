@@ -78,6 +78,7 @@ export {
   type RunLimits,
   type SchemaOptions,
 } from './job/job-definition.js';
+export type { Keep, KeepOptions, KeepRule, KeepSpan } from './job/keep.js';
 export { defineLimit } from './job/check-limit.js';
 export type {
   Limit,

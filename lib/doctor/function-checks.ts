@@ -1,4 +1,3 @@
-import { USUALLY_KEPT } from '../gearmonkey/wire/protocol.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Examination } from './examination.js';
 import type { Finding, Fix } from './finding.js';
@@ -46,8 +45,7 @@ function stuckLeases(
     k.channel,
     k.control,
   ];
-  const recover = () =>
-    scripts.claim.run(redis, keys, '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', USUALLY_KEPT, []);
+  const recover = () => scripts.claim.run(redis, keys, '', LEASE_MS, 0, MAX_STALLS, 1, MAX_INPUT, '', '', []);
   return {
     code: 'STUCK_LEASES',
     severity: 'error',

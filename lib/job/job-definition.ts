@@ -5,7 +5,7 @@ import { codecOf, type Codec, type CodecName } from './codec.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
 import { checkFunctionName } from './function-name.js';
 import { checkOptions, optionNames } from './known-options.js';
-import { checkKeep, type CheckedKeep, type KeepOptions } from './keep.js';
+import { checkKeep, type Keep, type KeepOptions } from './keep.js';
 import type { CodecFor } from './json-types.js';
 import type { Limit, WithLimit } from './limit.js';
 import { recordsOf } from './show-as.js';
@@ -48,7 +48,7 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly expires?: number;
   readonly limit?: Limit;
   readonly unique?: Unique;
-  readonly keep?: CheckedKeep;
+  readonly keep?: Keep;
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Only carries the types: it does not exist at run time. */

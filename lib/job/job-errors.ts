@@ -28,7 +28,7 @@ export class WaitTimeoutError extends GearMonkeyError {
   }
 }
 
-/** No such job: it never existed, or finished more than 25 hours ago. */
+/** No such job: it never existed, or finished and is no longer kept. */
 export class JobNotFoundError extends GearMonkeyError {
   readonly code = 'JOB_NOT_FOUND';
 
@@ -36,7 +36,7 @@ export class JobNotFoundError extends GearMonkeyError {
     readonly fn: string,
     readonly id: string,
   ) {
-    super(`There is no job ${id} of "${fn}": it never existed, or it finished more than 25 hours ago.`);
+    super(`There is no job ${id} of "${fn}": it never existed, or it finished and is no longer kept.`);
   }
 }
 

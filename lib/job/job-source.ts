@@ -3,7 +3,7 @@ import type { JobErrorInfo } from './errors.js';
 import type { JobHeaders } from './headers.js';
 import type { Codec, Payload } from './codec.js';
 import type { Health } from './health.js';
-import type { CheckedKeep } from './keep.js';
+import type { Keep } from './keep.js';
 import type { LimitRules } from './limit.js';
 import type { RecurringTick } from './recurring.js';
 import type { JobRetryOptions } from './retry.js';
@@ -126,7 +126,7 @@ export interface JobSource {
   claim(slots: FreeSlots, signal: AbortSignal): Promise<readonly Claim[]>;
 
   /** How long the ended jobs of a function can be read; only sources whose server keeps them have it. Before `open`. */
-  setKeep?(fn: string, keep: CheckedKeep): void;
+  setKeep?(fn: string, keep: Keep): void;
 
   /**
    * Stops renewing the lease of a running claim after `ms` milliseconds. The job then goes to another worker even if

@@ -37,14 +37,17 @@ export interface KeepRules {
 }
 
 /** Options that were checked and copied. */
-export type CheckedKeep = { readonly [Kind in keyof KeepRules]?: Partial<KeepRule> };
+export interface Keep {
+  readonly success?: Partial<KeepRule>;
+  readonly error?: Partial<KeepRule>;
+}
 
 const KINDS = optionNames<Required<KeepOptions>>({ success: true, error: true });
 const SPAN = optionNames<Required<KeepSpan>>({ age: true, count: true });
 const EVERYTHING: KeepRule = { age: KEPT_MS, count: Infinity };
 
 /** @throws ConfigurationError, InvalidOptionError */
-export function checkKeep(given: KeepOptions): CheckedKeep {
+export function checkKeep(given: KeepOptions): Keep {
   const { success, error } = checkOptions('keep', given, KINDS);
   return defined({
     success: success === undefined ? undefined : checkSpan('success', success),
@@ -53,7 +56,7 @@ export function checkKeep(given: KeepOptions): CheckedKeep {
 }
 
 /** What the given options say; of each the last one that says anything. */
-export function keepRules(...given: readonly (CheckedKeep | undefined)[]): KeepRules {
+export function keepRules(...given: readonly (Keep | undefined)[]): KeepRules {
   const ruleOf = (kind: keyof KeepRules) => Object.assign({}, EVERYTHING, ...given.map((one) => one?.[kind]));
   return { success: ruleOf('success'), error: ruleOf('error') };
 }

@@ -1,7 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import type { JobEvent, JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import type { CheckedKeep } from '../job/keep.js';
+import type { Keep } from '../job/keep.js';
 import type { Queue } from '../gearmonkey/wire/protocol.js';
 import { Leases } from './leases.js';
 import { LimitCounts } from './limit-counts.js';
@@ -21,7 +21,7 @@ export interface MemoryFunctionOptions {
   /** How often a job may lose its worker. */
   readonly maxStalls: number;
   /** How long ended jobs can be read. @default 25 hours */
-  readonly keep?: CheckedKeep | undefined;
+  readonly keep?: Keep | undefined;
   /** What counts for a limit that several functions share. */
   readonly sharedLimit?: (name: string) => LimitCounts;
   /** A claim ended because its worker was lost; with `isLast` the job failed. */

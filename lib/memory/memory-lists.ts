@@ -1,6 +1,6 @@
 import type { JobErrorInfo } from '../job/errors.js';
 import type { JobStatus } from '../job/job.js';
-import { keepRules, type CheckedKeep, type KeepRules } from '../job/keep.js';
+import { keepRules, type Keep, type KeepRules } from '../job/keep.js';
 import type { MemoryJobs } from './memory-jobs.js';
 
 /** How a job ended, as lists call it. */
@@ -22,7 +22,7 @@ export class MemoryLists {
 
   constructor(
     private readonly jobs: MemoryJobs,
-    keep?: CheckedKeep,
+    keep?: Keep,
   ) {
     this.keep = keepRules(keep);
   }

@@ -4,7 +4,7 @@ import { Ticker } from '../gearmonkey/recurring/ticker.js';
 import { systemClock } from '../job/clock.js';
 import type { Health } from '../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
-import { keepRules, type CheckedKeep } from '../job/keep.js';
+import { keepRules, type Keep } from '../job/keep.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { MemorySchedules, waitOf } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
@@ -18,7 +18,7 @@ export interface MemorySourceOptions {
   /** Whether it counts what happens to jobs, for statistics. @default true */
   statistics?: boolean;
   /** How long ended jobs can be read, unless `setKeep` says otherwise. @default 25 hours */
-  keep?: CheckedKeep;
+  keep?: Keep;
 }
 
 /** Jobs of the embedded server. */
@@ -36,8 +36,8 @@ export class MemorySource implements JobSource {
   /** The functions this worker runs, each with the call that signs off from it. */
   private readonly opened = new Map<string, () => void>();
   private readonly limits = new Map<string, SourceLimit>();
-  private readonly keep: CheckedKeep | undefined;
-  private readonly kept = new Map<string, CheckedKeep>();
+  private readonly keep: Keep | undefined;
+  private readonly kept = new Map<string, Keep>();
   private readonly held = new Set<Claim>();
   private onRevoked: OnRevoked = () => undefined;
   /** Creates recurring jobs when they are due. */
@@ -86,7 +86,7 @@ export class MemorySource implements JobSource {
     this.limits.set(fn, limit);
   }
 
-  setKeep(fn: string, keep: CheckedKeep): void {
+  setKeep(fn: string, keep: Keep): void {
     this.kept.set(fn, keep);
   }
 

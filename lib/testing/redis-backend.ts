@@ -4,13 +4,7 @@ import { openConnections, type RedisConnections } from '../gearmonkey/redis-conn
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
 import { toClaim } from '../gearmonkey/source/claims.js';
 import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
-import {
-  keysOf,
-  type FunctionKeys,
-  type JobKey,
-  type KeysOf,
-  USUALLY_KEPT,
-} from '../gearmonkey/wire/protocol.js';
+import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Payload } from '../job/codec.js';
 import type { EnqueuedKey, Placement } from '../gearmonkey/client/job-store.js';
@@ -216,7 +210,7 @@ export class RedisBackend implements TestBackend {
       slots === 0 ? 1 : 0,
       maxPayloadBytes,
       0,
-      USUALLY_KEPT,
+      '',
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
   }

@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { diagnose, type DiagnoseOptions } from '../../lib/doctor/diagnose.js';
 import type { Finding } from '../../lib/doctor/finding.js';
-import { keysOf, USUALLY_KEPT } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { runGearMonkey, valuesOf } from '../cli/gearmonkey-process.js';
@@ -54,7 +54,7 @@ describe('doctor', () => {
       0,
       1024,
       '',
-      USUALLY_KEPT,
+      '',
       [],
     );
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import type { LimitRules } from '../../lib/job/limit.js';
 import { numbersText, rulesText, toLimitState } from '../../lib/gearmonkey/wire/limit-rules.js';
-import { keysOf, USUALLY_KEPT } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as limitScripts from '../../lib/gearmonkey/wire/limit-scripts.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import type { Claimed, ListName } from '../model/job-model.js';
@@ -142,19 +142,7 @@ class ScriptLimitEngine implements LimitEngine {
     const { jobs, locks, leases, scheduled, high, normal, low, wake, channel, control } = this.k;
     const keys = [jobs, locks, leases, scheduled, high, normal, low, wake, channel, control];
     const flag = recover ? 1 : 0;
-    return scripts.claim.run(
-      this.redis,
-      keys,
-      now,
-      LEASE,
-      slots,
-      MAX_STALLS,
-      flag,
-      1e6,
-      1,
-      USUALLY_KEPT,
-      outcomes,
-    );
+    return scripts.claim.run(this.redis, keys, now, LEASE, slots, MAX_STALLS, flag, 1e6, 1, '', outcomes);
   }
 }
 

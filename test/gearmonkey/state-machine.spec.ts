@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { partsOf, type WaitingState } from '../../lib/gearmonkey/client/drain.js';
-import { keysOf, USUALLY_KEPT } from '../../lib/gearmonkey/wire/protocol.js';
+import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import * as scripts from '../../lib/gearmonkey/wire/scripts.js';
 import {
   inputAt,
@@ -88,7 +88,7 @@ class ScriptEngine implements Engine {
       flag,
       1e6,
       0,
-      USUALLY_KEPT,
+      '',
       settled,
     );
     const claims = reply.claims.map(({ id, token, attempts, stalls, snoozes }) => ({

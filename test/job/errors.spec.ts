@@ -26,7 +26,7 @@ describe('GearMonkeyError', () => {
       'Job 7 of "fn" failed: no',
     ],
     [new errors.WaitTimeoutError('fn', '7', 3), 'WAIT_TIMEOUT', 'read it with get()'],
-    [new errors.JobNotFoundError('fn', '7'), 'JOB_NOT_FOUND', 'more than 25 hours ago'],
+    [new errors.JobNotFoundError('fn', '7'), 'JOB_NOT_FOUND', 'no longer kept'],
     [
       new errors.MalformedJobError('fn', '7', 'why'),
       'MALFORMED_JOB',

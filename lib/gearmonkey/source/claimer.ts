@@ -40,10 +40,9 @@ export class Claimer implements NotifierListener {
   private readonly spare = new SpareClaims((claims) => this.returnUnused(claims));
 
   constructor(private readonly parts: ClaimerParts) {
-    const { connections, worker } = parts;
+    const { connections, worker, keep } = parts;
     const { keysOf, onIllegal } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
-    const { keep } = parts;
     const notified = { commands: connections.commands, worker, keysOf, keep, states, listener: this };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
@@ -167,13 +166,12 @@ export class Claimer implements NotifierListener {
   private callsOf(fn: string): FunctionCalls {
     let calls = this.functions.get(fn);
     if (!calls) {
-      const { connections, worker, options, problems, limits, keep } = this.parts;
+      const { connections, options, limits, ...others } = this.parts;
       const isLimited = () => limits.has(fn);
       const storeLimit = () =>
-        limits.store([fn]).catch((error: unknown) => problems.report(`limit ${fn}`, messageOf(error)));
+        limits.store([fn]).catch((error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error)));
       const connection = connections.commands;
-      const shared = { ...options, connection, worker, problems, keep };
-      const trips = new RoundTrips(fn, { ...shared, isLimited, storeLimit });
+      const trips = new RoundTrips(fn, { ...options, ...others, connection, isLimited, storeLimit });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }

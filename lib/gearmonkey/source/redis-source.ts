@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Health } from '../../job/health.js';
 import type { Claim, JobSource, FreeSlots, OnRevoked, Outcome, SourceLimit } from '../../job/job-source.js';
-import type { CheckedKeep } from '../../job/keep.js';
+import type { Keep } from '../../job/keep.js';
 import { showAs } from '../../job/show-as.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
@@ -123,7 +123,7 @@ export class RedisSource implements JobSource {
     this.limits.set(fn, limit);
   }
 
-  setKeep(fn: string, keep: CheckedKeep): void {
+  setKeep(fn: string, keep: Keep): void {
     this.keep.set(fn, keep);
   }
 

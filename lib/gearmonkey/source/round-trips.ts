@@ -11,7 +11,8 @@ import { claimOf, toClaim } from './claims.js';
 import type { SourceOutcome } from './outcome-arguments.js';
 import { isOutcomesFault, Outbox, type Pending } from './outbox.js';
 import { notStoredLine, type Problems } from './problems.js';
-import type { KeysOf } from '../wire/protocol.js';
+import type { KeptText, KeysOf } from '../wire/protocol.js';
+import { KEPT_MS } from '../../job/keep.js';
 import { RecoveryPace } from './recovery-pace.js';
 import type { SourceKeep } from './source-keep.js';
 import * as scripts from '../wire/scripts.js';
@@ -156,12 +157,12 @@ export class RoundTrips {
     return { ...reply, claims: timely(claims), unfiled: timely(unfiled) };
   }
 
-  /** Seconds for which jobs are kept, and whether it is time to set when their list expires. */
-  private kept(batch: readonly Pending[], now: number): scripts.Kept {
+  private kept(batch: readonly Pending[], now: number): KeptText {
     const { success, error } = this.options.keep.of(this.fn);
     const isTime = batch.length > 0 && now - this.listedAt >= LIST_EXPIRY_MS;
+    if (!isTime && success.age === KEPT_MS && error.age === KEPT_MS) return '';
     if (isTime) this.listedAt = now;
-    return [Math.ceil(success.age / 1000), Math.ceil(error.age / 1000), isTime ? 1 : 0];
+    return `${Math.ceil(success.age / 1000)}:${Math.ceil(error.age / 1000)}:${isTime ? 1 : 0}`;
   }
 
   private traced(

@@ -1,12 +1,12 @@
-import { keepRules, type CheckedKeep, type KeepRules } from '../../job/keep.js';
+import { keepRules, type Keep, type KeepRules } from '../../job/keep.js';
 
 /** How long the jobs can be read that a worker ends, by function. */
 export class SourceKeep {
   private readonly rules = new Map<string, KeepRules>();
 
-  constructor(private readonly usual: CheckedKeep = {}) {}
+  constructor(private readonly usual: Keep = {}) {}
 
-  set(fn: string, keep: CheckedKeep): void {
+  set(fn: string, keep: Keep): void {
     this.rules.set(fn, keepRules(this.usual, keep));
   }
 

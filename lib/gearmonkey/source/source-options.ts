@@ -1,5 +1,5 @@
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../../job/codec.js';
-import type { CheckedKeep } from '../../job/keep.js';
+import type { Keep } from '../../job/keep.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { HeldClaimsConnections } from './held-claims.js';
 import { keysOf, type KeysOf } from '../wire/protocol.js';
@@ -16,7 +16,7 @@ export interface RedisSourceOptions {
   /** Whether it counts what happens to jobs, for statistics. @default true */
   statistics?: boolean;
   /** How long ended jobs can be read, unless `setKeep` says otherwise. @default 25 hours */
-  keep?: CheckedKeep;
+  keep?: Keep;
   /** Makes the keys of a function. @default keysOf */
   keysOf?: KeysOf;
   /** Called with messages about jobs that can't be run and calls that are tried again. */

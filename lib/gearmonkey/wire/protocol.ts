@@ -4,8 +4,8 @@ import { KEPT_MS } from '../../job/keep.js';
 /** A finished job's hash lives for 25 hours. */
 export const JOB_TTL_SECONDS = KEPT_MS / 1000;
 
-/** How long a claim keeps jobs that succeed, and that end as errors, as plain workers do: seconds, and 0 for no list. */
-export const USUALLY_KEPT = [JOB_TTL_SECONDS, JOB_TTL_SECONDS, 0] as const;
+/** For a claim: seconds for which jobs are kept that succeed, and that end as errors, and 1 to set when the list of successes expires. */
+export type KeptText = '' | `${number}:${number}:${0 | 1}`;
 
 /** How long ended jobs are listed unless a list says otherwise, in ms: as long as their hashes live. */
 export const LISTED_MS = KEPT_MS;

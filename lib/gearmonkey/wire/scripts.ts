@@ -1,5 +1,6 @@
 import { scriptsIn } from '../../redis/script.js';
 import { LUA } from './lua.embedded.js';
+import type { KeptText } from './protocol.js';
 
 const defineScript = scriptsIn(LUA);
 
@@ -72,9 +73,6 @@ export interface ClaimReply {
   readonly lostRules: boolean;
 }
 
-/** Seconds for which jobs are kept that succeed, and that end as errors; 1 to set when the list of successes expires. */
-export type Kept = readonly [success: number, error: number, lists: 0 | 1];
-
 /** Settles outcomes and claims for the free slots. */
 export const claim = defineScript<
   [
@@ -85,7 +83,7 @@ export const claim = defineScript<
     recover: 0 | 1,
     largestInput: number,
     files: 0 | 1 | '',
-    kept: Kept,
+    kept: KeptText,
     outcomes: OutcomeArguments,
   ],
   ClaimReply

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { keysOf, USUALLY_KEPT } from '../../../lib/gearmonkey/wire/protocol.js';
+import { keysOf, type KeptText } from '../../../lib/gearmonkey/wire/protocol.js';
 import * as limitScripts from '../../../lib/gearmonkey/wire/limit-scripts.js';
 import * as scripts from '../../../lib/gearmonkey/wire/scripts.js';
 
@@ -19,7 +19,7 @@ export interface ClaimArguments {
   noted?: string;
   /** 1 for a worker that makes the keys of jobs that have none. */
   files?: 0 | 1;
-  kept?: scripts.Kept;
+  kept?: KeptText;
 }
 
 export function claim(
@@ -35,7 +35,7 @@ export function claim(
     lease = LEASE_MS,
     noted,
     files = 0,
-    kept = USUALLY_KEPT,
+    kept = '',
   }: ClaimArguments = {},
 ) {
   const k = keysOf(fn);

@@ -108,7 +108,7 @@ describe('A claim', () => {
     await enqueue(redis, fn, ['a', 'b', 'c']);
     await claim(redis, fn);
     const outcomes = ['1:1', 'success', 'output', '', '2:1', 'error', 'message', '{}'];
-    await claim(redis, fn, { slots: 0, outcomes, kept: [120, 86_400, 1] });
+    await claim(redis, fn, { slots: 0, outcomes, kept: '120:86400:1' });
     await expect(redis.ttl(`job:${fn}:1`)).resolves.toBe(120);
     await expect(redis.ttl(`job:${fn}:2`)).resolves.toBe(86_400);
     await expect(redis.ttl(`ended:${fn}:success`)).resolves.toBe(90_000);

@@ -6,9 +6,9 @@
   KEYS[11] optional: gets the claims as a JSON list of "id:token", in case the worker never gets the reply
   ARGV[1] now in ms, or ''   ARGV[2] length of a lease in ms   ARGV[3] free slots   ARGV[4] stalls allowed
   ARGV[5] 1 to recover expired jobs   ARGV[6] largest input in bytes   ARGV[7] 1 if this worker finds out keys of jobs, '' if
-  no claim of it was of a function with a limit, else 0   ARGV[8], ARGV[9] seconds for which jobs are kept that succeed, or end
-  as errors   ARGV[10] 1 to set when the list of successes expires
-  ARGV[11…] outcomes, four each: "id:token", then
+  no claim of it was of a function with a limit, else 0   ARGV[8] '' or "success:error:lists": seconds for which jobs are kept that
+  succeed, and that end as errors, and 1 to set when the list of successes expires
+  ARGV[9…] outcomes, four each: "id:token", then
     'success', output, a channel that gets "id:token:output" or ''
     'error', message, error as JSON
     'retry', ms to wait, error as JSON
@@ -46,16 +46,19 @@
 local guarded = pcall
 local call, pcall = redis.call, redis.pcall
 -- Shortcut after a blocking call that ended without a job, which is the usual case of an idle worker.
-if KEYS[11] and #ARGV < 11 and call('EXISTS', KEYS[10], unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
+if KEYS[11] and #ARGV < 9 and call('EXISTS', KEYS[10], unpack(KEYS, 3, 7)) == 0 then return { {}, {}, {}, -1, 0 } end
 local now = clock(ARGV[1])
 local lease, slots, max_stalls = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local keys = {
   jobs = KEYS[1], locks = KEYS[2], leases = KEYS[3], scheduled = KEYS[4],
   high = KEYS[5], normal = KEYS[6], low = KEYS[7], wake = KEYS[8], channel = KEYS[9],
-  control = KEYS[10], limits = limit_prefix(KEYS[1]), success_seconds = ARGV[8], error_seconds = ARGV[9],
-  list_seconds = string.format('%.0f', math.max(tonumber(ARGV[8]), tonumber(ARGV[9])) + 3600),
+  control = KEYS[10], limits = limit_prefix(KEYS[1]),
 }
-local largest, files, outcomes_from = tonumber(ARGV[6]), ARGV[7] == '1', 11
+if ARGV[8] ~= '' then
+  keys.success_seconds, keys.error_seconds, keys.lists = string.match(ARGV[8], '^(%d+):(%d+):(%d)$')
+  keys.list_seconds = string.format('%.0f', math.max(tonumber(keys.success_seconds), tonumber(keys.error_seconds)) + 3600)
+end
+local largest, files, outcomes_from = tonumber(ARGV[6]), ARGV[7] == '1', 9
 local MAX_BYTES = 1048576
 --- How many jobs that can't be run one call ends or drops: more would block the server.
 local MAX_USELESS = 1000
@@ -191,7 +194,7 @@ local refusal = missing_right('HMGET', job, 'x') or missing_right('HSET', job, '
   or (limits and limits.shared and missing_right('ZADD', limits.space .. 'x', '1', 'x'))
 if refusal then return refusal end
 settle()
-if ARGV[10] == '1' then pcall('EXPIRE', 'ended:' .. string.sub(KEYS[1], 5) .. 'success', keys.list_seconds) end
+if keys.lists == '1' then pcall('EXPIRE', 'ended:' .. string.sub(KEYS[1], 5) .. 'success', keys.list_seconds) end
 if ARGV[5] == '1' then
   unusual = unusual or open_outcomes()
   unusual.recover_expired()

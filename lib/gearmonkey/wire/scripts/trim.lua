@@ -29,12 +29,11 @@ local function drop_older(key, time)
   if not old.err and #old > 0 then drop(key, old) end
 end
 
---- Deletes the oldest jobs of a list beyond `most`, unless they have been retried.
-local function drop_beyond(key, jobs, most)
-  local length = pcall('ZCOUNT', key, '0', '+inf')
-  if type(length) ~= 'number' or length <= most then return end
-  local first = pcall('ZCOUNT', key, '-inf', '(0')
-  local old = pcall('ZRANGE', key, first, text(first + math.min(length - most, step) - 1), 'WITHSCORES')
+--- Deletes the oldest of the `length` jobs of a list beyond `most`, unless they have been retried.
+local function drop_beyond(key, jobs, length, most)
+  if length <= most then return end
+  local first = text(math.min(length - most, step))
+  local old = pcall('ZRANGEBYSCORE', key, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', first)
   local members = {}
   for i = 1, #old, 2 do
     local id = old[i]
@@ -47,10 +46,11 @@ local function drop_beyond(key, jobs, most)
 end
 
 local function trim(key, jobs, kept, most)
-  if pcall('EXISTS', key) ~= 1 then return end
+  local is_long, length = kept > DEFAULT_MS, pcall('ZCARD', key)
+  if type(length) ~= 'number' or length == 0 then return end
+  if is_long then pcall('ZADD', key, text(-kept), '') else pcall('ZREM', key, '') end
   drop_older(key, now - kept)
-  if most then drop_beyond(key, jobs, most) end
-  if kept > DEFAULT_MS then pcall('ZADD', key, text(-kept), '') else pcall('ZREM', key, '') end
+  if most then drop_beyond(key, jobs, pcall('ZCARD', key) - (is_long and 1 or 0), most) end
   pcall('EXPIRE', key, text(kept / 1000 + 3600))
 end
 
