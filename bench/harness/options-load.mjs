@@ -1,8 +1,8 @@
-import { openOwnApp } from '../../harness/own-app.mjs';
-import { RedisUsage } from '../../harness/redis-usage.mjs';
-import { drain, fill, warmUpJobs } from '../peers/throughput.mjs';
+import { openOwnApp } from './own-app.mjs';
+import { RedisUsage } from './redis-usage.mjs';
+import { drain, fill, warmUpJobs } from '../suites/peers/throughput.mjs';
 // Imported by path: bench/ is a separate package, where the name does not resolve.
-import { defineJob } from '../../../dist/index.js';
+import { defineJob } from '../../dist/index.js';
 
 export const CONCURRENCY = 100;
 const WARM_UP_JOBS = 2000;
@@ -12,13 +12,14 @@ const INPUT = { path: 'a.jpg' };
  * A round: jobs processed a second, and what a job costs the worker and Redis. What the worker writes as it closes is
  * counted too.
  *
- * @param {import('../../harness/suite.mjs').Round} round
+ * @param {import('./suite.mjs').Round} round
  * @param {number} full how many jobs a whole round has
+ * @param {object} options of `forRoot`, beside the connection
  */
-export async function load({ contender, addresses: { redis: url }, jobs }, full) {
+export async function load({ addresses: { redis: url }, jobs }, full, options) {
   const usage = new RedisUsage(url);
   await usage.flush();
-  const queue = await openOwnApp(url, defineJob('bench'), { statistics: contender === 'on' });
+  const queue = await openOwnApp(url, defineJob('bench'), options);
   try {
     const warm = warmUpJobs(jobs, WARM_UP_JOBS);
     await fill(queue, INPUT, warm);
