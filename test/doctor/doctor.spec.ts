@@ -44,19 +44,7 @@ describe('doctor', () => {
   async function claimLongAgo(fn: string) {
     const k = keysOf(fn);
     const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel];
-    await scripts.claim.run(
-      rig.redis,
-      [...keys, k.control],
-      longAgo(),
-      8000,
-      1,
-      3,
-      0,
-      1024,
-      '',
-      '',
-      [],
-    );
+    await scripts.claim.run(rig.redis, [...keys, k.control], longAgo(), 8000, 1, 3, 0, 1024, '', '', []);
   }
 
   it('finds nothing on a healthy busy system', async () => {
