@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { check, INVARIANT_NAMES } from './checker.js';
 import { ClaimLog } from './claim-log.js';
 import type { Fields, History, LimitedClaim } from './history.js';
-import { LIMITED, RATED, STRICT } from './jobs.mjs';
+import { ENDED_STATES, type Entries, type FunctionIndexes, type Indexes } from './indexes.js';
+import { FAST, HANDLED, LIMITED, ODD, RATED, STRICT } from './jobs.mjs';
 
 const job = { fn: 'f', id: '1' };
 const KEY = 'f#1';
@@ -102,6 +103,67 @@ const expired = (change: Fields = {}): Fields => ({
   ...{ error: '{"code":"JOB_EXPIRED"}', ...change },
 });
 
+const EMPTY = { newest: [], oldest: [], total: 0 };
+const NONE: FunctionIndexes = {
+  ended: { success: [], failed: [], cancelled: [] },
+  ...{ retrying: [], queued: [] },
+  listed: {
+    ...{ waiting: EMPTY, scheduled: EMPTY, retrying: EMPTY, running: EMPTY },
+    ...{ success: EMPTY, failed: EMPTY, cancelled: EMPTY },
+  },
+};
+
+/** Two jobs of a function succeeded, one failed and one was cancelled; their lists are as they should be, but for `change`. */
+function indexed(
+  change: (right: FunctionIndexes) => Partial<FunctionIndexes> = () => ({}),
+  fn = FAST,
+): History {
+  const error = (code: string) => ({ ...ended, status: 'error', error: JSON.stringify({ code }) });
+  const jobs: Fields[] = [ended, { ...ended, finished: '7' }, error('E'), error('JOB_CANCELLED')];
+  const { output: _, finished: __, settled: ___, ...unlisted } = ended;
+  const fields = [...jobs, unlisted];
+  const read = new Map(fields.map((one, i) => [`${fn}#${i + 1}`, { fn, id: String(i + 1), fields: one }]));
+  const list = (...ids: readonly string[]) => ({ newest: ids, oldest: ids.toReversed(), total: ids.length });
+  const right: FunctionIndexes = {
+    ...NONE,
+    ended: {
+      success: [
+        ['1', 5],
+        ['2', 7],
+      ],
+      failed: [['3', 5]],
+      cancelled: [['4', 5]],
+    },
+    listed: { ...NONE.listed, success: list('2', '1'), failed: list('3'), cancelled: list('4') },
+  };
+  const own = { ...right, ...change(right) };
+  return {
+    ...history({}, ended),
+    laterReadings: new Map([...readings(ended), ...read]),
+    indexes: indexesOf(fn, own),
+  };
+}
+
+function indexesOf(fn: string, own: FunctionIndexes): Indexes {
+  const byFunction = new Map(Object.keys(HANDLED).map((name) => [name, name === fn ? own : NONE]));
+  const overview = [...byFunction].map(([name, { ended: lists }]) => ({
+    ...{ fn: name, waiting: { high: 0, normal: 0, low: 0 }, scheduled: 0, retrying: 0, running: 0 },
+    ...{ success: lists.success.length, failed: lists.failed.length, cancelled: lists.cancelled.length },
+    ...{ limitsFull: 0, paused: false, workers: 3 },
+  }));
+  return { functions: Object.keys(HANDLED), byFunction, overview, findings: [] };
+}
+
+const inLists = (change: Partial<Record<(typeof ENDED_STATES)[number], Entries>>) =>
+  indexed((right) => ({ ended: { ...right.ended, ...change } }));
+const onPages = (change: Partial<FunctionIndexes['listed']>) =>
+  indexed((right) => ({ listed: { ...right.listed, ...change } }));
+const withIndexes = (change: Partial<Indexes>): History => {
+  const given = indexed();
+  return { ...given, ...(given.indexes && { indexes: { ...given.indexes, ...change } }) };
+};
+const FINDING = { code: 'WAITING_IN_NO_QUEUE', fn: FAST, title: 'so it is' };
+
 /** For each invariant, histories that break it. */
 const BROKEN: Readonly<Record<string, readonly History[]>> = {
   'every acknowledged job ends': [
@@ -180,6 +242,59 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     history({}, expired({ finished: '3' })),
   ],
   'counts converge': [history({ counts: [{ fn: 'f', expected: 3, seen: 4, when: 'now' }] })],
+  'each ended job is in its list, and nothing else': [
+    inLists({ success: [['1', 5]] }),
+    inLists({
+      success: [
+        ['1', 5],
+        ['2', 8],
+      ],
+    }),
+    inLists({
+      failed: [
+        ['3', 5],
+        ['1', 5],
+      ],
+    }),
+    inLists({ cancelled: [] }),
+    inLists({
+      failed: [
+        ['3', 5],
+        ['9', 5],
+      ],
+    }),
+    inLists({
+      success: [
+        ['1', 5],
+        ['2', 7],
+        ['5', 5],
+      ],
+    }),
+    inLists({
+      failed: [
+        ['3', 5],
+        ['x', 5],
+      ],
+    }),
+    indexed(() => ({ queued: ['1'] })),
+    indexed(() => ({ queued: ['9', '9'] })),
+  ],
+  'pages have all jobs of a state': [
+    onPages({ success: { newest: ['1', '2'], oldest: ['2', '1'], total: 2 } }),
+    onPages({ success: { newest: ['2'], oldest: ['2'], total: 2 } }),
+    onPages({ success: { newest: ['2', '1'], oldest: ['2', '1'], total: 2 } }),
+    onPages({ success: { newest: ['2', '1', '1'], oldest: ['1', '1', '2'], total: 2 } }),
+    onPages({ success: { newest: ['2', '1'], oldest: ['1', '2'], total: 3 } }),
+    onPages({ failed: { newest: ['3', '1'], oldest: ['1', '3'], total: 1 } }),
+  ],
+  'the overview counts the jobs': [
+    withIndexes({ functions: [] }),
+    withIndexes({ overview: [] }),
+    inLists({ success: [['1', 5]] }),
+    indexed(() => ({ queued: ['9'] })),
+    onPages({ waiting: { newest: ['9'], oldest: ['9'], total: 1 } }),
+  ],
+  'the doctor finds nothing': [withIndexes({ findings: [FINDING] })],
   'nothing is left behind': [history({ leftovers: ['lease:f'] })],
   'no process crashes': [history({ crashes: ['worker0.0 ended by itself: 1'] })],
 };
@@ -192,6 +307,29 @@ describe('The history checker', () => {
   it.each(INVARIANT_NAMES)('detects that this does not hold: %s', (name) => {
     expect(BROKEN[name]?.length).toBeGreaterThan(0);
     for (const given of BROKEN[name] ?? []) expect(broken(given)).toContain(name);
+  });
+
+  it('accepts lists that have the jobs that scripts ended', () => {
+    const about = INVARIANT_NAMES.filter((name) => /list|pages|overview|doctor/.test(name));
+    expect(broken(indexed()).filter((name) => about.includes(name))).toEqual([]);
+    const madeUp = indexed(
+      (right) => ({
+        ended: {
+          ...right.ended,
+          failed: [
+            ['3', 5],
+            ['x', 5],
+          ],
+        },
+      }),
+      ODD,
+    );
+    expect(broken(madeUp)).not.toContain('each ended job is in its list, and nothing else');
+    const lost = {
+      ...withIndexes({ findings: [FINDING] }),
+      plain: { takes: new Map([[FAST, 1]]), repeated: new Set<string>() },
+    };
+    expect(broken(lost)).not.toContain('the doctor finds nothing');
   });
 
   it('accepts what limits allow', () => {

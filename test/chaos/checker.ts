@@ -2,6 +2,7 @@ import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from 
 import { callsAnswer } from './call-checks.js';
 import { oneOfItsKey } from './unique-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
+import { doctorFindsNothing, listsHold, overviewIsTrue, pagesAreWhole } from './index-checks.js';
 import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } from './limit-checks.js';
 import { found, type Violation } from './violation.js';
 
@@ -28,6 +29,10 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'strict order holds': strictOrderHolds,
   'an expired job is not run': expiredAreNotRun,
   'counts converge': countsConverge,
+  'each ended job is in its list, and nothing else': listsHold,
+  'pages have all jobs of a state': pagesAreWhole,
+  'the overview counts the jobs': overviewIsTrue,
+  'the doctor finds nothing': doctorFindsNothing,
   'nothing is left behind': nothingIsLeft,
   'no process crashes': noCrash,
 };

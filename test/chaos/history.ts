@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import type { Indexes } from './indexes.js';
 
 /** A job by its name: `fn` and `id`, which together are the key of most maps here. */
 export interface JobName {
@@ -141,6 +142,8 @@ export interface History {
   readonly limited: LimitedJobs;
   readonly counts: readonly CountSeen[];
   readonly leftovers: readonly string[];
+  /** Absent where nothing reads them. */
+  readonly indexes?: Indexes;
   readonly plain: PlainTrouble;
   /** Processes that ended without being stopped. */
   readonly crashes: readonly string[];

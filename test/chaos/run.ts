@@ -7,6 +7,7 @@ import type { Violation } from './violation.js';
 import { injectAll, type Injected } from './faults.js';
 import { gather, type Recorded } from './gather.js';
 import type { CountSeen, History } from './history.js';
+import { readIndexes } from './indexes.js';
 import { ATTEMPTS, HANDLED, PLAIN } from './jobs.mjs';
 import { leftoverKeys, unfinished } from './leftovers.js';
 import { planFaults, toLine, type Fault, type FaultKind } from './schedule.js';
@@ -126,15 +127,19 @@ async function bringToEnd(stage: Stage, { jobs, lease = DEFAULT_LEASE_MS }: RunO
   const readings = await stage.observer.readAll(FUNCTIONS);
   await sleep(lease + 1000);
   const laterReadings = await stage.observer.readAll(FUNCTIONS);
+  const indexes = await readIndexes(stage.server.url, redis, FUNCTIONS);
   await stage.stopWorkers();
   await until(async () => (await leftoverKeys(redis)).length === 0, { timeout: 5000 }).catch(() => undefined);
   const leftovers = await leftoverKeys(redis);
   const limited = new ClaimLog();
   const written = await writtenJobs(stage.server.directory, limited);
-  return historyOf(stage, lease, { counts, readings, laterReadings, leftovers, written, limited });
+  return historyOf(stage, lease, { counts, readings, laterReadings, indexes, leftovers, written, limited });
 }
 
-type Ending = Pick<History, 'counts' | 'readings' | 'laterReadings' | 'leftovers' | 'written' | 'limited'>;
+type Ending = Pick<
+  History,
+  'counts' | 'readings' | 'laterReadings' | 'indexes' | 'leftovers' | 'written' | 'limited'
+>;
 
 function historyOf(stage: Stage, lease: number, ending: Ending): History {
   const { plain, observer } = stage;
