@@ -11,6 +11,8 @@ const RESULT_FIELDS = new Set(['status', 'output', 'error']);
 interface Account {
   completions: number;
   changes: string[];
+  retries: number;
+  deleted: boolean;
   status?: string;
 }
 
@@ -35,22 +37,34 @@ export async function writtenJobs(directory: string, claims?: ClaimLog): Promise
 }
 
 function account(accounts: Map<string, Account>, [verb, key = '', ...pairs]: readonly string[]): void {
+  if (/^(?:del|unlink)$/i.test(verb ?? '')) return noteDeleted(accounts, [key, ...pairs]);
   if (!/^hm?set$/i.test(verb ?? '')) return;
   // What is no number a hostile client made up, and writes as it likes.
   const [, fn, id] = /^job:(.*):(\d+)$/s.exec(key) ?? [];
   if (fn === undefined || fn.startsWith(`${ODD}:`)) return;
   const name = `${fn}#${id}`;
-  const job = accounts.get(name) ?? { completions: 0, changes: [] };
+  const job = accounts.get(name) ?? { completions: 0, changes: [], retries: 0, deleted: false };
   accounts.set(name, job);
   const fields = new Map<string, string>();
   for (let i = 0; i + 1 < pairs.length; i += 2) fields.set(pairs[i] as string, pairs[i + 1] as string);
   note(job, fields);
 }
 
+function noteDeleted(accounts: Map<string, Account>, keys: readonly string[]): void {
+  for (const key of keys) {
+    const [, fn, id] = /^job:(.*):(\d+)$/s.exec(key) ?? [];
+    const job = accounts.get(`${fn}#${id}`);
+    if (job) job.deleted = true;
+  }
+}
+
 function note(job: Account, fields: ReadonlyMap<string, string>): void {
   const status = fields.get('status');
   const touched = [...fields.keys()].filter((field) => RESULT_FIELDS.has(field));
-  if (job.status !== undefined && FINAL.has(job.status) && touched.length > 0) {
+  const isRetried = fields.has('retried');
+  if (isRetried) job.retries += 1;
+  if (job.deleted) job.changes.push(`deleted → ${[...fields.keys()].join(', ')}`);
+  if (!isRetried && job.status !== undefined && FINAL.has(job.status) && touched.length > 0) {
     job.changes.push(`${job.status} → ${touched.map((field) => `${field} ${fields.get(field)}`).join(', ')}`);
   }
   if (status !== undefined) job.status = status;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { check, INVARIANT_NAMES } from './checker.js';
 import { ClaimLog } from './claim-log.js';
-import type { Fields, History, LimitedClaim } from './history.js';
+import type { Fields, History, LimitedClaim, Mending, Reading, Written } from './history.js';
 import { ENDED_STATES, type Entries, type FunctionIndexes, type Indexes } from './indexes.js';
-import { FAST, HANDLED, LIMITED, ODD, RATED, STRICT } from './jobs.mjs';
+import { FAST, HANDLED, LIMITED, MENDED, ODD, RATED, STRICT } from './jobs.mjs';
 
 const job = { fn: 'f', id: '1' };
 const KEY = 'f#1';
@@ -162,6 +162,18 @@ const withIndexes = (change: Partial<Indexes>): History => {
   const given = indexed();
   return { ...given, ...(given.indexes && { indexes: { ...given.indexes, ...change } }) };
 };
+/** A job of the operator, as the server wrote it, and what calls answered. */
+function mended(written: Written, mendings: readonly Mending[], fields?: Fields): History {
+  const job = { fn: MENDED, id: '1' };
+  const read = fields ? new Map([[`${MENDED}#1`, { ...job, fields }]]) : new Map<string, Reading>();
+  return {
+    ...history(),
+    ...{ readings: read, written: new Map([[`${MENDED}#1`, written]]) },
+    operator: { reads: 1, readErrors: new Map(), mendings },
+  };
+}
+const once = { completions: 1, changes: [], retries: 0 };
+const retriedOnce = { completions: 2, changes: [], retries: 1 };
 const FINDING = { code: 'WAITING_IN_NO_QUEUE', fn: FAST, title: 'so it is' };
 
 /** For each invariant, histories that break it. */
@@ -294,6 +306,17 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     indexed(() => ({ queued: ['9'] })),
     onPages({ waiting: { newest: ['9'], oldest: ['9'], total: 1 } }),
   ],
+  'a retried job ends once more, a discarded one is gone': [
+    mended({ ...once, retries: 1 }, [], ended),
+    mended(retriedOnce, [{ verb: 'retry', told: 2 }], ended),
+    mended(once, [{ verb: 'retry', id: '1', told: 1 }], ended),
+    mended(once, [{ verb: 'discard', id: '1', told: 1 }], ended),
+    mended(once, [{ verb: 'retry', id: '1', told: 'REFUSED' }], ended),
+    mended({ ...once, deleted: true }, [], ended),
+  ],
+  'readers are answered': [
+    history({ operator: { reads: 1, readErrors: new Map([['TypeError', 1]]), mendings: [] } }),
+  ],
   'the doctor finds nothing': [withIndexes({ findings: [FINDING] })],
   'nothing is left behind': [history({ leftovers: ['lease:f'] })],
   'no process crashes': [history({ crashes: ['worker0.0 ended by itself: 1'] })],
@@ -330,6 +353,18 @@ describe('The history checker', () => {
       plain: { takes: new Map([[FAST, 1]]), repeated: new Set<string>() },
     };
     expect(broken(lost)).not.toContain('the doctor finds nothing');
+  });
+
+  it('accepts jobs that an operator has retried or discarded', () => {
+    const name = 'a retried job ends once more, a discarded one is gone';
+    const retries: Mending[] = [
+      { verb: 'retry', id: '1', told: 1 },
+      { verb: 'retry', id: '1', told: 'CONNECTION' },
+    ];
+    expect(broken(mended(retriedOnce, retries, ended))).not.toContain(name);
+    expect(broken(mended(retriedOnce, retries, ended))).not.toContain('a job is completed once');
+    const discarded = mended({ ...once, deleted: true }, [{ verb: 'discard', id: '1', told: 1 }]);
+    expect(broken(discarded)).not.toContain(name);
   });
 
   it('accepts what limits allow', () => {

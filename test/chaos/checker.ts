@@ -4,6 +4,7 @@ import { oneOfItsKey } from './unique-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
 import { doctorFindsNothing, listsHold, overviewIsTrue, pagesAreWhole } from './index-checks.js';
 import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } from './limit-checks.js';
+import { mendedOnce, readersAreAnswered } from './mend-checks.js';
 import { found, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
@@ -32,6 +33,8 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'each ended job is in its list, and nothing else': listsHold,
   'pages have all jobs of a state': pagesAreWhole,
   'the overview counts the jobs': overviewIsTrue,
+  'a retried job ends once more, a discarded one is gone': mendedOnce,
+  'readers are answered': readersAreAnswered,
   'the doctor finds nothing': doctorFindsNothing,
   'nothing is left behind': nothingIsLeft,
   'no process crashes': noCrash,
@@ -79,14 +82,15 @@ function* createdOnce({ readings }: History): Iterable<Violation> {
 }
 
 function* completedOnce({ written, finishes, plain }: History): Iterable<Violation> {
-  for (const [key, { completions }] of written) {
-    if (completions > 1 && !plain.repeated.has(key))
+  for (const [key, { completions, retries = 0 }] of written) {
+    if (completions > 1 + retries && !plain.repeated.has(key))
       yield found(key, `it was completed ${completions} times`);
   }
   const heard = new Map<string, number>();
   for (const finish of finishes) heard.set(keyOf(finish), (heard.get(keyOf(finish)) ?? 0) + 1);
   for (const [key, times] of heard) {
-    if (times > 1 && !plain.repeated.has(key)) yield found(key, `its finish was published ${times} times`);
+    if (times > 1 + (written.get(key)?.retries ?? 0) && !plain.repeated.has(key))
+      yield found(key, `its finish was published ${times} times`);
   }
 }
 
@@ -102,6 +106,8 @@ function* resultStays({
     [readings, laterReadings],
   ] as const) {
     for (const [key, { fields }] of earlier) {
+      const { retries = 0, deleted } = written.get(key) ?? {};
+      if (earlier === firstReadings && (retries > 0 || deleted)) continue;
       const change = isFinal(fields) ? changeBetween(fields, later.get(key)) : undefined;
       if (change) yield found(key, change);
     }
@@ -168,6 +174,7 @@ const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   cancelled: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_CANCELLED',
   expiring: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_EXPIRED',
   hostile: (fields) => fields['status'] === 'error' && !ASKED_FOR.includes(codeOf(fields) ?? ''),
+  mended: ({ status, output }) => status === 'success' || output === 'mended as told',
   large: ({ status, input, output }) => status === 'success' && padOf(input) === padOf(output),
   shared: ({ status, input = '', output = '' }) =>
     status === 'success' && bare(output) === bare(input).toUpperCase(),

@@ -83,6 +83,9 @@ export interface Reading extends JobName {
 export interface Written {
   /** How often its status became `success` or `error`. */
   readonly completions: number;
+  /** How often it was put back into its queue after its end. */
+  readonly retries?: number;
+  readonly deleted?: boolean;
   /** Writes of status, output or error after it was final, in words. */
   readonly changes: readonly string[];
 }
@@ -121,6 +124,21 @@ export interface PlainTrouble {
   readonly repeated: ReadonlySet<string>;
 }
 
+/** What a call of `retry` or `discard` answered: how many jobs, or the code of an error. Without `id` it was for all failed jobs. */
+export interface Mending {
+  readonly verb: 'retry' | 'discard';
+  readonly id?: string;
+  readonly told: number | string;
+}
+
+/** What an operator did and saw during faults. */
+export interface OperatorSeen {
+  readonly reads: number;
+  /** How many reads ended as an error, by its code. */
+  readonly readErrors: ReadonlyMap<string, number>;
+  readonly mendings: readonly Mending[];
+}
+
 /** All that was seen of a run. */
 export interface History {
   readonly lease: number;
@@ -144,6 +162,7 @@ export interface History {
   readonly leftovers: readonly string[];
   /** Absent where nothing reads them. */
   readonly indexes?: Indexes;
+  readonly operator?: OperatorSeen;
   readonly plain: PlainTrouble;
   /** Processes that ended without being stopped. */
   readonly crashes: readonly string[];

@@ -7,6 +7,8 @@ export declare const SHARED: string;
 export declare const ODD: string;
 /** Created and run by plain actors only. */
 export declare const PLAIN: string;
+/** Its jobs fail until an operator has retried them. */
+export declare const MENDED: string;
 /** Functions whose limits count jobs by their tenant. */
 export declare const LIMITED: string;
 export declare const RATED: string;

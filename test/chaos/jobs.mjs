@@ -9,6 +9,8 @@ export const BLOCK = 'chaos:block';
 export const SHARED = 'chaos:shared';
 /** What a hostile client writes. */
 export const ODD = 'chaos:odd';
+/** Its jobs fail until an operator has retried them. */
+export const MENDED = 'chaos:mended';
 /** Created and run by plain actors only. */
 export const PLAIN = 'chaos:plain';
 /** Functions whose limits count jobs by their tenant. */
@@ -18,7 +20,7 @@ export const STRICT = 'chaos:strict';
 
 /** Functions our workers run, and how many jobs of each at a time. */
 export const HANDLED = {
-  ...{ [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2 },
+  ...{ [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2, [MENDED]: 5 },
   ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6 },
 };
 
@@ -55,6 +57,9 @@ export async function perform(input, job, hostile = []) {
   }
   if (input.kind === 'failing' || (input.kind === 'flaky' && job.attempts <= input.failures))
     throw new Error(`${input.kind} as told`);
+  // The number of the claim counts on when a job is retried.
+  if (input.kind === 'mended' && job.claim.token % 1_000_000 <= input.rounds)
+    throw new Error('mended as told');
   if (input.kind === 'hostile') throw hostile[input.which % hostile.length]?.[1]();
   const { n, pad } = input;
   return { n, token: job.claim.token, ...(pad === undefined ? {} : { pad, hash: hashOf(pad) }) };

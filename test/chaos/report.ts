@@ -35,6 +35,14 @@ export function summarize({ seed, injected, history, violations }: RunResult): S
   };
 }
 
+function retriesOf({ written }: History): number {
+  return [...written.values()].reduce((sum, { retries = 0 }) => sum + retries, 0);
+}
+
+function discardsOf({ written }: History): number {
+  return [...written.values()].filter(({ deleted }) => deleted).length;
+}
+
 /** Blocking jobs apart: there is one slot a worker, and a worker that runs one claims nothing. */
 function recoverySpreads(recoveries: readonly Recovery[]): Record<string, Spread> {
   const functions = [...new Set(recoveries.map(({ fn }) => fn))].sort();
@@ -43,17 +51,8 @@ function recoverySpreads(recoveries: readonly Recovery[]): Record<string, Spread
   );
 }
 
-function outcomesOf({
-  enqueued,
-  unsure,
-  readings,
-  starts,
-  finishes,
-  cancels,
-  calls,
-  plain,
-  limited,
-}: History): Record<string, number> {
+function outcomesOf(history: History): Record<string, number> {
+  const { enqueued, unsure, readings, starts, finishes, cancels, calls, plain, limited } = history;
   const jobs = [...readings.values()].map(({ fields }) => fields);
   const open = [...readings].flatMap(([name, { fields }]) => (isFinal(fields) ? [] : [name]));
   const known = new Set(enqueued.map(keyOf));
@@ -80,6 +79,9 @@ function outcomesOf({
     'of these without it: not enqueued, or given up': calls.filter(({ got }) => got === undefined).length,
     'calls of cancel': cancels.length,
     'takes of plain workers in doubt': [...plain.takes.values()].reduce((sum, takes) => sum + takes, 0),
+    'retries of failed jobs, by an operator': retriesOf(history),
+    'failed jobs that it discarded': discardsOf(history),
+    'calls that read during faults': history.operator?.reads ?? 0,
   };
 }
 

@@ -8,6 +8,7 @@ import { injectAll, type Injected } from './faults.js';
 import { gather, type Recorded } from './gather.js';
 import type { CountSeen, History } from './history.js';
 import { readIndexes } from './indexes.js';
+import { Operator } from './operator.js';
 import { ATTEMPTS, HANDLED, PLAIN } from './jobs.mjs';
 import { leftoverKeys, unfinished } from './leftovers.js';
 import { planFaults, toLine, type Fault, type FaultKind } from './schedule.js';
@@ -73,14 +74,16 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const injected: Injected[] = [];
   const stage = await openStage(options);
   let violations: Violation[] | undefined;
+  let operator: Operator | undefined;
   // What a hostile client has spoilt can't be counted for a moment.
   const tell = () => void report(stage, injected, options).catch(() => undefined);
   const progress = setInterval(tell, PROGRESS_MS);
   try {
     await stage.start();
+    operator = new Operator(stage.server.url, options.seed);
     const ground = { ...stage, redis: stage.observer.redis };
     await injectAll(ground, faults, (fault) => injected.push(fault));
-    const history = await bringToEnd(stage, options);
+    const history = await bringToEnd(stage, operator, options);
     violations = check(history);
     const kept = options.keep || violations.length > 0 ? { folder: stage.folder } : {};
     return { seed: options.seed, duration: options.duration, faults, injected, history, violations, ...kept };
@@ -92,6 +95,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     throw new Error(lines.join('\n'), { cause: error });
   } finally {
     clearInterval(progress);
+    await operator?.stop();
     await stage.close({ keepFolder: options.keep === true || violations?.length !== 0 });
   }
 }
@@ -114,12 +118,17 @@ function openStage({ seed, duration, jobs, lease, calls, largest }: RunOptions):
 }
 
 /** The faults are over: everything has to come to its end, and to the truth. */
-async function bringToEnd(stage: Stage, { jobs, lease = DEFAULT_LEASE_MS }: RunOptions): Promise<History> {
+async function bringToEnd(
+  stage: Stage,
+  operator: Operator,
+  { jobs, lease = DEFAULT_LEASE_MS }: RunOptions,
+): Promise<History> {
   const { redis } = stage.observer;
   await stage.everybodyReady();
   const calm = performance.now() + COUNT_MS;
   await until(async () => (await created(stage)) >= jobs, { timeout: DRAIN_MS, message: 'Too few jobs' });
   const counts = await countsByThen(stage, calm);
+  await operator.stop();
   await stage.stopLoad();
   const drained = { timeout: DRAIN_MS, message: 'Jobs are left in queues or leases' };
   await until(async () => (await unfinished(redis, FUNCTIONS)) === 0, drained).catch(() => undefined);
@@ -133,12 +142,21 @@ async function bringToEnd(stage: Stage, { jobs, lease = DEFAULT_LEASE_MS }: RunO
   const leftovers = await leftoverKeys(redis);
   const limited = new ClaimLog();
   const written = await writtenJobs(stage.server.directory, limited);
-  return historyOf(stage, lease, { counts, readings, laterReadings, indexes, leftovers, written, limited });
+  return historyOf(stage, lease, {
+    operator: operator.seen,
+    counts,
+    readings,
+    laterReadings,
+    indexes,
+    leftovers,
+    written,
+    limited,
+  });
 }
 
 type Ending = Pick<
   History,
-  'counts' | 'readings' | 'laterReadings' | 'indexes' | 'leftovers' | 'written' | 'limited'
+  'operator' | 'counts' | 'readings' | 'laterReadings' | 'indexes' | 'leftovers' | 'written' | 'limited'
 >;
 
 function historyOf(stage: Stage, lease: number, ending: Ending): History {

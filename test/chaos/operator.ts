@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { LISTED_STATES } from '../../lib/job/job-views.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import type { Mending, OperatorSeen } from './history.js';
+import { HANDLED, MENDED } from './jobs.mjs';
+import { Random } from './random.mjs';
+
+const PAUSE_MS = 100;
+/** Milliseconds of each command. */
+const TIMEOUT_MS = 5000;
+const FUNCTIONS = Object.keys(HANDLED);
+
+/** Retries and discards failed jobs of a function of its own, and reads what there is of all, during faults. */
+export class Operator {
+  private readonly actors: RedisActors;
+  private readonly client: GearMonkeyClient;
+  private readonly mendings: Mending[] = [];
+  private readonly readErrors = new Map<string, number>();
+  private readonly random: Random;
+  private readonly parts: Promise<unknown>[];
+  private reads = 0;
+  private created = 0;
+  private stopping = false;
+
+  constructor(url: string, seed: number) {
+    this.actors = new RedisActors(url);
+    this.client = this.actors.client(undefined, TIMEOUT_MS);
+    this.random = new Random(seed);
+    const parts = [() => this.create(), () => this.mendSome(), () => this.mendSome(), () => this.read()];
+    this.parts = parts.map(async (part) => {
+      while (!this.stopping) {
+        await part();
+        await sleep(PAUSE_MS);
+      }
+    });
+  }
+
+  /** Resolves when everything that it has begun has its answer. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await Promise.all(this.parts);
+    this.actors.close();
+  }
+
+  get seen(): OperatorSeen {
+    return { reads: this.reads, readErrors: this.readErrors, mendings: this.mendings };
+  }
+
+  /** Jobs fail when they are first run, some also when they are retried once. */
+  private async create(): Promise<void> {
+    const input = { n: `operator/${++this.created}`, kind: 'mended', rounds: this.random.int(1, 2) };
+    await this.client.run(MENDED, input).catch(() => undefined);
+  }
+
+  private async mendSome(): Promise<void> {
+    const { jobs } = await this.client
+      .list(MENDED, { state: 'failed', size: 10 })
+      .catch(() => ({ jobs: [] }));
+    const job = jobs[this.random.int(0, Math.max(0, jobs.length - 1))];
+    if (!job) return;
+    const chance = this.random.next();
+    if (chance < 0.1) await Promise.all([this.mend('retry', job.id), this.mend('discard', job.id)]);
+    else if (chance < 0.7) await this.mend('retry', job.id);
+    else if (chance < 0.9) await this.mend('discard', job.id);
+    else await this.mend(chance < 0.97 ? 'retry' : 'discard');
+  }
+
+  /** @param id without one, all that have failed */
+  private async mend(verb: Mending['verb'], id?: string): Promise<void> {
+    const told = await this.client[verb](MENDED, id ?? { state: 'failed' }).done.catch(codeOf);
+    this.mendings.push({ verb, told, ...(id !== undefined && { id }) });
+  }
+
+  private async read(): Promise<void> {
+    const fn = this.random.shuffle(FUNCTIONS)[0] as string;
+    const state = this.random.shuffle(LISTED_STATES)[0] ?? 'failed';
+    const reads: (() => Promise<unknown>)[] = [
+      () => this.client.overview(),
+      () => this.client.list(fn, { state, payloads: this.random.next() < 0.5 }),
+      () => this.client.failures(fn),
+      () => this.client.statistics(fn, { by: 'minute' }),
+    ];
+    for (const read of reads) {
+      this.reads += 1;
+      await read().catch((error: unknown) => {
+        const code = codeOf(error);
+        this.readErrors.set(code, (this.readErrors.get(code) ?? 0) + 1);
+      });
+    }
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
