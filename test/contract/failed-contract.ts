@@ -150,6 +150,23 @@ export function failedContract(rigOf: () => ClientRig): void {
       await source.close();
     });
 
+    it('queues a job once that expired while it waited', async () => {
+      const fn = rigOf().fn();
+      const client = rigOf().client();
+      const job = await client.run(fn, 'late', { expires: 1 });
+      await expect(job.result({ timeout: '20s' })).rejects.toMatchObject({ cause: { code: 'JOB_EXPIRED' } });
+      await expect(totalOf(client, fn, 'failed')).resolves.toBe(1);
+      await expect(client.retry(fn, { state: 'failed' }).done).resolves.toBe(1);
+      await expect(client.retry(fn, job.id).done).resolves.toBe(0);
+      await expect(totalOf(client, fn, 'waiting')).resolves.toBe(1);
+      await client.run(fn, 'next');
+      const source = rigOf().source();
+      await expect(claimInOrder(source, fn, 2)).resolves.toEqual(['"late"', '"next"']);
+      await expect(job.get()).resolves.toMatchObject({ status: 'success', attempts: 1 });
+      await expect(totalOf(client, fn, 'waiting')).resolves.toBe(0);
+      await source.close();
+    });
+
     it('lets those with a key wait for its turn', async () => {
       const fn = rigOf().fn();
       const limited = defineJob<{ of: string }, unknown>(fn, {

@@ -164,6 +164,27 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
       await expect(limited.claimOne()).resolves.toMatchObject({ id: next.id });
     });
 
+    it.each([
+      ['failed', (limited: Limited, claim: Claim) => limited.settle(failure(claim, 'no'))],
+      ['cancelled', (limited: Limited, claim: Claim) => limited.store.cancel(limited.fn, claim)],
+    ] as const)(
+      'puts a job that was %s and is retried behind those of its key, alone',
+      async (state, end) => {
+        const limited = await functions.open(STRICT);
+        const [first, second, third] = idsOf(await limited.add('a', 3));
+        await end(limited, await limited.claimOne());
+        await expect(rigOf().client().retry(limited.fn, { state }).done).resolves.toBe(1);
+        await expect(limited.field(first ?? '', 'key')).resolves.toBe('a');
+        await expect(limited.state('a')).resolves.toMatchObject({ waiting: 3, running: 0 });
+        for (const id of [second, third, first]) {
+          const claims = await limited.claimNow();
+          expect(idsOf(claims)).toEqual([id]);
+          await limited.settle(...claims.map((claim) => success(claim)));
+        }
+        await expect(limited.state('a')).resolves.toBeUndefined();
+      },
+    );
+
     it('runs a scheduled job after those that were there when it was due', async () => {
       const limited = await functions.open(STRICT);
       const due = await limited.addOne('a', { queue: 'scheduled', delay: 50 });
