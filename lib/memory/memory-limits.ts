@@ -75,11 +75,11 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
   }
 
   /** Adds a job that waits for the turn of its key, or until it is due. */
-  add(id: string, name: string, queue: Queue, due: number, now: number): void {
+  add(id: string, name: string, queue: Queue, due: number, now: number, goesFirst = this.hasRun(id)): void {
     const key = this.keys.ensure(name);
     this.keyOf.set(id, key);
     if (due > now) this.wait(id, key, due);
-    else if (this.jobs.number(id, 'token') > 0) key.line(listOf(queue)).unshift(id);
+    else if (goesFirst) key.line(listOf(queue)).unshift(id);
     else key.line(listOf(queue)).push(id);
     this.refresh(name, now);
   }
@@ -118,10 +118,9 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
   pass(now: number): void {
     this.counts.pass(now);
     const due = this.due.take(now);
-    const isAgain = (id: string) => this.jobs.number(id, 'token') > 0;
     // The one that was due first ends up in front.
-    for (const id of due.filter(isAgain).toReversed()) this.arrive(id, now, 'unshift');
-    for (const id of due.filter((one) => !isAgain(one))) this.arrive(id, now, 'push');
+    for (const id of due.filter((one) => this.hasRun(one)).toReversed()) this.arrive(id, now, 'unshift');
+    for (const id of due.filter((one) => !this.hasRun(one))) this.arrive(id, now, 'push');
   }
 
   /** The job that may start next in this queue. */
@@ -211,6 +210,10 @@ export class MemoryLimits extends LimitedJobs implements LimitUser {
 
   private isOpen(key: LimitedKey, now: number): boolean {
     return !(this.rules?.order === 'strict' && key.isTaken) && !this.counts.isFull(key.name, now, this);
+  }
+
+  private hasRun(id: string): boolean {
+    return this.jobs.number(id, 'token') > 0;
   }
 
   private wait(id: string, key: LimitedKey, due: number): void {

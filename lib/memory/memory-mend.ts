@@ -1,6 +1,6 @@
 import type { EndedJob, MendVerb } from '../gearmonkey/client/job-store.js';
-import type { Queue } from '../gearmonkey/wire/protocol.js';
 import type { MemoryFunction } from './memory-function.js';
+import { listOf } from './memory-queues.js';
 
 const OF_THE_END = [
   'output',
@@ -32,11 +32,10 @@ function retry(of: MemoryFunction, id: string, now: number): void {
   waiting.remove(id, now);
   const options = jobs.text(id, 'options');
   if (options.includes('"expires"')) jobs.set(id, { options: withoutExpiry(options) });
-  const from = jobs.text(id, 'queue');
-  const queue: Queue = from === 'high' || from === 'low' ? from : 'normal';
   jobs.clear(id, OF_THE_END);
   jobs.set(id, { status: 'idle', attempts: 0 });
-  waiting.add(id, queue, 0, jobs.bytes(id, 'key') && jobs.text(id, 'key'), now);
+  const key = jobs.bytes(id, 'key') && jobs.text(id, 'key');
+  waiting.addAgain(id, listOf(jobs.text(id, 'queue')), key, now);
   of.publish('create', id);
   of.wake();
 }

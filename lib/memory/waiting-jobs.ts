@@ -2,7 +2,7 @@ import { toErrorInfo, type JobErrorInfo } from '../job/errors.js';
 import type { Queue } from '../gearmonkey/wire/protocol.js';
 import type { MemoryJobs } from './memory-jobs.js';
 import type { MemoryLimits } from './memory-limits.js';
-import { LISTED, MemoryQueues, type WaitingId } from './memory-queues.js';
+import { LISTED, MemoryQueues, type Listed, type WaitingId } from './memory-queues.js';
 
 /** Makes the key of a job from its input. */
 export type KeyOf = (input: Uint8Array) => string;
@@ -40,6 +40,12 @@ export class WaitingJobs {
   runLater(id: string, due: number, now: number): void {
     if (this.limits.has(id)) this.limits.runLater(id, due, now);
     else this.queues.schedule(id, due);
+  }
+
+  /** Puts a job that had ended behind the others of its queue or key. */
+  addAgain(id: string, queue: Listed, key: string | undefined, now: number): void {
+    if (key === undefined) this.queues.add(id, queue);
+    else this.limits.add(id, key, queue, 0, now, false);
   }
 
   remove(id: string, now: number): void {

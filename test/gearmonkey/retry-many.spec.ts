@@ -27,7 +27,7 @@ describe('A retry of failed jobs', () => {
   const keys = (fn: string) => {
     const k = keysOf(fn);
     const own = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
-    return [...own, `${k.ended}failed`, `${k.ended}cancelled`];
+    return [...own, `${k.ended}failed`, `${k.ended}cancelled`, k.scheduled];
   };
 
   it('does nothing twice if a call is sent again, and counts the same', async () => {

@@ -80,7 +80,7 @@ export class RedisViews implements ViewStore {
   mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
     const k = this.options.keysOf(fn);
     const keys = [k.jobs, k.locks, k.channel, k.control, k.high, k.normal, k.low, k.wake];
-    keys.push(`${k.ended}failed`, `${k.ended}cancelled`);
+    keys.push(`${k.ended}failed`, `${k.ended}cancelled`, k.scheduled);
     // The same name when the question is asked again.
     const name = randomUUID();
     const chosen = jobs.flatMap(({ id, finished }) => [id, finished]);

@@ -1,6 +1,6 @@
 --[[
   Ends a job that no worker began before it expired, for a client that waits for it. Its id stays in its queue, where the
-  worker that takes it finds it finished.
+  worker that takes it finds it finished; until then its field `queued` is 1.
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel
   ARGV[1] now in ms, or ''   ARGV[2] id   ARGV[3] mark, or '' for any job with this id
@@ -16,4 +16,7 @@ local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3] }
 local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark')
 if not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
-return job[1] == 'idle' and expire(keys, id, clock(ARGV[1])) or -1
+if job[1] ~= 'idle' then return -1 end
+local left = expire(keys, id, clock(ARGV[1]))
+if left == 0 then redis.pcall('HSET', keys.jobs .. id, 'queued', '1') end
+return left

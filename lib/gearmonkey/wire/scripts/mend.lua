@@ -3,6 +3,7 @@
 
   KEYS[1] prefix of the job hashes   KEYS[2] prefix of the locks   KEYS[3] channel   KEYS[4] control   KEYS[5] high
   KEYS[6] normal   KEYS[7] low   KEYS[8] wake marker   KEYS[9] ended: failed   KEYS[10] ended: cancelled
+  KEYS[11] scheduled
   ARGV[1] now in ms, or ''   ARGV[2] retry or discard   ARGV[3] name of this call
   ARGV[4…] id and `finished` of each job as they were read; `finished` is '' for a job of a plain worker
   Returns how many jobs it has moved or deleted.
@@ -14,6 +15,8 @@
 -- include limit-prefix
 -- include rights
 
+-- Lua's own, which also catches errors of redis.call.
+local guarded = pcall
 local call, pcall = redis.call, redis.pcall
 local verb, name = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = KEYS[8], high = KEYS[5], normal = KEYS[6], low = KEYS[7] }
@@ -38,6 +41,16 @@ local function without_expiry(options)
   return text
 end
 
+--- Removes a job that had expired from where it still waits. Searched from the right, where old jobs are.
+local function remove_waiting(id, key)
+  if type(pcall('ZREM', KEYS[11], id)) ~= 'number' then return end
+  for _, priority in ipairs({ 'high', 'normal', 'low' }) do
+    pcall('LREM', keys[priority], -1, id)
+    if key and limits then pcall('LREM', limits.list_of(key, priority), -1, id) end
+  end
+  if key and limits then guarded(limits.forget_time, key, id) end
+end
+
 --- Puts a job behind those that wait in its queue, or in the list of its key. Returns false if that has another type.
 local function queued(id, from, key)
   local priority = (from == 'high' or from == 'low') and from or 'normal'
@@ -46,6 +59,7 @@ local function queued(id, from, key)
 end
 
 local function retry(id, job)
+  if job[7] == '1' then remove_waiting(id, job[4]) end
   if not queued(id, job[3], job[4]) then return 0 end
   local hash = keys.jobs .. id
   local fields = { 'status', 'idle', 'attempts', '0', 'retried', name }
@@ -53,7 +67,7 @@ local function retry(id, job)
     fields[7], fields[8] = 'options', without_expiry(job[5])
   end
   call('HSET', hash, unpack(fields))
-  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'status:dividend', 'status:divisor')
+  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'queued', 'status:dividend', 'status:divisor')
   call('PERSIST', hash)
   call('DEL', KEYS[2] .. id)
   unlist(id)
@@ -69,7 +83,7 @@ end
 
 --- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
 local function mend(id, finished)
-  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried')
+  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued')
   if job.err then return 0 end
   if verb == 'discard' and not job[1] then
     unlist(id)

@@ -47,7 +47,10 @@ local function take(id, from, has_turn)
   if job.err or not status or status == 'success' or status == 'error' then
     useless = useless + 1
     -- An expired job may have been ended for a client that waited for it.
-    if not job.err and status == 'error' and string.find(options, EXPIRES, 1, true) then return end
+    if not job.err and status == 'error' and string.find(options, EXPIRES, 1, true) then
+      pcall('HSET', key, 'queued', '0')
+      return
+    end
     dropped[#dropped + 1] = id
     return
   end
