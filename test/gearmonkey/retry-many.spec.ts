@@ -50,6 +50,17 @@ describe('A retry of failed jobs', () => {
     await expect(rig.redis.hget(`job:${fn}:1`, 'status')).resolves.toBe('error');
   });
 
+  it('leaves entries of the list that are no jobs of the call', async () => {
+    const fn = rig.fn();
+    await failed(fn, 1);
+    await rig.redis.zadd(`ended:${fn}:failed`, -7, '');
+    await expect(rig.client.retry(fn, '1').done).resolves.toBe(1);
+    await expect(rig.redis.zrange(`ended:${fn}:failed`, '0', '-1', 'WITHSCORES')).resolves.toEqual([
+      '',
+      '-7',
+    ]);
+  });
+
   it('is refused as a whole while the memory of the server is full, but jobs can be discarded', async () => {
     const fn = rig.fn();
     await failed(fn, 3);

@@ -99,8 +99,8 @@ local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_rig
   or missing_right('DEL', keys.jobs .. 'x') or missing_right('DEL', KEYS[2] .. 'x')
 if refusal then return refusal end
 
--- Writes nothing: a server whose memory is full refuses it, and so the whole call.
-local written = verb == 'retry' and pcall('ZADD', KEYS[9], 'XX', stamp, '')
+-- Writes nothing, as no job has this name: a server whose memory is full refuses it, and so the whole call.
+local written = verb == 'retry' and pcall('ZADD', KEYS[9], 'XX', stamp, name)
 if type(written) == 'table' and string.find(written.err, 'OOM', 1, true) then return written end
 
 local mended = 0
