@@ -11,7 +11,7 @@ export const KEPT_MS = 25 * 60 * MINUTE_MS;
 export interface KeepSpan {
   /** From when they ended; at least a minute. @default 25 hours, as plain workers keep them */
   age?: Duration;
-  /** Only the newest so many; at least 1. Older ones are deleted about a second after newer ones have ended. @default all */
+  /** Only the newest so many; at least 1. Older ones are deleted a few seconds after their end. @default all */
   count?: number;
 }
 

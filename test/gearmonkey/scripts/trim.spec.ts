@@ -47,6 +47,14 @@ describe('trim', () => {
     await expect(redis().exists(`job:${fn}:10000`, `job:${fn}:10001`)).resolves.toBe(1);
   });
 
+  it('leaves jobs beyond the count for five seconds', async () => {
+    await ended('failed', 3);
+    await run(NOW + 5001, 500, KEPT_MS, KEPT_MS, '', 1);
+    await expect(redis().zrange(list('failed'), '0', '-1')).resolves.toEqual(['2', '3']);
+    await run(NOW + 5002, 500, KEPT_MS, KEPT_MS, '', 1);
+    await expect(redis().zrange(list('failed'), '0', '-1')).resolves.toEqual(['3']);
+  });
+
   it.each([
     ['runs again', { status: 'busy', finished: NOW + 1 }],
     ['waits again', { status: 'idle' }],
@@ -55,7 +63,7 @@ describe('trim', () => {
     await ended('failed', 2);
     await redis().del(`job:${fn}:1`);
     await redis().hset(`job:${fn}:1`, fields);
-    await run(NOW + 1000, 500, KEPT_MS, KEPT_MS, '', 1);
+    await run(NOW + 6000, 500, KEPT_MS, KEPT_MS, '', 1);
     await expect(redis().zrange(list('failed'), '0', '-1')).resolves.toEqual(['2']);
     await expect(redis().exists(`job:${fn}:1`)).resolves.toBe(1);
   });
@@ -79,7 +87,7 @@ describe('trim', () => {
       return Number(texts[7]);
     };
     const later = NOW + 2 * DAY_MS;
-    await run(NOW + 10, 500, KEPT_MS, 7 * DAY_MS, '', 2);
+    await run(NOW + 6000, 500, KEPT_MS, 7 * DAY_MS, '', 2);
     await expect(failed()).resolves.toBe(2);
     await run(later, 500, KEPT_MS, 7 * DAY_MS, '', 2);
     await expect(failed()).resolves.toBe(2);
@@ -93,7 +101,7 @@ describe('trim', () => {
     await redis().set(list('success'), 'text');
     await redis().del(`job:${fn}:1`);
     await redis().set(`job:${fn}:1`, 'text');
-    await expect(run(NOW + 10, 500, KEPT_MS, KEPT_MS, 1, 1)).resolves.toBe(false);
+    await expect(run(NOW + 6000, 500, KEPT_MS, KEPT_MS, 1, 1)).resolves.toBe(false);
     await expect(redis().zrange(list('failed'), '0', '-1')).resolves.toEqual(['3']);
     await expect(redis().exists(`job:${fn}:1`)).resolves.toBe(1);
   });

@@ -15,6 +15,8 @@
 local pcall = redis.pcall
 local now, step = clock(ARGV[1]), tonumber(ARGV[2])
 local DEFAULT_MS = 90000000
+--- Those who wait for a job may read it for so long after its end.
+local GRACE_MS = 5000
 local more = 0
 
 local function text(number) return string.format('%.0f', number) end
@@ -29,11 +31,12 @@ local function drop_older(key, time)
   if not old.err and #old > 0 then drop(key, old) end
 end
 
---- Deletes the oldest of the `length` jobs of a list beyond `most`, unless they have been retried.
+--- Deletes the oldest of the `length` jobs of a list beyond `most`, unless they have been retried or ended just now.
 local function drop_beyond(key, jobs, length, most)
   if length <= most then return end
   local first = text(math.min(length - most, step))
-  local old = pcall('ZRANGEBYSCORE', key, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', first)
+  local old = pcall('ZRANGEBYSCORE', key, '0', text(now - GRACE_MS), 'WITHSCORES', 'LIMIT', '0', first)
+  if old.err or #old == 0 then return end
   local members = {}
   for i = 1, #old, 2 do
     local id = old[i]
