@@ -12,7 +12,7 @@ const CANCELLED: ReadonlySet<string | undefined> = new Set(['JOB_CANCELLED', 'JO
 /** The jobs of one function that have ended or will be tried again, with the time of that. Ended ones are deleted in time. */
 export class MemoryLists {
   /** How long ended jobs are kept, and how many. */
-  keep: KeepRules;
+  private keep: KeepRules;
   private readonly ended: Record<EndedState, Map<string, number>> = {
     success: new Map(),
     failed: new Map(),
@@ -22,9 +22,14 @@ export class MemoryLists {
 
   constructor(
     private readonly jobs: MemoryJobs,
-    keep?: Keep,
+    private readonly usual?: Keep,
   ) {
-    this.keep = keepRules(keep);
+    this.keep = keepRules(usual);
+  }
+
+  /** What a worker says when it starts holds until the next one does. */
+  setKeep(...given: readonly (Keep | undefined)[]): void {
+    this.keep = keepRules(this.usual, ...given);
   }
 
   end(id: string, status: JobStatus, error: JobErrorInfo | undefined, now: number): void {

@@ -4,7 +4,7 @@ import { Ticker } from '../gearmonkey/recurring/ticker.js';
 import { systemClock } from '../job/clock.js';
 import type { Health } from '../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
-import { keepRules, type Keep } from '../job/keep.js';
+import type { Keep } from '../job/keep.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { MemorySchedules, waitOf } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
@@ -65,8 +65,7 @@ export class MemorySource implements JobSource {
       const server = this.server.function(fn);
       const limit = this.limits.get(fn);
       if (limit) server.limits.declare(limit.rules, Date.now());
-      const keep = [this.keep, this.kept.get(fn)];
-      if (keep.some((one) => one !== undefined)) server.lists.keep = keepRules(...keep);
+      server.lists.setKeep(this.keep, this.kept.get(fn));
       const tell = (id: string, token: number) => this.revoke(fn, id, token);
       server.workers += 1;
       server.cancellations.add(tell);

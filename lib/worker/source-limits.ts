@@ -35,9 +35,8 @@ export function giveKeep(
 ): void {
   for (const { definition } of bindings) {
     const { name, keep } = definition;
-    if (!keep) continue;
-    if (!source.setKeep) throw withoutKeep(name, source.address);
-    source.setKeep(name, keep);
+    if (keep && !source.setKeep) throw withoutKeep(name, source.address);
+    source.setKeep?.(name, keep ?? {});
   }
 }
 

@@ -144,7 +144,6 @@ export class RedisSource implements JobSource {
   async withdraw(functions: readonly string[]): Promise<void> {
     for (const fn of functions) this.opened.delete(fn);
     for (const fn of functions) this.limits.forget(fn);
-    for (const fn of functions) this.keep.forget(fn);
     await Promise.all(functions.map((fn) => this.claimer.withdraw(fn)));
     await this.held.withdraw(functions);
   }

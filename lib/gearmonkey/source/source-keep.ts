@@ -15,8 +15,4 @@ export class SourceKeep {
     this.rules.set(fn, found);
     return found;
   }
-
-  forget(fn: string): void {
-    this.rules.delete(fn);
-  }
 }
