@@ -1,6 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { useRedis } from '../../support/use-redis.js';
-import { cancel, enqueue, LEASE_MS, look, NOW, presence, progress, renew, claim, unique } from './scripts.js';
+import {
+  cancel,
+  enqueue,
+  expire,
+  LEASE_MS,
+  look,
+  NOW,
+  presence,
+  progress,
+  renew,
+  claim,
+  unique,
+} from './scripts.js';
 
 describe('A server whose memory is full', () => {
   const server = useRedis();
@@ -33,6 +45,19 @@ describe('A server whose memory is full', () => {
     await expect(server.redis.hgetall(`unique:${fn}`)).resolves.toEqual(before);
     await expect(server.redis.hget(`job:${fn}:3`, 'status')).resolves.toBe('idle');
     await expect(server.redis.get(`sender:${fn}:u`)).resolves.toBe('1:3');
+  });
+
+  it('ends a job that has expired, and tells those who wait for it', async () => {
+    await server.redis.config('SET', 'maxmemory', '0');
+    await enqueue(server.redis, fn, ['late'], { options: `{"expires":${NOW + 10}}` });
+    await server.redis.config('SET', 'maxmemory', '1');
+    await expect(expire(server.redis, fn, '3', NOW)).resolves.toBe(10);
+    await expect(expire(server.redis, fn, '3', NOW + 10)).resolves.toBe(0);
+    await expect(server.redis.hmget(`job:${fn}:3`, 'status', 'finished')).resolves.toEqual([
+      'error',
+      `${NOW + 10}`,
+    ]);
+    await expect(server.redis.llen(`lock:${fn}:3`)).resolves.toBe(1);
   });
 
   it('renews the lease of a running job', async () => {

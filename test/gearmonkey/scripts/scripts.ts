@@ -186,6 +186,11 @@ export function cancel(redis: Redis, fn: string, id: string, now = NOW, mark: nu
 }
 
 /** Milliseconds that a presence holds. */
+export function expire(redis: Redis, fn: string, id: string, now = NOW) {
+  const { jobs, locks, channel } = keysOf(fn);
+  return scripts.expire.run(redis, [jobs, locks, channel], now, id, '');
+}
+
 export const PRESENCE_MS = 100;
 
 export function presence(

@@ -1,5 +1,6 @@
 --- Ends a job that no handler has run (claims that were released don't count) and whose time has passed. Returns the ms
---- until then, 0 if it has ended, or -1 if it will not expire.
+--- until then, 0 if it has ended, or -1 if it will not expire. `keys.is_alone`: this is the script's first write, which then
+--- uses no memory, so that Redis allows the others even if its memory is full.
 local function expire(keys, id, now)
   local job = redis.call('HMGET', keys.jobs .. id, 'options', 'attempts', 'snoozes')
   -- A quote inside a text of the JSON follows a backslash, so no header matches.
@@ -8,6 +9,7 @@ local function expire(keys, id, now)
   if now < expiry then return math.ceil(expiry - now) end
   local text = 'expired: no worker began it in time'
   local failure = '{"name":"JobExpiredError","code":"JOB_EXPIRED","message":"' .. text .. '"}'
+  if keys.is_alone then redis.pcall('EXPIRE', keys.locks .. id, '10') end
   finish(keys, id, string.format('%.0f', now), '', '', 'error', text, 'error', failure)
   return 0
 end
