@@ -107,6 +107,7 @@ export type {
   ListedState,
   ListedJob,
   ListedPayload,
+  FindOptions,
   ListOptions,
 } from './job/job-views.js';
 export type { BulkRun, EndedJobs, FailureGroup } from './job/failed-jobs.js';

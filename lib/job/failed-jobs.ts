@@ -20,6 +20,8 @@ export interface EndedJobs {
   state: 'failed' | 'cancelled';
   /** Only those of this group. @default all */
   group?: string;
+  /** Only those with this tag. @default all */
+  tag?: string;
   /** Only those that ended before this time. @default all that have ended when the call begins */
   before?: Date;
 }

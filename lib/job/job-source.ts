@@ -37,6 +37,8 @@ export interface JobOptions {
   /** The client that waits for the output: sources that support it send the output there directly. */
   readonly reply?: string;
   readonly headers?: JobHeaders;
+  /** What it is found by. */
+  readonly tags?: readonly string[];
   /** When the job expires unless it was begun, in ms since 1970. */
   readonly expires?: number;
   /** The tick of a schedule that it belongs to. */

@@ -53,6 +53,15 @@ export interface ListOptions {
   payloads?: boolean;
 }
 
+/** Which jobs `find` looks for: one of `tag`, `key` and `id`. */
+export interface FindOptions extends Omit<ListOptions, 'state'> {
+  /** A tag that they were enqueued with. */
+  tag?: string;
+  /** A key of the function's limit: its jobs that have not ended, at most 500 of each kind. Or a unique key: the last job with it. */
+  key?: string;
+  id?: string | number;
+}
+
 /** An input or output as a list shows it. */
 export interface ListedPayload {
   /** Its first 4,096 bytes, as text. Absent for one that is larger than 64 KiB, and after 512 KiB of a page. */
@@ -73,6 +82,7 @@ export interface ListedJob {
   readonly progress?: Progress;
   /** What it is limited by. */
   readonly key?: string;
+  /** Those that it was enqueued with. */
   readonly tags?: readonly string[];
   readonly recurring?: RecurringTick;
   /** Only with `payloads`. */
@@ -84,7 +94,7 @@ export interface ListedJob {
 /** A page of jobs. Jobs that end or expire meanwhile are left out, so it may have fewer than asked for. */
 export interface JobList {
   readonly jobs: readonly ListedJob[];
-  /** How many there are on all pages. */
+  /** How many there are on all pages. `find` also counts jobs that are gone if there is more than one page. */
   readonly total: number;
   /** The `page` of the next call; absent on the last page. */
   readonly next?: string;

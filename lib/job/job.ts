@@ -47,6 +47,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly times: JobTimes;
   /** Text that its client sent with it. */
   readonly headers: JobHeaders;
+  /** What it is found by. */
+  readonly tags?: readonly string[];
   /** The schedule that created it. */
   readonly recurring?: RecurringTick;
 }

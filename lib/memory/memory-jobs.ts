@@ -17,6 +17,7 @@ export interface Taken extends Omit<TakenJob, 'input'> {
 /** The jobs of one function as Redis has them: a hash each. */
 export class MemoryJobs {
   private readonly hashes = new Map<string, Map<string, Uint8Array>>();
+  private readonly byTag = new Map<string, Set<string>>();
 
   has(id: string): boolean {
     return this.hashes.has(id);
@@ -36,6 +37,7 @@ export class MemoryJobs {
   /** Sets those that have a value. */
   set(id: string, fields: Fields): void {
     const job = this.hashes.get(id);
+    if (fields['options'] !== undefined) this.tag(id, String(fields['options']));
     for (const [field, value] of Object.entries(fields)) {
       if (value !== undefined) job?.set(field, value instanceof Uint8Array ? value : bytes(String(value)));
     }
@@ -46,7 +48,24 @@ export class MemoryJobs {
   }
 
   delete(id: string): void {
+    this.tag(id, '');
     this.hashes.delete(id);
+  }
+
+  /** The ids of jobs with a tag. */
+  tagged(tag: string): readonly string[] {
+    return [...(this.byTag.get(tag) ?? [])];
+  }
+
+  /** Its options change to these. */
+  private tag(id: string, options: string): void {
+    for (const tag of tagsIn(this.text(id, 'options'))) {
+      const ids = this.byTag.get(tag);
+      ids?.delete(id);
+      if (ids?.size === 0) this.byTag.delete(tag);
+    }
+    if (!this.hashes.has(id)) return;
+    for (const tag of tagsIn(options)) this.byTag.set(tag, (this.byTag.get(tag) ?? new Set()).add(id));
   }
 
   bytes(id: string, field: string): Uint8Array | undefined {
@@ -106,4 +125,9 @@ export class MemoryJobs {
   isFinal(id: string): boolean {
     return isFinal(this.text(id, 'status') as JobStatus);
   }
+}
+
+/** Most jobs have none, and need not be parsed. */
+function tagsIn(options: string): readonly string[] {
+  return options.includes('"tags":') ? (readJobOptions(options).tags ?? []) : [];
 }

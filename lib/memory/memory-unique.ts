@@ -49,6 +49,11 @@ export class MemoryUnique {
     return { id, created: true };
   }
 
+  /** The job that was created last with a key, unless it is forgotten. */
+  idOf(key: string): string | undefined {
+    return this.entries.get(key)?.id;
+  }
+
   clear(): void {
     this.entries.clear();
   }

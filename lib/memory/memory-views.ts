@@ -1,10 +1,17 @@
 import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { FunctionOverview, ListedState } from '../job/job-views.js';
-import type { ListQuery, ViewedJobs, ViewStore } from '../gearmonkey/client/view-store.js';
+import type {
+  FindQuery,
+  ListQuery,
+  ViewedJob,
+  ViewedJobs,
+  ViewStore,
+} from '../gearmonkey/client/view-store.js';
 import { LARGEST_SHOWN, MOST_READ, SHOWN_BYTES } from '../gearmonkey/wire/listed-job.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import { bytes } from './fields.js';
+import { findIds, stateOf } from './find-jobs.js';
 import type { MemoryFunction } from './memory-function.js';
 import { LISTED, type Listed } from './memory-queues.js';
 import type { MemoryServer } from './memory-server.js';
@@ -34,13 +41,37 @@ export class MemoryViews implements ViewStore {
     const sorted = there.sort(([, a], [, b]) => (newest ? b - a : a - b));
     const rest = behind(sorted, page, newest);
     const shown = rest.slice(0, size);
-    const reading = { left: MOST_READ };
-    const jobs = shown.flatMap(([id]) => {
-      const stored = of.jobs.read(id);
-      return stored ? [{ id, stored: viewOf(stored, payloads, reading) }] : [];
-    });
+    const jobs = shownOf(
+      of,
+      shown.map(([id]) => id),
+      payloads,
+    );
     return { jobs, total: sorted.length, next: rest.length > size ? pageAfter(sorted, shown) : '' };
   }
+
+  async find(fn: string, query: FindQuery): Promise<ViewedJobs> {
+    const [of, now] = [this.server.function(fn), this.clock.now()];
+    of.lists.trim(now);
+    const found = findIds(of, query, now);
+    const last = Number(query.page);
+    const rest = found.filter(
+      (id) => query.page === '' || (query.newest ? Number(id) < last : Number(id) > last),
+    );
+    const shown = rest.slice(0, query.size);
+    const jobs = shownOf(of, shown, query.payloads).map(({ id, stored }) => ({
+      id,
+      stored: new Map([...stored, ['state', bytes(stateOf(of, id, now))]]),
+    }));
+    return { jobs, total: found.length, next: rest.length > query.size ? (shown.at(-1) ?? '') : '' };
+  }
+}
+
+function shownOf(of: MemoryFunction, ids: readonly string[], payloads: boolean): ViewedJob[] {
+  const reading = { left: MOST_READ };
+  return ids.flatMap((id) => {
+    const stored = of.jobs.read(id);
+    return stored ? [{ id, stored: viewOf(stored, payloads, reading) }] : [];
+  });
 }
 
 function overviewOf(fn: string, of: MemoryFunction, now: number): FunctionOverview {

@@ -48,6 +48,11 @@ export class RunningJob<Input = unknown> {
     return this.claim.options.headers ?? NO_HEADERS;
   }
 
+  /** What it is found by: empty for jobs of plain clients and of other systems. */
+  get tags(): readonly string[] {
+    return this.claim.options.tags ?? [];
+  }
+
   /** The tick of a schedule that it belongs to. */
   get recurring(): RecurringTick | undefined {
     return this.claim.options.recurring;

@@ -206,6 +206,23 @@ describe('gearmonkey', () => {
     expect((await ask('stats', fn, '--by', 'day')).stdout).toMatch(/^\S+T00:00:00.000Z \| 1 /m);
   });
 
+  it('finds jobs by tag, key and id', async () => {
+    const fn = rig.fn();
+    await ask('run', fn, '1', '--tag', 'order:7', '--tag', 'odd one');
+    await ask('run', fn, '2', '--unique', 'k');
+    expect((await ask('find', fn, '--tag', 'order:7')).stdout).toMatch(
+      /^1 +\| waiting .*#order:7 #odd one$/m,
+    );
+    expect(valuesOf(await ask('find', fn, '--key', 'k', '--json'))).toMatchObject([{ jobs: [{ id: '2' }] }]);
+    expect(valuesOf(await ask('find', fn, '--id', '1', '--json'))).toMatchObject([{ jobs: [{ id: '1' }] }]);
+    await expect(ask('find', fn, '--tag', 'none')).resolves.toMatchObject({ code: 2 });
+    await expect(ask('find', fn)).resolves.toMatchObject({ code: 1, stdout: '' });
+    await ask('cancel', fn, '1');
+    await expect(ask('retry', fn, '--tag', 'x')).resolves.toMatchObject({ code: 1, stdout: '' });
+    const retried = await ask('retry', fn, '--state', 'cancelled', '--tag', 'order:7', '--yes');
+    expect(retried).toMatchObject({ code: 0, stdout: `retried 1 job of ${fn}\n` });
+  });
+
   it('lists jobs page by page, and shows all functions', async () => {
     const fn = rig.fn();
     await rig.client.runMany(fn, ['first', 'second', `third ${ESCAPE}[2J`]);

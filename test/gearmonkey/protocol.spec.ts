@@ -57,6 +57,7 @@ describe('keysOf', () => {
       unique: `unique:${fn}`,
       ended: `ended:${fn}:`,
       retrying: `retrying:${fn}`,
+      tags: `tags:${fn}`,
       workers: `workers:${fn}`,
       statistics: `statistics:${fn}:`,
       senders: `sender:${fn}:`,

@@ -18,6 +18,14 @@ for id = ARGV[1], ARGV[2] do
   if ARGV[5] == 'list' then redis.call('LPUSH', KEYS[2], id) else redis.call('ZADD', KEYS[2], ARGV[5] + id, id) end
 end`;
 
+/** Tags jobs `from` to `to`. */
+const TAG = `
+for id = ARGV[1], ARGV[2] do
+  local text = string.format('%.0f', id)
+  redis.call('ZADD', KEYS[1], '0', 't\\0' .. string.format('%02d', #text) .. text)
+  redis.call('HSET', KEYS[2] .. text, 'options', ARGV[3])
+end`;
+
 describe(`lists of ${JOBS} jobs in each state`, () => {
   const used = useRedis();
   let actors: RedisActors;
@@ -69,6 +77,21 @@ describe(`lists of ${JOBS} jobs in each state`, () => {
       );
     }
   });
+
+  it.each(['newest', 'oldest'] as const)(
+    'a page of the %s jobs of a tag takes some commands for each job',
+    async (order) => {
+      const client = actors.client();
+      const { tags } = keysOf(FN);
+      const options = JSON.stringify({ tags: ['t'] });
+      for (let from = 1; from <= JOBS; from += A_CALL)
+        await used.redis.eval(TAG, 2, tags, keysOf(FN).jobs, from, from + A_CALL - 1, options);
+      const first = await client.find(FN, { tag: 't', order, size: 100 });
+      expect([first.jobs.length, first.total]).toEqual([100, JOBS]);
+      const read = () => client.find(FN, { tag: 't', order, size: 100, page: first.next, payloads: true });
+      expect(await callsOf(read)).toBeLessThanOrEqual(8 * 100 + 20);
+    },
+  );
 
   it('an overview takes some commands for each function', async () => {
     const client = actors.client();

@@ -39,6 +39,13 @@ describe('lists on a cluster', () => {
       await expect(client.failures(fn)).resolves.toMatchObject([{ message: 'no page <n>', count: 2 }]);
     }
 
+    for (const fn of FUNCTIONS) {
+      const { id } = await client.run(fn, 1, { tags: [`of:${fn}`], delay: '1h' });
+      const { jobs } = await client.find(fn, { tag: `of:${fn}` });
+      expect(jobs).toMatchObject([{ fn, id, state: 'scheduled' }]);
+      await client.cancel(fn, id);
+    }
+
     failing.clear();
     await expect(client.retry('mail', { state: 'failed' }).done).resolves.toBe(2);
     await expect(client.discard('{media}:cut', { state: 'failed' }).done).resolves.toBe(2);

@@ -80,6 +80,13 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await watched;
 }
 
+/** Also tags of jobs that are gone, which others find. `redis` may do all. */
+export async function enqueueTagged(client: GearMonkeyClient, redis: Redis): Promise<void> {
+  const job = await client.run(FN, 'ok', { tags: ['a', 'b'], blocking: true });
+  await redis.del(`job:${FN}:${job.id}`);
+  for (let n = 0; n < 20; n++) await client.call(FN, 'ok', { tags: ['a'] });
+}
+
 /** Everything that a viewer can ask. */
 export async function view(client: GearMonkeyClient): Promise<void> {
   const later = await client.run(FN, 'ok', { delay: '1h' });
@@ -89,6 +96,9 @@ export async function view(client: GearMonkeyClient): Promise<void> {
       const { next } = await client.list(FN, { state, order, payloads: true, size: 1 });
       if (next !== undefined) await client.list(FN, { state, order, size: 1, page: next });
     }
+  for (const order of ['newest', 'oldest'] as const) await client.find(FN, { tag: 'a', order, size: 1 });
+  await client.find(FN, { key: 'a' });
+  await client.find(FN, { id: later.id });
   await client.overview();
   await later.cancel();
   await last.cancel();

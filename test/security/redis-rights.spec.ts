@@ -23,6 +23,7 @@ import {
   askEverything,
   bringEverything,
   enqueueInVain,
+  enqueueTagged,
   FN,
   handle,
   operate,
@@ -35,7 +36,7 @@ import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './
 const LEASE_MS = 20_000;
 /** Functions of scripts that only functions with a limit need. */
 const OF_LIMITS =
-  /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys)\b[^]*?^end$/gm;
+  /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys|open_tags)\b[^]*?^end$/gm;
 const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 
@@ -57,7 +58,7 @@ describe('the rights of docs/operate/security.md', () => {
       [scripts.enqueue, scripts.unique, scripts.cancel, scripts.update, scripts.expire, scripts.presence],
     ],
     ['operator', [scripts.pause, scripts.drain, views.mend]],
-    ['viewer', [views.overview, views.listJobs]],
+    ['viewer', [views.overview, views.listJobs, views.findJobs]],
     ['scheduler', [schedules, writeSchedule, enterSchedule]],
     [
       'worker',
@@ -82,6 +83,7 @@ describe('the rights of docs/operate/security.md', () => {
     let operators: RedisActors;
     let viewers: RedisActors;
     let schedulers: RedisActors;
+    let tagged: RedisActors;
 
     beforeAll(async () => {
       clients = new RedisActors(urlOf('client'));
@@ -89,6 +91,7 @@ describe('the rights of docs/operate/security.md', () => {
       operators = new RedisActors(urlOf('operator'));
       viewers = new RedisActors(urlOf('viewer'));
       schedulers = new RedisActors(urlOf('scheduler'));
+      tagged = new RedisActors(urlOf('tagged-client'));
       const client = clients.client();
       const onProblem = (message: string) => {
         // A busy machine may well hold up its thread.
@@ -99,6 +102,7 @@ describe('the rights of docs/operate/security.md', () => {
       await askEverything(client, used.redis);
       await operate(operators.client(), used.redis);
       await schedule(schedulers.client());
+      await enqueueTagged(tagged.client(), used.redis);
       await view(viewers.client());
       await bringEverything(used.redis);
       const again = new Redis(urlOf('client'));
@@ -128,6 +132,7 @@ describe('the rights of docs/operate/security.md', () => {
       operators.close();
       viewers.close();
       schedulers.close();
+      tagged.close();
     });
 
     it('are sufficient for everything that they do', async () => {
@@ -163,6 +168,18 @@ describe('the rights of docs/operate/security.md', () => {
     it('contain only rights that listing jobs needs, beside those of a client', async () => {
       const all = [...(calls.get('client') ?? []), ...(calls.get('viewer') ?? [])];
       expect(await superfluous(used.redis, rightsOf('viewer'), all)).toEqual([]);
+    });
+
+    it('contain only rights that tags need, beside those of a client', async () => {
+      const all = [...(calls.get('client') ?? []), ...(calls.get('tagged-client') ?? [])];
+      expect(await superfluous(used.redis, rightsOf('tagged-client'), all)).toEqual([]);
+    });
+
+    it('of a client do not include those of tags', async () => {
+      const run = clients.client().run(FN, 'ok', { tags: ['a'] });
+      await expect(run).rejects.toThrow(/no right to what a client of "mail" with tags needs: .*tags:mail/);
+      await (await clients.client().run(FN, 'ok')).cancel();
+      await takeRefusals(used.redis);
     });
 
     it('contain only rights that making schedules needs, beside those of a client', async () => {

@@ -192,9 +192,10 @@ export class Enqueuer {
     return createJobs(redis, call, { k: this.keysOf(call.fn), sender, memorySeconds, clock });
   }
 
-  private async refusal({ fn, placement }: Call, error: unknown): Promise<RefusedError> {
+  private async refusal({ fn, placement, options }: Call, error: unknown): Promise<RefusedError> {
     const shared = placement.limit?.rules.shared;
-    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn), shared);
+    const tagged = options.some((json) => json.includes('"tags":'));
+    const why = await explainToClient(this.connection, error, fn, this.keysOf(fn), { shared, tagged });
     return new RefusedError(`A job of "${fn}"`, why);
   }
 

@@ -4,13 +4,14 @@ import type { BulkRun, EndedJobs, FailureGroup } from '../../job/failed-jobs.js'
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { ListedJob } from '../../job/job-views.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
+import { checkTag } from '../../job/tags.js';
 import { toListedJob } from '../wire/listed-job.js';
 import { textOf } from '../wire/stored-job.js';
 import { groupFailures, groupOf } from './failure-groups.js';
 import type { EndedJob, JobStore, MendVerb } from './job-store.js';
 import type { KnownFunctions } from './known-functions.js';
 
-const ENDED = optionNames<Required<EndedJobs>>({ state: true, group: true, before: true });
+const ENDED = optionNames<Required<EndedJobs>>({ state: true, group: true, tag: true, before: true });
 /** Jobs of a page, and of a step. */
 const STEP = 100;
 /** How many failed jobs are grouped, the newest ones. */
@@ -73,29 +74,47 @@ export class FailedJobs {
     return newest && Number(textOf(newest.stored, 'finished') ?? Infinity);
   }
 
-  private async page(fn: string, { state, group, before }: EndedJobs, page: string, last: number) {
-    const query = { state, newest: false, size: STEP, page, payloads: false };
-    const { jobs, next } = await this.store.views.list(fn, query);
+  private async page(fn: string, { state, group, tag, before }: EndedJobs, page: string, last: number) {
+    const query = { newest: false, size: STEP, page, payloads: false };
+    const { views } = this.store;
+    const found =
+      tag === undefined
+        ? views.list(fn, { ...query, state })
+        : views.find(fn, { ...query, by: 'tag', text: tag });
+    const { jobs, next } = await found;
     const chosen: EndedJob[] = [];
     let isOver = next === '';
     for (const { id, stored } of jobs) {
       const finished = textOf(stored, 'finished') ?? '';
-      if (Number(finished) > last || (before && Number(finished) >= before.getTime())) isOver = true;
-      else if (group === undefined || group === groupOf(toListedJob(fn, id, state, stored).error))
+      const isLate = Number(finished) > last || (before && Number(finished) >= before.getTime());
+      // Those of a tag are not in the order of their ends.
+      if (isLate) isOver ||= tag === undefined;
+      else if (isOf(toListedJob(fn, id, state, stored), textOf(stored, 'state'), { state, group, tag }))
         chosen.push({ id, finished });
     }
     return { jobs: chosen, next: isOver ? undefined : next };
   }
 }
 
+/** @param found its state if it was found by a tag */
+function isOf(
+  { error, tags }: ListedJob,
+  found: string | undefined,
+  { state, group, tag }: EndedJobs,
+): boolean {
+  if (tag !== undefined && (found !== state || !tags?.includes(tag))) return false;
+  return group === undefined || group === groupOf(error);
+}
+
 /** @throws ConfigurationError, InvalidOptionError */
 function checkEnded(verb: MendVerb, given: EndedJobs): EndedJobs {
   const which = checkOptions(verb, given, ENDED);
-  const { state, group, before } = which;
+  const { state, group, tag, before } = which;
   if (state !== 'failed' && state !== 'cancelled')
     throw new InvalidOptionError('state', state, "'failed' or 'cancelled'");
   if (group !== undefined && (typeof group !== 'string' || !/^[\da-f]{12}$/.test(group)))
     throw new InvalidOptionError('group', group, 'the `group` of one of `failures`');
+  if (tag !== undefined) checkTag('tag', tag);
   if (before !== undefined && !(before instanceof Date && !Number.isNaN(before.getTime())))
     throw new InvalidOptionError('before', before, 'a valid Date');
   return which;

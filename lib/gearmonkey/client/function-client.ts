@@ -3,7 +3,7 @@ import type { JobEvent } from '../../job/job.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import type { JobStatistics, StatisticsOptions } from '../../job/statistics.js';
 import { readJobStatistics } from './job-statistics.js';
-import type { FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
+import type { FindOptions, FunctionOverview, JobList, ListOptions } from '../../job/job-views.js';
 import type { BulkRun, EndedJobs, FailureGroup } from '../../job/failed-jobs.js';
 import { drain, type DrainJobsOptions } from './drain.js';
 import { FailedJobs } from './failed-jobs.js';
@@ -57,6 +57,16 @@ export abstract class FunctionClient {
    */
   async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {
     return this.#views.list(ref, options);
+  }
+
+  /**
+   * A page of the jobs with a tag or a key, or the job with an id, in all states. Jobs are found by tags for 30 days after the
+   * function's last job with tags was enqueued or was due.
+   *
+   * @throws ConfigurationError, InvalidOptionError
+   */
+  async find(ref: FunctionRef, options: FindOptions): Promise<JobList> {
+    return this.#views.find(ref, options);
   }
 
   /** Groups the newest 1,000 failed jobs by their errors, the largest group first. */

@@ -1,17 +1,20 @@
 import { checkWhole } from '../../job/check-whole.js';
-import { InvalidOptionError } from '../../job/errors.js';
+import { ConfigurationError, InvalidOptionError } from '../../job/errors.js';
 import type { FunctionRef } from '../../job/job-definition.js';
 import {
   LISTED_STATES,
   type ListedState,
+  type FindOptions,
   type FunctionOverview,
   type JobList,
   type ListOptions,
 } from '../../job/job-views.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
+import { checkTag } from '../../job/tags.js';
 import { toListedJob } from '../wire/listed-job.js';
+import { textOf, type StoredJob } from '../wire/stored-job.js';
 import type { KnownFunctions } from './known-functions.js';
-import type { ViewedJobs, ViewStore } from './view-store.js';
+import type { FindQuery, ViewedJobs, ViewStore } from './view-store.js';
 
 const LIST = optionNames<Required<ListOptions>>({
   state: true,
@@ -20,10 +23,23 @@ const LIST = optionNames<Required<ListOptions>>({
   page: true,
   payloads: true,
 });
+const FIND = optionNames<Required<FindOptions>>({
+  tag: true,
+  key: true,
+  id: true,
+  order: true,
+  size: true,
+  page: true,
+  payloads: true,
+});
+const MAX_TEXT = 1024;
 const DEFAULT_SIZE = 20;
 const MAX_SIZE = 100;
 /** What a page may be: the position of each list that it is read from. */
 const PAGE = /^(?:[\d.e+-]*:\d{1,9})(?:,[\d.e+-]*:\d{1,9})*$/;
+
+/** The same for jobs that are found: the id of the last one before it. */
+const FOUND_PAGE = /^.{1,200}$/su;
 
 /** Shows what there is of functions and their jobs. */
 export class JobViews {
@@ -42,17 +58,59 @@ export class JobViews {
     const fn = this.functions.nameOf(ref);
     if (!LISTED_STATES.includes(state))
       throw new InvalidOptionError('state', state, `one of ${LISTED_STATES.join(', ')}`);
-    if (order !== 'newest' && order !== 'oldest')
-      throw new InvalidOptionError('order', order, "'newest' or 'oldest'");
-    const query = { state, newest: order === 'newest', ...checkPage(options) };
+    const query = { state, ...checkOrder(order), ...checkPage(options, PAGE) };
     return toJobList(fn, state, await this.store.list(fn, query));
+  }
+
+  async find(ref: FunctionRef, options: FindOptions): Promise<JobList> {
+    const { order = 'newest', ...given } = checkOptions('find', options, FIND);
+    const fn = this.functions.nameOf(ref);
+    const sought = soughtOf(given);
+    const query = { ...sought, ...checkOrder(order), ...checkPage(given, FOUND_PAGE) };
+    const found = await this.store.find(fn, query);
+    const jobs = found.jobs
+      .map(({ id, stored }) => toListedJob(fn, id, stateOf(stored), stored))
+      // After a failover another job may have the id of one with the tag.
+      .filter(({ tags }) => sought.by !== 'tag' || tags?.includes(sought.text));
+    const isAll = query.page === '' && found.next === '';
+    return {
+      jobs,
+      total: isAll ? jobs.length : found.total,
+      ...(found.next !== '' && { next: found.next }),
+    };
   }
 }
 
+/** @throws InvalidOptionError, ConfigurationError */
+function soughtOf({ tag, key, id }: FindOptions): Pick<FindQuery, 'by' | 'text'> {
+  const given = [tag, key, id].filter((value) => value !== undefined);
+  if (given.length !== 1) throw new ConfigurationError('`find` takes one of `tag`, `key` and `id`.');
+  if (tag !== undefined) return { by: 'tag', text: checkTag('tag', tag) };
+  const text: unknown = id === undefined ? key : typeof id === 'number' ? String(id) : id;
+  const by = id === undefined ? 'key' : 'id';
+  if (typeof text !== 'string' || text === '' || text.length > MAX_TEXT)
+    throw new InvalidOptionError(by, text, `text of 1 to ${MAX_TEXT} characters`);
+  return { by, text };
+}
+
+function stateOf(stored: StoredJob): ListedState {
+  return textOf(stored, 'state') as ListedState;
+}
+
 /** @throws InvalidOptionError */
-function checkPage({ size = DEFAULT_SIZE, page = '', payloads = false }: Omit<ListOptions, 'state'>) {
+function checkOrder(order: unknown): { newest: boolean } {
+  if (order !== 'newest' && order !== 'oldest')
+    throw new InvalidOptionError('order', order, "'newest' or 'oldest'");
+  return { newest: order === 'newest' };
+}
+
+/** @throws InvalidOptionError */
+function checkPage(
+  { size = DEFAULT_SIZE, page = '', payloads = false }: Pick<ListOptions, 'size' | 'page' | 'payloads'>,
+  pages: RegExp,
+) {
   checkWhole('size', size, 1, MAX_SIZE);
-  if (typeof page !== 'string' || (page !== '' && !PAGE.test(page)))
+  if (typeof page !== 'string' || (page !== '' && !pages.test(page)))
     throw new InvalidOptionError('page', page, 'the `next` of a page before');
   if (typeof payloads !== 'boolean') throw new InvalidOptionError('payloads', payloads, 'true or false');
   return { size, page, payloads };

@@ -5,10 +5,10 @@ import { defined } from '../../job/defined.js';
 import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { FunctionIndex } from '../wire/function-index.js';
 import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
-import { listJobs, mend, overview, type ListKind } from '../wire/view-scripts.js';
+import { findJobs, listJobs, mend, overview, type ListKind } from '../wire/view-scripts.js';
 import type { EndedJob, MendVerb } from './job-store.js';
 import type { QuestionOptions } from './redis-questions.js';
-import type { ListQuery, ViewedJobs, ViewStore } from './view-store.js';
+import type { FindQuery, ListQuery, ViewedJobs, ViewStore } from './view-store.js';
 
 /** How many functions are counted at a time. */
 const AT_ONCE = 50;
@@ -75,6 +75,15 @@ export class RedisViews implements ViewStore {
         status,
       );
     return this.options.ask(fn, 'Listing jobs', read, { forViewers: true });
+  }
+
+  find(fn: string, { by, text, newest, size, page, payloads }: FindQuery): Promise<ViewedJobs> {
+    const k = this.options.keysOf(fn);
+    const keys = [k.jobs, k.control, k.scheduled, k.retrying, `${k.ended}cancelled`, k.tags, k.unique];
+    const order = newest ? 'newest' : 'oldest';
+    const read = (redis: Redis | Cluster) =>
+      findJobs.run(redis, keys, this.options.now(), by, text, order, size, page, payloads ? 1 : 0);
+    return this.options.ask(fn, 'Finding jobs', read, { forViewers: true });
   }
 
   mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {

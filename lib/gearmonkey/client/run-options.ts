@@ -6,6 +6,7 @@ import { addHeaders, checkHeaders, type GivenHeaders } from '../../job/headers.j
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import { checkRetry, type JobRetryOptions } from '../../job/retry.js';
+import { checkTags } from '../../job/tags.js';
 import { checkUnique, type Unique, type UniqueOptions, type UniqueRule } from '../../job/unique.js';
 import type { Place, Placement } from './job-store.js';
 
@@ -37,6 +38,8 @@ export interface RunOptions<Input = unknown> {
   expires?: Date | Duration;
   /** Text that travels with the job, for `job.headers`. Goes before headers of the module with the same names. */
   headers?: GivenHeaders;
+  /** What `find` finds the job by, such as `['order:7']`: at most 16 texts of 128 bytes. */
+  tags?: readonly string[];
   /**
    * Creates no job if its key has one: the call then returns that one, and `handle.created` is false. `false` creates a job
    * in any case. @default the definition's
@@ -63,6 +66,7 @@ const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
   retry: true,
   jobTimeout: true,
   headers: true,
+  tags: true,
   expires: true,
   unique: true,
 };
@@ -111,7 +115,9 @@ export function placementOf(options: AnyRunOptions, added: AddedOptions): Placem
 function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: AddedOptions): string | undefined {
   const { reply, expires } = added;
   const headers = addHeaders(added.traced, checkHeaders(added.headers, own.headers));
-  if ([retry, jobTimeout, reply, headers, expires].every((option) => option === undefined)) return undefined;
+  const tags = checkTags(own.tags);
+  if ([retry, jobTimeout, reply, headers, tags, expires].every((option) => option === undefined))
+    return undefined;
   const checked = retry === undefined ? undefined : checkRetry(retry);
   if (typeof checked?.backoff === 'function') {
     throw new InvalidOptionError(
@@ -125,6 +131,7 @@ function jobOptionsOf({ retry, jobTimeout, ...own }: AnyRunOptions, added: Added
     timeout: jobTimeout === undefined ? undefined : toMilliseconds('jobTimeout', jobTimeout),
     reply,
     headers,
+    tags,
     expires,
   });
   return JSON.stringify(options);

@@ -1,5 +1,6 @@
 import type { FunctionOverview, ListedState } from '../../job/job-views.js';
 import type { StoredJob } from '../wire/stored-job.js';
+import type { FoundBy } from '../wire/view-scripts.js';
 
 /** Which jobs a page has. */
 export interface ListQuery {
@@ -9,6 +10,12 @@ export interface ListQuery {
   /** '' for the first page. */
   readonly page: string;
   readonly payloads: boolean;
+}
+
+/** Which jobs are looked for: those of a tag, of a key, or one by its id. */
+export interface FindQuery extends Omit<ListQuery, 'state'> {
+  readonly by: FoundBy;
+  readonly text: string;
 }
 
 /**
@@ -37,4 +44,7 @@ export interface ViewStore {
   overview(functions: readonly string[]): Promise<FunctionOverview[]>;
 
   list(fn: string, query: ListQuery): Promise<ViewedJobs>;
+
+  /** Each job has its state as the field `state`. `total` may count jobs that are gone. */
+  find(fn: string, query: FindQuery): Promise<ViewedJobs>;
 }

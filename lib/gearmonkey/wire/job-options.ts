@@ -3,6 +3,7 @@ import { toMilliseconds } from '../../job/duration.js';
 import { readHeaders } from '../../job/headers.js';
 import { readTick } from '../../job/recurring.js';
 import type { JobOptions } from '../../job/job-source.js';
+import { readTags } from '../../job/tags.js';
 import { checkRetryValues, type JobRetryOptions } from '../../job/retry.js';
 
 /** In place of options that all jobs of a call share: each input is followed by its job's own. */
@@ -15,12 +16,13 @@ const NO_OPTIONS: JobOptions = Object.freeze({});
 export function readJobOptions(json: string): JobOptions {
   if (json === '') return NO_OPTIONS;
   try {
-    const { retry, timeout, reply, headers, expires, recurring } = JSON.parse(json) as JobOptions;
+    const { retry, timeout, reply, headers, tags, expires, recurring } = JSON.parse(json) as JobOptions;
     return defined({
       retry: retry === undefined ? undefined : (checkRetryValues(retry) as JobRetryOptions),
       timeout: timeout === undefined ? undefined : toMilliseconds('timeout', timeout),
       reply: typeof reply === 'string' && REPLY.test(reply) ? reply : undefined,
       headers: readHeaders(headers),
+      tags: readTags(tags),
       recurring: readTick(recurring),
       expires: Number.isSafeInteger(expires) ? expires : undefined,
     });

@@ -27,6 +27,7 @@ export function toListedJob(fn: string, id: string, state: ListedState, stored: 
       error: failed ? errorOf(stored) : undefined,
       progress: progressOf(stored),
       key: textOf(stored, 'key') || undefined,
+      tags: options.tags,
       recurring: options.recurring,
       input: payloadOf(stored, 'input'),
       output: failed ? undefined : payloadOf(stored, 'output'),

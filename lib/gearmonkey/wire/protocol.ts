@@ -69,6 +69,8 @@ export interface FunctionKeys {
   readonly ended: string;
   /** Sorted set of jobs that will be tried again, by the time. */
   readonly retrying: string;
+  /** Sorted set of the jobs of each tag: "TAG\0", the length of the id as two digits, and the id. */
+  readonly tags: string;
 }
 
 /** Makes the keys of a function. @throws InvalidFunctionNameError for a name that has no valid keys */
@@ -104,6 +106,7 @@ export function keysOf(fn: string): FunctionKeys {
     statistics: `statistics:${fn}:`,
     ended: `ended:${fn}:`,
     retrying: `retrying:${fn}`,
+    tags: `tags:${fn}`,
   };
 }
 

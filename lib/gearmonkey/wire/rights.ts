@@ -145,6 +145,17 @@ function clientCalls(k: FunctionKeys): Call[] {
   ];
 }
 
+/** The calls that enqueueing with tags needs, beside a client's. */
+function taggedClientCalls(k: FunctionKeys): Call[] {
+  return [
+    ['ZADD', k.tags, '0', X],
+    ['ZREM', k.tags, X],
+    ['ZRANDMEMBER', k.tags],
+    ['PTTL', k.tags],
+    ['EXPIRE', k.tags, '1'],
+  ];
+}
+
 /** The calls that need an operator's rights, beside those of a client. */
 function operatorCalls(k: FunctionKeys): Call[] {
   return [
@@ -172,17 +183,20 @@ function jobCalls(key: string): Call[] {
 
 /**
  * If Redis refused a call for a missing right, returns an error that names it; otherwise returns `refusal`. A user with all
- * rights of a client lacks some of those that limits need.
+ * rights of a client lacks some of those that limits or tags need.
  */
 export async function explainToClient(
   commands: RedisConnection,
   refusal: unknown,
   fn: string,
   k: FunctionKeys,
-  shared?: string,
+  { shared, tagged = false }: { shared?: string | undefined; tagged?: boolean } = {},
 ): Promise<unknown> {
   const why = await explainRefusal(commands, refusal, clientCalls(k), `a client of "${fn}"`);
   if (why !== refusal) return why;
+  const withTags = `a client of "${fn}" with tags`;
+  const ofTags = tagged ? await explainRefusal(commands, refusal, taggedClientCalls(k), withTags) : refusal;
+  if (ofTags !== refusal) return ofTags;
   const who = `a client of "${fn}", which has a limit,`;
   return explainRefusal(commands, refusal, limitedClientCalls(k, shared), who);
 }

@@ -38,6 +38,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       snoozes: numberOf(stored, 'snoozes') ?? 0,
       times: timesOf(stored, options.expires),
       headers: options.headers ?? NO_HEADERS,
+      tags: options.tags,
       recurring: options.recurring,
     }),
   );

@@ -7,7 +7,15 @@ const X = 'x';
 /** The calls that need the rights to list jobs. */
 function viewerCalls(k: FunctionKeys): Call[] {
   const keys = [k.jobs, k.control, k.leases, k.scheduled, k.high, k.normal, k.low, k.retrying];
-  keys.push(k.count, k.workers, `${k.ended}success`, `${k.ended}failed`, `${k.ended}cancelled`);
+  keys.push(
+    k.count,
+    k.workers,
+    k.tags,
+    k.unique,
+    `${k.ended}success`,
+    `${k.ended}failed`,
+    `${k.ended}cancelled`,
+  );
   return [
     ...keys.map((key): Call => ['EVALSHA', X, '1', key]),
     ['EVAL', X, '0'],
@@ -25,6 +33,10 @@ function viewerCalls(k: FunctionKeys): Call[] {
     ['ZREVRANGEBYSCORE', k.scheduled, '1', '0'],
     ['ZREVRANGE', k.scheduled, '0', '1'],
     ['GET', k.count],
+    ['HMGET', k.unique, X],
+    ['ZLEXCOUNT', k.tags, '-', '+'],
+    ['ZRANGEBYLEX', k.tags, '-', '+'],
+    ['ZREVRANGEBYLEX', k.tags, '+', '-'],
   ];
 }
 

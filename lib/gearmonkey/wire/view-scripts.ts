@@ -17,7 +17,7 @@ export const overview = defineScript<[now: Now, keptMs: number], string[]>('over
 );
 
 /** The kinds of lists that `listJobs` reads. */
-export type ListKind = 'waiting' | 'scheduled' | 'retrying' | 'running' | 'ended' | 'tagged';
+export type ListKind = 'waiting' | 'scheduled' | 'retrying' | 'running' | 'ended';
 
 interface Page {
   readonly total: number;
@@ -37,7 +37,26 @@ export const listJobs = defineScript<
     status: string,
   ],
   Page
->('list-jobs', (reply) => {
+>('list-jobs', toPage);
+
+/** What jobs are found by. */
+export type FoundBy = 'tag' | 'key' | 'id';
+
+/** Each job also has the field `state`. */
+export const findJobs = defineScript<
+  [
+    now: Now,
+    by: FoundBy,
+    text: string,
+    order: 'newest' | 'oldest',
+    size: number,
+    page: string,
+    payloads: 0 | 1,
+  ],
+  Page
+>('find-jobs', toPage);
+
+function toPage(reply: unknown): Page {
   const [total, next, ...flat] = reply as [number, Buffer, ...(Buffer | Buffer[])[]];
   const jobs = [];
   for (let i = 0; i + 1 < flat.length; i += 2) {
@@ -45,7 +64,7 @@ export const listJobs = defineScript<
     jobs.push({ id: id.toString(), stored: toStoredJob(fields) });
   }
   return { total, next: String(next), jobs };
-});
+}
 
 function toStoredJob(fields: readonly Buffer[]): StoredJob {
   const stored = new Map<string, Uint8Array>();

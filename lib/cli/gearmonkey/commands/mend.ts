@@ -11,6 +11,7 @@ import { StatusLine } from '../status-line.js';
 interface MendFlags extends Flags {
   readonly state?: EndedJobs['state'];
   readonly group?: string;
+  readonly tag?: string;
   readonly before?: string;
   readonly yes?: true;
 }
@@ -31,6 +32,7 @@ function addVerb(program: Command, verb: Verb, summary: string): void {
     .description(summary)
     .addOption(new Option('--state <state>', 'all jobs in this state').choices(['failed', 'cancelled']))
     .option('--group <group>', 'only those of this group of `gearmonkey failures`')
+    .option('--tag <tag>', 'only those with this tag')
     .option('--before <time>', 'only those that ended before, such as 2027-01-01, or 1h for an hour ago')
     .option('--yes', 'do not ask');
   const act = (context: Context, [fn = '', id]: readonly (string | undefined)[], flags: MendFlags) => {
@@ -45,11 +47,11 @@ function addVerb(program: Command, verb: Verb, summary: string): void {
 }
 
 /** @throws ConfigurationError */
-function jobsOf(verb: Verb, { state, group, before }: MendFlags): EndedJobs | undefined {
-  if (state !== undefined) return { state, ...defined({ group, before: pastOf('--before', before) }) };
-  if (group === undefined && before === undefined) return undefined;
+function jobsOf(verb: Verb, { state, group, tag, before }: MendFlags): EndedJobs | undefined {
+  if (state !== undefined) return { state, ...defined({ group, tag, before: pastOf('--before', before) }) };
+  if (group === undefined && tag === undefined && before === undefined) return undefined;
   throw new ConfigurationError(
-    `\`--group\` and \`--before\` choose among the jobs of a state: gearmonkey ${verb} FN --state failed …`,
+    `\`--group\`, \`--tag\` and \`--before\` choose among the jobs of a state: gearmonkey ${verb} FN --state failed …`,
   );
 }
 
@@ -110,8 +112,8 @@ async function runToEnd(
   }
 }
 
-function questionOf(verb: Verb, fn: string, { state, group, before }: EndedJobs, total: number): string {
-  const isPart = group !== undefined || before !== undefined;
+function questionOf(verb: Verb, fn: string, { state, group, tag, before }: EndedJobs, total: number): string {
+  const isPart = group !== undefined || tag !== undefined || before !== undefined;
   const name = verb === 'retry' ? 'Retry' : 'Delete';
   const some = isPart ? `the chosen ones of ${total}` : `all ${total}`;
   return printable(`${name} ${some} ${state} jobs of ${fn}?`);

@@ -25,6 +25,7 @@ interface RunFlags extends Flags {
   readonly jobTimeout?: string;
   readonly expires?: string;
   readonly header?: readonly string[];
+  readonly tag?: readonly string[];
   readonly unique?: string;
 }
 
@@ -47,6 +48,7 @@ function withOptions(command: Command): Command {
     .option('--job-timeout <span>', 'how long a run may take')
     .option('--expires <span>', 'ends as an error unless it was begun by then')
     .option('--unique <key>', 'enqueue nothing while a job with this key waits or runs')
+    .option('--tag <tag>', 'what it is found by; may be repeated', collect)
     .option('--header <name=value>', 'a header; may be repeated', collect);
 }
 
@@ -66,6 +68,7 @@ function optionsOf(flags: RunFlags): Omit<RunOptions, 'blocking' | 'timeout'> {
     jobTimeout: flags.jobTimeout,
     expires: flags.expires,
     headers: pairsOf('--header', flags.header),
+    tags: flags.tag,
     unique: unique === undefined ? undefined : { key: () => unique },
   });
 }

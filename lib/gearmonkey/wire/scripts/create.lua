@@ -10,8 +10,12 @@ local function failed(reply)
   return type(reply) == 'table' and reply.err
 end
 
+local tags = (values_a_job == 2 or may_have_tags(shared)) and open_tags(jobs)
+for i = 1, tags and count or 0 do tags.add(names[i], values_a_job == 2 and args[first + 2 * i - 1] or shared) end
+
 --- Undoes what was written. The newest id of a list is at its front.
 local function refuse(failure, is_queued, written)
+  if tags then tags.undo() end
   for i = count, 1, -1 do
     if is_queued and score == '' then pcall('LREM', queue, 1, names[i]) end
     if is_queued and score ~= '' then pcall('ZREM', queue, names[i]) end
@@ -23,6 +27,8 @@ end
 
 local told = pcall('PUBLISH', channel, 'create:' .. names[1])
 if failed(told) then return refuse(told, false, 0) end
+local untagged = tags and tags.write(score == '' and 0 or score * 1000 - now)
+if untagged then return refuse(untagged, false, 0) end
 
 for from = 1, count, 1000 do
   local entries = {}
@@ -51,4 +57,5 @@ for i = 1, count do
   if i > 1 then call('PUBLISH', channel, 'create:' .. id) end
 end
 
+if tags then tags.clean() end
 if pcall('EXISTS', wake) == 0 then pcall('LPUSH', wake, '1') end

@@ -48,13 +48,21 @@ if not limits then return redis.error_reply('ERR the rules in ' .. keys.control 
 local ids, sender, count = keys.ids, keys.sender, jobs
 -- include sender
 -- include mark
+-- include tags
 
 local function id_of(i)
   return string.format('%.0f', last - jobs + i)
 end
 
+local tags = open_tags(keys.jobs)
+for i = 1, jobs do
+  local _, options = job_of(i)
+  tags.add(id_of(i), options)
+end
+
 --- Undoes what was written for the jobs before this one.
 local function undo(upto)
+  tags.undo()
   for i = 1, upto do
     local id, _, _, key = id_of(i), job_of(i)
     if due == '' then pcall('LREM', limits.list_of(key, priority), 1, id) else limits.forget_time(key, id) end
@@ -77,6 +85,11 @@ if on_full == 'refuse' then
   end
 end
 
+local untagged = tags.write(due == '' and 0 or due * 1000 - now)
+if untagged then
+  undo(0)
+  return untagged
+end
 for i = 1, jobs do
   local id, input, options, key = id_of(i), job_of(i)
   if on_full == 'replace' or on_full == 'replace-running' then
@@ -98,6 +111,7 @@ for i = 1, jobs do
     return redis.error_reply('WRONGTYPE a key under ' .. keys.limits .. ' was not written by this package')
   end
 end
+tags.clean()
 for i = 1, jobs do pcall('PUBLISH', keys.channel, 'create:' .. id_of(i)) end
 if (limits.freed or due ~= '') and pcall('EXISTS', keys.wake) == 0 then pcall('LPUSH', keys.wake, '1') end
 return last

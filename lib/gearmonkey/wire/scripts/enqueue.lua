@@ -23,6 +23,7 @@ local args, values_a_job = ARGV, shared == '*' and 2 or 1
 local count = (#ARGV - first + 1) / values_a_job
 -- include sender
 -- include mark
+-- include tags
 
 -- include create
 

@@ -2,9 +2,9 @@
   Reads a page of a function's jobs in one state. Writes nothing.
 
   KEYS[1] prefix of the job hashes   KEYS[2] control   KEYS[3] leases   KEYS[4] scheduled   KEYS[5] high   KEYS[6] normal
-  KEYS[7] low   KEYS[8] retries   KEYS[9] the list of ended jobs, or of a tag
-  ARGV[1] now in ms, or ''   ARGV[2] ms for which ended jobs are kept   ARGV[3] waiting, scheduled, retrying, running, ended
-  or tagged   ARGV[4] newest or oldest   ARGV[5] size   ARGV[6] page: '' or what the last page returned   ARGV[7] 1 to read
+  KEYS[7] low   KEYS[8] retries   KEYS[9] the list of ended jobs
+  ARGV[1] now in ms, or ''   ARGV[2] ms for which ended jobs are kept   ARGV[3] waiting, scheduled, retrying, running or
+  ended   ARGV[4] newest or oldest   ARGV[5] size   ARGV[6] page: '' or what the last page returned   ARGV[7] 1 to read
   inputs and outputs   ARGV[8] the status that jobs of KEYS[9] have, or ''
   Returns how many jobs there are in all, the next page or '', and for each job its id and a list of fields and values.
 
@@ -133,10 +133,8 @@ elseif state == 'retrying' then
   sources[1] = set_source(KEYS[8], after)
 elseif state == 'running' then
   sources[1], statuses = running_source(), { busy = true }
-elseif state == 'ended' then
-  sources[1], statuses = set_source(KEYS[9], first_kept(KEYS[9], now, ARGV[2])), { [wanted] = true }
 else
-  sources[1], statuses = set_source(KEYS[9], '-inf'), nil
+  sources[1], statuses = set_source(KEYS[9], first_kept(KEYS[9], now, ARGV[2])), { [wanted] = true }
 end
 
 local total, at = 0, {}

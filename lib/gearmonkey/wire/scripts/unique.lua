@@ -30,6 +30,7 @@ local call, pcall = redis.call, redis.pcall
 local ids, jobs, queue, channel, wake, sender, unique, scheduled = unpack(KEYS)
 local now, number, memory, mark, score = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 -- include mark
+-- include tags
 local keys = { jobs = jobs, channel = channel, locks = KEYS[9] }
 local EXPIRES = '"expires":'
 --- How often a call looks for entries that are over.
@@ -151,6 +152,11 @@ local function change()
     if type(written) == 'table' then
       call('ZADD', scheduled, job.was, job.id)
       return written
+    end
+    if may_have_tags(job.options) then
+      local tags = open_tags(jobs)
+      tags.add(job.id, job.options)
+      tags.write(job.due - time)
     end
     is_sooner = is_sooner or job.due < job.was * 1000
   end
