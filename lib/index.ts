@@ -108,6 +108,7 @@ export type {
   ListedJob,
   ListedPayload,
   FindOptions,
+  QueueOverview,
   ListOptions,
 } from './job/job-views.js';
 export type { BulkRun, EndedJobs, FailureGroup } from './job/failed-jobs.js';

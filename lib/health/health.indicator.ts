@@ -6,9 +6,10 @@ import { toMilliseconds, type Duration } from '../job/duration.js';
 import { InvalidOptionError, messageOf } from '../job/errors.js';
 import type { Health } from '../job/health.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
+import type { QueueOverview } from '../job/job-views.js';
 import type { GearMonkeyInstance } from '../nest/gearmonkey.instance.js';
 import { InstanceRegistry } from '../nest/instance.registry.js';
-import { overviewsOf, waitingOf, type QueueOverview } from '../nest/queue-overviews.js';
+import { overviewsOf, waitingOf } from '../nest/queue-overviews.js';
 
 /** What makes jobs degraded. */
 export interface HealthLimits {

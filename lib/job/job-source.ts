@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { JobErrorInfo } from './errors.js';
+import type { QueueOverview } from './job-views.js';
 import type { JobHeaders } from './headers.js';
 import type { Codec, Payload } from './codec.js';
 import type { Health } from './health.js';
@@ -165,6 +166,9 @@ export interface JobSource {
 
   /** The state of the connection, as far as the source knows without asking. */
   health?(): Health;
+
+  /** What there is in its queues, for metrics and health; only sources without a client of this package's have it. */
+  overview?(): Promise<readonly QueueOverview[]>;
 
   /** Asks the server for a sign of life; connects first if needed. @throws ConnectionError after `timeout` milliseconds */
   reach?(timeout: number): Promise<void>;

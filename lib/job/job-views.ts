@@ -17,14 +17,32 @@ export const LISTED_STATES: readonly ListedState[] = [
   'cancelled',
 ];
 
-/** What there is of one function. Ended jobs are counted as long as they are kept. */
-export interface FunctionOverview {
+/** What there is of one queue, in any of the systems. What a system can't tell is absent. */
+export interface QueueOverview {
+  /** A function, a queue of qless, a name of JQ's jobs, or a target of jobd. */
   readonly fn: string;
   /** Jobs that may start at once, by priority. */
   readonly waiting: { readonly high: number; readonly normal: number; readonly low: number };
   /** Jobs that wait for a time, without those of `retrying`. */
-  readonly scheduled: number;
+  readonly scheduled?: number;
   /** Jobs that wait for their next attempt after one that failed. */
+  readonly retrying?: number;
+  /** Jobs that wait for other jobs (qless), or for a person who runs them (jobd). */
+  readonly blocked?: number;
+  readonly running?: number;
+  readonly success?: number;
+  readonly failed?: number;
+  readonly cancelled?: number;
+  readonly limitsFull?: number;
+  readonly paused?: boolean;
+  /** When the oldest waiting job was created. */
+  readonly oldest?: Date;
+  readonly workers?: number;
+}
+
+/** What there is of one function. Ended jobs are counted as long as they are kept. */
+export interface FunctionOverview extends Omit<QueueOverview, 'blocked'> {
+  readonly scheduled: number;
   readonly retrying: number;
   /** Jobs on workers of this package. */
   readonly running: number;

@@ -1,7 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { QueueOverview } from '../job/job-views.js';
 import type { GearMonkeyInstance } from '../nest/gearmonkey.instance.js';
 import type { InstanceRegistry } from '../nest/instance.registry.js';
-import { overviewsOf, waitingOf, type QueueOverview } from '../nest/queue-overviews.js';
+import { overviewsOf, waitingOf } from '../nest/queue-overviews.js';
 import type { FunctionLabels } from './function-labels.js';
 
 /** A server that doesn't answer must not keep a scrape waiting. */
@@ -92,13 +93,13 @@ export class QueueMetrics {
 
 function setJobs(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
   eachFunction(seen, (system, overview) => {
-    const { fn, scheduled, retrying, running, success, failed, cancelled } = overview;
+    const { fn, scheduled, retrying, blocked, running, success, failed, cancelled } = overview;
     const states = {
       waiting: waitingOf(overview),
-      ...{ scheduled, retrying, running, success, failed, cancelled },
+      ...{ scheduled, retrying, blocked, running, success, failed, cancelled },
     };
     for (const [state, count] of Object.entries(states))
-      gauge.inc({ system, fn: labels.of(fn), state }, count);
+      if (count !== undefined) gauge.inc({ system, fn: labels.of(fn), state }, count);
   });
 }
 
@@ -106,6 +107,8 @@ function setLatency(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
   const oldest = new Map<string, { labels: { system: string; fn: string }; age: number }>();
   eachFunction(seen, (system, overview) => {
     const fn = labels.of(overview.fn);
+    // Of a queue whose age is not known there is no latency.
+    if (!overview.oldest && waitingOf(overview) > 0) return;
     const age = overview.oldest ? Math.max(0, Date.now() - overview.oldest.getTime()) : 0;
     const key = `${system} ${fn}`;
     if (age >= (oldest.get(key)?.age ?? 0)) oldest.set(key, { labels: { system, fn }, age });
@@ -114,7 +117,9 @@ function setLatency(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
 }
 
 function setWorkers(gauge: Gauge, seen: Seen, labels: FunctionLabels): void {
-  eachFunction(seen, (system, { fn, workers }) => gauge.inc({ system, fn: labels.of(fn) }, workers));
+  eachFunction(seen, (system, { fn, workers }) => {
+    if (workers !== undefined) gauge.inc({ system, fn: labels.of(fn) }, workers);
+  });
 }
 
 function setConnected(gauge: Gauge, seen: Seen): void {

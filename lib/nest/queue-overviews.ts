@@ -1,15 +1,6 @@
 import { withDeadline } from '../job/deadline.js';
-import type { FunctionOverview } from '../job/job-views.js';
+import type { QueueOverview } from '../job/job-views.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
-
-/** What metrics and health read of a function's queues. */
-export type QueueOverview = Omit<FunctionOverview, 'limitsFull' | 'paused'>;
-
-/** A client whose server can tell of all its functions in one question. */
-interface OverviewClient {
-  readonly schedules: unknown;
-  overview?(): Promise<readonly QueueOverview[]>;
-}
 
 /**
  * The queues of an instance; undefined if its system has no such question.
@@ -17,11 +8,10 @@ interface OverviewClient {
  * @throws Error after `timeout` milliseconds, and what the question throws
  */
 export async function overviewsOf(
-  instance: GearMonkeyInstance,
+  { client, source }: GearMonkeyInstance,
   timeout: number,
 ): Promise<readonly QueueOverview[] | undefined> {
-  const client: OverviewClient | undefined = instance.client;
-  const asked = client?.overview?.();
+  const asked: Promise<readonly QueueOverview[]> | undefined = client?.overview() ?? source.overview?.();
   return asked && withDeadline(asked, timeout, () => new Error(`no answer within ${timeout} ms`));
 }
 

@@ -31,6 +31,8 @@ export interface Ending {
   readonly endless?: boolean;
   /** The command sees the signal, and ends by itself. */
   readonly finishes?: boolean;
+  /** Whether its flags name another server, so that no Redis has to answer. */
+  readonly isElsewhere?: (flags: object) => boolean;
 }
 
 /** Has `command` open a session, act, and close it. */
@@ -43,7 +45,7 @@ export function acts<F extends object>(command: Command, action: Action<F>, endi
 async function perform<F extends object>(
   command: Command,
   action: Action<F>,
-  { endless = false, finishes = false }: Ending,
+  { endless = false, finishes = false, isElsewhere }: Ending,
 ): Promise<number> {
   const flags = command.optsWithGlobals<F & Flags>();
   const out = new Output(flags.json === true);
@@ -52,12 +54,13 @@ async function perform<F extends object>(
   try {
     session = openSession(flags);
     const interrupted = untilSignal(interruption, endless);
-    const reached = await Promise.race([reachServer(session.connection), interrupted]);
-    if (reached !== undefined) return reached;
+    const reached = isElsewhere?.(flags) || Promise.race([reachServer(session.connection), interrupted]);
+    const code = await reached;
+    if (typeof code === 'number') return code;
     const acting = action({ ...session, out, signal: interruption.signal }, command.args, flags);
     if (!finishes) return (await Promise.race([acting, interrupted])) ?? 0;
-    const code = (await acting) ?? 0;
-    return interruption.signal.aborted ? await interrupted : code;
+    const done = (await acting) ?? 0;
+    return interruption.signal.aborted ? await interrupted : done;
   } catch (error) {
     out.error(error);
     return error instanceof JobFailedError ? FOUND : WRONG;

@@ -17,7 +17,7 @@ const IS_DOWN = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT/;
 
 /** Flags that every command has. */
 export interface ConnectionFlags {
-  readonly redis?: string;
+  readonly redis?: string | undefined;
   readonly hashTag?: true;
   readonly codec?: CodecName;
 }
@@ -30,9 +30,14 @@ export interface Session {
   close(): Promise<void>;
 }
 
+/** The server that a command asks; it may hold a password. */
+export function redisUrl({ redis }: Pick<ConnectionFlags, 'redis'>): string {
+  return redis ?? process.env['REDIS_URL'] ?? DEFAULT_URL;
+}
+
 /** @throws ConfigurationError that never shows the URL, which may hold a password */
 export function openSession({ redis, hashTag = undefined, codec }: ConnectionFlags): Session {
-  const url = redis ?? process.env['REDIS_URL'] ?? DEFAULT_URL;
+  const url = redisUrl({ redis });
   checkSpec(url);
   // ioredis' check needs the right to INFO, and warns on the console without it.
   const spec = { ...redisOptions(url), enableReadyCheck: false };

@@ -10,18 +10,32 @@ export async function createMetrics({ measures, onRun }: Monitored): Promise<Pro
   if (!metrics) return undefined;
   for (const { name, help, labelName, read } of measures) metrics.reading(name, help, read, labelName);
   if (!onRun) return metrics;
-  const runs = metrics.counter(
-    'jobd_runs_total',
-    'Runs of jobs that have ended, by target and outcome: ok, fail, retry, lost',
-    ['target', 'outcome'],
+  const labels = ['system', 'fn'] as const;
+  const finished = metrics.counter(
+    'gearmonkey_jobs_finished_total',
+    'Rows that ended, by target and outcome: success or failed',
+    [...labels, 'outcome'],
   );
-  const seconds = metrics.histogram('jobd_run_seconds', 'How long runs took, by target', {
+  const retries = metrics.counter(
+    'gearmonkey_retries_total',
+    'Runs that failed and are tried again, by target',
+    labels,
+  );
+  const lost = metrics.counter(
+    'gearmonkey_leases_lost_total',
+    'Runs whose row another daemon had taken, by target',
+    labels,
+  );
+  const seconds = metrics.histogram('gearmonkey_job_run_seconds', 'How long runs took, by target', {
     buckets: RUN_BUCKETS,
-    labelNames: ['target'],
+    labelNames: labels,
   });
   onRun(({ target, outcome, duration }) => {
-    runs.inc({ target, outcome });
-    seconds.observe({ target }, duration / 1000);
+    const of = { system: 'jobd', fn: target };
+    if (outcome === 'retry') retries.inc(of);
+    else if (outcome === 'lost') lost.inc(of);
+    else finished.inc({ ...of, outcome: outcome === 'ok' ? 'success' : 'failed' });
+    seconds.observe(of, duration / 1000);
   });
   return metrics;
 }

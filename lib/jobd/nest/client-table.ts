@@ -2,6 +2,7 @@ import type { Insertable } from 'kysely';
 import { defined } from '../../job/defined.js';
 import type { Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import { ping, type Health } from '../../job/health.js';
 import type { JobdLog } from '../vocabulary/log.js';
 import { MAX_TARGET_LENGTH } from '../protocol/target-lists.js';
@@ -12,6 +13,7 @@ import { inChunks } from '../storage/chunks.js';
 import { DatabaseError, hadNoEffect, isContention } from '../storage/errors.js';
 import { nowInSeconds } from '../storage/row-writer.js';
 import { tableNames, type JobsTable, type TableNames } from '../storage/schema.js';
+import { readOverview } from '../storage/target-overview.js';
 
 /** How long an insert is retried while locks are in the way. */
 const CONTENTION_MS = 5000;
@@ -76,6 +78,11 @@ export class ClientTable {
       ),
     );
     return rows.map((row) => plainRow({ ...row, id: Number(row.id) }));
+  }
+
+  /** The targets of rows that have not ended. @throws the database's errors */
+  async overview(): Promise<QueueOverview[]> {
+    return readOverview(await this.open(), this.names);
   }
 
   /** Never rejects. */

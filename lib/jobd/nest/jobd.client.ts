@@ -1,6 +1,7 @@
 import { defer, filter, from, mergeMap, repeat, retry, takeWhile, timer, type Observable } from 'rxjs';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
@@ -93,6 +94,16 @@ export class JobdClient {
         : none;
     for (const id of missing) results.errors.set(id, `job ${id} not found`);
     return results;
+  }
+
+  /**
+   * The targets of rows that have not ended, in the form of all systems: `waiting` counts also those that are scheduled, and
+   * `blocked` the manual ones.
+   *
+   * @throws the database's errors
+   */
+  overview(): Promise<QueueOverview[]> {
+    return this.table.overview();
   }
 
   /** Reads a row. Undefined if there is none of that id. @throws the database's errors */

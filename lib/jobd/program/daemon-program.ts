@@ -64,9 +64,10 @@ function measuresOf(daemon: JobdDaemon): Measure[] {
       read: () => [{ value: daemon.status().jobPromisesCount }],
     },
     {
-      name: 'jobd_database_up',
+      name: 'gearmonkey_connected',
       help: '1 where the database answered when it was last asked',
-      read: () => [{ value: Number(daemon.health().connected) }],
+      labelName: 'name',
+      read: () => [{ label: 'database', value: Number(daemon.health().connected) }],
     },
   ];
 }

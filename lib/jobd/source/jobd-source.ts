@@ -3,6 +3,7 @@ import { defined } from '../../job/defined.js';
 import { ConfigurationError } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Health } from '../../job/health.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterLink } from '../worker/master-link.js';
@@ -15,6 +16,8 @@ import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions }
 import { localPolls, tableKey } from './local-polls.js';
 import { hideFields, showAs } from '../../job/show-as.js';
 import { databaseAddress } from '../storage/database-location.js';
+import { tableNames } from '../storage/schema.js';
+import { readOverview } from '../storage/target-overview.js';
 
 /** Rows of a table of jobs, run by handlers instead of processes. Daemons may share the table. */
 export class JobdSource implements JobSource {
@@ -98,6 +101,10 @@ export class JobdSource implements JobSource {
     const { lastReplyAt, rows, address } = this;
     const { isReachable = this.isUnused, problem } = rows?.database ?? {};
     return defined({ connected: isReachable, server: address, lastReplyAt, problem });
+  }
+
+  async overview(): Promise<QueueOverview[]> {
+    return this.rows ? readOverview(this.rows.database, tableNames(this.options.table)) : [];
   }
 
   async reach(timeout: number): Promise<void> {

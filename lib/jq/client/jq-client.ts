@@ -5,6 +5,7 @@ import { millisecondsOr, toMilliseconds, type Duration } from '../../job/duratio
 import { InvalidOptionError } from '../../job/errors.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
 import type { Health } from '../../job/health.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import { instrumentation, tracedEnqueue } from '../../job/instrumentation.js';
 import {
   functionName,
@@ -16,6 +17,7 @@ import {
 import { validate } from '../../job/standard-schema.js';
 import { JqRefusedError, JqUnreachableError } from '../http/master-errors.js';
 import { MasterHttp, refused, type MasterAddress, type MasterReply } from '../http/master-http.js';
+import { readOverview } from '../http/name-overview.js';
 import { messagePack } from '../message-pack/codec.js';
 import { pack } from '../message-pack/pack.js';
 import { Raw } from '../message-pack/raw.js';
@@ -180,6 +182,15 @@ export class JqClient {
         abort.abort();
       };
     });
+  }
+
+  /**
+   * The names of jobs, at most 1,000, in the form of all systems. A master with tokens tells them to its admins alone.
+   *
+   * @throws JqRefusedError, JqUnreachableError
+   */
+  overview(): Promise<QueueOverview[]> {
+    return readOverview((path) => this.calls.ask('GET', path));
   }
 
   /** Rejects calls that are under way, and closes the connections. */

@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import type { Health } from '../../job/health.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { nestLog } from '../../nest/nest-log.js';
 import { MasterHttp } from '../http/master-http.js';
+import { readOverview } from '../http/name-overview.js';
 import { messagePack } from '../message-pack/codec.js';
 import type { WorkerJob } from '../wire/worker-job.js';
 import { Inbox } from './inbox.js';
@@ -113,6 +115,10 @@ class JqSource implements JobSource {
 
   health(): Health {
     return this.http.health();
+  }
+
+  overview(): Promise<QueueOverview[]> {
+    return readOverview((path) => this.http.request('GET', path, {}));
   }
 
   /** Any answer will do. @throws ConnectionError after `timeout` milliseconds */

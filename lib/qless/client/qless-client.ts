@@ -2,6 +2,7 @@ import { defined } from '../../job/defined.js';
 import { toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError, messageOf } from '../../job/errors.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import { ping, type Health } from '../../job/health.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
@@ -14,6 +15,7 @@ import { QlessPopper, type PopperOptions } from './qless-popper.js';
 import { QlessQueue } from './qless-queue.js';
 import { QlessRecurring } from './qless-recurring.js';
 import { QlessWorkers } from './qless-workers.js';
+import { readOverview } from '../queues/queue-overview.js';
 import type { Consistency, QueueCounts } from '../wire/replies.js';
 import * as scripts from '../wire/scripts.js';
 import { workerName } from '../connection/worker-name.js';
@@ -91,6 +93,14 @@ export class QlessClient {
   /** Returns all queues, with how many of their jobs are in each state. */
   queues(): Promise<QueueCounts[]> {
     return this.calls.sendRetrying(scripts.queues);
+  }
+
+  /** Returns all queues in the form of all systems. A job whose lock has expired counts as waiting. */
+  overview(): Promise<QueueOverview[]> {
+    return readOverview({
+      queues: () => this.queues(),
+      next: (name) => this.calls.sendRetrying(scripts.peek, name, 1),
+    });
   }
 
   /** Returns a popper of several queues: in their order, or one job of each in turn. @throws ConfigurationError, InvalidOptionError */

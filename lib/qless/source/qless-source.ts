@@ -1,4 +1,5 @@
 import type { Health } from '../../job/health.js';
+import type { QueueOverview } from '../../job/job-views.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
@@ -9,11 +10,15 @@ import { toClaim } from './claims.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
 import { Orphans } from './orphans.js';
-import { deregisterWorkers, config as readConfig } from '../wire/scripts.js';
+import { readOverview } from '../queues/queue-overview.js';
+import { deregisterWorkers, config as readConfig, peek, queues } from '../wire/scripts.js';
 import { Settler } from './settler.js';
 import type { QlessSourceOptions } from './source-options.js';
 import * as scripts from '../wire/source-scripts.js';
 import { showAs } from '../../job/show-as.js';
+
+/** How long a question of an overview may take. */
+const OVERVIEW_MS = 5000;
 
 /** Runs jobs of a qless; a function is a klass. */
 export class QlessSource implements JobSource {
@@ -71,6 +76,14 @@ export class QlessSource implements JobSource {
 
   reach(timeout: number): Promise<void> {
     return this.frame.reach(timeout);
+  }
+
+  overview(): Promise<QueueOverview[]> {
+    const { commands, prefix } = this.connections;
+    return readOverview({
+      queues: () => commands.insist((redis) => queues.run(redis, [prefix], ''), OVERVIEW_MS),
+      next: (name) => commands.insist((redis) => peek.run(redis, [prefix], '', name, 1), OVERVIEW_MS),
+    });
   }
 
   open(functions: readonly string[], onRevoked: OnRevoked = this.onRevoked): Promise<void> {

@@ -37,15 +37,15 @@ describe('GET /metrics', () => {
     );
     const samples = await scrape();
     const figures = {
-      'jq_jobs{status="queued"}': 1,
-      'jq_jobs{status="running"}': 0,
-      'jq_jobs{status="done"}': 1,
-      jq_workers: 1,
-      jq_redis_up: 1,
-      'jq_job_events_total{event="enqueued"}': 2,
-      'jq_job_events_total{event="retried"}': 2,
-      'jq_job_events_total{event="done"}': 1,
-      jq_dispatch_latency_seconds_count: 1,
+      'gearmonkey_jobs{system="jq",state="waiting"}': 1,
+      'gearmonkey_jobs{system="jq",state="running"}': 0,
+      'gearmonkey_jobs{system="jq",state="success"}': 1,
+      'gearmonkey_workers{system="jq"}': 1,
+      'gearmonkey_connected{name="redis"}': 1,
+      'gearmonkey_jobs_enqueued_total{system="jq"}': 2,
+      'gearmonkey_retries_total{system="jq"}': 2,
+      'gearmonkey_jobs_finished_total{system="jq",outcome="success"}': 1,
+      'gearmonkey_job_wait_seconds_count{system="jq"}': 1,
     };
     for (const [name, value] of Object.entries(figures))
       expect([name, samples.get(name)]).toEqual([name, value]);
@@ -55,7 +55,8 @@ describe('GET /metrics', () => {
   it('answers without Redis, and says so', async () => {
     const cutOff = await master.another({ connection: `redis://127.0.0.1:${await freePort()}` });
     const samples = await scrape(cutOff);
-    expect([samples.get('jq_redis_up'), samples.get('jq_workers')]).toEqual([0, undefined]);
+    const read = ['gearmonkey_connected{name="redis"}', 'gearmonkey_workers{system="jq"}'];
+    expect(read.map((name) => samples.get(name))).toEqual([0, undefined]);
   });
 
   it('is off when the option says so, and has a role of its own', async () => {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FunctionOverview } from '../../../job/job-views.js';
 import { ConfigurationError, messageOf } from '../../../job/errors.js';
 import { printable } from '../../../job/printable.js';
 import { withoutSecrets } from '../../../job/secrets.js';
 import { OVERVIEW_COLUMNS, overviewRow } from '../overview-table.js';
 import { acts, type Context } from '../perform.js';
+import { isElsewhere, openQueues, withSystems, type QueueFlags, type QueueReader } from '../queue-reader.js';
 import { Screen } from '../screen.js';
 import { cutTo, tableLines } from '../table.js';
 
@@ -14,12 +14,13 @@ const REDRAW_MS = 1_000;
 
 export function addTop(program: Command): void {
   const top = program.command('top').description('a live screen of all functions; q or ctrl-c ends it');
-  acts(top, run, { endless: true });
+  acts<QueueFlags>(withSystems(top), run, { endless: true, isElsewhere });
 }
 
-async function run({ client, connection, out, signal }: Context): Promise<void> {
+async function run({ out, signal, ...session }: Context, _: unknown, flags: QueueFlags): Promise<void> {
   if (process.stdout.isTTY !== true || out.json)
     throw new ConfigurationError('`top` needs a terminal. For a script: gearmonkey overview --json.');
+  const queues = await openQueues(session, flags);
   const screen = new Screen();
   const quitting = new AbortController();
   const ended = AbortSignal.any([signal, quitting.signal]);
@@ -31,21 +32,22 @@ async function run({ client, connection, out, signal }: Context): Promise<void> 
   screen.enter(() => quitting.abort());
   try {
     while (!ended.aborted) {
-      const lines = await Promise.race([linesOf(() => client.overview(), connection.address), aborted]);
+      const lines = await Promise.race([linesOf(queues), aborted]);
       screen.draw(lines ?? []);
       await pause(REDRAW_MS, undefined, { signal: ended }).catch(() => undefined);
     }
   } finally {
     screen.leave();
+    await queues.close();
   }
 }
 
 /** During an outage the screen says so, and goes on. */
-async function linesOf(ask: () => Promise<FunctionOverview[]>, address: string): Promise<string[]> {
+async function linesOf({ address, overview }: QueueReader): Promise<string[]> {
   const now = new Date();
   const head = `gearmonkey top   ${address}   ${now.toISOString().slice(0, 19)}Z   q ends`;
   try {
-    const rows = (await ask()).map((each) => narrowed(overviewRow(each, now.getTime())));
+    const rows = (await overview()).map((each) => narrowed(overviewRow(each, now.getTime())));
     return [head, '', ...tableLines(OVERVIEW_COLUMNS, rows)];
   } catch (error) {
     return [head, '', withoutSecrets(messageOf(error))];

@@ -1,29 +1,33 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
 import type { Counts } from '../../engine/administration.js';
-import type { PushOutcome } from '../../engine/operations.js';
+import type { JobStatus, PushOutcome } from '../../engine/operations.js';
 import type { Tally } from '../../engine/turn.js';
 import { Prometheus, type MetricsText } from '../../../metrics/prometheus.js';
 
 const WAIT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 const PUSH_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Outcomes of jobs, from the tally of a turn. */
-const EVENTS = {
-  enqueued: 'enqueued',
-  cancelled: 'cancelled',
-  done: 'done',
-  error: 'error',
-  retried: 'retried',
-  timedOut: 'timed_out',
-  lost: 'lost',
-} as const;
+const SYSTEM = { system: 'jq' } as const;
+
+/** The names that all systems have for the states of jobs. */
+const STATES: Record<JobStatus, string> = {
+  queued: 'waiting',
+  running: 'running',
+  retrying: 'retrying',
+  error: 'failed',
+  done: 'success',
+};
+
+/** How jobs end, from the tally of a turn. */
+const OUTCOMES = { done: 'success', error: 'failed', cancelled: 'cancelled' } as const;
 
 interface Instruments {
   readonly metrics: Prometheus;
   readonly jobs: Gauge;
   readonly workers: Gauge;
-  readonly redis: Gauge;
-  readonly events: Counter;
+  readonly connected: Gauge;
+  readonly counters: Readonly<Record<'enqueued' | 'retried' | 'lost' | 'timedOut', Counter>>;
+  readonly finished: Counter;
   readonly waits: Histogram;
   readonly pushes: Histogram;
 }
@@ -43,10 +47,12 @@ export class JqMetrics {
 
   count({ waits, ...tally }: Tally): void {
     if (!this.instruments) return;
-    for (const event of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
-      if (tally[event] > 0) this.instruments.events.inc({ event: EVENTS[event] }, tally[event]);
-    }
-    for (const wait of waits) this.instruments.waits.observe(wait / 1000);
+    const { counters, finished, waits: waited } = this.instruments;
+    for (const [event, counter] of Object.entries(counters) as [keyof typeof counters, Counter][])
+      if (tally[event] > 0) counter.inc(SYSTEM, tally[event]);
+    for (const [event, outcome] of Object.entries(OUTCOMES) as [keyof typeof OUTCOMES, string][])
+      if (tally[event] > 0) finished.inc({ ...SYSTEM, outcome }, tally[event]);
+    for (const wait of waits) waited.observe(SYSTEM, wait / 1000);
   }
 
   pushed(outcome: PushOutcome['status'], ms: number): void {
@@ -56,34 +62,41 @@ export class JqMetrics {
   /** The text for Prometheus, with counts if Redis gave them; `undefined` without metrics. */
   async text(counts: Counts | undefined): Promise<MetricsText | undefined> {
     if (!this.instruments) return undefined;
-    const { metrics, jobs, workers: known, redis } = this.instruments;
-    redis.set(counts ? 1 : 0);
+    const { metrics, jobs, workers: known, connected } = this.instruments;
+    connected.set({ name: 'redis' }, counts ? 1 : 0);
     jobs.reset();
-    known.remove();
+    known.reset();
     if (counts) {
       const { workers, ...byStatus } = counts;
-      known.set(workers);
-      for (const [status, count] of Object.entries(byStatus)) jobs.set({ status }, count);
+      known.set(SYSTEM, workers);
+      for (const [status, count] of Object.entries(byStatus) as [JobStatus, number][])
+        jobs.set({ ...SYSTEM, state: STATES[status] }, count);
     }
     return metrics.text();
   }
 }
 
 function instrumentsOf(metrics: Prometheus): Instruments {
+  const counter = (name: string, help: string) => metrics.counter(name, help, ['system']);
   return {
     metrics,
-    jobs: metrics.gauge('jq_jobs', 'Jobs by status.', ['status']),
-    workers: metrics.gauge('jq_workers', 'Workers that are known.'),
-    redis: metrics.gauge('jq_redis_up', 'Whether Redis answers.'),
-    events: metrics.counter(
-      'jq_job_events_total',
-      'What jobs have come to; "retried" counts failures after which a job is tried again.',
-      ['event'],
-    ),
+    jobs: metrics.gauge('gearmonkey_jobs', 'Jobs by state.', ['system', 'state']),
+    workers: metrics.gauge('gearmonkey_workers', 'Workers that are known.', ['system']),
+    connected: metrics.gauge('gearmonkey_connected', 'Whether Redis answers.', ['name']),
+    counters: {
+      enqueued: counter('gearmonkey_jobs_enqueued_total', 'Jobs that were enqueued.'),
+      retried: counter('gearmonkey_retries_total', 'Attempts that failed and are tried again.'),
+      lost: counter('gearmonkey_leases_lost_total', 'Running jobs whose worker was lost.'),
+      timedOut: counter('jq_timeouts_total', 'Attempts that took longer than their timeout.'),
+    },
+    finished: metrics.counter('gearmonkey_jobs_finished_total', 'Jobs that ended, by outcome.', [
+      'system',
+      'outcome',
+    ]),
     waits: metrics.histogram(
-      'jq_dispatch_latency_seconds',
+      'gearmonkey_job_wait_seconds',
       'From being enqueued until first handed to a worker.',
-      { buckets: WAIT_SECONDS },
+      { buckets: WAIT_SECONDS, labelNames: ['system'] },
     ),
     pushes: metrics.histogram('jq_push_duration_seconds', 'Pushes by what the worker answered.', {
       buckets: PUSH_SECONDS,
