@@ -36,22 +36,22 @@ describe('overview, metrics and health', () => {
   const gates: { open(): void }[] = [];
   afterEach(() => gates.splice(0).forEach((held) => held.open()));
 
-  const systems: Record<string, () => Promise<System>> = {
-    qless: async () => ({
+  const systems = {
+    qless: async (): Promise<System> => ({
       source: qless({ connection: redis.url, queues: [FN] }),
       module: QlessModule.forRoot({ connection: redis.url }),
       client: QlessClient,
       enqueue: (client: QlessClient) => client.queue(FN).put(FN, {}),
       knows: { running: true, oldest: true },
     }),
-    jq: async () => ({
+    jq: async (): Promise<System> => ({
       source: jq({ master: master.url }),
       module: JqModule.forRoot({ master: master.url }),
       client: JqClient,
       enqueue: (client: JqClient) => client.enqueue(FN, {}),
       knows: { running: false, oldest: false },
     }),
-    jobd: async () => {
+    jobd: async (): Promise<System> => {
       const { url: database, table } = await tables.table();
       return {
         source: jobd({ database, table, targets: [FN], pollInterval: 100 }),
@@ -63,8 +63,8 @@ describe('overview, metrics and health', () => {
     },
   };
 
-  async function start(name: string) {
-    const { source, module, client: type, enqueue, knows } = (await systems[name]?.()) as System;
+  async function start(name: keyof typeof systems) {
+    const { source, module, client: type, enqueue, knows } = await systems[name]();
     const held = gate();
     gates.push(held);
 
@@ -90,7 +90,7 @@ describe('overview, metrics and health', () => {
     return { app, client, knows, enqueue: () => enqueue(client as never), open: () => held.open() };
   }
 
-  it.each(Object.keys(systems))('of %s have the same form', async (name) => {
+  it.each(Object.keys(systems) as (keyof typeof systems)[])('of %s have the same form', async (name) => {
     const { app, client, knows, enqueue, open } = await start(name);
     for (let jobs = 0; jobs < 3; jobs++) await enqueue();
     const queue = async () => (await client.overview()).find(({ fn }) => fn === FN);

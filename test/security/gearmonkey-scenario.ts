@@ -5,7 +5,7 @@ import { LISTED_STATES } from '../../lib/job/job-views.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { submit } from '../gearmonkey/redis-rig.js';
 import { enqueue } from '../gearmonkey/scripts/scripts.js';
-import { until } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 
 export const FN = 'mail';
 
@@ -72,9 +72,10 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await progress;
   const waiting = await client.run(FN, 'ok');
   const later = await client.run(FN, 'ok', { delay: '1 day' });
-  await waiting.update({ input: 'fail', priority: 'high' });
-  await waiting.update({ priority: 'high' });
-  await waiting.update({ delay: '1h' });
+  // A worker may have claimed it ahead: it gives it back soon.
+  await eventually(() => waiting.update({ input: 'fail', priority: 'high' }));
+  await eventually(() => waiting.update({ priority: 'high' }));
+  await eventually(() => waiting.update({ delay: '1h' }));
   await later.update({ priority: 'low' });
   for (const job of [waiting, later, held]) await job.cancel();
   await watched;
