@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { ClientTable } from '../../../lib/jobd/nest/client-table.js';
+import { SILENT, sqliteFile } from '../../support/job-rows.js';
+import { MariaDbServer } from '../../support/mariadb-server.js';
+import { PostgresServer } from '../../support/postgres-server.js';
+import { useJobTables } from '../../support/use-job-tables.js';
+
+describe.each([
+  ['SQLite', sqliteFile],
+  ['MariaDB', () => MariaDbServer.start()],
+  ['PostgreSQL', () => PostgresServer.start()],
+] as const)('an overview of the targets on %s', (_, start) => {
+  const jobs = useJobTables(start);
+
+  it('counts rows that have not ended, and knows the age of the oldest that waits', async () => {
+    const rows = await jobs.table();
+    const table = new ClientTable(rows.url, rows.table, SILENT);
+    await expect(table.overview()).resolves.toEqual([]);
+    const first = Math.floor(Date.UTC(2026, 0, 1) / 1000);
+    await table.add('low', { status: 'done', time_created: 1 });
+    await table.add('low', { time_created: first });
+    await table.add('low', { time_created: first + 60 });
+    await table.add('low', { status: 'manual' });
+    await table.add('high', { status: 'accepted' });
+    await table.add('high', { status: 'running' });
+    const none = { high: 0, normal: 0, low: 0 };
+    await expect(table.overview()).resolves.toEqual([
+      { fn: 'high', waiting: none, blocked: 0, running: 2 },
+      { fn: 'low', waiting: { ...none, normal: 2 }, blocked: 1, running: 0, oldest: new Date(first * 1000) },
+    ]);
+    await table.close();
+  });
+});
