@@ -3,8 +3,12 @@ import type { Examination } from './examination.js';
 import type { Finding, Fix } from './finding.js';
 import type { ExaminedFunction } from './function-names.js';
 import { readState, type FunctionState } from './function-state.js';
-import { checkSamples } from './job-samples.js';
+import { checkLimits } from './limit-checks.js';
+import { checkLists } from './list-checks.js';
+import { checkPlaces, checkQueues } from './queue-checks.js';
+import { sampleJobs } from './sampled-jobs.js';
 import { plainly, type Suspicion } from './suspicion.js';
+import { checkTags } from './tag-checks.js';
 
 const LEASE_MS = 8_000;
 const MAX_STALLS = 3;
@@ -25,6 +29,25 @@ export async function suspectFunction(
   ];
   const samples = await checkSamples(examination, examined, state);
   return [...found.flatMap((finding) => (finding ? [plainly(finding)] : [])), ...samples];
+}
+
+/** Compares samples of a function's indexes with its jobs. */
+async function checkSamples(
+  examination: Examination,
+  examined: ExaminedFunction,
+  state: FunctionState,
+): Promise<Suspicion[]> {
+  const found = await examination.look('jobs of functions', async () => {
+    const jobs = await sampleJobs(examination, examined, state.now);
+    return Promise.all([
+      checkQueues(examination, examined),
+      checkPlaces(examination, examined, state, jobs),
+      checkLists(examination, examined, state, jobs),
+      checkTags(examination, examined, jobs),
+      checkLimits(examination, examined, jobs),
+    ]);
+  });
+  return found?.flat() ?? [];
 }
 
 function stuckLeases(

@@ -28,6 +28,7 @@ export interface FunctionState {
   readonly wrongTypes: readonly Suspicion[];
 }
 
+const ENDED = ['success', 'failed', 'cancelled'] as const;
 /** A tick that is so late is made by no worker. */
 const LATE_MS = 60_000;
 
@@ -63,6 +64,10 @@ export async function readState(
       ask('pauses', k.control, () => redis.hmget(k.control, 'paused')),
       ask('schedules', k.ticks, () => redis.zcard(k.ticks)),
       ask('schedules', k.ticks, () => redis.zcount(k.ticks, '-inf', now - LATE_MS)),
+      ask('unique keys', k.unique, () => redis.hlen(k.unique)),
+      ...[k.retrying, k.tags, ...ENDED.map((state) => k.ended + state)].map((key) =>
+        ask('lists', key, () => redis.zcard(key)),
+      ),
     ]);
   const listed = (high ?? 0) + (normal ?? 0) + (low ?? 0);
   return {

@@ -10,6 +10,7 @@ const RESULT_FIELDS = new Set(['status', 'output', 'error']);
 
 interface Account {
   completions: number;
+  successes: number;
   changes: string[];
   retries: number;
   deleted: boolean;
@@ -43,7 +44,7 @@ function account(accounts: Map<string, Account>, [verb, key = '', ...pairs]: rea
   const [, fn, id] = /^job:(.*):(\d+)$/s.exec(key) ?? [];
   if (fn === undefined || fn.startsWith(`${ODD}:`)) return;
   const name = `${fn}#${id}`;
-  const job = accounts.get(name) ?? { completions: 0, changes: [], retries: 0, deleted: false };
+  const job = accounts.get(name) ?? { completions: 0, successes: 0, changes: [], retries: 0, deleted: false };
   accounts.set(name, job);
   const fields = new Map<string, string>();
   for (let i = 0; i + 1 < pairs.length; i += 2) fields.set(pairs[i] as string, pairs[i + 1] as string);
@@ -69,6 +70,7 @@ function note(job: Account, fields: ReadonlyMap<string, string>): void {
   }
   if (status !== undefined) job.status = status;
   if (status !== undefined && FINAL.has(status)) job.completions += 1;
+  if (status === 'success') job.successes += 1;
 }
 
 /** The commands of a stream in Redis' own notation: `*2 $3 GET $1 a`, each part ended by CRLF. */

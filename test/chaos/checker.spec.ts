@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { check, INVARIANT_NAMES } from './checker.js';
 import { ClaimLog } from './claim-log.js';
-import type { Fields, History, LimitedClaim, Mending, Reading, Written } from './history.js';
+import type { Fields, History, LimitedClaim, Mending, Reading, StatisticsSeen, Written } from './history.js';
 import { ENDED_STATES, type Entries, type FunctionIndexes, type Indexes } from './indexes.js';
-import { FAST, HANDLED, LIMITED, MENDED, ODD, RATED, STRICT } from './jobs.mjs';
+import { FAST, HANDLED, LIMITED, MENDED, ODD, RATED, STRICT, TAG } from './jobs.mjs';
 
 const job = { fn: 'f', id: '1' };
 const KEY = 'f#1';
@@ -111,6 +111,7 @@ const NONE: FunctionIndexes = {
     ...{ waiting: EMPTY, scheduled: EMPTY, retrying: EMPTY, running: EMPTY },
     ...{ success: EMPTY, failed: EMPTY, cancelled: EMPTY },
   },
+  tagged: [],
 };
 
 /** Two jobs of a function succeeded, one failed and one was cancelled; their lists are as they should be, but for `change`. */
@@ -162,6 +163,28 @@ const withIndexes = (change: Partial<Indexes>): History => {
   const given = indexed();
   return { ...given, ...(given.indexes && { indexes: { ...given.indexes, ...change } }) };
 };
+/** A job with the tag, and what is found by it. */
+function tagged(ids: readonly string[]): History {
+  const own = indexed(() => ({ tagged: ids }));
+  const fields = { ...ended, options: JSON.stringify({ tags: [TAG] }) };
+  return {
+    ...own,
+    laterReadings: new Map([...own.laterReadings, [`${FAST}#1`, { fn: FAST, id: '1', fields }]]),
+  };
+}
+/** A job that succeeded, and what statistics say. */
+function counted(
+  counts: { done: number; failed: number },
+  disturbances: StatisticsSeen['disturbances'] = [],
+): History {
+  const job = { fn: FAST, id: '1' };
+  return history({
+    readings: new Map([[`${FAST}#1`, { ...job, fields: ended }]]),
+    ends: [{ ...start, ...job, at: 5, ok: true }],
+    written: new Map([[`${FAST}#1`, { completions: 1, successes: 1, changes: [] }]]),
+    statistics: { counted: new Map([[FAST, counts]]), disturbances },
+  });
+}
 /** A job of the operator, as the server wrote it, and what calls answered. */
 function mended(written: Written, mendings: readonly Mending[], fields?: Fields): History {
   const job = { fn: MENDED, id: '1' };
@@ -306,6 +329,18 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     indexed(() => ({ queued: ['9'] })),
     onPages({ waiting: { newest: ['9'], oldest: ['9'], total: 1 } }),
   ],
+  'tags find their jobs': [
+    indexed(() => ({ tagged: ['1'] })),
+    indexed(() => ({ tagged: ['9'] })),
+    tagged([]),
+    tagged(['1', '1']),
+  ],
+  'statistics count what happened': [
+    counted({ done: 2, failed: 0 }),
+    counted({ done: 1, failed: 1 }),
+    counted({ done: 0, failed: 0 }),
+    counted({ done: 0, failed: 0 }, [{ process: 'worker1.0', began: 1, ended: 9 }]),
+  ],
   'a retried job ends once more, a discarded one is gone': [
     mended({ ...once, retries: 1 }, [], ended),
     mended(retriedOnce, [{ verb: 'retry', told: 2 }], ended),
@@ -353,6 +388,17 @@ describe('The history checker', () => {
       plain: { takes: new Map([[FAST, 1]]), repeated: new Set<string>() },
     };
     expect(broken(lost)).not.toContain('the doctor finds nothing');
+  });
+
+  it('accepts jobs that are found by their tag', () => {
+    expect(broken(tagged(['1']))).not.toContain('tags find their jobs');
+  });
+
+  it('accepts statistics that lack what was not yet written when something broke', () => {
+    const name = 'statistics count what happened';
+    expect(broken(counted({ done: 1, failed: 0 }))).not.toContain(name);
+    for (const broke of [{ process: start.process }, {}])
+      expect(broken(counted({ done: 0, failed: 0 }, [{ ...broke, began: 7, ended: 9 }]))).not.toContain(name);
   });
 
   it('accepts jobs that an operator has retried or discarded', () => {

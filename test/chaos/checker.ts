@@ -2,9 +2,16 @@ import { bare, codeOf, isFinal, isOurs, isStalled, kindOf, nameOf, parse } from 
 import { callsAnswer } from './call-checks.js';
 import { oneOfItsKey } from './unique-checks.js';
 import { keyOf, type Fields, type History, type JobName, type Reading } from './history.js';
-import { doctorFindsNothing, listsHold, overviewIsTrue, pagesAreWhole } from './index-checks.js';
+import {
+  doctorFindsNothing,
+  listsHold,
+  overviewIsTrue,
+  pagesAreWhole,
+  tagsFindJobs,
+} from './index-checks.js';
 import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } from './limit-checks.js';
 import { mendedOnce, readersAreAnswered } from './mend-checks.js';
+import { statisticsHold } from './statistics-checks.js';
 import { found, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
@@ -33,6 +40,8 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'each ended job is in its list, and nothing else': listsHold,
   'pages have all jobs of a state': pagesAreWhole,
   'the overview counts the jobs': overviewIsTrue,
+  'tags find their jobs': tagsFindJobs,
+  'statistics count what happened': statisticsHold,
   'a retried job ends once more, a discarded one is gone': mendedOnce,
   'readers are answered': readersAreAnswered,
   'the doctor finds nothing': doctorFindsNothing,

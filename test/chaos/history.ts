@@ -83,6 +83,8 @@ export interface Reading extends JobName {
 export interface Written {
   /** How often its status became `success` or `error`. */
   readonly completions: number;
+  /** How often it became `success`. */
+  readonly successes?: number;
   /** How often it was put back into its queue after its end. */
   readonly retries?: number;
   readonly deleted?: boolean;
@@ -139,6 +141,19 @@ export interface OperatorSeen {
   readonly mendings: readonly Mending[];
 }
 
+/** When something broke, in ms since 1970. Without a process it may concern all of them. */
+export interface Disturbance {
+  readonly began: number;
+  readonly ended: number;
+  readonly process?: string;
+}
+
+/** What statistics say, by function, and why they may lack some. */
+export interface StatisticsSeen {
+  readonly counted: ReadonlyMap<string, { readonly done: number; readonly failed: number }>;
+  readonly disturbances: readonly Disturbance[];
+}
+
 /** All that was seen of a run. */
 export interface History {
   readonly lease: number;
@@ -162,6 +177,7 @@ export interface History {
   readonly leftovers: readonly string[];
   /** Absent where nothing reads them. */
   readonly indexes?: Indexes;
+  readonly statistics?: StatisticsSeen;
   readonly operator?: OperatorSeen;
   readonly plain: PlainTrouble;
   /** Processes that ended without being stopped. */

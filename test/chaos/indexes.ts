@@ -5,6 +5,8 @@ import { keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { LISTED_STATES, type FunctionOverview, type ListedState } from '../../lib/job/job-views.js';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { RedisActors } from '../gearmonkey/redis-rig.js';
+import type { StatisticsSeen } from './history.js';
+import { TAG } from './jobs.mjs';
 
 export const ENDED_STATES = ['success', 'failed', 'cancelled'] as const;
 export type EndedState = (typeof ENDED_STATES)[number];
@@ -26,6 +28,8 @@ export interface FunctionIndexes {
   /** Ids in queues, leases and lists of keys. */
   readonly queued: readonly string[];
   readonly listed: Readonly<Record<ListedState, Listed>>;
+  /** Ids that `find` shows for the tag, page by page. */
+  readonly tagged: readonly string[];
 }
 
 /** Everything that is kept of jobs besides their hashes, and what the doctor says. */
@@ -79,6 +83,7 @@ async function indexesOf(redis: Redis, client: GearMonkeyClient, fn: string): Pr
     retrying: await entries(k.retrying),
     queued: await queuedIds(redis, fn),
     listed: Object.fromEntries(listed) as Record<ListedState, Listed>,
+    tagged: await idsOf((page) => client.find(fn, { tag: TAG, size: PAGE, ...page })),
   };
 }
 
@@ -91,15 +96,40 @@ async function queuedIds(redis: Redis, fn: string): Promise<string[]> {
 }
 
 async function listedOf(client: GearMonkeyClient, fn: string, state: ListedState): Promise<Listed> {
-  const pages = async (order: 'newest' | 'oldest') => {
-    const ids: string[] = [];
-    for (let page: string | undefined = ''; page !== undefined;) {
-      const list = await client.list(fn, { state, order, size: PAGE, ...(page !== '' && { page }) });
-      ids.push(...list.jobs.map(({ id }) => id));
-      page = list.next;
-    }
-    return ids;
-  };
+  const pages = (order: 'newest' | 'oldest') =>
+    idsOf((page) => client.list(fn, { state, order, size: PAGE, ...page }));
   const { total } = await client.list(fn, { state, size: 1 });
   return { newest: await pages('newest'), oldest: await pages('oldest'), total };
+}
+
+/** All pages together. */
+async function idsOf(
+  read: (page: { page?: string }) => Promise<{ jobs: readonly { id: string }[]; next?: string | undefined }>,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let page: string | undefined = ''; page !== undefined;) {
+    const list = await read(page === '' ? {} : { page });
+    ids.push(...list.jobs.map(({ id }) => id));
+    page = list.next;
+  }
+  return ids;
+}
+
+/** What statistics say of the last day, when all workers have stopped. */
+export async function readStatistics(
+  url: string,
+  functions: readonly string[],
+): Promise<StatisticsSeen['counted']> {
+  const actors = new RedisActors(url);
+  try {
+    const client = actors.client();
+    const counted = functions.map(async (fn) => {
+      const days = await client.statistics(fn, { by: 'day' });
+      const sum = (name: 'done' | 'failed') => days.reduce((all, day) => all + day[name], 0);
+      return [fn, { done: sum('done'), failed: sum('failed') }] as const;
+    });
+    return new Map(await Promise.all(counted));
+  } finally {
+    actors.close();
+  }
 }

@@ -14,6 +14,8 @@ export declare const LIMITED: string;
 export declare const RATED: string;
 export declare const STRICT: string;
 export declare const TENANTS: readonly string[];
+/** Of some of the fast jobs. */
+export declare const TAG: string;
 /** Of a function without a limit there is none. */
 export declare const LIMITS: Readonly<Record<string, ChaosLimit>>;
 export interface ChaosLimit {

@@ -26,6 +26,9 @@ export const HANDLED = {
 
 export const TENANTS = ['ada', 'ben', 'cleo'];
 
+/** Of some of the fast jobs. */
+export const TAG = 'of:some';
+
 /** Low enough that keys are full now and then, and high enough that all jobs end. */
 export const LIMITS = {
   [LIMITED]: { concurrency: 2 },
@@ -114,7 +117,12 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
   if (chance < 0.155)
     return { fn: SLOW, input: input('expiring', { ms: random.int(0, 50) }), options: expiring(random) };
   if (chance < 0.22) return limitedJob(random, input, retry);
-  return { fn: FAST, input: input('fast', { ms: random.int(0, 5) }), options: placed(random) };
+  const tags = random.next() < 0.1 ? { tags: [TAG, `n:${n}`] } : {};
+  return {
+    fn: FAST,
+    input: input('fast', { ms: random.int(0, 5) }),
+    options: { ...placed(random), ...tags },
+  };
 }
 
 /** Of a tenant, most of them of the first. */

@@ -81,6 +81,10 @@ function outcomesOf(history: History): Record<string, number> {
     'takes of plain workers in doubt': [...plain.takes.values()].reduce((sum, takes) => sum + takes, 0),
     'retries of failed jobs, by an operator': retriesOf(history),
     'failed jobs that it discarded': discardsOf(history),
+    'counted as done in statistics': [...(history.statistics?.counted.values() ?? [])].reduce(
+      (sum, { done }) => sum + done,
+      0,
+    ),
     'calls that read during faults': history.operator?.reads ?? 0,
   };
 }

@@ -6,8 +6,8 @@ import { ClaimLog } from './claim-log.js';
 import type { Violation } from './violation.js';
 import { injectAll, type Injected } from './faults.js';
 import { gather, type Recorded } from './gather.js';
-import type { CountSeen, History } from './history.js';
-import { readIndexes } from './indexes.js';
+import type { CountSeen, History, StatisticsSeen } from './history.js';
+import { readIndexes, readStatistics } from './indexes.js';
 import { Operator } from './operator.js';
 import { ATTEMPTS, HANDLED, PLAIN } from './jobs.mjs';
 import { leftoverKeys, unfinished } from './leftovers.js';
@@ -83,7 +83,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     operator = new Operator(stage.server.url, options.seed);
     const ground = { ...stage, redis: stage.observer.redis };
     await injectAll(ground, faults, (fault) => injected.push(fault));
-    const history = await bringToEnd(stage, operator, options);
+    const history = await bringToEnd(stage, operator, options, injected);
     violations = check(history);
     const kept = options.keep || violations.length > 0 ? { folder: stage.folder } : {};
     return { seed: options.seed, duration: options.duration, faults, injected, history, violations, ...kept };
@@ -122,6 +122,7 @@ async function bringToEnd(
   stage: Stage,
   operator: Operator,
   { jobs, lease = DEFAULT_LEASE_MS }: RunOptions,
+  disturbances: readonly Injected[],
 ): Promise<History> {
   const { redis } = stage.observer;
   await stage.everybodyReady();
@@ -138,6 +139,10 @@ async function bringToEnd(
   const laterReadings = await stage.observer.readAll(FUNCTIONS);
   const indexes = await readIndexes(stage.server.url, redis, FUNCTIONS);
   await stage.stopWorkers();
+  const statistics: StatisticsSeen = {
+    counted: await readStatistics(stage.server.url, Object.keys(HANDLED)),
+    disturbances,
+  };
   await until(async () => (await leftoverKeys(redis)).length === 0, { timeout: 5000 }).catch(() => undefined);
   const leftovers = await leftoverKeys(redis);
   const limited = new ClaimLog();
@@ -148,6 +153,7 @@ async function bringToEnd(
     readings,
     laterReadings,
     indexes,
+    statistics,
     leftovers,
     written,
     limited,
@@ -156,7 +162,15 @@ async function bringToEnd(
 
 type Ending = Pick<
   History,
-  'operator' | 'counts' | 'readings' | 'laterReadings' | 'indexes' | 'leftovers' | 'written' | 'limited'
+  | 'operator'
+  | 'counts'
+  | 'readings'
+  | 'laterReadings'
+  | 'indexes'
+  | 'statistics'
+  | 'leftovers'
+  | 'written'
+  | 'limited'
 >;
 
 function historyOf(stage: Stage, lease: number, ending: Ending): History {

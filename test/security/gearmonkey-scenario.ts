@@ -1,11 +1,14 @@
 import type { Redis } from 'ioredis';
 import { firstValueFrom, lastValueFrom } from 'rxjs';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import type { JobHandle } from '../../lib/gearmonkey/client/job-handle.js';
+import type { UpdateOptions } from '../../lib/gearmonkey/client/update-options.js';
+import { JobBegunError } from '../../lib/job/job-errors.js';
 import { LISTED_STATES } from '../../lib/job/job-views.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
 import { submit } from '../gearmonkey/redis-rig.js';
 import { enqueue } from '../gearmonkey/scripts/scripts.js';
-import { eventually, until } from '../support/until.js';
+import { until } from '../support/until.js';
 
 export const FN = 'mail';
 
@@ -72,13 +75,25 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await progress;
   const waiting = await client.run(FN, 'ok');
   const later = await client.run(FN, 'ok', { delay: '1 day' });
-  // A worker may have claimed it ahead: it gives it back soon.
-  await eventually(() => waiting.update({ input: 'fail', priority: 'high' }));
-  await eventually(() => waiting.update({ priority: 'high' }));
-  await eventually(() => waiting.update({ delay: '1h' }));
+  await updateWaiting(waiting, { input: 'fail', priority: 'high' });
+  await updateWaiting(waiting, { priority: 'high' });
+  await updateWaiting(waiting, { delay: '1h' });
   await later.update({ priority: 'low' });
   for (const job of [waiting, later, held]) await job.cancel();
   await watched;
+}
+
+/** A worker may have claimed it ahead: it gives it back soon. */
+async function updateWaiting(job: JobHandle, changes: UpdateOptions): Promise<void> {
+  await until(() =>
+    job.update(changes).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof JobBegunError) return false;
+        throw error;
+      },
+    ),
+  );
 }
 
 /** Also tags of jobs that are gone, which others find. `redis` may do all. */

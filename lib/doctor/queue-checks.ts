@@ -1,35 +1,23 @@
 import type { Examination } from './examination.js';
 import type { ExaminedFunction } from './function-names.js';
 import type { FunctionState } from './function-state.js';
+import { listOf, SAMPLE, type SampledJob } from './sampled-jobs.js';
 import type { Suspicion } from './suspicion.js';
 
-/** How many jobs and how many entries at each end of a queue are compared. */
-const SAMPLE = 100;
 /** Searching longer queues would keep the server from its work. */
 const MOST_QUEUED = 10_000;
-/** A plain client writes a job before it queues it. */
-const SETTLED_MS = 60_000;
 const LEASE_MS = 10_000;
-const SHOWN_IDS = 5;
 
 const REMOVE_UNLESS_JOB = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 if ARGV[2] == 'zset' then return redis.call('ZREM', KEYS[2], ARGV[1]) end
 return redis.call('LREM', KEYS[2], 1, ARGV[1]) + redis.call('LREM', KEYS[2], -1, ARGV[1])`;
 
-/** Compares samples of a function's queues and leases with its jobs. */
-export async function checkSamples(
-  examination: Examination,
-  examined: ExaminedFunction,
-  state: FunctionState,
+/** Compares both ends of a function's queues with its jobs. */
+export async function checkQueues(
+  { redis }: Examination,
+  { fn, keys: k }: ExaminedFunction,
 ): Promise<Suspicion[]> {
-  const found = await examination.look('jobs of functions', () =>
-    Promise.all([checkQueues(examination, examined), checkJobs(examination, examined, state)]),
-  );
-  return found?.flat() ?? [];
-}
-
-async function checkQueues({ redis }: Examination, { fn, keys: k }: ExaminedFunction): Promise<Suspicion[]> {
   const ends = async (key: string) => [
     ...(await redis.lrange(key, 0, SAMPLE - 1)),
     ...(await redis.lrange(key, -SAMPLE, -1)),
@@ -64,61 +52,43 @@ async function checkQueues({ redis }: Examination, { fn, keys: k }: ExaminedFunc
   ];
 }
 
-interface SampledJob {
-  readonly id: string;
-  readonly status: string;
-  readonly token: string;
-}
-
-async function checkJobs(
+/** Compares jobs that wait or run with the function's queues and leases. */
+export async function checkPlaces(
   examination: Examination,
   examined: ExaminedFunction,
   state: FunctionState,
+  jobs: readonly SampledJob[],
 ): Promise<Suspicion[]> {
-  const { fn, keys: k } = examined;
-  const jobs = await sampledJobs(examination, examined, state.now);
   const busy: string[] = [];
   const idle: string[] = [];
-  for (const { id, status, token } of jobs) {
-    if (status === 'busy' && token !== '') {
-      const member = `${id}:${token}`;
-      if ((await examination.redis.zscore(k.leases, member)) === null) busy.push(member);
-    } else if (status === 'idle' && state.queued <= MOST_QUEUED) {
-      if (!(await isQueued(examination, examined, id))) idle.push(id);
+  for (const job of jobs) {
+    if (job.isLost) continue;
+    if (job.status === 'busy' && job.token !== '') {
+      const member = `${job.id}:${job.token}`;
+      if ((await examination.redis.zscore(examined.keys.leases, member)) === null) busy.push(member);
+    } else if (job.status === 'idle' && state.queued <= MOST_QUEUED) {
+      if (!(await isQueued(examination, examined, job))) idle.push(job.id);
     }
   }
   return [
     ...(busy.length > 0 ? [withoutLease(examination, examined, busy)] : []),
-    ...(idle.length > 0 ? [inNoQueue(fn, idle)] : []),
+    ...(idle.length > 0 ? [inNoQueue(examined.fn, idle)] : []),
   ];
 }
 
-/** The latest jobs, and some from all over the rest. Those with a limit's key wait in other lists. */
-async function sampledJobs(
+/** A job with a key may also wait in a list of its key. One that is too long to be searched counts as its queue. */
+async function isQueued(
   { redis }: Examination,
-  { keys }: ExaminedFunction,
-  now: number,
-): Promise<SampledJob[]> {
-  const last = Number(await redis.get(keys.ids)) || 0;
-  const step = Math.max(1, Math.floor(last / SAMPLE));
-  const ids = new Set<number>();
-  for (let id = last; id > 0 && id > last - SAMPLE; id--) ids.add(id);
-  for (let id = last; id > 0; id -= step) ids.add(id);
-  const fields = ['status', 'token', 'lost', 'created', 'key'] as const;
-  const read = [...ids].map(async (id): Promise<SampledJob[]> => {
-    const [status, token, lost, created, key] = await redis.hmget(`${keys.jobs}${id}`, ...fields);
-    // A plain worker may have a job whose last claim was lost. Without a time it is not known how old a job is.
-    if (typeof key === 'string' || (token && token === lost) || !created) return [];
-    if (Number(created) > now - SETTLED_MS) return [];
-    return [{ id: String(id), status: status ?? '', token: token ?? '' }];
-  });
-  return (await Promise.all(read)).flat();
-}
-
-async function isQueued({ redis }: Examination, { keys: k }: ExaminedFunction, id: string): Promise<boolean> {
+  { keys: k }: ExaminedFunction,
+  { id, key }: SampledJob,
+): Promise<boolean> {
+  const own = ['high', 'normal', 'low'].map((priority) => `${k.limits}wait:${priority}:${key}`);
+  const lists = [k.high, k.normal, k.low, ...(key === undefined ? [] : own)];
+  const search = async (list: string) => ((await redis.llen(list)) > MOST_QUEUED ? 0 : redis.lpos(list, id));
   const places = await Promise.all([
     redis.zscore(k.scheduled, id),
-    ...[k.high, k.normal, k.low].map((key) => redis.lpos(key, id)),
+    key === undefined ? null : redis.zscore(`${k.limits}due`, `${id}:${key}`),
+    ...lists.map(search),
   ]);
   return places.some((place) => place !== null);
 }
@@ -152,12 +122,9 @@ function inNoQueue(fn: string, all: string[]): Suspicion {
       severity: 'error',
       fn,
       title: `${ids.length} sampled jobs of ${fn} wait, but are in no queue: ${listOf(ids)}.`,
-      remedy: `A plain worker died with them, or a queue was deleted. Queue them again: LPUSH queue:${fn}:normal ID.`,
+      remedy:
+        `A plain worker died with them, or a queue was deleted. Queue them again: LPUSH queue:${fn}:normal ID ` +
+        `(first HDEL job:${fn}:ID key, if they have one).`,
     }),
   };
-}
-
-function listOf(ids: readonly string[]): string {
-  const more = ids.length > SHOWN_IDS ? ` and ${ids.length - SHOWN_IDS} more` : '';
-  return ids.slice(0, SHOWN_IDS).join(', ') + more;
 }
