@@ -13,7 +13,8 @@ export async function openOwnApp(url, definition, options = {}) {
   const app = await createApp(url, options, []);
   const client = app.get(GearMonkeyClient);
   return {
-    enqueueBulk: (inputs) => client.runMany(definition, inputs),
+    enqueueBulk: (inputs, options) => client.runMany(definition, inputs, options),
+    enqueue: (input, options) => client.run(definition, input, options),
     work: async (concurrency, handler) => {
       const worker = await createApp(url, options, [handlerClass(definition, concurrency, handler)]);
       return () => worker.close();

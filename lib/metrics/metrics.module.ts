@@ -61,7 +61,7 @@ export class GearMonkeyMetrics implements OnApplicationShutdown {
     return { contentType: this.registry.contentType, text: await this.registry.metrics() };
   }
 
-  /** The last app of a registry takes the metrics off it. @internal */
+  /** The last app of a registry takes the metrics off it. Nest calls this. */
   onApplicationShutdown(): void {
     const metrics = shared.get(this.registry);
     metrics?.queues.remove(this.app);

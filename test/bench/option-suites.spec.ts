@@ -18,4 +18,18 @@ describe('the benchmark of options, with a few jobs', () => {
     },
     BENCH_TIMEOUT_MS,
   );
+
+  it(
+    'of tags yields a number for every row and number of tags',
+    async () => {
+      const report = await benchReport(0.005, 'tags');
+      const rows = report.sections.flatMap((section) => section.rows);
+      expect(rows.map(({ key }) => key)).toEqual(['bulk', 'single', 'redisCpu', 'memory']);
+      for (const { key, values } of rows) {
+        expect([key, Object.keys(values)]).toEqual([key, ['none', 'one', 'five', 'own']]);
+        for (const value of Object.values(values)) expect(value?.median).toBeGreaterThan(0);
+      }
+    },
+    BENCH_TIMEOUT_MS,
+  );
 });

@@ -3,7 +3,7 @@ import { LIMITS, TENANTS } from './jobs.mjs';
 
 /** Keys that may stay: jobs for 25 hours, ids, rules of limits and functions forever, unique keys and lists of jobs until others are used, and keys that expire by themselves. */
 const MAY_STAY = /^(uid|job|control|unique|ended|retrying):|^functions$/;
-const EXPIRES = /^((sender|lock|plain|statistics):|limit:.*:starts:)/;
+const EXPIRES = /^((sender|lock|plain|statistics|tags):|limit:.*:starts:)/;
 /** What TTL answers of a key without an end; of one that has just expired it is another number. */
 const NEVER = -1;
 const PATTERN_COUNT = 1000;

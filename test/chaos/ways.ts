@@ -22,12 +22,15 @@ const WAYS: Readonly<Record<Role, readonly Way[]>> = {
   producer: [{ restricted: true }, { tls: true, quality: FAR }],
 };
 
-/** Which list of docs/operate/security.md a role has. */
-const RIGHTS: Readonly<Record<Role, string>> = { worker: 'limited-worker', producer: 'limited-client' };
+/** Which lists of docs/operate/security.md a role has. */
+const RIGHTS: Readonly<Record<Role, readonly string[]>> = {
+  worker: ['limited-worker'],
+  producer: ['limited-client', 'tagged-client'],
+};
 
-/** A list of the document is for a function `mail`: all of the suite's, in its place. */
-function rightsFor(list: string): string[] {
-  const rights = documentedRights().get(list) ?? [];
+/** Lists of the document are for a function `mail`: all of the suite's, in its place. */
+function rightsFor(lists: readonly string[]): string[] {
+  const rights = lists.flatMap((list) => documentedRights().get(list) ?? []);
   const all = rights.flatMap((right) =>
     right.includes('mail') ? Object.keys(HANDLED).map((fn) => right.replaceAll('mail', fn)) : [right],
   );
@@ -51,9 +54,9 @@ export class Ways {
 
   /** What the server is to be started with. Users that are made later would go with the process. */
   get server() {
-    const users = Object.entries(RIGHTS).flatMap(([role, list]) => [
+    const users = Object.entries(RIGHTS).flatMap(([role, lists]) => [
       ...['--user', role, 'on', `>${PASSWORD}`],
-      ...rightsFor(list),
+      ...rightsFor(lists),
     ]);
     return { args: users, tls: { authority: this.authority, files: this.identity.files } };
   }

@@ -11,7 +11,7 @@ import { runProgram } from '../support/test-process.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
 import { stopProgramsAfterEach } from '../support/worker-process.js';
-import { ENQUEUE_AND_EXIT, SPEC, TYPES_ONLY } from './programs.js';
+import { ENQUEUE_AND_EXIT, OBSERVED, SPEC, TYPES_ONLY } from './programs.js';
 import { Project, type ProjectOptions } from './project.js';
 
 const APP = fileURLToPath(new URL('../bundlers/app.ts', import.meta.url));
@@ -148,6 +148,35 @@ describe('an app', () => {
     await project.run('npm', 'ci', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline');
     await lives({ file: project.path('dist/main.js'), cwd: '/' });
   });
+
+  it.each([
+    [11, 'commonjs'],
+    [12, 'module'],
+  ] as const)(
+    'of Nest %i has health, metrics and traces with the packages of its time',
+    async (version, type) => {
+      const project = await make({
+        packages: [
+          ...[
+            tarball,
+            ...nest(version),
+            `@nestjs/terminus@${version}`,
+            `@nestjs/platform-express@${version}`,
+          ],
+          ...['prom-client@15', '@opentelemetry/api@1'],
+        ],
+        devPackages: TYPESCRIPT,
+        files: { 'src/main.ts': OBSERVED, 'tsconfig.json': tsconfig() },
+        type,
+      });
+      await project.run('tsc');
+      const { stdout } = await project.run(process.execPath, project.path('dist/main.js'), redis.url);
+      expect(JSON.parse(stdout)).toEqual({
+        health: { status: 'ok', jobs: 'up' },
+        metrics: 'gearmonkey_jobs_finished_total{system="gearmonkey",fn="greet",outcome="success"} 1',
+      });
+    },
+  );
 
   it("runs with pnpm's strict node_modules", async () => {
     const project = await make({

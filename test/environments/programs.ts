@@ -69,3 +69,62 @@ it('greets', async () => {
   await module.close();
 });
 `;
+
+/** Runs one job, and prints what health and metrics say of it. */
+export const OBSERVED = `
+import 'reflect-metadata';
+import { Controller, Get, Inject, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
+import { GearMonkeyClient, GearMonkeyModule, Worker } from 'nestjs-gearmonkey';
+import { GearMonkeyHealthIndicator, GearMonkeyHealthModule } from 'nestjs-gearmonkey/health';
+import { GearMonkeyMetrics, GearMonkeyMetricsModule } from 'nestjs-gearmonkey/metrics';
+import { GearMonkeyTracingModule } from 'nestjs-gearmonkey/tracing';
+
+@Injectable()
+class Greeter {
+  @Worker('greet')
+  greet(): string {
+    return 'hello';
+  }
+}
+
+@Controller('health')
+class HealthController {
+  constructor(
+    @Inject(HealthCheckService) private readonly health: HealthCheckService,
+    @Inject(GearMonkeyHealthIndicator) private readonly jobs: GearMonkeyHealthIndicator,
+  ) {}
+
+  @Get()
+  check() {
+    return this.health.check([() => this.jobs.check('jobs', { backlog: 100, latency: '1m' })]);
+  }
+}
+
+@Module({
+  imports: [
+    GearMonkeyModule.forRoot({ connection: process.argv[2] ?? '' }),
+    TerminusModule,
+    GearMonkeyHealthModule,
+    GearMonkeyMetricsModule.forRoot(),
+    GearMonkeyTracingModule,
+  ],
+  controllers: [HealthController],
+  providers: [Greeter],
+})
+class App {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.create(App, { logger: false });
+  await app.listen(0);
+  const url = await app.getUrl();
+  await app.get(GearMonkeyClient).call('greet', {});
+  const health = (await (await fetch(url + '/health')).json()) as { status: string; info: { jobs: { status: string } } };
+  const { text } = await app.get(GearMonkeyMetrics).read();
+  const line = text.split('\\n').find((each) => each.startsWith('gearmonkey_jobs_finished_total'));
+  await app.close();
+  console.log(JSON.stringify({ health: { status: health.status, jobs: health.info.jobs.status }, metrics: line }));
+}
+void main();
+`;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { RedisActors } from './redis-rig.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
 describe('the index of tags', () => {
@@ -53,6 +54,25 @@ describe('the index of tags', () => {
     expect(await size(fn)).toBe(0);
     expect(await rig.redis.keys(`job:${fn}:*`)).toEqual([]);
     await expect(rig.client.find(fn, { tag: 'a' })).resolves.toEqual({ jobs: [], total: 0 });
+  });
+
+  it('refuses only jobs with tags to a user without a right to them', async () => {
+    const fn = rig.fn();
+    await rig.redis.call('ACL', 'SETUSER', 'untagged', 'on', '>secret', '~*', '&*', '+@all', '-zadd');
+    const client = new RedisActors(rig.url.replace('//', '//untagged:secret@'));
+    try {
+      const untagged = client.client();
+      await untagged.run(fn, 'first');
+      const enqueued = [{}, { tags: ['a'] }, { headers: { tags: 'none' } }, {}].map((options) =>
+        untagged.run(fn, 1, options).then(
+          () => 'enqueued',
+          ({ code }: { code: string }) => code,
+        ),
+      );
+      await expect(Promise.all(enqueued)).resolves.toEqual(['enqueued', 'REFUSED', 'enqueued', 'enqueued']);
+    } finally {
+      client.close();
+    }
   });
 
   it('does not give the tags of a job to another that gets its id', async () => {

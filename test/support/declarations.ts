@@ -13,6 +13,9 @@ export const ENTRY_POINTS = {
   'nestjs-gearmonkey/qless': 'qless/index',
   'nestjs-gearmonkey/jq': 'jq/index',
   'nestjs-gearmonkey/jobd': 'jobd/index',
+  'nestjs-gearmonkey/tracing': 'tracing/index',
+  'nestjs-gearmonkey/metrics': 'metrics/index',
+  'nestjs-gearmonkey/health': 'health/index',
   'nestjs-gearmonkey/testing': 'testing/index',
 } as const;
 

@@ -50,6 +50,11 @@ export function callPlacementOf({ queue, score, delay, unique, limit }: Placemen
   return { queue, score, delay, ...(limit && { limit: { ...limit, keys: [] } }) };
 }
 
+/** Whether options, as JSON, have tags. A user may have no right to their index. */
+export function hasTags(options: string): boolean {
+  return options.includes('"tags":') && (JSON.parse(options) as { tags?: unknown }).tags !== undefined;
+}
+
 /** Options are sent once if all jobs have the same. */
 export function jobArguments({ inputs, options }: Call): [shared: string, jobs: Payload[]] {
   const [shared = ''] = options;

@@ -15,7 +15,15 @@ import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply } from '../../redis/redis-errors.js';
 import { isOutage, retryWhileUnreachable } from '../../redis/retry.js';
 import { createJobs } from './create-jobs.js';
-import { addUnique, callPlacementOf, isFull, sizeOf, type Batch, type Call } from './enqueue-call.js';
+import {
+  addUnique,
+  callPlacementOf,
+  isFull,
+  hasTags,
+  sizeOf,
+  type Batch,
+  type Call,
+} from './enqueue-call.js';
 import { inParts, MAX_BATCH } from './enqueue-parts.js';
 import type { EnqueuedKey, Placement } from './job-store.js';
 import { keysOf, newMark, type KeysOf } from '../wire/protocol.js';
@@ -89,7 +97,8 @@ export class Enqueuer {
   ): Promise<EnqueuedKey[]> {
     const { options = '', unique, limit } = placed;
     const placement = callPlacementOf(placed);
-    const key = JSON.stringify([fn, placement]);
+    // Apart from jobs with tags, so that those alone are refused if the user has no right to tags.
+    const key = JSON.stringify([fn, placement, hasTags(options)]);
     let batch = this.batches.get(key);
     if (!batch || isFull(batch, inputs) || this.isOld(batch)) {
       batch = this.open(key, fn, placement);
@@ -194,7 +203,7 @@ export class Enqueuer {
 
   private async refusal({ fn, placement, options }: Call, error: unknown): Promise<RefusedError> {
     const shared = placement.limit?.rules.shared;
-    const tagged = options.some((json) => json.includes('"tags":'));
+    const tagged = options.some(hasTags);
     const why = await explainToClient(this.connection, error, fn, this.keysOf(fn), { shared, tagged });
     return new RefusedError(`A job of "${fn}"`, why);
   }
