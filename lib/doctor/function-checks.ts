@@ -31,23 +31,24 @@ export async function suspectFunction(
   return [...found.flatMap((finding) => (finding ? [plainly(finding)] : [])), ...samples];
 }
 
-/** Compares samples of a function's indexes with its jobs. */
+/** Compares samples of a function's indexes with its jobs. What can't be read leaves the rest. */
 async function checkSamples(
   examination: Examination,
   examined: ExaminedFunction,
   state: FunctionState,
 ): Promise<Suspicion[]> {
-  const found = await examination.look('jobs of functions', async () => {
-    const jobs = await sampleJobs(examination, examined, state.now);
-    return Promise.all([
-      checkQueues(examination, examined),
-      checkPlaces(examination, examined, state, jobs),
-      checkLists(examination, examined, state, jobs),
-      checkTags(examination, examined, jobs),
-      checkLimits(examination, examined, jobs),
-    ]);
-  });
-  return found?.flat() ?? [];
+  const look = (what: string, check: () => Promise<Suspicion[]>) =>
+    examination.look(`${what} of functions`, check);
+  const jobs =
+    (await examination.look('jobs of functions', () => sampleJobs(examination, examined, state.now))) ?? [];
+  const found = await Promise.all([
+    look('jobs', () => checkQueues(examination, examined)),
+    look('jobs', () => checkPlaces(examination, examined, state, jobs)),
+    look('lists', () => checkLists(examination, examined, state, jobs)),
+    look('tags', () => checkTags(examination, examined, jobs)),
+    look('limits', () => checkLimits(examination, examined, jobs)),
+  ]);
+  return found.flatMap((suspicions) => suspicions ?? []);
 }
 
 function stuckLeases(

@@ -223,4 +223,21 @@ describe('doctor, of indexes', () => {
     await rig.redis.del(key);
     await expect(codesOf(fn)).resolves.toEqual([]);
   });
+
+  it('says that it could not see a limit whose keys have another type, and sees the rest', async () => {
+    const fn = rig.fn();
+    const k = keysOf(fn);
+    await rig.client.run(defineJob<string>(fn, { limit: { key: (input) => input, concurrency: 1 } }), 'a');
+    await rig.client.run(fn, 'without a key', { tags: ['t'] });
+    for (const id of [1, 2]) await rig.redis.hset(`job:${fn}:${id}`, 'created', longAgo());
+    await rig.redis.set(`${k.limits}parked`, 'text');
+    await rig.redis.del(k.tags);
+    const { findings, skipped } = await diagnose(connection, {
+      keysOf,
+      functions: [fn],
+      slowScript: 3_600_000,
+    });
+    expect(findings.map(({ code }) => code)).toEqual(expect.arrayContaining(['TAGS_NOT_INDEXED']));
+    expect(skipped).toEqual([expect.objectContaining({ what: 'limits of functions' })]);
+  });
 });
