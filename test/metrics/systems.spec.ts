@@ -1,5 +1,11 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
+import { SpanKind, trace } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { Registry } from 'prom-client';
 import { GearMonkeyModule, Worker, type JobSource, type QueueOverview } from 'nestjs-gearmonkey';
 import { GearMonkeyHealthIndicator, GearMonkeyHealthModule } from 'nestjs-gearmonkey/health';
@@ -7,6 +13,7 @@ import { jobd, JobdClient, JobdModule } from 'nestjs-gearmonkey/jobd';
 import { jq, JqClient, JqModule } from 'nestjs-gearmonkey/jq';
 import { GearMonkeyMetrics, GearMonkeyMetricsModule } from 'nestjs-gearmonkey/metrics';
 import { qless, QlessClient, QlessModule } from 'nestjs-gearmonkey/qless';
+import { GearMonkeyTracingModule } from 'nestjs-gearmonkey/tracing';
 import { useMaster } from '../jq/master/use-master.js';
 import { gate } from '../support/gate.js';
 import { sqliteFile } from '../support/job-rows.js';
@@ -28,12 +35,20 @@ interface System {
 
 const FN = 'work';
 
-describe('overview, metrics and health', () => {
+describe('overview, metrics, traces and health', () => {
   const redis = useRedis();
   const master = useMaster();
   const tables = useJobTables(sqliteFile);
   const apps = useApps();
   const gates: { open(): void }[] = [];
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  beforeAll(() => void trace.setGlobalTracerProvider(provider));
+  afterAll(async () => {
+    trace.disable();
+    await provider.shutdown();
+  });
+  afterEach(() => exporter.reset());
   afterEach(() => gates.splice(0).forEach((held) => held.open()));
 
   const systems = {
@@ -83,6 +98,7 @@ describe('overview, metrics and health', () => {
         module,
         GearMonkeyMetricsModule.forRoot({ registry: new Registry() }),
         GearMonkeyHealthModule,
+        GearMonkeyTracingModule.forRoot(),
       ],
       providers: [Handlers],
     });
@@ -119,5 +135,22 @@ describe('overview, metrics and health', () => {
       expect(all).toContain(`gearmonkey_jobs_enqueued_total{${of}} 3`);
       expect(all).toContain(`gearmonkey_job_run_seconds_count{${of}} 3`);
     });
+    for (const [spanName, kind] of [
+      [`send ${FN}`, SpanKind.PRODUCER],
+      [`process ${FN}`, SpanKind.CONSUMER],
+    ] as const) {
+      await eventually(() => {
+        const spans = exporter.getFinishedSpans().filter((span) => span.name === spanName);
+        expect(spans).toHaveLength(3);
+        for (const { kind: own, attributes } of spans) {
+          expect(own).toBe(kind);
+          expect(attributes).toMatchObject({
+            'messaging.system': name,
+            'messaging.destination.name': FN,
+            'messaging.message.id': expect.stringMatching(/./),
+          });
+        }
+      });
+    }
   });
 });
