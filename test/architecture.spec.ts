@@ -27,6 +27,7 @@ const ARROWS: Arrows = {
   metrics: ['package', 'job', 'nest'],
   health: ['job', 'nest'],
   tracing: ['package', 'job'],
+  dashboard: [...CORE],
   worker: ['job', 'flow'],
   redis: ['job', 'flow'],
   gearmonkey: ['job', 'flow', 'worker', 'redis'],
@@ -39,7 +40,7 @@ const ARROWS: Arrows = {
   jobd: [...TOOLS, 'metrics', 'worker', 'nest'],
   doctor: ['job', 'redis', 'gearmonkey'],
   // On no other list, so that nothing imports it.
-  cli: [...CORE, 'index', 'doctor', 'qless', 'jq', 'jobd'],
+  cli: [...CORE, 'index', 'doctor', 'dashboard', 'qless', 'jq', 'jobd'],
 
   'gearmonkey/wire': [],
   'gearmonkey/recurring': ['wire'],

@@ -1,0 +1,129 @@
+// What both views and actions are made of, and the views of jobs: a part of api.ts. Import it from there.
+
+/** A time as JSON has it: ISO 8601, in UTC. */
+export type Time = string;
+
+/** What can be done. `session.instances[].actions` has those of an instance, `rights` those of a user for a function. */
+export type Action =
+  | 'run'
+  | 'retry'
+  | 'cancel'
+  | 'discard'
+  | 'edit'
+  | 'pause'
+  | 'resume'
+  | 'schedule-run'
+  | 'schedule-pause'
+  | 'schedule-resume'
+  | 'limit-set'
+  | 'limit-reset';
+
+export type State = 'waiting' | 'scheduled' | 'retrying' | 'running' | 'success' | 'failed' | 'cancelled';
+
+/**
+ * GET api/jobs?i&fn&state&order=newest|oldest&size=1..100&page
+ * GET api/find?i&fn and one of tag, key, id; &page
+ */
+export interface JobsView {
+  readonly jobs: readonly ListedJobView[];
+  /** How many there are on all pages. */
+  readonly total: number;
+  /** `page` of the next request; absent on the last page. */
+  readonly next?: string;
+}
+
+/** Lists never carry inputs or outputs. */
+export interface ListedJobView {
+  readonly id: string;
+  readonly fn: string;
+  readonly state: State;
+  readonly attempts: number;
+  readonly times: TimesOfJob;
+  readonly error?: ErrorView;
+  readonly progress?: { readonly dividend: number; readonly divisor: number };
+  readonly key?: string;
+  readonly tags?: readonly string[];
+  readonly recurring?: TickView;
+}
+
+export interface TimesOfJob {
+  readonly created?: Time;
+  readonly scheduled?: Time;
+  readonly expires?: Time;
+  readonly started?: Time;
+  readonly finished?: Time;
+}
+
+export interface ErrorView {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  /** Only of `api/job`. */
+  readonly stack?: string;
+  readonly cause?: ErrorView;
+}
+
+export interface TickView {
+  /** The schedule's id. */
+  readonly id: string;
+  readonly slot: Time;
+  readonly previous?: Time;
+}
+
+/** GET api/job?i&fn&id: all of a job but its payloads. 404 with the code `JOB_NOT_FOUND`. */
+export interface JobView extends ListedJobView {
+  /** As the protocol names it: idle, busy, success or error. */
+  readonly status: string;
+  readonly snoozes: number;
+  /** How often it lost its worker. */
+  readonly stalls: number;
+  /** The error of every attempt that failed, oldest first, the last included. */
+  readonly errors: readonly (ErrorView & { readonly attempt: number })[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its own options, such as `retry`, `timeout` and `expires`, as JSON text. Absent without. */
+  readonly options?: string;
+  /** The key by which it is unique. */
+  readonly unique?: string;
+  /** Lengths in bytes; absent if there is none. */
+  readonly input?: { readonly bytes: number };
+  readonly output?: { readonly bytes: number };
+  /** Further fields that this version does not know, such as those of later ones: cut at 1,000 characters. */
+  readonly more: Readonly<Record<string, string>>;
+  readonly actions: readonly Action[];
+}
+
+/** GET api/payload?i&fn&id&part=input|output. GET api/raw with the same is the whole as a download */
+export interface PayloadView {
+  /** At most 64 KiB of it. Bytes that are no UTF-8 are shown as base64. */
+  readonly text: string;
+  /** How the text stands for the bytes. */
+  readonly encoding: 'utf8' | 'base64';
+  /** The whole length. */
+  readonly bytes: number;
+  readonly cut: boolean;
+  /** Whether the app has changed it: what is shown is then not what is stored, and must not be edited. */
+  readonly redacted: boolean;
+}
+
+/** GET api/failures?i&fn: the newest 1,000 failed jobs by their errors, the largest group first. */
+export interface FailureView {
+  readonly group: string;
+  readonly name: string;
+  readonly code?: string;
+  readonly message: string;
+  readonly count: number;
+  readonly last: Time;
+  /** The id of the job that failed last. */
+  readonly sample: string;
+}
+
+/** GET api/limits?i&fn: full keys first, at most 100. */
+export interface LimitView {
+  readonly key: string;
+  readonly waiting: number;
+  readonly running: number;
+  readonly full: boolean;
+  readonly fullUntil?: Time;
+  /** The job that holds a strict key. */
+  readonly heldBy?: string;
+}

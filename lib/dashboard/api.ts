@@ -1,0 +1,250 @@
+// What the server answers, for the page: types only, and without imports, so that the page's compiler needs nothing of Node.
+// Every request names its instance as `i` (default: 'default') and its function as `fn`, in the query. Errors: `ApiError`.
+
+import type { Action, JobView, ListedJobView, State, Time } from './api-jobs.js';
+
+export type * from './api-jobs.js';
+
+/** What an instance can show. The page leaves out what is missing. */
+export type Ability =
+  | 'overview'
+  | 'statistics'
+  | 'jobs'
+  | 'find'
+  | 'job'
+  | 'failures'
+  | 'limits'
+  | 'schedules'
+  | 'workers'
+  | 'native';
+
+/** Every reply with a status of 400 or more. 401: not logged in. 403: `NOT_ALLOWED`, `READ_ONLY` or `CROSS_SITE`. */
+export interface ApiError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** GET api/session */
+export interface Session {
+  /** The version of this API: a page that knows another one asks to be reloaded. */
+  readonly protocol: 1;
+  readonly user: string;
+  readonly title: string;
+  /** Of the package. */
+  readonly version: string;
+  readonly readOnly: boolean;
+  readonly instances: readonly InstanceView[];
+}
+
+export interface InstanceView {
+  readonly name: string;
+  /** `gearmonkey`, `memory`, `qless`, `jq` or `jobd`. */
+  readonly system: string;
+  readonly can: readonly Ability[];
+  /** What may be done there at all; none when read-only. */
+  readonly actions: readonly Action[];
+  /** The views of `api/native`. */
+  readonly native: readonly string[];
+}
+
+/** GET api/overview?i: functions that the user may view, in order of their names. */
+export interface FunctionView {
+  readonly fn: string;
+  readonly waiting: { readonly high: number; readonly normal: number; readonly low: number };
+  readonly scheduled: number;
+  readonly retrying: number;
+  readonly running: number;
+  readonly success: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** Keys of its limit that have waiting jobs and may start none. */
+  readonly limitsFull: number;
+  readonly paused: boolean;
+  /** When the oldest waiting job was created, unless a plain client sent it. */
+  readonly oldest?: Time;
+  readonly workers: number;
+  /** Whether the user may do anything with it. `api/rights` says what. */
+  readonly act: boolean;
+}
+
+/** GET api/rights?i&fn: what the user may do. */
+export interface Rights {
+  readonly actions: readonly Action[];
+}
+
+/** GET api/statistics?i&fn&by=minute|hour|day&from&to (ISO times). Without `fn`: the sum over all functions, up to 60 s old. */
+export interface StatisticsView {
+  readonly at: Time;
+  readonly done: number;
+  readonly failed: number;
+  readonly retried: number;
+  readonly stalled: number;
+  readonly wait: TimesView;
+  readonly run: TimesView;
+}
+
+export interface TimesView {
+  readonly count: number;
+  /** Milliseconds; 0 without jobs. */
+  readonly mean: number;
+  /** How many were above the class before and at most `most` ms, ascending; null has no upper bound. */
+  readonly classes: readonly { readonly most: number | null; readonly count: number }[];
+}
+
+/** GET api/schedules?i[&fn] */
+export interface ScheduleView {
+  readonly id: string;
+  readonly fn: string;
+  /** In words, such as `weekdays at 9:00, Europe/Berlin`. At most 200 characters. */
+  readonly words: string;
+  readonly cron?: string;
+  readonly timezone?: string;
+  /** Milliseconds. */
+  readonly every?: number;
+  readonly from?: Time;
+  readonly until?: Time;
+  readonly limit?: number;
+  readonly catchUp: string;
+  readonly jitter: number;
+  readonly ifRunning: string;
+  readonly paused: boolean;
+  /** The next slots, at most five. */
+  readonly next: readonly Time[];
+  readonly previous?: Time;
+  /** How many jobs it has created. */
+  readonly created: number;
+  /** The last jobs of it that are kept, newest first, at most five. */
+  readonly last: readonly {
+    readonly id: string;
+    readonly state: State;
+    readonly slot: Time;
+    readonly finished?: Time;
+  }[];
+  /** The app whose code declares it. */
+  readonly app?: string;
+  /** Why this program can't create its jobs. */
+  readonly problem?: string;
+  readonly act: boolean;
+}
+
+/** GET api/workers?i[&fn] */
+export interface WorkersView {
+  /** Workers of this package, with the functions they serve. At most 1,000. */
+  readonly workers: readonly {
+    readonly id: string;
+    readonly functions: readonly string[];
+    /** When it counts as dead unless it gives a sign of life before. */
+    readonly until: Time;
+    readonly lost: boolean;
+  }[];
+  /** All that are counted, plain workers included. */
+  readonly functions: readonly { readonly fn: string; readonly workers: number; readonly running: number }[];
+  /** What runs, at most 100 of a function. */
+  readonly running: readonly (ListedJobView & {
+    /** Known only of some systems. */
+    readonly worker?: string;
+  })[];
+}
+
+/** GET api/native?i&view&page: tables in the terms of qless, JQ and jobd. */
+export interface NativeView {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | number | boolean | null)[])[];
+  readonly total?: number;
+  readonly next?: string;
+}
+
+/** Which jobs an action is about, if not one by its id. */
+export interface Which {
+  readonly state: State;
+  /** Of `api/failures`. */
+  readonly group?: string;
+  readonly tag?: string;
+  readonly before?: Time;
+}
+
+/**
+ * POST api/act, as application/json. The response is ActReply.
+ *
+ * With `which`: retry and discard (state failed or cancelled), cancel (waiting, scheduled, retrying or running).
+ */
+export interface ActRequest {
+  readonly i?: string;
+  readonly action: Action;
+  readonly fn: string;
+  /** Of the job: retry, cancel, discard, edit. */
+  readonly id?: string;
+  readonly which?: Which;
+  /** Of run and edit: JSON text of the input. */
+  readonly input?: string;
+  /** Of run and edit. */
+  readonly options?: {
+    readonly priority?: 'high' | 'normal' | 'low';
+    readonly delay?: number | string;
+    readonly scheduled?: Time;
+  };
+  /** The schedule's id. */
+  readonly schedule?: string;
+  readonly limit?: {
+    readonly concurrency?: number;
+    readonly rate?: { readonly max: number; readonly per: number | string };
+  };
+  /** Only says what it would do to how many. */
+  readonly dry?: true;
+}
+
+export interface ActReply {
+  readonly ok: true;
+  /** How many there are now (dry), at most so many as can be counted: see `atLeast`. */
+  readonly count?: number;
+  /** The count stopped here. */
+  readonly atLeast?: boolean;
+  /** Of the job that was made. */
+  readonly id?: string;
+  /** Of the bulk run that has begun. */
+  readonly bulk?: string;
+  /** False if there was nothing to do, such as for a job that has ended meanwhile. */
+  readonly changed?: boolean;
+}
+
+/** GET api/bulk?id, GET api/bulks (all of this user that run or ended in the last hour), POST api/bulk/cancel { id }. */
+export interface BulkView {
+  readonly id: string;
+  readonly i: string;
+  readonly fn: string;
+  readonly action: Action;
+  readonly user: string;
+  readonly begun: Time;
+  readonly ended?: Time;
+  /** Jobs done so far. */
+  readonly done: number;
+  /** How many there were when it began; jobs may come and go meanwhile. */
+  readonly of?: number;
+  readonly state: 'running' | 'done' | 'cancelled' | 'failed';
+  readonly error?: ApiError;
+}
+
+/**
+ * GET api/live?topics=[…]: Server-Sent Events. `topics` is the JSON of a list of at most 20 topics.
+ *
+ * - `{ overview: 'default' }` or `{ overview: 'default', fns: ['a', 'b'] }` (at most 100 names; without: all functions)
+ * - `{ job: '7', i: 'default', fn: 'mail' }` (at most 5 jobs)
+ * - `{ bulk: ID }`
+ */
+export type Topic =
+  | { readonly overview: string; readonly fns?: readonly string[] }
+  | { readonly job: string; readonly i?: string; readonly fn: string }
+  | { readonly bulk: string };
+
+/** The data of an event, by its name. A new stream gets everything once. */
+export interface LiveEvents {
+  /** Functions that have changed since the last event of this instance, and the names of those that are gone. */
+  overview: { i: string; at: Time; functions: readonly FunctionView[]; gone: readonly string[] };
+  /** A job that has changed; null if there is none (any more). */
+  job: { i: string; fn: string; id: string; job: JobView | null };
+  bulk: BulkView;
+  /** Something can't be read now, such as during an outage; it is tried again. */
+  trouble: { i: string; error: ApiError };
+  /** The server ends, or the user may no longer watch: reconnect later. */
+  bye: { why: string };
+}
