@@ -4,6 +4,7 @@ import type { FunctionOverview, ListedState } from '../job/job-views.js';
 import type {
   FindQuery,
   ListQuery,
+  PresentWorker,
   ViewedJob,
   ViewedJobs,
   ViewStore,
@@ -32,6 +33,12 @@ export class MemoryViews implements ViewStore {
 
   async overview(functions: readonly string[]): Promise<FunctionOverview[]> {
     return functions.map((fn) => overviewOf(fn, this.server.function(fn), this.clock.now()));
+  }
+
+  /** They live as long as this process, and have no names. */
+  async workers(fn: string): Promise<PresentWorker[]> {
+    const { workers } = this.server.function(fn);
+    return Array.from({ length: workers }, (_, index) => ({ id: `memory-${index + 1}`, until: Infinity }));
   }
 
   async list(fn: string, { state, newest, size, page, payloads }: ListQuery): Promise<ViewedJobs> {

@@ -16,6 +16,8 @@ import { LimitAccess, type LimitsOptions } from './limit-access.js';
 import type { NewJobs } from './new-jobs.js';
 import { observeEvents } from './observables.js';
 import { observePaused } from './observe-paused.js';
+import type { StoredJob } from '../wire/stored-job.js';
+import type { PresentWorker } from './view-store.js';
 
 /** What the methods use. */
 export interface FunctionClientParts {
@@ -47,6 +49,28 @@ export abstract class FunctionClient {
    */
   async overview(): Promise<FunctionOverview[]> {
     return this.#views.overview();
+  }
+
+  /** The names of the functions of `overview`. @internal */
+  async functions(): Promise<string[]> {
+    return this.#views.names();
+  }
+
+  /** The same as `overview` of these functions. @internal */
+  async overviewOf(functions: readonly string[]): Promise<FunctionOverview[]> {
+    return this.#views.overview(functions);
+  }
+
+  /** A job as it is stored; undefined if there is none. @internal */
+  async stored(ref: FunctionRef, id: string): Promise<StoredJob | undefined> {
+    const fn = this.#parts.functions.nameOf(ref);
+    // Ids are numbers: other text could form another key.
+    return /^\d{1,15}$/.test(id) ? (await this.#parts.store.read(fn, [id]))[0] : undefined;
+  }
+
+  /** Workers of this package, by the time when they count as dead, in ms since 1970; at most 1,000. @internal */
+  async workers(ref: FunctionRef): Promise<PresentWorker[]> {
+    return this.#parts.store.views.workers(this.#parts.functions.nameOf(ref));
   }
 
   /**

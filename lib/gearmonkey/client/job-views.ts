@@ -48,9 +48,13 @@ export class JobViews {
     private readonly functions: KnownFunctions,
   ) {}
 
-  async overview(): Promise<FunctionOverview[]> {
-    const known = (await this.store.functions()).filter((fn) => this.functions.knows(fn));
-    return this.store.overview(known);
+  /** The functions that are known. */
+  async names(): Promise<string[]> {
+    return (await this.store.functions()).filter((fn) => this.functions.knows(fn));
+  }
+
+  async overview(functions?: readonly string[]): Promise<FunctionOverview[]> {
+    return this.store.overview(functions?.map((fn) => this.functions.nameOf(fn)) ?? (await this.names()));
   }
 
   async list(ref: FunctionRef, options: ListOptions): Promise<JobList> {

@@ -8,10 +8,12 @@ import { LISTED_MS, type KeysOf } from '../wire/protocol.js';
 import { findJobs, listJobs, mend, overview, type ListKind } from '../wire/view-scripts.js';
 import type { EndedJob, MendVerb } from './job-store.js';
 import type { QuestionOptions } from './redis-questions.js';
-import type { FindQuery, ListQuery, ViewedJobs, ViewStore } from './view-store.js';
+import type { FindQuery, ListQuery, PresentWorker, ViewedJobs, ViewStore } from './view-store.js';
 
 /** How many functions are counted at a time. */
 const AT_ONCE = 50;
+/** More workers of a function are not shown one by one. */
+const MAX_WORKERS = 1000;
 /** States that one list holds, and the status of its jobs. */
 const ENDED: Partial<Record<ListedState, string>> = {
   success: 'success',
@@ -84,6 +86,14 @@ export class RedisViews implements ViewStore {
     const read = (redis: Redis | Cluster) =>
       findJobs.run(redis, keys, this.options.now(), by, text, order, size, page, payloads ? 1 : 0);
     return this.options.ask(fn, 'Finding jobs', read, { forViewers: true });
+  }
+
+  async workers(fn: string): Promise<PresentWorker[]> {
+    const { workers } = this.options.keysOf(fn);
+    const read = (redis: Redis | Cluster) =>
+      redis.zrangebyscore(workers, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_WORKERS);
+    const flat = await this.options.ask(fn, 'Reading the workers', read, { forViewers: true });
+    return chunksOf(flat, 2).map(([id = '', until = '0']) => ({ id, until: Number(until) }));
   }
 
   mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {

@@ -35,6 +35,13 @@ export interface ViewedJobs {
   readonly next: string;
 }
 
+/** A worker of this package. */
+export interface PresentWorker {
+  readonly id: string;
+  /** When it counts as dead, in ms since 1970. */
+  readonly until: number;
+}
+
 /** What a server tells of its functions and of jobs in a state. */
 export interface ViewStore {
   /** All functions that are known. */
@@ -47,4 +54,7 @@ export interface ViewStore {
 
   /** Each job has its state as the field `state`. `total` may count jobs that are gone. */
   find(fn: string, query: FindQuery): Promise<ViewedJobs>;
+
+  /** Workers of this package that have announced themselves, at most 1,000. */
+  workers(fn: string): Promise<PresentWorker[]>;
 }

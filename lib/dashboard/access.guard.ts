@@ -1,0 +1,78 @@
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { ApiFailure } from './dashboard-errors.js';
+import { DASHBOARD, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
+import { isLocal, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+};
+const MAX_BODY = 256 * 1024;
+/** Who a request without `auth` is from: somebody on this machine. */
+const LOCAL: DashboardUser = { name: 'local', view: true, act: true };
+
+const users = new WeakMap<object, DashboardUser>();
+
+/** Who the request is from. */
+export function userOf(request: object): DashboardUser {
+  const user = users.get(rawRequest(request));
+  if (!user) throw new ApiFailure(401, 'NOT_LOGGED_IN', 'Log in first.');
+  return user;
+}
+
+/** Stands before everything the dashboard serves: headers, who it is, and for changes where they come from. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(@Inject(DASHBOARD) private readonly options: CheckedDashboard) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const [request, response] = [http.getRequest<object>(), rawResponse(http.getResponse<object>())];
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    const raw = rawRequest(request);
+    const user = await this.userOf(request);
+    if (!isUser(user)) {
+      const { challenge } = this.options.auth ?? {};
+      if (challenge !== undefined) response.setHeader('www-authenticate', challenge);
+      throw new ApiFailure(401, 'NOT_LOGGED_IN', 'Log in first.');
+    }
+    users.set(raw, user);
+    if (raw.method !== 'GET' && raw.method !== 'HEAD') this.checkChange(request);
+    return true;
+  }
+
+  private async userOf(request: object): Promise<DashboardUser | undefined> {
+    const { auth } = this.options;
+    if (auth) return auth(request as Parameters<typeof auth>[0]);
+    if (isLocal(rawRequest(request))) return LOCAL;
+    throw new ApiFailure(403, 'LOCAL_ONLY', 'Without `auth` the dashboard answers only this machine.');
+  }
+
+  private checkChange(request: object): void {
+    const { headers } = rawRequest(request);
+    if (!isSameOrigin(rawRequest(request)))
+      throw new ApiFailure(403, 'CROSS_SITE', 'Another site may not change anything.');
+    if (!/^application\/json(?:;|$)/i.test(headers['content-type'] ?? ''))
+      throw new ApiFailure(415, 'NOT_JSON', 'Send application/json.');
+    if (Number(headers['content-length'] ?? 0) > MAX_BODY)
+      throw new ApiFailure(413, 'TOO_LARGE', `Send at most ${MAX_BODY} bytes.`);
+    if (this.options.readOnly) throw new ApiFailure(403, 'READ_ONLY', 'The dashboard is read-only.');
+  }
+}
+
+/** An `auth` in plain JavaScript may return anything, such as true. */
+function isUser(user: DashboardUser | undefined): user is DashboardUser {
+  return typeof user === 'object' && user !== null && typeof user.name === 'string';
+}

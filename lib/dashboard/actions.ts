@@ -1,0 +1,210 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EndedJobs } from '../job/failed-jobs.js';
+import { LISTED_STATES, type ListedState } from '../job/job-views.js';
+import type { RunOptions } from '../gearmonkey/client/run-options.js';
+import type { ActReply, ActRequest, Which } from './api.js';
+import { answerTo } from './api.filter.js';
+import { audit } from './audit.js';
+import { BulkRuns, type BulkWork } from './bulk-runs.js';
+import { cancelWork, mendWork } from './bulk-work.js';
+import { ApiFailure } from './dashboard-errors.js';
+import type { DashboardUser } from './dashboard.options.js';
+import { dateOf } from './function-reads.js';
+import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
+
+const MOST_TARGET = 500;
+const CANCELLABLE: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'running'];
+
+interface Act extends ViewedFunction {
+  readonly user: DashboardUser;
+  readonly request: ActRequest;
+}
+
+/** The one way by which the dashboard changes anything: rights are checked and everything is audited here. */
+@Injectable()
+export class DashboardActions {
+  constructor(
+    @Inject(DashboardAccess) private readonly access: DashboardAccess,
+    @Inject(BulkRuns) private readonly bulks: BulkRuns,
+  ) {}
+
+  async act(user: DashboardUser, body: unknown): Promise<ActReply> {
+    const request = asRequest(body);
+    const { action } = request;
+    const viewed = this.access.viewed(user, request.i, request.fn);
+    const act: Act = { ...viewed, user, request };
+    try {
+      if (!this.access.mayAct(user, action, viewed.fn, viewed.i))
+        throw ApiFailure.notAllowed(`${action} here`);
+      const reply = await this.perform(act);
+      if (!request.dry && reply.bulk === undefined) this.audit(act, defaultCount(reply));
+      return reply;
+    } catch (error) {
+      if (!request.dry) this.audit(act, 0, error);
+      throw error;
+    }
+  }
+
+  /** @throws ApiFailure 403, 404 */
+  cancelBulk(user: DashboardUser, id: unknown): void {
+    const bulk = this.bulks.need(id);
+    if (!this.access.mayAct(user, bulk.action, bulk.fn, bulk.i))
+      throw ApiFailure.notAllowed('cancel this run');
+    this.bulks.cancel(bulk.id);
+  }
+
+  private audit({ user, request, i, fn }: Act, count: number, error?: unknown): void {
+    const { action, id, schedule, which } = request;
+    const target = id ?? schedule ?? (which && JSON.stringify(which));
+    audit({
+      ...{ user: user.name, action, instance: i, fn, count, at: new Date() },
+      ...(target !== undefined && { target: target.slice(0, MOST_TARGET) }),
+      ...(error !== undefined && { error: answerTo(error)[1] }),
+    });
+  }
+
+  private async perform(act: Act): Promise<ActReply> {
+    const { request } = act;
+    if (request.which) return this.many(act, request.which);
+    if (request.dry) return { ok: true, count: 1 };
+    switch (request.action) {
+      case 'run':
+        return run(act);
+      case 'retry':
+      case 'discard':
+        return changed((await act.client[request.action](act.fn, idOf(request)).done) > 0);
+      case 'cancel':
+        return changed(await act.client.cancel(act.fn, idOf(request)));
+      case 'edit':
+        return edit(act);
+      case 'pause':
+      case 'resume':
+        await act.client[request.action](act.fn);
+        return { ok: true };
+      case 'limit-set':
+      case 'limit-reset':
+        return changeLimit(act);
+      default:
+        return changeSchedule(act);
+    }
+  }
+
+  private async many(act: Act, which: Which): Promise<ActReply> {
+    const { i, fn, client, user, request } = act;
+    const [state, work] = workOf(act, which);
+    const count = await this.countOf(act, which, state);
+    if (request.dry) return count;
+    const bulk = this.bulks.start({
+      ...{ i, fn, client, action: request.action, user: user.name, of: count.count ?? 0, work },
+      ended: (done, error) => this.audit(act, done, error && new ApiFailure(500, error.code, error.message)),
+    });
+    return { ok: true, bulk };
+  }
+
+  /** How many there are now; of a group, among those that `failures` looks at. */
+  private async countOf(
+    { client, fn }: Act,
+    { group, before }: Which,
+    state: ListedState,
+  ): Promise<ActReply> {
+    if (group !== undefined) {
+      const found = (await client.failures(fn)).find((one) => one.group === group);
+      return { ok: true, count: found?.count ?? 0, atLeast: true };
+    }
+    const { total } = await client.list(fn, { state, size: 1 });
+    return { ok: true, count: total, ...(before !== undefined && { atLeast: false }) };
+  }
+}
+
+function workOf(act: Act, which: Which): [ListedState, BulkWork] {
+  const { action } = act.request;
+  const state = LISTED_STATES.find((known) => known === which.state);
+  if (which.tag !== undefined) throw ApiFailure.invalid('which.tag', 'absent: jobs are not chosen by tags');
+  if ((action === 'retry' || action === 'discard') && (state === 'failed' || state === 'cancelled'))
+    return [state, mendWork(act, action, endedOf(state, which))];
+  const isPart = which.group !== undefined || which.before !== undefined;
+  if (action === 'cancel' && state && CANCELLABLE.includes(state) && !isPart)
+    return [state, cancelWork(act, state)];
+  throw ApiFailure.invalid('which', `jobs that ${action} can be done to`);
+}
+
+function endedOf(state: 'failed' | 'cancelled', { group, before }: Which): EndedJobs {
+  const time = dateOf('which.before', before);
+  return { state, ...(group !== undefined && { group }), ...(time && { before: time }) };
+}
+
+async function run({ client, fn, request }: Act): Promise<ActReply> {
+  const { id } = await client.run(fn, inputOf(request), optionsOf(request));
+  return { ok: true, id };
+}
+
+async function edit({ client, fn, request }: Act): Promise<ActReply> {
+  const input = request.input === undefined ? {} : { input: inputOf(request) };
+  await client.update(fn, idOf(request), { ...input, ...optionsOf(request) });
+  return { ok: true };
+}
+
+async function changeLimit({ client, fn, request }: Act): Promise<ActReply> {
+  if (request.action === 'limit-reset') await client.resetLimit(fn);
+  else if (request.limit) await client.setLimit(fn, request.limit);
+  else throw ApiFailure.invalid('limit', 'the numbers of a limit');
+  return { ok: true };
+}
+
+async function changeSchedule({ client, fn, request }: Act): Promise<ActReply> {
+  const { schedule } = request;
+  if (typeof schedule !== 'string') throw ApiFailure.invalid('schedule', "a schedule's id");
+  // The rights are those of `fn`: a schedule of another function is none of them.
+  if ((await client.schedules.get(schedule))?.fn !== fn)
+    throw ApiFailure.notFound('such schedule of this function');
+  if (request.action === 'schedule-run')
+    return { ok: true, id: (await client.schedules.runNow(schedule)).id };
+  await client.schedules[request.action === 'schedule-pause' ? 'pause' : 'resume'](schedule);
+  return { ok: true };
+}
+
+function inputOf({ input }: ActRequest): unknown {
+  if (input === undefined) return null;
+  try {
+    return JSON.parse(input);
+  } catch {
+    throw ApiFailure.invalid('input', 'JSON');
+  }
+}
+
+function optionsOf({ options = {} }: ActRequest): Pick<RunOptions, 'priority' | 'delay' | 'scheduled'> {
+  const { priority, delay, scheduled } = options;
+  const time = dateOf('options.scheduled', scheduled);
+  return {
+    ...(priority !== undefined && { priority }),
+    // Checked by the client.
+    ...(delay !== undefined && { delay: delay as NonNullable<RunOptions['delay']> }),
+    ...(time && { scheduled: time }),
+  };
+}
+
+function idOf({ id }: ActRequest): string {
+  if (typeof id !== 'string' || !/^\d{1,15}$/.test(id)) throw ApiFailure.invalid('id', 'the id of a job');
+  return id;
+}
+
+function changed(isChanged: boolean): ActReply {
+  return { ok: true, changed: isChanged };
+}
+
+function defaultCount({ changed: isChanged = true }: ActReply): number {
+  return isChanged ? 1 : 0;
+}
+
+/** The body is from a browser: what is used of it is checked here or by the client. */
+function asRequest(body: unknown): ActRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw ApiFailure.invalid('body', 'an object in JSON. The app must parse JSON, as Nest does by default');
+  const { action, input, options, which } = body as Partial<ActRequest>;
+  if (!action || !ACTIONS.includes(action)) throw ApiFailure.invalid('action', ACTIONS.join(', '));
+  if (input !== undefined && typeof input !== 'string') throw ApiFailure.invalid('input', 'JSON as text');
+  for (const [name, value] of Object.entries({ options, which }))
+    if (value !== undefined && (typeof value !== 'object' || value === null))
+      throw ApiFailure.invalid(name, 'an object');
+  return body as ActRequest;
+}

@@ -1,0 +1,63 @@
+import type { BulkRun, EndedJobs } from '../job/failed-jobs.js';
+import { JobBegunError, JobNotFoundError, NotCancellableError } from '../job/errors.js';
+import type { ListedState } from '../job/job-views.js';
+import type { BulkWork } from './bulk-runs.js';
+import type { ViewedFunction } from './viewed-instance.js';
+
+const STEP = 100;
+
+/** Retries or deletes ended jobs. */
+export function mendWork(
+  { client, fn }: ViewedFunction,
+  verb: 'retry' | 'discard',
+  which: EndedJobs,
+): BulkWork {
+  return async (report, isCancelled) => {
+    const run: BulkRun = client[verb](fn, which);
+    run.progress$.subscribe({
+      next: (done) => {
+        report(done);
+        if (isCancelled()) run.cancel();
+      },
+      // `done` has it, too.
+      error: () => undefined,
+    });
+    return run.done;
+  };
+}
+
+/** Cancels jobs page by page, until a whole round finds none that was created before it began. */
+export function cancelWork({ client, fn }: ViewedFunction, state: ListedState): BulkWork {
+  return async (report, isCancelled) => {
+    const begun = Date.now();
+    let done = 0;
+    for (let moved = 1; moved > 0 && !isCancelled();) {
+      moved = 0;
+      for (let page: string | undefined = ''; page !== undefined && !isCancelled();) {
+        const found = await client.list(fn, { state, order: 'oldest', size: STEP, page });
+        const old = found.jobs.filter(({ times }) => (times.created?.getTime() ?? 0) <= begun);
+        const step = await Promise.all(old.map(({ id }) => cancelled(client.cancel(fn, id))));
+        const count = step.filter(Boolean).length;
+        done += count;
+        // A running handler takes a while to stop: it is cancelled, but still listed.
+        moved += state === 'running' ? 0 : count;
+        report(done);
+        page = found.next;
+      }
+    }
+    return done;
+  };
+}
+
+/** Jobs come and go meanwhile. */
+async function cancelled(asked: Promise<boolean>): Promise<boolean> {
+  try {
+    return await asked;
+  } catch (error) {
+    const isGone = [JobNotFoundError, NotCancellableError, JobBegunError].some(
+      (type) => error instanceof type,
+    );
+    if (isGone) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
+import type { Action } from './api.js';
+import { DashboardOpenError } from './dashboard-errors.js';
+
+/** What `auth` gets: the request of Express or Fastify. */
+export interface DashboardRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** What guards and middleware of the app have put there. */
+  readonly user?: unknown;
+  readonly session?: unknown;
+}
+
+/** Who uses the dashboard, and what they may do. */
+export interface DashboardUser {
+  /** Named in audit events. */
+  readonly name: string;
+  /** Which functions they see. */
+  readonly view: boolean | ((fn: string, instance: string) => boolean);
+  /** What they may change of functions that they see. */
+  readonly act: boolean | ((action: Action, fn: string, instance: string) => boolean);
+}
+
+/** Decides who a request is from; undefined is answered with 401. */
+export interface DashboardAuth {
+  (request: DashboardRequest): DashboardUser | undefined | Promise<DashboardUser | undefined>;
+  /** The `WWW-Authenticate` of the answer. @default none */
+  readonly challenge?: string;
+}
+
+/** Text that the dashboard is about to show. */
+export interface ShownText {
+  readonly text: string;
+  readonly part: 'input' | 'output' | 'error' | 'header';
+  readonly instance: string;
+  readonly fn: string;
+}
+
+/** Options that a factory may return. */
+export interface DashboardOptions {
+  /** Who may see and do what. @default only this machine, outside production */
+  auth?: DashboardAuth;
+  /** Whether nobody may change anything. @default true with NODE_ENV=production, else false */
+  readOnly?: boolean;
+  /** Returns what is shown in place of a text. If it throws, nothing is shown. @default the text */
+  redact?: (shown: ShownText) => string;
+  /** The page's heading. @default 'Jobs' */
+  title?: string;
+}
+
+/** Options of `DashboardModule.forRoot`. */
+export interface DashboardModuleOptions extends DashboardOptions {
+  /** Where it is served, under the app's global prefix. @default '/jobs' */
+  path?: string;
+}
+
+/** Options, checked and with defaults. */
+export interface CheckedDashboard {
+  readonly auth: DashboardAuth | undefined;
+  readonly readOnly: boolean;
+  readonly redact: ((shown: ShownText) => string) | undefined;
+  readonly title: string;
+}
+
+export const DASHBOARD = Symbol('DashboardOptions');
+const NAMES = optionNames<Required<DashboardModuleOptions>>({
+  path: true,
+  auth: true,
+  readOnly: true,
+  redact: true,
+  title: true,
+});
+const MAX_TITLE = 100;
+
+/** @throws ConfigurationError, InvalidOptionError, DashboardOpenError */
+export function checkDashboard(given: DashboardModuleOptions): CheckedDashboard {
+  const isProduction = process.env['NODE_ENV'] === 'production';
+  const options = checkOptions('DashboardModule', given, NAMES);
+  const { auth, readOnly = isProduction, redact, title = 'Jobs' } = options;
+  for (const [name, value] of Object.entries({ auth, redact }))
+    if (value !== undefined && typeof value !== 'function')
+      throw new InvalidOptionError(name, value, 'a function');
+  if (typeof readOnly !== 'boolean') throw new InvalidOptionError('readOnly', readOnly, 'true or false');
+  if (typeof title !== 'string' || title.length > MAX_TITLE)
+    throw new InvalidOptionError('title', title, `text of at most ${MAX_TITLE} characters`);
+  if (!auth && isProduction) throw new DashboardOpenError('NODE_ENV is production');
+  return { auth, readOnly, redact, title };
+}
+
+/** The path of controllers. @throws ConfigurationError */
+export function checkPath(path: unknown = '/jobs'): string {
+  if (typeof path === 'string' && /^\/?[\w.~-]*(?:\/[\w.~-]+)*\/?$/.test(path))
+    return path.replace(/^\/|\/$/g, '');
+  throw new ConfigurationError("`path` of DashboardModule must be a path such as '/jobs' or '/admin/jobs'.");
+}

@@ -1,0 +1,54 @@
+import { spanText } from '../job/span-text.js';
+import type { Schedule } from '../gearmonkey/recurring/schedule.js';
+
+const LONGEST = 200;
+const DAYS = ['Sundays', 'Mondays', 'Tuesdays', 'Wednesdays', 'Thursdays', 'Fridays', 'Saturdays', 'Sundays'];
+
+/** A schedule's times in words, such as `weekdays at 9:00, Europe/Berlin`. Rare patterns are shown as they are. */
+export function scheduleWords({ cron, every, seconds, timezone }: Schedule): string {
+  const words = cron === undefined ? everyWords(every) : cronWords(cron.slice(0, LONGEST), seconds);
+  const zone = timezone === undefined ? '' : `, ${timezone}`;
+  return `${words}${zone}`.slice(0, LONGEST);
+}
+
+function everyWords(every: number | undefined): string {
+  return every === undefined ? 'never' : `every ${spanText(every)}`;
+}
+
+function cronWords(cron: string, seconds: boolean): string {
+  const fields = cron.trim().split(/\s+/, 7);
+  const [minute = '', hour = '', day = '', month = '', weekday = ''] =
+    seconds && fields[0] === '0' ? fields.slice(1) : fields;
+  const known = fields.length === (seconds ? 6 : 5) && month === '*';
+  const time = known ? timeWords(minute, hour) : undefined;
+  const days = known ? dayWords(day, weekday) : undefined;
+  if (time === undefined || days === undefined) return `cron ${cron}`;
+  return days === 'daily' && time.startsWith('every') ? time : `${days} ${time}`;
+}
+
+function timeWords(minute: string, hour: string): string | undefined {
+  const steps = /^\*\/(\d{1,2})$/.exec(minute)?.[1];
+  if (hour === '*' && minute === '*') return 'every minute';
+  if (hour === '*' && steps !== undefined) return `every ${Number(steps)} minutes`;
+  if (!/^\d{1,2}$/.test(minute)) return undefined;
+  const past = minute.padStart(2, '0');
+  if (hour === '*') return `every hour at :${past}`;
+  const hours = /^\*\/(\d{1,2})$/.exec(hour)?.[1];
+  if (hours !== undefined) return `every ${Number(hours)} hours at :${past}`;
+  if (!/^\d{1,2}(?:,\d{1,2}){0,5}$/.test(hour)) return undefined;
+  const times = hour.split(',').map((each) => `${Number(each)}:${past}`);
+  return `at ${times.join(' and ')}`;
+}
+
+/** The days; undefined for a rare pattern. */
+function dayWords(day: string, weekday: string): string | undefined {
+  if (day === '*' && (weekday === '1-5' || /^mon-fri$/i.test(weekday))) return 'weekdays';
+  if (day === '*' && /^[0-7](?:,[0-7]){0,6}$/.test(weekday))
+    return weekday
+      .split(',')
+      .map((each) => DAYS[Number(each)])
+      .join(' and ');
+  if (weekday !== '*') return undefined;
+  if (day === '*') return 'daily';
+  return /^\d{1,2}$/.test(day) ? `monthly on day ${Number(day)}` : undefined;
+}
