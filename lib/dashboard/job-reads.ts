@@ -50,11 +50,12 @@ export class JobReads {
   /** All of a job but its payloads. @throws JobNotFoundError */
   async job(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
-    return this.shownJob(user, viewed, idOf(query));
+    const id = idOf(query);
+    return this.shownJob(user, viewed, id, await this.stored(viewed, id));
   }
 
-  async shownJob(user: DashboardUser, viewed: ViewedFunction, id: string) {
-    const job = wholeJob(viewed.fn, id, await this.stored(viewed, id), Date.now());
+  shownJob(user: DashboardUser, viewed: ViewedFunction, id: string, stored: StoredJob) {
+    const job = wholeJob(viewed.fn, id, stored, Date.now());
     const of = { instance: viewed.i, fn: viewed.fn };
     return {
       ...job,

@@ -1,0 +1,202 @@
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Post,
+  Query,
+  Req,
+  Res,
+  UseFilters,
+  UseGuards,
+  type Type,
+} from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
+import { AccessGuard, userOf } from './access.guard.js';
+import { DashboardActions } from './actions.js';
+import { ApiFilter } from './api.filter.js';
+import type { Session } from './api.js';
+import { BulkRuns } from './bulk-runs.js';
+import { ApiFailure } from './dashboard-errors.js';
+import { DASHBOARD, type CheckedDashboard } from './dashboard.options.js';
+import { FunctionReads } from './function-reads.js';
+import { idOf, JobReads, type Query as Asked } from './job-reads.js';
+import { LiveUpdates } from './live.js';
+import { PageAssets, type PageAsset } from './page-assets.js';
+import { pathOf, rawResponse } from './request-facts.js';
+import { DashboardAccess } from './viewed-instance.js';
+
+/** The routes of the dashboard. */
+@UseGuards(AccessGuard)
+@UseFilters(ApiFilter)
+abstract class DashboardRoutes {
+  constructor(
+    @Inject(DASHBOARD) private readonly options: CheckedDashboard,
+    @Inject(DashboardAccess) private readonly access: DashboardAccess,
+    @Inject(FunctionReads) private readonly functions: FunctionReads,
+    @Inject(JobReads) private readonly jobs: JobReads,
+    @Inject(DashboardActions) private readonly actions: DashboardActions,
+    @Inject(BulkRuns) private readonly bulks: BulkRuns,
+    @Inject(LiveUpdates) private readonly live: LiveUpdates,
+    @Inject(PageAssets) private readonly assets: PageAssets,
+  ) {}
+
+  @Get('api/session')
+  session(@Req() request: object): Session {
+    const { title, readOnly } = this.options;
+    const { name: user } = userOf(request);
+    const instances = this.access.instances();
+    return { protocol: 1, user, title, version: PACKAGE_VERSION, readOnly, instances };
+  }
+
+  @Get('api/overview')
+  overview(@Req() request: object, @Query() query: Asked) {
+    return this.functions.overview(userOf(request), query);
+  }
+
+  @Get('api/rights')
+  rights(@Req() request: object, @Query() query: Asked) {
+    return this.functions.rights(userOf(request), query);
+  }
+
+  @Get('api/statistics')
+  statistics(@Req() request: object, @Query() query: Asked) {
+    return this.functions.statistics(userOf(request), query);
+  }
+
+  @Get('api/jobs')
+  list(@Req() request: object, @Query() query: Asked) {
+    return this.jobs.list(userOf(request), query);
+  }
+
+  @Get('api/find')
+  find(@Req() request: object, @Query() query: Asked) {
+    return this.jobs.find(userOf(request), query);
+  }
+
+  @Get('api/job')
+  job(@Req() request: object, @Query() query: Asked) {
+    return this.jobs.job(userOf(request), query);
+  }
+
+  @Get('api/payload')
+  payload(@Req() request: object, @Query() query: Asked) {
+    return this.jobs.payload(userOf(request), query);
+  }
+
+  @Get('api/raw')
+  async raw(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    const bytes = await this.jobs.raw(userOf(request), query);
+    const name = `${idOf(query)}-${String(query['part'])}.bin`;
+    const disposition = `attachment; filename="${name}"`;
+    reply(response, bytes, {
+      'content-type': 'application/octet-stream',
+      'content-disposition': disposition,
+    });
+  }
+
+  @Get('api/failures')
+  failures(@Req() request: object, @Query() query: Asked) {
+    return this.functions.failures(userOf(request), query);
+  }
+
+  @Get('api/limits')
+  limits(@Req() request: object, @Query() query: Asked) {
+    return this.functions.limits(userOf(request), query);
+  }
+
+  @Get('api/schedules')
+  schedules(@Req() request: object, @Query() query: Asked) {
+    return this.functions.schedules(userOf(request), query);
+  }
+
+  @Get('api/workers')
+  workers(@Req() request: object, @Query() query: Asked) {
+    return this.functions.workers(userOf(request), query);
+  }
+
+  @Get('api/live')
+  stream(@Req() request: object, @Res() response: object, @Query() query: Asked) {
+    const open = this.live.prepare(userOf(request), query['topics']);
+    const raw = taken(response);
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    open(raw);
+  }
+
+  @Get('api/bulk')
+  bulk(@Req() request: object, @Query() query: Asked) {
+    const view = this.bulks.need(query['id']);
+    this.access.viewed(userOf(request), view.i, view.fn);
+    return view;
+  }
+
+  @Get('api/bulks')
+  allBulks(@Req() request: object) {
+    return this.bulks.all(userOf(request).name);
+  }
+
+  @Post('api/act')
+  @HttpCode(200)
+  act(@Req() request: object, @Body() body: unknown) {
+    return this.actions.act(userOf(request), body);
+  }
+
+  @Post('api/bulk/cancel')
+  @HttpCode(200)
+  cancelBulk(@Req() request: object, @Body() body: { id?: unknown } | undefined) {
+    this.actions.cancelBulk(userOf(request), body?.id);
+    return { ok: true };
+  }
+
+  @Get(['', '*file'])
+  page(@Req() request: object, @Res() response: object) {
+    const path = pathOf(request);
+    if (path.endsWith('/'))
+      return reply(response, this.assets.index.bytes, { 'content-type': this.assets.index.type });
+    const [last = ''] = path.split('/').slice(-1);
+    const found = this.assets.get(`assets/${last}`) ?? this.assets.get(last);
+    if (found) return reply(response, found.bytes, headersOf(found));
+    if (!this.isRoot(path)) throw ApiFailure.notFound('such file');
+    const raw = taken(response);
+    // Relative, so that it is right behind a proxy that strips a prefix.
+    raw.writeHead(302, { location: `${last}/` }).end();
+  }
+
+  protected abstract isRoot(path: string): boolean;
+}
+
+/** The routes at a path: a class for each, since Nest reads the path from the class. */
+export function controllerAt(path: string): Type {
+  @Controller(path)
+  class DashboardController extends DashboardRoutes {
+    protected isRoot(asked: string): boolean {
+      return path !== '' && asked.endsWith(`/${path}`);
+    }
+  }
+  return DashboardController;
+}
+
+function headersOf({ type, isHashed }: PageAsset): Record<string, string> {
+  return {
+    'content-type': type,
+    ...(isHashed && { 'cache-control': 'public, max-age=31536000, immutable' }),
+  };
+}
+
+function reply(response: object, bytes: Buffer, headers: Record<string, string>): void {
+  taken(response)
+    .writeHead(200, { ...headers, 'content-length': bytes.length })
+    .end(bytes);
+}
+
+/** Node's response, which Fastify then leaves alone. */
+function taken(response: object): ServerResponse {
+  if ('hijack' in response && typeof response.hijack === 'function') response.hijack();
+  return rawResponse(response);
+}

@@ -1,0 +1,82 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { chunksOf } from '../flow/chunks.js';
+import type { FunctionOverview } from '../job/job-views.js';
+import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { answerTo } from './api.filter.js';
+import type { ApiError } from './api.js';
+import type { LiveStream } from './live-stream.js';
+import type { Viewed, ViewedFunction } from './viewed-instance.js';
+
+/** What one round of reading has found, shared by all streams. */
+export interface Round {
+  /** By instance and function. */
+  readonly overviews: Map<string, Map<string, FunctionOverview>>;
+  /** The names of all functions of instances that somebody watches whole. */
+  readonly names: Map<string, readonly string[]>;
+  /** By `jobKey`; undefined if there is no such job. */
+  readonly jobs: Map<string, StoredJob | undefined>;
+  readonly troubles: Map<string, ApiError>;
+}
+
+/** Most questions to a server in a second, of all streams together. */
+export const MOST_A_SECOND = 50;
+const SECOND_MS = 1000;
+/** Batches of questions, so that they are spread over a round. */
+const BATCH = 25;
+
+export function jobKey({ i, fn }: Pick<ViewedFunction, 'i' | 'fn'>, id: string): string {
+  return JSON.stringify([i, fn, id]);
+}
+
+/** Reads once what any of the streams watches, at most 50 questions a second. */
+export async function readRound(streams: readonly LiveStream[], signal: AbortSignal): Promise<Round> {
+  const round: Round = { overviews: new Map(), names: new Map(), jobs: new Map(), troubles: new Map() };
+  for (const [viewed, wanted] of watchedFunctions(streams))
+    await attempt(round, viewed.i, () => readOverviews(round, viewed, wanted, signal));
+  for (const [key, { viewed, id }] of watchedJobs(streams))
+    await attempt(round, viewed.i, async () => {
+      round.jobs.set(key, await viewed.client.stored(viewed.fn, id));
+      await delay(SECOND_MS / MOST_A_SECOND, undefined, { signal });
+    });
+  return round;
+}
+
+async function readOverviews(
+  round: Round,
+  { i, client }: Viewed,
+  wanted: ReadonlySet<string> | 'all',
+  signal: AbortSignal,
+): Promise<void> {
+  const names = wanted === 'all' ? await client.functions() : [...wanted];
+  if (wanted === 'all') round.names.set(i, names);
+  const found = new Map<string, FunctionOverview>();
+  round.overviews.set(i, found);
+  for (const some of chunksOf(names, BATCH)) {
+    for (const overview of await client.overviewOf(some)) found.set(overview.fn, overview);
+    await delay((some.length * SECOND_MS) / MOST_A_SECOND, undefined, { signal });
+  }
+}
+
+async function attempt(round: Round, i: string, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    round.troubles.set(i, answerTo(error)[1]);
+  }
+}
+
+function watchedFunctions(streams: readonly LiveStream[]): Map<Viewed, ReadonlySet<string> | 'all'> {
+  const found = new Map<string, { viewed: Viewed; fns: Set<string> | 'all' }>();
+  for (const { viewed, fns } of streams.flatMap(({ watched }) => watched.overviews)) {
+    const known = found.get(viewed.i) ?? { viewed, fns: new Set<string>() };
+    if (fns === undefined) known.fns = 'all';
+    else if (known.fns !== 'all') for (const fn of fns) known.fns.add(fn);
+    found.set(viewed.i, known);
+  }
+  return new Map([...found.values()].map(({ viewed, fns }) => [viewed, fns]));
+}
+
+function watchedJobs(streams: readonly LiveStream[]) {
+  const jobs = streams.flatMap(({ watched }) => watched.jobs);
+  return new Map(jobs.map((job) => [jobKey(job.viewed, job.id), job]));
+}

@@ -1,0 +1,142 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BulkRuns } from './bulk-runs.js';
+import { ApiFailure } from './dashboard-errors.js';
+import type { DashboardUser } from './dashboard.options.js';
+import { FunctionReads } from './function-reads.js';
+import { JobReads } from './job-reads.js';
+import { jobKey, readRound, type Round } from './live-reader.js';
+import { LiveStream } from './live-stream.js';
+import { watchedBy } from './live-topics.js';
+import { DashboardAccess } from './viewed-instance.js';
+
+const MOST_STREAMS = 200;
+const BEAT_MS = 15_000;
+/** After this time a stream ends and its page connects again: rights may have changed. */
+const LIFE_MS = 10 * 60 * 1000;
+const ROUND_MS = 2000;
+/** A page that shows a job or a run wants to see it move. */
+const FAST_ROUND_MS = 1000;
+
+/** Live data for all pages: one loop reads for all of them, as long as there is a page. */
+@Injectable()
+export class LiveUpdates implements OnModuleDestroy {
+  private readonly streams = new Set<LiveStream>();
+  private loop: AbortController | undefined;
+  private isClosed = false;
+  private beatAt = 0;
+
+  constructor(
+    @Inject(DashboardAccess) private readonly access: DashboardAccess,
+    @Inject(FunctionReads) private readonly functions: FunctionReads,
+    @Inject(JobReads) private readonly jobs: JobReads,
+    @Inject(BulkRuns) private readonly bulks: BulkRuns,
+  ) {}
+
+  /** Checks what a page wants to watch; then `open` sends it. @throws ApiFailure */
+  prepare(user: DashboardUser, topics: unknown): (response: ServerResponse) => void {
+    const watched = watchedBy(this.access, user, topics);
+    if (this.isClosed) throw new ApiFailure(503, 'CLOSING', 'The app is closing.');
+    if (this.streams.size >= MOST_STREAMS)
+      throw new ApiFailure(429, 'TOO_MANY_STREAMS', `${MOST_STREAMS} pages listen already.`);
+    return (response) => {
+      const stream = new LiveStream(user, watched, response);
+      this.streams.add(stream);
+      response.once('close', () => this.remove(stream));
+      stream.heartbeat();
+      this.start();
+    };
+  }
+
+  onModuleDestroy(): void {
+    this.isClosed = true;
+    this.loop?.abort();
+    for (const stream of this.streams) stream.end('the server is closing');
+  }
+
+  private remove(stream: LiveStream): void {
+    this.streams.delete(stream);
+    if (this.streams.size > 0) return;
+    this.loop?.abort();
+    this.loop = undefined;
+  }
+
+  private start(): void {
+    if (this.loop) return;
+    this.loop = new AbortController();
+    // Errors of servers are sent to the pages; what is left is the abort.
+    void this.run(this.loop.signal).catch(() => undefined);
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const begun = performance.now();
+      const streams = [...this.streams];
+      const round = await readRound(streams, signal);
+      if (signal.aborted) return;
+      for (const stream of streams) this.send(stream, round);
+      this.beat();
+      const isFast = streams.some(({ watched }) => watched.jobs.length > 0 || watched.bulks.length > 0);
+      const length = isFast ? FAST_ROUND_MS : ROUND_MS;
+      // A page that came meanwhile has waited already.
+      const rest = this.streams.size > streams.length ? 0 : length - (performance.now() - begun);
+      await delay(Math.max(0, rest), undefined, { signal });
+    }
+  }
+
+  private beat(): void {
+    const now = Date.now();
+    for (const stream of this.streams)
+      if (now - stream.openedAt > LIFE_MS) stream.end('connect again');
+      else if (now - this.beatAt > BEAT_MS) stream.heartbeat();
+    if (now - this.beatAt > BEAT_MS) this.beatAt = now;
+  }
+
+  private send(stream: LiveStream, round: Round): void {
+    this.sendOverviews(stream, round);
+    this.sendJobs(stream, round);
+    for (const id of stream.watched.bulks) {
+      const view = this.bulks.get(id);
+      if (
+        view &&
+        this.access.mayView(stream.user, view.fn, view.i) &&
+        stream.isNew(`bulk ${id}`, JSON.stringify(view))
+      )
+        stream.send('bulk', view);
+    }
+    for (const [i, error] of round.troubles)
+      if (stream.isNew(`trouble ${i}`, String(Date.now() >> 13))) stream.send('trouble', { i, error });
+  }
+
+  private sendOverviews(stream: LiveStream, round: Round): void {
+    for (const { viewed, fns } of stream.watched.overviews) {
+      const { i } = viewed;
+      const found = round.overviews.get(i);
+      if (!found || round.troubles.has(i)) continue;
+      const names = fns ?? (round.names.get(i) ?? []).filter((fn) => this.access.mayView(stream.user, fn, i));
+      const prefix = `overview ${i} `;
+      const functions = names.flatMap((fn) => {
+        const overview = found.get(fn);
+        if (!overview || !stream.isNew(prefix + fn, JSON.stringify(overview))) return [];
+        return [this.functions.shown(stream.user, i, overview)];
+      });
+      const known = new Set(names);
+      const gone = stream.sentOf(prefix).filter((fn) => !known.has(fn));
+      for (const fn of gone) stream.forget(prefix + fn);
+      if (functions.length > 0 || gone.length > 0 || stream.isNew(`first ${i}`, ''))
+        stream.send('overview', { i, at: new Date(), functions, gone });
+    }
+  }
+
+  private sendJobs(stream: LiveStream, round: Round): void {
+    for (const { viewed, id } of stream.watched.jobs) {
+      const key = jobKey(viewed, id);
+      if (!round.jobs.has(key)) continue;
+      const stored = round.jobs.get(key);
+      const job = stored ? this.jobs.shownJob(stream.user, viewed, id, stored) : null;
+      if (stream.isNew(`job ${key}`, JSON.stringify(job)))
+        stream.send('job', { i: viewed.i, fn: viewed.fn, id, job });
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Server } from 'node:http';
+import { DashboardOpenError } from './dashboard-errors.js';
+import { DASHBOARD, type CheckedDashboard } from './dashboard.options.js';
+import { isLoopback } from './request-facts.js';
+
+/** Without `auth`, has `app.listen` fail on an address that others can reach. */
+@Injectable()
+export class LoopbackOnly implements OnApplicationBootstrap {
+  constructor(
+    @Inject(DASHBOARD) private readonly options: CheckedDashboard,
+    @Inject(HttpAdapterHost) private readonly adapters: HttpAdapterHost,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const server: Server | undefined = this.adapters.httpAdapter?.getHttpServer();
+    if (this.options.auth || !server) return;
+    server.prependListener('listening', () => {
+      const address = server.address();
+      // A socket in the file system has its own rights.
+      if (address === null || typeof address === 'string' || isLoopback(address.address)) return;
+      server.close();
+      server.emit('error', new DashboardOpenError(`the app listens on ${address.address}`));
+    });
+  }
+}
