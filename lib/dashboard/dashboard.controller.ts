@@ -4,6 +4,7 @@ import {
   Get,
   HttpCode,
   Inject,
+  type OnModuleInit,
   Post,
   Query,
   Req,
@@ -12,6 +13,7 @@ import {
   UseGuards,
   type Type,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { ServerResponse } from 'node:http';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 import { AccessGuard, userOf } from './access.guard.js';
@@ -154,7 +156,7 @@ abstract class DashboardRoutes {
     return { ok: true };
   }
 
-  @Get(['', '*file'])
+  @Get(['', 'assets/:file'])
   page(@Req() request: object, @Res() response: object) {
     const path = pathOf(request);
     if (path.endsWith('/'))
@@ -174,7 +176,20 @@ abstract class DashboardRoutes {
 /** The routes at a path: a class for each, since Nest reads the path from the class. */
 export function controllerAt(path: string): Type {
   @Controller(path)
-  class DashboardController extends DashboardRoutes {
+  class DashboardController extends DashboardRoutes implements OnModuleInit {
+    @Inject(HttpAdapterHost) private readonly adapters!: HttpAdapterHost;
+
+    /** For Fastify a path with a slash at its end is another one, which only `*` matches. Express would warn of that. */
+    onModuleInit(): void {
+      const descriptor = Object.getOwnPropertyDescriptor(DashboardController.prototype, 'rest');
+      const route = this.adapters.httpAdapter?.getType() === 'fastify' ? '*' : ':file';
+      if (descriptor) Get(route)(DashboardController.prototype, 'rest', descriptor);
+    }
+
+    rest(@Req() request: object, @Res() response: object) {
+      return this.page(request, response);
+    }
+
     protected isRoot(asked: string): boolean {
       return path !== '' && asked.endsWith(`/${path}`);
     }

@@ -1,0 +1,47 @@
+import { afterEach } from '@jest/globals';
+import { Module, type INestApplication, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory, type AbstractHttpAdapter } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { AddressInfo } from 'node:net';
+
+export const PLATFORMS = ['express', 'fastify'] as const;
+export type Platform = (typeof PLATFORMS)[number];
+
+export interface Served {
+  readonly app: INestApplication;
+  /** The address of the dashboard at /jobs, without a slash at the end. */
+  readonly base: string;
+}
+
+/** Apps that listen on a port of this machine; closed after each test. */
+export function useServedApps() {
+  const apps: INestApplication[] = [];
+  afterEach(async () => {
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+  });
+
+  async function create(platform: Platform, metadata: ModuleMetadata): Promise<INestApplication> {
+    @Module(metadata)
+    class App {}
+    const adapter: AbstractHttpAdapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
+    const app = await NestFactory.create(App, adapter, { logger: false, abortOnError: false });
+    apps.push(app);
+    return app;
+  }
+
+  return {
+    create,
+    async serve(
+      platform: Platform,
+      metadata: ModuleMetadata,
+      configure: (app: INestApplication) => void | Promise<void> = () => undefined,
+    ): Promise<Served> {
+      const app = await create(platform, metadata);
+      await configure(app);
+      await app.listen(0, '127.0.0.1');
+      const { port } = app.getHttpServer().address() as AddressInfo;
+      return { app, base: `http://127.0.0.1:${port}/jobs` };
+    },
+  };
+}

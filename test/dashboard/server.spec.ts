@@ -1,0 +1,191 @@
+import { describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
+import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
+import type {
+  ActReply,
+  BulkView,
+  FailureView,
+  FunctionView,
+  JobsView,
+  JobView,
+  PayloadView,
+  ScheduleView,
+  Session,
+  StatisticsView,
+  WorkersView,
+} from '../../lib/dashboard/api.js';
+import { until } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { PLATFORMS, useServedApps, type Platform } from './dashboard-app.js';
+import { ask, json, listen } from './http.js';
+
+@Injectable()
+class Handlers {
+  @Worker('mail')
+  mail(input: unknown) {
+    return { sent: input };
+  }
+
+  @Worker('bad', { retry: { attempts: 1 } })
+  bad() {
+    throw new UnrecoverableError('no <b>disk</b> 7');
+  }
+
+  @Worker('held', { limit: { concurrency: 1 } })
+  held() {
+    return 1;
+  }
+}
+
+describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platform) => {
+  const redis = useRedis();
+  const apps = useServedApps();
+  const servedWith = (url: string, options: DashboardModuleOptions = {}) =>
+    apps.serve(platform, {
+      imports: [GearMonkeyModule.forRoot({ connection: url }), DashboardModule.forRoot(options)],
+      providers: [Handlers],
+    });
+
+  it.each([
+    ['Redis', () => redis.url],
+    ['memory', () => 'memory:'],
+  ])('shows and changes jobs of %s', async (name, url) => {
+    const { app, base } = await servedWith(url());
+    const client = app.get(GearMonkeyClient);
+    const act = (body: object) => json<ActReply>(base, '/api/act', { body });
+
+    const session = await json<Session>(base, '/api/session');
+    expect(session).toMatchObject({ protocol: 1, user: 'local', readOnly: false });
+    expect(session.instances).toMatchObject([
+      { name: 'default', system: name === 'Redis' ? 'gearmonkey' : 'memory' },
+    ]);
+
+    const { id = '' } = await act({ action: 'run', fn: 'mail', input: '{"to":"a"}' });
+    await client.result('mail', id, { timeout: '60s' });
+    const job = await json<JobView>(base, `/api/job?fn=mail&id=${id}`);
+    expect(job).toMatchObject({ id, fn: 'mail', state: 'success', attempts: 1, input: { bytes: 10 } });
+    expect(job.actions).toContain('retry');
+    const output = await json<PayloadView>(base, `/api/payload?fn=mail&id=${id}&part=output`);
+    expect(output).toMatchObject({ text: '{"sent":{"to":"a"}}', cut: false, redacted: false });
+
+    for (let count = 0; count < 3; count++)
+      await client.run('bad', { count }, { blocking: true, timeout: '60s' });
+    const [group] = await json<FailureView[]>(base, '/api/failures?fn=bad');
+    expect(group).toMatchObject({ count: 3, message: 'no <b>disk</b> <n>' });
+    const dry = { action: 'discard', fn: 'bad', which: { state: 'failed', group: group?.group }, dry: true };
+    expect(await act(dry)).toMatchObject({ count: 3 });
+    const { bulk = '' } = await act({ ...dry, dry: undefined });
+    const done = await until(async () => {
+      const view = await json<BulkView>(base, `/api/bulk?id=${bulk}`);
+      return view.ended !== undefined && view;
+    });
+    expect(done).toMatchObject({ done: 3, of: 3, state: 'done' });
+
+    await act({ action: 'pause', fn: 'mail' });
+    expect(await client.isPaused('mail')).toBe(true);
+    const waiting = await client.runMany('mail', [1, 2, 3]);
+    const list = await json<JobsView>(base, '/api/jobs?fn=mail&state=waiting&size=2');
+    expect(list).toMatchObject({ total: 3, jobs: [{ id: waiting[2]?.id }, { id: waiting[1]?.id }] });
+    await act({ action: 'edit', fn: 'mail', id: waiting[0]?.id, input: '"edited"' });
+    expect((await client.get('mail', waiting[0]?.id ?? ''))?.input).toBe('edited');
+    const run = await act({ action: 'cancel', fn: 'mail', which: { state: 'waiting' } });
+    await until(async () => (await json<BulkView>(base, `/api/bulk?id=${run.bulk}`)).ended);
+    expect((await json<JobsView>(base, '/api/jobs?fn=mail&state=waiting')).total).toBe(0);
+    await act({ action: 'resume', fn: 'mail' });
+    const found = await json<JobsView>(base, `/api/find?fn=mail&id=${id}`);
+    expect(found).toMatchObject({ total: 1, jobs: [{ id, state: 'success' }] });
+
+    await client.recur('mail', { id: 'daily', cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', input: 1 });
+    const [schedule] = await json<ScheduleView[]>(base, '/api/schedules');
+    expect(schedule).toMatchObject({ id: 'daily', words: 'weekdays at 9:00, Europe/Berlin' });
+    expect(schedule?.next).toHaveLength(5);
+    const ticked = await act({ action: 'schedule-run', fn: 'mail', schedule: 'daily' });
+    await client.result('mail', ticked.id ?? '', { timeout: '60s' });
+    await act({ action: 'schedule-pause', fn: 'mail', schedule: 'daily' });
+    expect((await client.schedules.get('daily'))?.paused).toBe(true);
+    const other = { action: 'schedule-run', fn: 'bad', schedule: 'daily' };
+    expect((await ask(base, '/api/act', { body: other })).status).toBe(404);
+
+    await client.run('held', 1, { blocking: true, timeout: '60s' });
+    await act({ action: 'limit-set', fn: 'held', limit: { concurrency: 2 } });
+    await act({ action: 'limit-reset', fn: 'held' });
+    expect(await json(base, '/api/limits?fn=held')).toEqual(expect.any(Array));
+
+    const overview = await json<FunctionView[]>(base, '/api/overview');
+    expect(overview.map(({ fn }) => fn)).toEqual(['bad', 'held', 'mail']);
+    expect(overview[2]).toMatchObject({ act: true, paused: false, workers: 1 });
+    const workers = await json<WorkersView>(base, '/api/workers');
+    expect(workers.functions).toHaveLength(3);
+    expect(workers.workers[0]).toMatchObject({ lost: false });
+    const statistics = await json<StatisticsView[]>(base, '/api/statistics?by=hour');
+    expect(statistics.length).toBeGreaterThan(20);
+  });
+
+  it('has no page of another site change anything, and takes only JSON', async () => {
+    const { app, base } = await servedWith('memory:');
+    const body = { action: 'pause', fn: 'mail' };
+    const refused = async (headers: Record<string, string>) => {
+      const { status, text } = await ask(base, '/api/act', { body, headers });
+      return [status, (JSON.parse(text) as { code: string }).code];
+    };
+    for (const site of ['cross-site', 'same-site', 'none', ''])
+      expect(await refused({ 'sec-fetch-site': site })).toEqual([403, 'CROSS_SITE']);
+    expect(await refused({ origin: 'https://evil.example' })).toEqual([403, 'CROSS_SITE']);
+    expect(await refused({ origin: 'null' })).toEqual([403, 'CROSS_SITE']);
+    expect(await refused({ 'content-type': 'text/plain' })).toEqual([415, 'NOT_JSON']);
+    expect(await app.get(GearMonkeyClient).isPaused('mail')).toBe(false);
+    const host = new URL(base).host;
+    expect((await ask(base, '/api/act', { body, headers: { origin: `http://${host}` } })).status).toBe(200);
+    expect((await ask(base, '/api/act?action=pause&fn=mail')).status).toBe(404);
+  });
+
+  it('answers without `auth` only this machine by its own name', async () => {
+    const { base } = await servedWith('memory:');
+    const status = async (headers: Record<string, string>) =>
+      (await ask(base, '/api/session', { headers })).status;
+    for (const host of ['localhost', 'localhost:80', '127.0.0.1', '[::1]:9', 'LOCALHOST'])
+      expect(await status({ host })).toBe(200);
+    for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', '10.0.0.1'])
+      expect(await status({ host })).toBe(403);
+    expect(await status({ 'x-forwarded-for': '9.9.9.9' })).toBe(403);
+  });
+
+  it('serves the page with strict headers, and redirects relatively', async () => {
+    const { base } = await servedWith('memory:');
+    const moved = await ask(base, '');
+    expect([moved.status, moved.headers.location]).toEqual([302, 'jobs/']);
+    const page = await ask(base, '/');
+    expect(page.status).toBe(200);
+    expect(page.headers['content-type']).toContain('text/html');
+    for (const { headers } of [page, moved, await ask(base, '/api/session'), await ask(base, '/api/jobs')]) {
+      expect(headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'");
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['cache-control']).toContain('no-store');
+    }
+    for (const path of ['/nothing.js', '/..%2f..%2fpackage.json', '/assets/..%2f..%2findex.js'])
+      expect((await ask(base, path)).status).toBe(404);
+  });
+
+  it('sends what changes as events', async () => {
+    const { app, base } = await servedWith(redis.url);
+    const client = app.get(GearMonkeyClient);
+    const { id } = await client.run('mail', 1, { blocking: true, timeout: '60s' });
+    const live = listen(base, [{ overview: 'default' }, { job: id, fn: 'mail' }]);
+    const event = (name: string) => until(() => live.events.find((one) => one.name === name));
+    expect((await event('overview')).data).toMatchObject({ i: 'default', gone: [] });
+    expect((await event('job')).data).toMatchObject({ id, job: { state: 'success' } });
+    live.close();
+    const bad = await ask(base, '/api/live?topics=x');
+    expect(bad.status).toBe(400);
+  });
+
+  it('ends streams when the app closes', async () => {
+    const { app, base } = await servedWith('memory:');
+    const live = listen(base, [{ overview: 'default' }]);
+    await until(() => live.events.length > 0);
+    await app.close();
+    await until(() => live.hasEnded());
+    expect(live.events.at(-1)).toMatchObject({ name: 'bye' });
+  });
+});
