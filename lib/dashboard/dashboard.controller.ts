@@ -4,8 +4,8 @@ import {
   Get,
   HttpCode,
   Inject,
-  type OnModuleInit,
   Post,
+  type Provider,
   Query,
   Req,
   Res,
@@ -173,19 +173,10 @@ abstract class DashboardRoutes {
   protected abstract isRoot(path: string): boolean;
 }
 
-/** The routes at a path: a class for each, since Nest reads the path from the class. */
-export function controllerAt(path: string): Type {
+/** The routes at a path, and a provider that finishes them: a class for each path, since Nest reads it from the class. */
+export function controllerAt(path: string): { controller: Type; finish: Provider } {
   @Controller(path)
-  class DashboardController extends DashboardRoutes implements OnModuleInit {
-    @Inject(HttpAdapterHost) private readonly adapters!: HttpAdapterHost;
-
-    /** For Fastify a path with a slash at its end is another one, which only `*` matches. Express would warn of that. */
-    onModuleInit(): void {
-      const descriptor = Object.getOwnPropertyDescriptor(DashboardController.prototype, 'rest');
-      const route = this.adapters.httpAdapter?.getType() === 'fastify' ? '*' : ':file';
-      if (descriptor) Get(route)(DashboardController.prototype, 'rest', descriptor);
-    }
-
+  class DashboardController extends DashboardRoutes {
     rest(@Req() request: object, @Res() response: object) {
       return this.page(request, response);
     }
@@ -194,7 +185,18 @@ export function controllerAt(path: string): Type {
       return path !== '' && asked.endsWith(`/${path}`);
     }
   }
-  return DashboardController;
+  const finish = {
+    provide: Symbol('DashboardRoutes'),
+    inject: [HttpAdapterHost],
+    useFactory: ({ httpAdapter }: HttpAdapterHost) => {
+      // For Fastify a path with a slash at its end is another one, which only `*` matches. Express would warn of that.
+      const route = httpAdapter?.getType() === 'fastify' ? '*' : ':file';
+      const descriptor = Object.getOwnPropertyDescriptor(DashboardController.prototype, 'rest');
+      if (descriptor) Get(route)(DashboardController.prototype, 'rest', descriptor);
+      return route;
+    },
+  };
+  return { controller: DashboardController, finish };
 }
 
 function headersOf({ type, isHashed }: PageAsset): Record<string, string> {

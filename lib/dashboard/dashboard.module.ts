@@ -59,12 +59,14 @@ function dashboardAt(
   options: Provider,
   imports: ModuleMetadata['imports'] = [],
 ): DynamicModule {
+  const { controller, finish } = controllerAt(checkPath(path));
   return {
     module: DashboardModule,
     imports: [...imports, GearMonkeyCoreModule],
-    controllers: [controllerAt(checkPath(path))],
+    controllers: [controller],
     providers: [
       options,
+      finish,
       ...[AccessGuard, ApiFilter, DashboardAccess, Redaction, JobReads, FunctionReads],
       ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, LoopbackOnly],
     ],

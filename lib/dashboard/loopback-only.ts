@@ -20,7 +20,8 @@ export class LoopbackOnly implements OnApplicationBootstrap {
       const address = server.address();
       // A socket in the file system has its own rights.
       if (address === null || typeof address === 'string' || isLoopback(address.address)) return;
-      server.close();
+      // Before any connection is accepted, but after the other listeners, which read the address.
+      process.nextTick(() => server.close());
       server.emit('error', new DashboardOpenError(`the app listens on ${address.address}`));
     });
   }
