@@ -4,8 +4,8 @@
  *   node scripts/prepare.mjs [packages] [servers] [build]
  *
  *   packages   the npm packages of package-lock.json
- *   servers    programs that the tests use: Redis, MariaDB and PostgreSQL servers, Python, tmux
- *   build      dist/, from lib/
+ *   servers    programs that the tests use: Redis, MariaDB and PostgreSQL servers, Chromium, Python, tmux
+ *   build      dist/, from lib/ and dashboard/
  *
  * Imports only Node's own modules: this runs before anything is installed.
  */
@@ -32,6 +32,8 @@ const SERVER_NEEDS = [
     packages: ['postgresql'],
   },
   { name: 'openssl', check: ['openssl', 'version'], packages: ['openssl'] },
+  // A browser for the tests of the dashboard.
+  { name: 'chromium', check: ['chromium', '--version'], packages: ['chromium'] },
   { name: 'tmux', check: ['tmux', '-V'], packages: ['tmux'] },
   {
     name: "/usr/bin/python3 with the module 'redis'",
@@ -93,6 +95,7 @@ function installServers() {
 }
 
 function build() {
+  const hasPage = modifiedAt('dashboard/vite.config.ts') > 0;
   const sources = [
     'lib',
     'package.json',
@@ -100,10 +103,13 @@ function build() {
     'nest-cli.json',
     'scripts/embed.mjs',
     'scripts/build-qless.mjs',
+    'scripts/build-page.mjs',
     ...below('lib'),
+    ...(hasPage ? below('dashboard') : []),
   ];
   // The last file that the build writes.
-  if (modifiedAt('dist/qless/legacy/workers.lua') > Math.max(...sources.map(modifiedAt))) return;
+  const last = hasPage ? 'dist/dashboard/page/index.html' : 'dist/qless/legacy/workers.lua';
+  if (modifiedAt(last) > Math.max(...sources.map(modifiedAt))) return;
   console.log('prepare: building dist');
   if (!run('npm', ['run', 'build'])) fail('`npm run build` failed; see its output above.');
 }
@@ -150,9 +156,9 @@ function failByHand(missing, reason) {
     [
       `${reason}. Missing: ${missing.map((need) => need.name).join('; ') || 'nothing any more, try again'}.`,
       'Install by hand what is missing, then run this again:',
-      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl tmux python3 python3-redis python3-msgpack',
-      '  Fedora          dnf install redis mariadb-server postgresql-server openssl tmux python3 python3-redis python3-msgpack',
-      '  macOS           brew install redis mariadb postgresql openssl tmux; /usr/bin/python3 -m pip install --user redis msgpack',
+      '  Debian, Ubuntu  apt-get install redis-server mariadb-server postgresql openssl chromium tmux python3 python3-redis python3-msgpack',
+      '  Fedora          dnf install redis mariadb-server postgresql-server openssl chromium tmux python3 python3-redis python3-msgpack',
+      '  macOS           brew install redis mariadb postgresql openssl tmux; brew install --cask chromium; /usr/bin/python3 -m pip install --user redis msgpack',
     ].join('\n'),
   );
 }

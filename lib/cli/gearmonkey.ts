@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { PACKAGE_VERSION } from '../package/package-version.embedded.js';
 import { addCancel } from './gearmonkey/commands/cancel.js';
+import { addDashboard } from './gearmonkey/commands/dashboard.js';
 import { addDoctor } from './gearmonkey/commands/doctor.js';
 import { addEvents } from './gearmonkey/commands/events.js';
 import { addFailures } from './gearmonkey/commands/failures.js';
@@ -24,7 +25,7 @@ const COMMANDS = [
   ...[addRun, addWatch, addEvents, addGet, addCancel],
   ...[addFailures, addMend],
   ...[addWorkers, addLimits, addPause, addRecur],
-  ...[addList, addOverview, addStats, addTop, addDoctor],
+  ...[addList, addOverview, addStats, addTop, addDoctor, addDashboard],
 ];
 
 // The reader of a pipe may be gone, as with `| head`.

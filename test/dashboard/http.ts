@@ -62,11 +62,13 @@ export function listen(base: string, topics: unknown, headers: Record<string, st
   const events: Event[] = [];
   let rest = '';
   let hasEnded = false;
+  let hasBegun = false;
   const sent = request(`${base}/api/live?topics=${encodeURIComponent(JSON.stringify(topics))}`, {
     headers,
     agent: false,
   });
   sent.on('response', (response) => {
+    hasBegun = response.statusCode === 200;
     response.setEncoding('utf8');
     response.on('data', (part: string) => {
       const blocks = (rest + part).split('\n\n');
@@ -83,5 +85,5 @@ export function listen(base: string, topics: unknown, headers: Record<string, st
   });
   sent.on('error', () => (hasEnded = true));
   sent.end();
-  return { events, close: () => sent.destroy(), hasEnded: () => hasEnded };
+  return { events, close: () => sent.destroy(), hasEnded: () => hasEnded, hasBegun: () => hasBegun };
 }

@@ -30,15 +30,16 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** The server that a command asks; it may hold a password. */
+/** The server that a command asks, checked. @throws ConfigurationError that never shows the URL, which may hold a password */
 export function redisUrl({ redis }: Pick<ConnectionFlags, 'redis'>): string {
-  return redis ?? process.env['REDIS_URL'] ?? DEFAULT_URL;
+  const url = redis ?? process.env['REDIS_URL'] ?? DEFAULT_URL;
+  checkSpec(url);
+  return url;
 }
 
 /** @throws ConfigurationError that never shows the URL, which may hold a password */
 export function openSession({ redis, hashTag = undefined, codec }: ConnectionFlags): Session {
   const url = redisUrl({ redis });
-  checkSpec(url);
   // ioredis' check needs the right to INFO, and warns on the console without it.
   const spec = { ...redisOptions(url), enableReadyCheck: false };
   const { keysOf, close, ...connections } = openConnections(spec, hashTag === true);
