@@ -1,21 +1,6 @@
-import { NestFactory } from '@nestjs/core';
 import type { Command } from 'commander';
-import 'reflect-metadata';
-import { basicAuth } from '../../../dashboard/basic-auth.js';
-import { DashboardModule } from '../../../dashboard/dashboard.module.js';
-import { isLoopback } from '../../../dashboard/request-facts.js';
-import { ConfigurationError } from '../../../job/errors.js';
-import { GearMonkeyModule } from '../../../nest/gearmonkey.module.js';
-import { wholeOf } from '../input.js';
-import { acts, type Context, type Flags } from '../perform.js';
-import { redisUrl } from '../session.js';
-
-interface DashboardFlags extends Flags {
-  readonly port: string;
-  readonly host: string;
-  readonly readOnly?: true;
-  readonly openToNetwork?: true;
-}
+import { acts } from '../perform.js';
+import type { DashboardFlags } from '../serve-dashboard.js';
 
 const AUTH = 'GEARMONKEY_DASHBOARD_AUTH';
 
@@ -30,48 +15,10 @@ export function addDashboard(program: Command): void {
       '--open-to-network',
       `others may connect, with the name and password of $${AUTH} (NAME:PASSWORD)`,
     );
-  acts<DashboardFlags>(dashboard, serve, { endless: true });
-}
-
-async function serve({ out, signal }: Context, _args: unknown, flags: DashboardFlags): Promise<void> {
-  const { host, readOnly = false, hashTag = false, codec } = flags;
-  const port = wholeOf('--port', flags.port) ?? 0;
-  const auth = authOf(flags);
-  if (!flags.openToNetwork && !isOwn(host))
-    throw new ConfigurationError('Others could open the dashboard. Pass --open-to-network if they may.');
-  const jobs = { connection: redisUrl(flags), hashTag, workers: false, ...(codec && { codec }) };
-  const root = {
-    module: class Dashboard {},
-    imports: [
-      GearMonkeyModule.forRoot(jobs),
-      DashboardModule.forRoot({ path: '/', readOnly, ...(auth && { auth }) }),
-    ],
-  };
-  const app = await NestFactory.create(root, { logger: ['warn', 'error'], abortOnError: false });
-  try {
-    await app.listen(port, host);
-    const url = (await app.getUrl()).replace(/\/?$/, '/');
-    out.show({ url }, `The dashboard is at ${url}`);
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  } finally {
-    await app.close();
-  }
-}
-
-/** @throws ConfigurationError */
-function authOf({ host, openToNetwork }: DashboardFlags) {
-  const given = process.env[AUTH];
-  const colon = given?.indexOf(':') ?? -1;
-  if (given !== undefined && colon > 0)
-    return basicAuth({ users: { [given.slice(0, colon)]: { password: given.slice(colon + 1) } } });
-  if (given !== undefined) throw new ConfigurationError(`$${AUTH} must be NAME:PASSWORD.`);
-  if (openToNetwork || !isOwn(host))
-    throw new ConfigurationError(
-      `Others could open the dashboard. Set $${AUTH} to NAME:PASSWORD, and pass --open-to-network.`,
-    );
-  return undefined;
-}
-
-function isOwn(host: string): boolean {
-  return host === 'localhost' || isLoopback(host);
+  // Loaded only here: it needs an HTTP server.
+  acts<DashboardFlags>(
+    dashboard,
+    async (...called) => (await import('../serve-dashboard.js')).serve(...called),
+    { endless: true },
+  );
 }

@@ -1,0 +1,64 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { basicAuth } from '../../dashboard/basic-auth.js';
+import { DashboardModule } from '../../dashboard/dashboard.module.js';
+import { isLoopback } from '../../dashboard/request-facts.js';
+import { ConfigurationError } from '../../job/errors.js';
+import { GearMonkeyModule } from '../../nest/gearmonkey.module.js';
+import { wholeOf } from './input.js';
+import type { Context, Flags } from './perform.js';
+import { redisUrl } from './session.js';
+
+/** Flags of the command. */
+export interface DashboardFlags extends Flags {
+  readonly port: string;
+  readonly host: string;
+  readonly readOnly?: true;
+  readonly openToNetwork?: true;
+}
+
+const AUTH = 'GEARMONKEY_DASHBOARD_AUTH';
+
+/** Serves the dashboard until the signal. @throws ConfigurationError, DashboardOpenError */
+export async function serve({ out, signal }: Context, _args: unknown, flags: DashboardFlags): Promise<void> {
+  const { host, readOnly = false, hashTag = false, codec } = flags;
+  const port = wholeOf('--port', flags.port) ?? 0;
+  const auth = authOf(flags);
+  if (!flags.openToNetwork && !isOwn(host))
+    throw new ConfigurationError('Others could open the dashboard. Pass --open-to-network if they may.');
+  const jobs = { connection: redisUrl(flags), hashTag, workers: false, ...(codec && { codec }) };
+  const root = {
+    module: class Dashboard {},
+    imports: [
+      GearMonkeyModule.forRoot(jobs),
+      DashboardModule.forRoot({ path: '/', readOnly, ...(auth && { auth }) }),
+    ],
+  };
+  const app = await NestFactory.create(root, { logger: ['warn', 'error'], abortOnError: false });
+  try {
+    await app.listen(port, host);
+    const url = (await app.getUrl()).replace(/\/?$/, '/');
+    out.show({ url }, `The dashboard is at ${url}`);
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  } finally {
+    await app.close();
+  }
+}
+
+/** @throws ConfigurationError */
+function authOf({ host, openToNetwork }: DashboardFlags) {
+  const given = process.env[AUTH];
+  const colon = given?.indexOf(':') ?? -1;
+  if (given !== undefined && colon > 0)
+    return basicAuth({ users: { [given.slice(0, colon)]: { password: given.slice(colon + 1) } } });
+  if (given !== undefined) throw new ConfigurationError(`$${AUTH} must be NAME:PASSWORD.`);
+  if (openToNetwork || !isOwn(host))
+    throw new ConfigurationError(
+      `Others could open the dashboard. Set $${AUTH} to NAME:PASSWORD, and pass --open-to-network.`,
+    );
+  return undefined;
+}
+
+function isOwn(host: string): boolean {
+  return host === 'localhost' || isLoopback(host);
+}
