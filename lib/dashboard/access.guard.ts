@@ -20,7 +20,7 @@ const HEADERS = {
   'cache-control': 'no-store',
 };
 const MAX_BODY = 256 * 1024;
-/** Who a request without `auth` is from: somebody on this machine. */
+/** Who a request without `auth` is from: a user of this machine. */
 const LOCAL: DashboardUser = { name: 'local', view: true, act: true };
 
 const users = new WeakMap<object, DashboardUser>();

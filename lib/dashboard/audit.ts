@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { channel } from 'node:diagnostics_channel';
 import type { Action, ApiError } from './api.js';
 
-/** What somebody did with the dashboard, or was refused: published on the diagnostics channel `gearmonkey:audit`. */
+/** What a user did with the dashboard, or was refused: published on the diagnostics channel `gearmonkey:audit`. */
 export interface AuditEvent {
   readonly user: string;
   readonly action: Action;

@@ -20,7 +20,7 @@ interface Known {
 }
 
 const SHORTEST = 8;
-const NOBODY = secretDigest('');
+const UNKNOWN = secretDigest('');
 
 /** An `auth` that asks for a name and a password in the browser's own dialog. Use it with HTTPS only. @throws ConfigurationError */
 export function basicAuth({ users }: BasicAuthOptions): DashboardAuth {
@@ -30,7 +30,7 @@ export function basicAuth({ users }: BasicAuthOptions): DashboardAuth {
   const check = ({ headers }: { headers: { authorization?: string } }) => {
     const [name = '', password = ''] = credentials(headers.authorization);
     const found = known.get(name);
-    const isRight = secretEquals(secretDigest(password), found?.digest ?? NOBODY);
+    const isRight = secretEquals(secretDigest(password), found?.digest ?? UNKNOWN);
     return isRight ? found?.user : undefined;
   };
   return Object.assign(check, { challenge: 'Basic realm="jobs", charset="UTF-8"' });

@@ -41,7 +41,7 @@ export interface ShownText {
 export interface DashboardOptions {
   /** Who may see and do what. @default only this machine, outside production */
   auth?: DashboardAuth;
-  /** Whether nobody may change anything. @default true with NODE_ENV=production, else false */
+  /** Whether all changes are refused. @default true with NODE_ENV=production, else false */
   readOnly?: boolean;
   /** Returns what is shown in place of a text. If it throws, nothing is shown. @default the text */
   redact?: (shown: ShownText) => string;

@@ -11,7 +11,7 @@ import type { Viewed, ViewedFunction } from './viewed-instance.js';
 export interface Round {
   /** By instance and function. */
   readonly overviews: Map<string, Map<string, FunctionOverview>>;
-  /** The names of all functions of instances that somebody watches whole. */
+  /** The names of all functions of instances that are watched whole. */
   readonly names: Map<string, readonly string[]>;
   /** By `jobKey`; undefined if there is no such job. */
   readonly jobs: Map<string, StoredJob | undefined>;

@@ -46,7 +46,7 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
   });
   const serve = (options: DashboardModuleOptions) => apps.serve(platform, modules(options));
 
-  it('asks everybody who they are, on every route', async () => {
+  it('asks who they are, on every route', async () => {
     const { base } = await serve({ auth });
     for (const route of ROUTES) {
       const { status, text } = await ask(base, route);
