@@ -167,6 +167,19 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
       expect((await ask(base, path)).status).toBe(404);
   });
 
+  it('is under the global prefix of the app', async () => {
+    const metadata = {
+      imports: [GearMonkeyModule.forRoot({ connection: 'memory:' }), DashboardModule.forRoot()],
+    };
+    const { base } = await apps.serve(platform, metadata, (app) => void app.setGlobalPrefix('tools'));
+    const at = base.replace('/jobs', '/tools/jobs');
+    const moved = await ask(at, '');
+    expect([moved.status, moved.headers.location]).toEqual([302, 'jobs/']);
+    expect((await ask(at, '/')).status).toBe(200);
+    expect((await json<Session>(at, '/api/session')).user).toBe('local');
+    expect((await ask(base, '/api/session')).status).toBe(404);
+  });
+
   it('sends what changes as events', async () => {
     const { app, base } = await servedWith(redis.url);
     const client = app.get(GearMonkeyClient);
