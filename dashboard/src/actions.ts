@@ -1,0 +1,50 @@
+import { signal } from '@preact/signals';
+import { act, ApiFailure, type ActReply, type ActRequest, type BulkView } from './api.js';
+import { count, many } from './format.js';
+
+/** Something that is about to be done: a dialog asks first. */
+export interface Asked {
+  readonly request: ActRequest;
+  /** What it does, such as `Retry all failed jobs of mail`. */
+  readonly title: string;
+  /** What that means, and whether it can be taken back. */
+  readonly says: string;
+  /** Of the button. */
+  readonly verb: string;
+  readonly isDangerous?: boolean;
+  /** Called when it is done. */
+  readonly done?: (reply: ActReply) => void;
+}
+
+export const asked = signal<Asked | undefined>(undefined);
+/** What was done or failed last, read aloud by screen readers. */
+export const report = signal<{ readonly text: string; readonly isError: boolean } | undefined>(undefined);
+/** Runs over many jobs that were begun here, by their ids. */
+export const bulks = signal<ReadonlyMap<string, BulkView | undefined>>(new Map());
+
+export function ask(question: Asked): void {
+  asked.value = question;
+}
+
+export function say(text: string, isError = false): void {
+  report.value = { text, isError };
+}
+
+/** Does it, and says what came of it. */
+export async function perform({ request, title, done }: Asked): Promise<void> {
+  try {
+    const reply = await act(request);
+    if (reply.bulk !== undefined) bulks.value = new Map(bulks.value).set(reply.bulk, undefined);
+    if (reply.changed === false) say(`${title}: there was nothing to do any more.`);
+    else say(reply.bulk === undefined ? `${title}: done.` : `${title}: begun.`);
+    done?.(reply);
+  } catch (error) {
+    say(`${title}: ${error instanceof ApiFailure ? error.message : String(error)}`, true);
+  }
+}
+
+/** To how many it would happen. */
+export async function countOf(request: ActRequest): Promise<string> {
+  const { count: found = 0, atLeast } = await act({ ...request, dry: true });
+  return atLeast ? `at least ${count(found)} jobs` : many(found, 'job');
+}

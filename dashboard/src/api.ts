@@ -1,0 +1,52 @@
+import type { ActReply, ActRequest, ApiError } from '../../lib/dashboard/api.js';
+
+export type * from '../../lib/dashboard/api.js';
+
+/** What the server answered instead of data, or that there was no answer. */
+export class ApiFailure extends Error {
+  constructor(
+    /** Of HTTP; 0 without an answer. */
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+/** Relative to the page, so that it works under any prefix. */
+export function apiUrl(path: string, query: Query = {}): string {
+  const url = new URL(`api/${path}`, document.baseURI);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** @throws ApiFailure, or an AbortError */
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return answer<T>(apiUrl(path, query), signal ? { signal } : {});
+}
+
+/** @throws ApiFailure */
+export function post<T>(path: string, body: object): Promise<T> {
+  const headers = { 'content-type': 'application/json' };
+  return answer<T>(apiUrl(path), { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+export function act(request: ActRequest): Promise<ActReply> {
+  return post<ActReply>('act', request);
+}
+
+async function answer<T>(url: string, init: RequestInit): Promise<T> {
+  const response = await fetch(url, init).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiFailure(0, 'UNREACHABLE', 'The app does not answer.');
+  });
+  if (response.ok) return (await response.json()) as T;
+  const { code = 'ERROR', message = response.statusText } = (await response
+    .json()
+    .catch(() => ({}))) as Partial<ApiError>;
+  throw new ApiFailure(response.status, code, message);
+}

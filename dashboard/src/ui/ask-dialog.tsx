@@ -1,0 +1,57 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { asked, countOf, perform, type Asked } from '../actions.js';
+import { ApiFailure } from '../api.js';
+
+/** Asks before an action: says what it will do, and to how many. */
+export function AskDialog() {
+  const question = asked.value;
+  return question ? <Question question={question} key={question.title} /> : null;
+}
+
+function Question({ question }: { question: Asked }) {
+  const { request, title, says, verb, isDangerous } = question;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isBulk = request.which !== undefined;
+  const [found, setFound] = useState<string | undefined>();
+  const [failure, setFailure] = useState<string | undefined>();
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    if (isBulk)
+      countOf(request).then(setFound, (error: unknown) =>
+        setFailure(error instanceof ApiFailure ? error.message : String(error)),
+      );
+    return () => opener instanceof HTMLElement && opener.focus();
+  }, []);
+  const close = () => (asked.value = undefined);
+  const confirm = async () => {
+    setBusy(true);
+    await perform(question);
+    close();
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="ask-title" onClose={close}>
+      <h2 id="ask-title">{title}</h2>
+      <p>{says}</p>
+      {isBulk && !failure && (
+        <p aria-live="polite">{found === undefined ? 'Counting…' : `This concerns ${found}.`}</p>
+      )}
+      {failure && <p class="notice is-error">{failure}</p>}
+      <div class="buttons">
+        <button type="button" onClick={close}>
+          Leave it
+        </button>
+        <button
+          type="button"
+          class={isDangerous ? 'danger primary' : 'primary'}
+          disabled={isBusy || failure !== undefined || (isBulk && found === undefined)}
+          onClick={() => void confirm()}
+          autofocus
+        >
+          {verb}
+        </button>
+      </div>
+    </dialog>
+  );
+}

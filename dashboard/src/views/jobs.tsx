@@ -1,0 +1,260 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { get, type ApiFailure, type JobsView, type ListedJobView, type Rights, type State } from '../api.js';
+import { count, many } from '../format.js';
+import { useLoad } from '../load.js';
+import { go, href, route } from '../route.js';
+import { instanceName } from '../session.js';
+import { ActButton } from '../ui/act-button.js';
+import { Notice } from '../ui/notice.js';
+import { StateBadge } from '../ui/state.js';
+import { When } from '../ui/time.js';
+import { VirtualList } from '../ui/virtual-list.js';
+
+const STATES: readonly State[] = [
+  ...(['waiting', 'scheduled', 'retrying', 'running'] as const),
+  ...(['success', 'failed', 'cancelled'] as const),
+];
+const SIZE = '100';
+
+/** What the address asks for: a state, or a search by id, tag or key. */
+function askedOf(query: Readonly<Record<string, string>>) {
+  const { fn = '', state = 'waiting', order = 'newest', tag, key, id } = query;
+  const isSearch = [tag, key, id].some((one) => one !== undefined);
+  return { fn, state: state as State, order, isSearch, search: { tag, key, id } };
+}
+
+/** The jobs of a function: by state, or found by tag, key or id. Read page by page as somebody scrolls. */
+export function Jobs() {
+  const { query } = route.value;
+  const i = instanceName.value;
+  const { fn, state, order, isSearch } = askedOf(query);
+  const rights = useLoad(JSON.stringify([i, fn]), (signal) => get<Rights>('rights', { i, fn }, signal));
+  return (
+    <>
+      <div class="heading">
+        <h1>
+          <a class="name" href={href('fn', { i, fn })}>
+            {fn}
+          </a>
+        </h1>
+        <Search fn={fn} />
+      </div>
+      <nav class="choices" aria-label="State">
+        {STATES.map((one) => (
+          <a
+            key={one}
+            href={href('jobs', { i, fn, state: one })}
+            aria-current={!isSearch && one === state ? 'page' : undefined}
+          >
+            {one}
+          </a>
+        ))}
+      </nav>
+      {!isSearch && (
+        <div class="row">
+          <a
+            class="button"
+            href={href('jobs', { i, fn, state, order: order === 'newest' ? 'oldest' : 'newest' })}
+          >
+            {order === 'newest' ? 'Newest first' : 'Oldest first'}
+          </a>
+          <BulkActions fn={fn} state={state} actions={rights.data?.actions ?? []} />
+        </div>
+      )}
+      <List key={JSON.stringify([i, query])} />
+    </>
+  );
+}
+
+function BulkActions({ fn, state, actions }: { fn: string; state: State; actions: Rights['actions'] }) {
+  const isEnded = state === 'failed' || state === 'cancelled';
+  const which = { state };
+  if (state === 'success') return null;
+  if (!isEnded)
+    return actions.includes('cancel') ? (
+      <ActButton
+        request={{ action: 'cancel', fn, which }}
+        title={`Cancel all ${state} jobs of ${fn}`}
+        says={
+          state === 'running'
+            ? 'Their handlers are told to stop; they end as cancelled.'
+            : 'They end as cancelled and are not run.'
+        }
+        verb="Cancel them"
+        label={`Cancel all ${state}`}
+        isDangerous
+      />
+    ) : null;
+  return (
+    <>
+      {actions.includes('retry') && (
+        <ActButton
+          request={{ action: 'retry', fn, which }}
+          title={`Retry all ${state} jobs of ${fn}`}
+          says="They are put back into their queues and run again."
+          verb="Retry them"
+          label={`Retry all ${state}`}
+        />
+      )}
+      {actions.includes('discard') && (
+        <ActButton
+          request={{ action: 'discard', fn, which }}
+          title={`Discard all ${state} jobs of ${fn}`}
+          says="They are deleted. This can't be taken back."
+          verb="Discard them"
+          label={`Discard all ${state}`}
+          isDangerous
+        />
+      )}
+    </>
+  );
+}
+
+/** Finds jobs by `ID`, `tag:TEXT` or `key:TEXT`. */
+export function Search({ fn }: { fn: string }) {
+  const { tag, key, id } = route.value.query;
+  const now = tag !== undefined ? `tag:${tag}` : key !== undefined ? `key:${key}` : (id ?? '');
+  const text = useSignal(now);
+  useEffect(() => void (text.value = now), [now]);
+  const find = (event: Event) => {
+    event.preventDefault();
+    const asked = text.value.trim();
+    const i = instanceName.value;
+    const [, by, value = ''] = /^(tag|key):(.*)$/s.exec(asked) ?? [];
+    if (asked === '') go('jobs', { i, fn });
+    else if (by) go('jobs', { i, fn, [by]: value });
+    else if (/^\d+$/.test(asked)) go('job', { i, fn, id: asked });
+    else go('jobs', { i, fn, tag: asked });
+  };
+  return (
+    <form role="search" class="search" onSubmit={find}>
+      <input
+        type="search"
+        data-search
+        aria-label="Find jobs by id, tag or key"
+        placeholder="ID, tag:… or key:…"
+        value={text.value}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+      />
+      <button type="submit">Find</button>
+    </form>
+  );
+}
+
+function List() {
+  const { query } = route.value;
+  const i = instanceName.value;
+  const { fn, state, order, isSearch, search } = askedOf(query);
+  const jobs = useSignal<readonly ListedJobView[]>([]);
+  const page = useSignal<{ total: number; next?: string | undefined } | undefined>(undefined);
+  const error = useSignal<ApiFailure | undefined>(undefined);
+  const isReading = useRef(false);
+  const more = async (from?: string) => {
+    if (isReading.current) return;
+    isReading.current = true;
+    try {
+      const asked = isSearch ? { i, fn, ...search } : { i, fn, state, order };
+      const read = await get<JobsView>(isSearch ? 'find' : 'jobs', { ...asked, size: SIZE, page: from });
+      // Jobs move while somebody reads: one may come twice.
+      const known = new Set((from === undefined ? [] : jobs.value).map(({ id }) => id));
+      const fresh = read.jobs.filter(({ id }) => !known.has(id));
+      jobs.value = from === undefined ? read.jobs : [...jobs.value, ...fresh];
+      page.value = { total: read.total, next: read.next };
+      error.value = undefined;
+    } catch (failure) {
+      error.value = failure as ApiFailure;
+    } finally {
+      isReading.current = false;
+    }
+  };
+  useEffect(() => void more(), []);
+  const next = page.value?.next;
+  if (error.value) return <Notice isError>{error.value.message}</Notice>;
+  if (!page.value) return <p class="dim loading">Loading…</p>;
+  if (jobs.value.length === 0)
+    return <Notice>{isSearch ? 'No job was found.' : `No job is ${state}.`}</Notice>;
+  return (
+    <>
+      <p class="dim">
+        {count(jobs.value.length)} of {many(Math.max(page.value.total, jobs.value.length), 'job')}{' '}
+        <button type="button" class="link" onClick={() => void more()}>
+          Read again
+        </button>
+      </p>
+      <VirtualList
+        label="Jobs"
+        columns={6}
+        rows={jobs.value}
+        total={page.value.total}
+        head={<Head isSearch={isSearch} state={state} />}
+        row={(job, index) => <JobRow key={job.id} job={job} index={index} />}
+        onEnd={next === undefined ? undefined : () => void more(next)}
+      />
+    </>
+  );
+}
+
+function Head({ isSearch, state }: { isSearch: boolean; state: State }) {
+  const when = isSearch
+    ? 'Last change'
+    : ({ scheduled: 'Due', retrying: 'Next attempt', running: 'Since' }[state as string] ??
+      (state === 'waiting' ? 'Since' : 'Ended'));
+  return (
+    <tr>
+      <th scope="col">ID</th>
+      <th scope="col">State</th>
+      <th scope="col">What</th>
+      <th scope="col" class="number">
+        Attempts
+      </th>
+      <th scope="col">Created</th>
+      <th scope="col">{when}</th>
+    </tr>
+  );
+}
+
+function JobRow({ job, index }: { job: ListedJobView; index: number }) {
+  const { id, fn, state, attempts, times } = job;
+  const open = href('job', { i: instanceName.value, fn, id });
+  return (
+    <tr aria-rowindex={index + 2}>
+      <th scope="row">
+        <a href={open} data-row>
+          {id}
+        </a>
+      </th>
+      <td>
+        <StateBadge state={state} />
+      </td>
+      <td class="what">
+        <What job={job} />
+      </td>
+      <td class="number">{attempts}</td>
+      <td>
+        <When at={times.created} />
+      </td>
+      <td>
+        <When
+          at={times.finished ?? (state === 'running' ? times.started : (times.scheduled ?? times.created))}
+        />
+      </td>
+    </tr>
+  );
+}
+
+function What({ job: { error, progress, key, tags, recurring } }: { job: ListedJobView }) {
+  return (
+    <>
+      {progress && <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />}
+      {error && <span class="is-bad">{error.message}</span>}
+      {key !== undefined && <span class="tag">key {key}</span>}
+      {tags?.map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+        </span>
+      ))}
+      {recurring && <span class="tag">schedule {recurring.id}</span>}
+    </>
+  );
+}

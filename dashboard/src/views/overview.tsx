@@ -1,0 +1,198 @@
+import { useSignal } from '@preact/signals';
+import type { FunctionView } from '../api.js';
+import { functions, heard, noteOverview, noteTrouble, troubles, waitingOf } from '../functions.js';
+import { count, many, short, span } from '../format.js';
+import { now } from '../clock.js';
+import { useLive } from '../live.js';
+import { href } from '../route.js';
+import { can, instanceName } from '../session.js';
+import { Notice } from '../ui/notice.js';
+import { StateBadge } from '../ui/state.js';
+import { When } from '../ui/time.js';
+import { StatisticsSection } from './statistics-section.js';
+
+type Column = keyof typeof COLUMNS;
+const COLUMNS = {
+  Function: ({ fn }: FunctionView) => fn,
+  Waiting: waitingOf,
+  Oldest: ({ oldest }: FunctionView) => (oldest === undefined ? 0 : Date.now() - new Date(oldest).getTime()),
+  Running: ({ running }: FunctionView) => running,
+  Scheduled: ({ scheduled }: FunctionView) => scheduled,
+  Retrying: ({ retrying }: FunctionView) => retrying,
+  Failed: ({ failed }: FunctionView) => failed,
+  Workers: ({ workers }: FunctionView) => workers,
+} as const;
+const NAMES = Object.keys(COLUMNS) as Column[];
+
+/** All functions of an instance. */
+export function Overview() {
+  const i = instanceName.value;
+  useLive([{ overview: i }], { overview: noteOverview, trouble: noteTrouble });
+  const all = [...(functions.value.get(i)?.values() ?? [])];
+  const trouble = troubles.value.get(i);
+  return (
+    <>
+      <h1>Overview</h1>
+      {trouble !== undefined && <Notice isError>{trouble}</Notice>}
+      {heard.value.has(i) ? (
+        <Functions all={all} />
+      ) : (
+        trouble === undefined && <p class="dim loading">Loading…</p>
+      )}
+      {can('statistics') && <StatisticsSection />}
+    </>
+  );
+}
+
+function Functions({ all }: { all: readonly FunctionView[] }) {
+  const filter = useSignal('');
+  const sorting = useSignal<{ by: Column; isDown: boolean }>({ by: 'Function', isDown: false });
+  const { by, isDown } = sorting.value;
+  const text = filter.value.toLowerCase();
+  const shown = all
+    .filter(({ fn }) => fn.toLowerCase().includes(text))
+    .toSorted((a, b) => compare(COLUMNS[by](a), COLUMNS[by](b)) * (isDown ? -1 : 1) || compare(a.fn, b.fn));
+  const sort = (column: Column) =>
+    (sorting.value = { by: column, isDown: column === by ? !isDown : column !== 'Function' });
+  if (all.length === 0)
+    return <Notice>There are no jobs yet. Functions appear here when their first job is enqueued.</Notice>;
+  return (
+    <>
+      <Sums all={all} />
+      <section aria-labelledby="functions-title">
+        <div class="heading">
+          <h2 id="functions-title">Functions</h2>
+          <input
+            type="search"
+            aria-label="Filter functions by name"
+            placeholder="Filter by name"
+            value={filter.value}
+            onInput={({ currentTarget }) => (filter.value = currentTarget.value)}
+          />
+        </div>
+        <div class="scroll">
+          <table class="functions">
+            <thead>
+              <tr>
+                {NAMES.map((name) => (
+                  <th
+                    key={name}
+                    scope="col"
+                    class={name === 'Function' ? undefined : 'number'}
+                    aria-sort={name === by ? (isDown ? 'descending' : 'ascending') : undefined}
+                  >
+                    <button type="button" class="sort" onClick={() => sort(name)}>
+                      {name}
+                    </button>
+                  </th>
+                ))}
+                <th scope="col">State</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((one) => (
+                <FunctionRow key={one.fn} one={one} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {shown.length < all.length && (
+          <p class="dim">{many(all.length - shown.length, 'function')} hidden.</p>
+        )}
+      </section>
+    </>
+  );
+}
+
+function FunctionRow({ one }: { one: FunctionView }) {
+  const { fn, waiting, running, scheduled, retrying, failed, workers, oldest } = one;
+  const i = instanceName.value;
+  const jobs = (state: string, number: number) => (
+    <td class="number">
+      {number > 0 ? <a href={href('jobs', { i, fn, state })}>{short(number)}</a> : <span class="dim">0</span>}
+    </td>
+  );
+  return (
+    <tr>
+      <th scope="row">
+        <a href={href('fn', { i, fn })} data-row class="name" title={fn}>
+          {fn}
+        </a>
+      </th>
+      <td
+        class="number"
+        title={`high ${count(waiting.high)}, normal ${count(waiting.normal)}, low ${count(waiting.low)}`}
+      >
+        {waitingOf(one) > 0 ? (
+          <a href={href('jobs', { i, fn, state: 'waiting' })}>{short(waitingOf(one))}</a>
+        ) : (
+          <span class="dim">0</span>
+        )}
+      </td>
+      <td class="number">{oldest === undefined ? <span class="dim">–</span> : <When at={oldest} />}</td>
+      {jobs('running', running)}
+      {jobs('scheduled', scheduled)}
+      {jobs('retrying', retrying)}
+      <td class="number">
+        {failed > 0 ? (
+          <a class="is-bad" href={href('failures', { i, fn })}>
+            {short(failed)}
+          </a>
+        ) : (
+          <span class="dim">0</span>
+        )}
+      </td>
+      <td class={workers === 0 && waitingOf(one) > 0 ? 'number is-bad' : 'number'}>{count(workers)}</td>
+      <td>
+        <States one={one} />
+      </td>
+    </tr>
+  );
+}
+
+/** What needs attention, in words. */
+export function States({ one }: { one: FunctionView }) {
+  const { paused, limitsFull, workers } = one;
+  return (
+    <>
+      {paused && <StateBadge state="paused" />}
+      {limitsFull > 0 && (
+        <a class="badge is-limit" href={href('limits', { i: instanceName.value, fn: one.fn })}>
+          {many(limitsFull, 'full key')}
+        </a>
+      )}
+      {workers === 0 && waitingOf(one) > 0 && !paused && <span class="badge is-failed">no worker</span>}
+    </>
+  );
+}
+
+function Sums({ all }: { all: readonly FunctionView[] }) {
+  const sum = (of: (one: FunctionView) => number) => all.reduce((total, one) => total + of(one), 0);
+  const oldest = Math.min(
+    ...all.flatMap((one) => (one.oldest === undefined ? [] : [new Date(one.oldest).getTime()])),
+  );
+  const tiles: readonly (readonly [string, string, (string | undefined)?])[] = [
+    ['Waiting', short(sum(waitingOf))],
+    ['Oldest waits', oldest === Infinity ? '–' : span(Math.max(0, now.value - oldest))],
+    ['Running', short(sum(({ running }) => running))],
+    ['Scheduled', short(sum(({ scheduled }) => scheduled))],
+    ['Retrying', short(sum(({ retrying }) => retrying))],
+    ['Failed', short(sum(({ failed }) => failed)), sum(({ failed }) => failed) > 0 ? 'is-bad' : undefined],
+    ['Full keys', short(sum(({ limitsFull }) => limitsFull))],
+    ['Paused', String(all.filter(({ paused }) => paused).length)],
+  ];
+  return (
+    <dl class="tiles">
+      {tiles.map(([name, value, mark]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class={mark}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function compare(a: string | number, b: string | number): number {
+  return typeof a === 'string' ? a.localeCompare(String(b)) : a - Number(b);
+}
