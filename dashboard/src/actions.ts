@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { act, ApiFailure, type ActReply, type ActRequest, type BulkView } from './api.js';
-import { count, many } from './format.js';
+import { many } from './format.js';
 
 /** Something that is about to be done: a dialog asks first. */
 export interface Asked {
@@ -45,6 +45,6 @@ export async function perform({ request, title, done }: Asked): Promise<void> {
 
 /** To how many it would happen. */
 export async function countOf(request: ActRequest): Promise<string> {
-  const { count: found = 0, atLeast } = await act({ ...request, dry: true });
-  return atLeast ? `at least ${count(found)} jobs` : many(found, 'job');
+  const { count: found = 0, atLeast, atMost } = await act({ ...request, dry: true });
+  return `${atLeast ? 'at least ' : atMost ? 'at most ' : ''}${many(found, 'job')}`;
 }

@@ -1,11 +1,13 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { apiUrl, type LiveEvents, type Topic } from './api.js';
+import { apiUrl, type ApiError, type LiveEvents, type Topic } from './api.js';
 
 /** `paused`: the tab is hidden, so nothing is asked of the server. */
 export type Liveness = 'live' | 'connecting' | 'paused' | 'idle';
 
 export const liveness = signal<Liveness>('idle');
+/** Why the server refuses what this page wants to watch. */
+export const refusal = signal<string | undefined>(undefined);
 
 type Handlers = { readonly [Name in keyof LiveEvents]?: (data: LiveEvents[Name]) => void };
 interface Watch {
@@ -56,18 +58,22 @@ function connect(): void {
   source?.close();
   source = undefined;
   opened = wanted;
+  refusal.value = undefined;
   liveness.value = wanted !== '' ? 'connecting' : isSeen ? 'idle' : 'paused';
   if (wanted !== '') open(wanted);
 }
 
 function open(topics: string): void {
   const own = (source = new EventSource(apiUrl('live', { topics })));
-  own.onopen = () => (liveness.value = 'live');
+  own.onopen = () => {
+    liveness.value = 'live';
+    refusal.value = undefined;
+  };
   own.onerror = () => {
     if (own !== source) return;
     liveness.value = 'connecting';
     // The browser tries again by itself, unless the server has refused.
-    if (own.readyState === EventSource.CLOSED) again();
+    if (own.readyState === EventSource.CLOSED) void ask(topics).finally(again);
   };
   own.addEventListener('bye', () => {
     own.close();
@@ -75,6 +81,20 @@ function open(topics: string): void {
   });
   for (const name of NAMES)
     own.addEventListener(name, ({ data }: MessageEvent<string>) => tell(name, JSON.parse(data) as never));
+}
+
+/** An EventSource does not tell why it was refused. */
+async function ask(topics: string): Promise<void> {
+  const controller = new AbortController();
+  try {
+    const response = await fetch(apiUrl('live', { topics }), { signal: controller.signal });
+    if (!response.ok)
+      refusal.value = ((await response.json()) as Partial<ApiError>).message ?? response.statusText;
+  } catch {
+    // Not reachable: the page tries again.
+  } finally {
+    controller.abort();
+  }
 }
 
 function again(): void {

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { Ability } from './api.js';
 import { HelpDialog } from './ui/help-dialog.js';
 import { helpIsOpen, listenForKeys } from './keys.js';
-import { liveness } from './live.js';
+import { liveness, refusal } from './live.js';
 import { go, href, route, type View } from './route.js';
 import { can, instanceName, openSession, session, sessionError } from './session.js';
 import { theme, THEMES } from './theme.js';
@@ -54,6 +54,7 @@ function Page() {
       </a>
       <Header />
       <main id="main" tabIndex={-1}>
+        {refusal.value !== undefined && <Notice isError>{refusal.value}</Notice>}
         {VIEWS[view]()}
       </main>
       <Reports />
@@ -112,9 +113,11 @@ function Header() {
       </nav>
       <span class="aside">
         {readOnly && <span class="badge">read-only</span>}
-        <span class={`live is-${liveness.value}`} title={`Updates: ${liveness.value}`}>
-          {liveness.value}
-        </span>
+        {liveness.value !== 'idle' && (
+          <span class={`live is-${liveness.value}`} title="Whether what is shown moves by itself">
+            {liveness.value}
+          </span>
+        )}
         {user !== undefined && user !== '' && <span class="dim user">{user}</span>}
         <select
           aria-label="Theme"

@@ -13,6 +13,8 @@ import { dateOf } from './function-reads.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
 const MOST_TARGET = 500;
+/** `failures` looks at so many of the newest failed jobs. */
+const MOST_GROUPED = 1000;
 const CANCELLABLE: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'running'];
 
 interface Act extends ViewedFunction {
@@ -104,33 +106,40 @@ export class DashboardActions {
   /** How many there are now; of a group, among those that `failures` looks at. */
   private async countOf(
     { client, fn }: Act,
-    { group, before }: Which,
+    { group, tag, before }: Which,
     state: ListedState,
   ): Promise<ActReply> {
+    const { total } = await client.list(fn, { state, size: 1 });
     if (group !== undefined) {
       const found = (await client.failures(fn)).find((one) => one.group === group);
-      return { ok: true, count: found?.count ?? 0, atLeast: true };
+      const count = found?.count ?? 0;
+      return { ok: true, count, ...(total > MOST_GROUPED && { atLeast: true }) };
     }
-    const { total } = await client.list(fn, { state, size: 1 });
-    return { ok: true, count: total, ...(before !== undefined && { atLeast: false }) };
+    const count =
+      tag === undefined ? total : Math.min(total, (await client.find(fn, { tag, size: 1 })).total);
+    return { ok: true, count, ...((before !== undefined || tag !== undefined) && { atMost: true }) };
   }
 }
 
 function workOf(act: Act, which: Which): [ListedState, BulkWork] {
   const { action } = act.request;
   const state = LISTED_STATES.find((known) => known === which.state);
-  if (which.tag !== undefined) throw ApiFailure.invalid('which.tag', 'absent: jobs are not chosen by tags');
   if ((action === 'retry' || action === 'discard') && (state === 'failed' || state === 'cancelled'))
     return [state, mendWork(act, action, endedOf(state, which))];
-  const isPart = which.group !== undefined || which.before !== undefined;
+  const isPart = [which.group, which.tag, which.before].some((one) => one !== undefined);
   if (action === 'cancel' && state && CANCELLABLE.includes(state) && !isPart)
     return [state, cancelWork(act, state)];
   throw ApiFailure.invalid('which', `jobs that ${action} can be done to`);
 }
 
-function endedOf(state: 'failed' | 'cancelled', { group, before }: Which): EndedJobs {
+function endedOf(state: 'failed' | 'cancelled', { group, tag, before }: Which): EndedJobs {
   const time = dateOf('which.before', before);
-  return { state, ...(group !== undefined && { group }), ...(time && { before: time }) };
+  return {
+    state,
+    ...(group !== undefined && { group }),
+    ...(tag !== undefined && { tag }),
+    ...(time && { before: time }),
+  };
 }
 
 async function run({ client, fn, request }: Act): Promise<ActReply> {

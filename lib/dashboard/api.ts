@@ -47,22 +47,24 @@ export interface InstanceView {
   readonly native: readonly string[];
 }
 
-/** GET api/overview?i: functions that the user may view, in order of their names. */
+/** GET api/overview?i: functions that the user may view, in order of their names. What a system can't tell is absent. */
 export interface FunctionView {
   readonly fn: string;
   readonly waiting: { readonly high: number; readonly normal: number; readonly low: number };
-  readonly scheduled: number;
-  readonly retrying: number;
-  readonly running: number;
-  readonly success: number;
-  readonly failed: number;
-  readonly cancelled: number;
+  readonly scheduled?: number;
+  readonly retrying?: number;
+  readonly running?: number;
+  readonly success?: number;
+  readonly failed?: number;
+  readonly cancelled?: number;
   /** Keys of its limit that have waiting jobs and may start none. */
-  readonly limitsFull: number;
-  readonly paused: boolean;
+  readonly limitsFull?: number;
+  readonly paused?: boolean;
   /** When the oldest waiting job was created, unless a plain client sent it. */
   readonly oldest?: Time;
-  readonly workers: number;
+  /** Jobs that wait for other jobs, or for a person who runs them. */
+  readonly blocked?: number;
+  readonly workers?: number;
   /** Whether the user may do anything with it. `api/rights` says what. */
   readonly act: boolean;
 }
@@ -195,10 +197,12 @@ export interface ActRequest {
 
 export interface ActReply {
   readonly ok: true;
-  /** How many there are now (dry), at most so many as can be counted: see `atLeast`. */
+  /** How many there are now (dry). */
   readonly count?: number;
-  /** The count stopped here. */
+  /** There may be more than were counted. */
   readonly atLeast?: boolean;
+  /** Not all that were counted may be concerned. */
+  readonly atMost?: boolean;
   /** Of the job that was made. */
   readonly id?: string;
   /** Of the bulk run that has begun. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
-import type { FunctionOverview } from '../job/job-views.js';
+import type { QueueOverview } from '../job/job-views.js';
 import type { Schedule } from '../gearmonkey/recurring/schedule.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
@@ -36,12 +36,13 @@ export class FunctionReads {
   ) {}
 
   async overview(user: DashboardUser, query: Query) {
-    const { i, client } = this.access.instance(query['i']);
-    const names = await this.namesFor(user, { i, client });
-    return (await client.overviewOf(names)).map((overview) => this.shown(user, i, overview));
+    const counted = this.access.counted(query['i']);
+    const { i } = counted;
+    const names = (await counted.functions()).filter((fn) => this.access.mayView(user, fn, i));
+    return (await counted.overviewOf(names)).map((overview) => this.shown(user, i, overview));
   }
 
-  shown(user: DashboardUser, i: string, overview: FunctionOverview) {
+  shown(user: DashboardUser, i: string, overview: QueueOverview) {
     return { ...overview, act: this.access.mayActAtAll(user, overview.fn, i) };
   }
 

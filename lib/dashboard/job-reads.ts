@@ -14,10 +14,6 @@ export type Query = Readonly<Record<string, unknown>>;
 /** Most bytes of a payload that the page gets. */
 const SHOWN_BYTES = 65_536;
 
-interface FindClient {
-  find(fn: string, options: object): Promise<JobList>;
-}
-
 /** Reads jobs for the page. */
 @Injectable()
 export class JobReads {
@@ -38,13 +34,13 @@ export class JobReads {
   async find(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
     if (typeof query['id'] === 'string') return this.findById(viewed, query['id']);
-    const client: object = viewed.client;
-    const by = ['tag', 'key'].find((name) => typeof query[name] === 'string');
-    if (by === undefined) throw ApiFailure.invalid('tag', 'text, or `key` or `id` in its place');
-    if (!('find' in client)) throw ApiFailure.invalid('id', 'given: jobs are found by their ids only');
-    const { size, page } = pageOf(query);
-    const options = { [by]: query[by], size, ...(page !== '' && { page }) };
-    return this.shownList(viewed, await (client as FindClient).find(viewed.fn, options));
+    const { tag, key } = query;
+    const paging = pageOf(query);
+    if (typeof tag === 'string')
+      return this.shownList(viewed, await viewed.client.find(viewed.fn, { tag, ...paging }));
+    if (typeof key !== 'string') throw ApiFailure.invalid('tag', 'text, or `key` or `id` in its place');
+    const { size, page } = paging;
+    return this.shownList(viewed, await viewed.client.find(viewed.fn, { key, size, page }));
   }
 
   /** All of a job but its payloads. @throws JobNotFoundError */

@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { chunksOf } from '../flow/chunks.js';
-import type { FunctionOverview } from '../job/job-views.js';
+import type { QueueOverview } from '../job/job-views.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import { answerTo } from './api.filter.js';
 import type { ApiError } from './api.js';
 import type { LiveStream } from './live-stream.js';
-import type { Viewed, ViewedFunction } from './viewed-instance.js';
+import type { Counted } from './counted.js';
+import type { ViewedFunction } from './viewed-instance.js';
 
 /** What one round of reading has found, shared by all streams. */
 export interface Round {
   /** By instance and function. */
-  readonly overviews: Map<string, Map<string, FunctionOverview>>;
+  readonly overviews: Map<string, Map<string, QueueOverview>>;
   /** The names of all functions of instances that are watched whole. */
   readonly names: Map<string, readonly string[]>;
   /** By `jobKey`; undefined if there is no such job. */
@@ -43,16 +44,17 @@ export async function readRound(streams: readonly LiveStream[], signal: AbortSig
 
 async function readOverviews(
   round: Round,
-  { i, client }: Viewed,
+  counted: Counted,
   wanted: ReadonlySet<string> | 'all',
   signal: AbortSignal,
 ): Promise<void> {
-  const names = wanted === 'all' ? await client.functions() : [...wanted];
+  const { i } = counted;
+  const names = wanted === 'all' ? await counted.functions() : [...wanted];
   if (wanted === 'all') round.names.set(i, names);
-  const found = new Map<string, FunctionOverview>();
+  const found = new Map<string, QueueOverview>();
   round.overviews.set(i, found);
   for (const some of chunksOf(names, BATCH)) {
-    for (const overview of await client.overviewOf(some)) found.set(overview.fn, overview);
+    for (const overview of await counted.overviewOf(some)) found.set(overview.fn, overview);
     await delay((some.length * SECOND_MS) / MOST_A_SECOND, undefined, { signal });
   }
 }
@@ -65,8 +67,8 @@ async function attempt(round: Round, i: string, read: () => Promise<void>): Prom
   }
 }
 
-function watchedFunctions(streams: readonly LiveStream[]): Map<Viewed, ReadonlySet<string> | 'all'> {
-  const found = new Map<string, { viewed: Viewed; fns: Set<string> | 'all' }>();
+function watchedFunctions(streams: readonly LiveStream[]): Map<Counted, ReadonlySet<string> | 'all'> {
+  const found = new Map<string, { viewed: Counted; fns: Set<string> | 'all' }>();
   for (const { viewed, fns } of streams.flatMap(({ watched }) => watched.overviews)) {
     const known = found.get(viewed.i) ?? { viewed, fns: new Set<string>() };
     if (fns === undefined) known.fns = 'all';

@@ -1,12 +1,13 @@
 import type { Topic } from './api.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
-import { DashboardAccess, type Viewed, type ViewedFunction } from './viewed-instance.js';
+import type { Counted } from './counted.js';
+import { DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
 /** What a stream watches, checked against its user's rights. */
 export interface Watched {
   /** `fns` undefined: all that the user may view. */
-  readonly overviews: readonly { readonly viewed: Viewed; readonly fns: readonly string[] | undefined }[];
+  readonly overviews: readonly { readonly viewed: Counted; readonly fns: readonly string[] | undefined }[];
   readonly jobs: readonly { readonly viewed: ViewedFunction; readonly id: string }[];
   readonly bulks: readonly string[];
 }
@@ -25,10 +26,10 @@ export function watchedBy(access: DashboardAccess, user: DashboardUser, text: un
   });
   const overviews = topics.flatMap((topic) => {
     if (!('overview' in topic)) return [];
-    const viewed = access.instance(topic.overview);
+    const viewed = access.counted(topic.overview);
     if (topic.fns !== undefined && (!Array.isArray(topic.fns) || topic.fns.length > MOST_NAMES))
       throw ApiFailure.invalid('topics', `lists of at most ${MOST_NAMES} names`);
-    return [{ viewed, fns: topic.fns?.map((fn) => access.viewed(user, viewed.i, fn).fn) }];
+    return [{ viewed, fns: topic.fns?.map((fn) => access.functionFor(user, viewed.i, fn)) }];
   });
   const bulks = topics.flatMap((topic) => ('bulk' in topic ? [String(topic.bulk)] : []));
   if (jobs.length > MOST_JOBS) throw ApiFailure.invalid('topics', `at most ${MOST_JOBS} jobs`);

@@ -15,7 +15,20 @@ function everyWords(every: number | undefined): string {
   return every === undefined ? 'never' : `every ${spanText(every)}`;
 }
 
+/** What cron has names for. */
+const NAMED: Readonly<Record<string, string>> = {
+  '@yearly': 'yearly on January 1 at 0:00',
+  '@annually': 'yearly on January 1 at 0:00',
+  '@monthly': 'monthly on day 1 at 0:00',
+  '@weekly': 'Sundays at 0:00',
+  '@daily': 'daily at 0:00',
+  '@midnight': 'daily at 0:00',
+  '@hourly': 'every hour at :00',
+};
+
 function cronWords(cron: string, seconds: boolean): string {
+  const named = NAMED[cron.trim().toLowerCase()];
+  if (named !== undefined) return named;
   const fields = cron.trim().split(/\s+/, 7);
   const [minute = '', hour = '', day = '', month = '', weekday = ''] =
     seconds && fields[0] === '0' ? fields.slice(1) : fields;

@@ -1,10 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
+import type { JobSource } from '../job/job-source.js';
 import { functionName } from '../job/job-definition.js';
 import type { GearMonkeyInstance } from '../nest/gearmonkey.instance.js';
 import { InstanceRegistry } from '../nest/instance.registry.js';
 import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
 import type { Ability, Action, InstanceView } from './api.js';
+import { countedByClient, CountedBySource, type Counted } from './counted.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
 
@@ -31,6 +33,8 @@ export interface ViewedFunction extends Viewed {
 /** Finds instances and decides who may see and do what: the only place that asks the user's rights. */
 @Injectable()
 export class DashboardAccess {
+  private readonly sources = new WeakMap<JobSource, CountedBySource>();
+
   constructor(
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
     @Inject(InstanceRegistry) private readonly registry: InstanceRegistry,
@@ -40,7 +44,7 @@ export class DashboardAccess {
     return this.registry.all().map((instance) => ({
       name: instance.name,
       system: systemOf(instance),
-      can: instance.client ? ABILITIES : [],
+      can: instance.client ? ABILITIES : instance.source.overview ? ['overview'] : [],
       actions: instance.client && !this.options.readOnly ? ACTIONS : [],
       native: [],
     }));
@@ -48,19 +52,42 @@ export class DashboardAccess {
 
   /** @throws ApiFailure 404 */
   instance(i: unknown): Viewed {
-    const name = i === undefined || i === '' ? DEFAULT_INSTANCE : i;
-    const found = this.registry.all().find((instance) => instance.name === name);
+    const found = this.found(i);
     if (!found?.client) throw ApiFailure.notFound('such instance with jobs that can be listed');
     return { i: found.name, client: found.client };
+  }
+
+  /** One whose queues are counted, of any system. @throws ApiFailure 404 */
+  counted(i: unknown): Counted {
+    const { name, client, source } = this.found(i) ?? {};
+    if (name === undefined || !source) throw ApiFailure.notFound('such instance');
+    if (client) return countedByClient(name, client);
+    if (!source.overview) throw ApiFailure.notFound('such instance with queues that can be counted');
+    let counted = this.sources.get(source);
+    if (!counted) {
+      counted = new CountedBySource(name, { overview: () => source.overview?.() ?? Promise.resolve([]) });
+      this.sources.set(source, counted);
+    }
+    return counted;
+  }
+
+  /** A function's name, if the user may see it. @throws ApiFailure 403 · InvalidFunctionNameError */
+  functionFor(user: DashboardUser, i: string, fn: unknown): string {
+    if (typeof fn !== 'string') throw ApiFailure.invalid('fn', "a function's name");
+    const name = functionName(fn);
+    if (!this.mayView(user, name, i)) throw ApiFailure.notAllowed('see this function');
+    return name;
+  }
+
+  private found(i: unknown): GearMonkeyInstance | undefined {
+    const name = i === undefined || i === '' ? DEFAULT_INSTANCE : i;
+    return this.registry.all().find((instance) => instance.name === name);
   }
 
   /** @throws ApiFailure 403, 404 · InvalidFunctionNameError */
   viewed(user: DashboardUser, i: unknown, fn: unknown): ViewedFunction {
     const instance = this.instance(i);
-    if (typeof fn !== 'string') throw ApiFailure.invalid('fn', "a function's name");
-    const name = functionName(fn);
-    if (!this.mayView(user, name, instance.i)) throw ApiFailure.notAllowed('see this function');
-    return { ...instance, fn: name };
+    return { ...instance, fn: this.functionFor(user, instance.i, fn) };
   }
 
   mayView({ view }: DashboardUser, fn: string, i: string): boolean {

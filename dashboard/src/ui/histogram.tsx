@@ -38,13 +38,15 @@ function trimmed(classes: TimesView['classes']): TimesView['classes'] {
   return first < 0 ? [] : classes.slice(first, last + 1);
 }
 
-/** All of these together. */
+/** All of these together. Each has only the classes that it has times of. */
 export function sumOfTimes(all: readonly TimesView[]): TimesView {
   const jobs = all.reduce((sum, each) => sum + each.count, 0);
   const ms = all.reduce((sum, each) => sum + each.mean * each.count, 0);
-  const classes = (all[0]?.classes ?? []).map(({ most }, index) => ({
-    most,
-    count: all.reduce((sum, each) => sum + (each.classes[index]?.count ?? 0), 0),
-  }));
+  const counts = new Map<number, number>();
+  for (const { most, count: times } of all.flatMap(({ classes }) => classes))
+    counts.set(most ?? Infinity, (counts.get(most ?? Infinity) ?? 0) + times);
+  const classes = [...counts]
+    .toSorted(([a], [b]) => a - b)
+    .map(([most, times]) => ({ most: most === Infinity ? null : most, count: times }));
   return { count: jobs, mean: jobs === 0 ? 0 : ms / jobs, classes };
 }

@@ -1,5 +1,5 @@
 import { now } from '../clock.js';
-import { exact, relative } from '../format.js';
+import { exact, relative, span } from '../format.js';
 
 /** Relative to now; the exact time on hover, on focus and for screen readers. */
 export function When({ at }: { at: string | undefined }) {
@@ -7,8 +7,19 @@ export function When({ at }: { at: string | undefined }) {
   const time = new Date(at).getTime();
   if (Number.isNaN(time)) return <span>{at}</span>;
   return (
-    <time dateTime={at} title={exact(time)}>
+    <time dateTime={at} title={exact(time)} class="nowrap">
       {relative(time, now.value)}
+    </time>
+  );
+}
+
+/** How long it has been: the exact time on hover. */
+export function Age({ of }: { of: string | undefined }) {
+  if (of === undefined) return <span class="dim">–</span>;
+  const time = new Date(of).getTime();
+  return (
+    <time dateTime={of} title={exact(time)} class="nowrap">
+      {span(Math.max(0, now.value - time))}
     </time>
   );
 }

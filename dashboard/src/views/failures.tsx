@@ -24,7 +24,9 @@ export function Failures() {
       ) : (
         <Read from={overview}>
           {(all) => {
-            const failing = all.filter(({ failed }) => failed > 0).toSorted((a, b) => b.failed - a.failed);
+            const failing = all
+              .flatMap(({ fn: name, failed = 0 }) => (failed > 0 ? [{ fn: name, failed }] : []))
+              .toSorted((a, b) => b.failed - a.failed);
             if (failing.length === 0) return <Notice>No job has failed.</Notice>;
             return (
               <>

@@ -9,7 +9,7 @@ import { href, route } from '../route.js';
 import { can, instanceName } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
 import { Notice } from '../ui/notice.js';
-import { When } from '../ui/time.js';
+import { Age } from '../ui/time.js';
 import { States } from './overview.js';
 import { StatisticsSection } from './statistics-section.js';
 
@@ -50,21 +50,21 @@ export function FunctionPage() {
         <dl class="tiles">
           <Tile name="Waiting" state="waiting" number={waitingOf(one)} />
           <div>
-            <dt>Oldest</dt>
+            <dt>Oldest waits</dt>
             <dd>
-              <When at={one.oldest} />
+              <Age of={one.oldest} />
             </dd>
           </div>
-          <Tile name="Running" state="running" number={one.running} />
-          <Tile name="Scheduled" state="scheduled" number={one.scheduled} />
-          <Tile name="Retrying" state="retrying" number={one.retrying} />
-          <Tile name="Failed" state="failed" number={one.failed} isBad={one.failed > 0} />
-          <Tile name="Cancelled" state="cancelled" number={one.cancelled} />
-          <Tile name="Done" state="success" number={one.success} />
+          <Tile name="Running" state="running" number={one.running ?? 0} />
+          <Tile name="Scheduled" state="scheduled" number={one.scheduled ?? 0} />
+          <Tile name="Retrying" state="retrying" number={one.retrying ?? 0} />
+          <Tile name="Failed" state="failed" number={one.failed ?? 0} isBad={(one.failed ?? 0) > 0} />
+          <Tile name="Cancelled" state="cancelled" number={one.cancelled ?? 0} />
+          <Tile name="Done" state="success" number={one.success ?? 0} />
           <div>
             <dt>Workers</dt>
             <dd>
-              <a href={href('workers', { i, fn })}>{count(one.workers)}</a>
+              <a href={href('workers', { i, fn })}>{count(one.workers ?? 0)}</a>
             </dd>
           </div>
         </dl>

@@ -1,18 +1,18 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Action, ErrorView, JobView } from '../api.js';
+import type { JobView } from '../api.js';
 import { count, many } from '../format.js';
-import { useLive } from '../live.js';
+import { refusal, useLive } from '../live.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
-import { ActButton } from '../ui/act-button.js';
 import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
 import { Exactly } from '../ui/time.js';
-import { EditJob } from './edit-job.js';
+import { ErrorText } from '../ui/error-text.js';
+import { JobActions } from './job-actions.js';
 import { Payload } from './payload.js';
-import { Search } from './jobs.js';
+import { Search } from './search.js';
 import { Timeline } from './timeline.js';
 
 /** A job's whole life, as it goes on. */
@@ -45,7 +45,7 @@ export function JobPage() {
         <Search fn={fn} />
       </div>
       {trouble.value !== undefined && <Notice isError>{trouble.value}</Notice>}
-      {one === undefined && <p class="dim loading">Loading…</p>}
+      {one === undefined && refusal.value === undefined && <p class="dim loading">Loading…</p>}
       {one === null && (
         <Notice>There is no such job: it never existed, or it has ended and is no longer kept.</Notice>
       )}
@@ -55,12 +55,12 @@ export function JobPage() {
 }
 
 function Whole({ job }: { job: JobView }) {
-  const { progress, error, headers, errors } = job;
+  const { progress, error, headers, errors, times } = job;
   const names = Object.entries(headers);
   return (
     <>
-      <Actions job={job} />
-      {progress && (
+      <JobActions job={job} />
+      {progress && times.finished === undefined && (
         <p class="row">
           <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />
           {count(progress.dividend)} of {count(progress.divisor)}
@@ -89,66 +89,6 @@ function Whole({ job }: { job: JobView }) {
         </Section>
       )}
       <More job={job} />
-    </>
-  );
-}
-
-/** What can be done in which state. */
-const POSSIBLE: Readonly<Record<string, readonly Action[]>> = {
-  waiting: ['cancel', 'edit'],
-  scheduled: ['cancel', 'edit'],
-  retrying: ['cancel'],
-  running: ['cancel'],
-  failed: ['retry', 'discard'],
-  cancelled: ['retry', 'discard'],
-};
-
-function Actions({ job }: { job: JobView }) {
-  const { fn, id, state, actions } = job;
-  const isOpen = useSignal(false);
-  const may = (action: Action) => actions.includes(action) && POSSIBLE[state]?.includes(action);
-  return (
-    <>
-      <div class="buttons">
-        {may('retry') && (
-          <ActButton
-            request={{ action: 'retry', fn, id }}
-            title={`Retry job ${id} of ${fn}`}
-            says="It is put back into its queue and runs again, with all its attempts."
-            verb="Retry"
-          />
-        )}
-        {may('cancel') && (
-          <ActButton
-            request={{ action: 'cancel', fn, id }}
-            title={`Cancel job ${id} of ${fn}`}
-            says={
-              state === 'running'
-                ? 'Its handler is told to stop; it ends as cancelled.'
-                : 'It is not run, and ends as cancelled.'
-            }
-            verb="Cancel it"
-            label="Cancel"
-            isDangerous
-          />
-        )}
-        {may('discard') && (
-          <ActButton
-            request={{ action: 'discard', fn, id }}
-            title={`Discard job ${id} of ${fn}`}
-            says="It is deleted. This can't be taken back."
-            verb="Discard it"
-            label="Discard"
-            isDangerous
-          />
-        )}
-        {may('edit') && (
-          <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
-            Edit
-          </button>
-        )}
-      </div>
-      {isOpen.value && may('edit') && <EditJob job={job} done={() => (isOpen.value = false)} />}
     </>
   );
 }
@@ -224,25 +164,7 @@ function More({ job: { options, more } }: { job: JobView }) {
   );
 }
 
-export function ErrorText({ error: { name, message, code, stack, cause } }: { error: ErrorView }) {
-  return (
-    <div class="error-text">
-      <p class="is-bad">
-        <strong>{name}</strong>
-        {code !== undefined && <code> {code}</code>}: {message}
-      </p>
-      {stack !== undefined && <pre tabIndex={0}>{stack}</pre>}
-      {cause && (
-        <details>
-          <summary>Caused by</summary>
-          <ErrorText error={cause} />
-        </details>
-      )}
-    </div>
-  );
-}
-
-export function Section({ title, children }: { title: string; children: ComponentChildren }) {
+function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section>
       <h2>{title}</h2>

@@ -3,19 +3,21 @@ import { useEffect, useRef } from 'preact/hooks';
 import { get, type ApiFailure, type JobsView, type ListedJobView, type Rights, type State } from '../api.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
-import { go, href, route } from '../route.js';
+import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
 import { ActButton } from '../ui/act-button.js';
 import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
 import { When } from '../ui/time.js';
 import { VirtualList } from '../ui/virtual-list.js';
+import { Search } from './search.js';
 
 const STATES: readonly State[] = [
   ...(['waiting', 'scheduled', 'retrying', 'running'] as const),
   ...(['success', 'failed', 'cancelled'] as const),
 ];
 const SIZE = '100';
+const ENDED: ReadonlySet<State> = new Set(['success', 'failed', 'cancelled']);
 
 /** What the address asks for: a state, or a search by id, tag or key. */
 function askedOf(query: Readonly<Record<string, string>>) {
@@ -108,37 +110,6 @@ function BulkActions({ fn, state, actions }: { fn: string; state: State; actions
         />
       )}
     </>
-  );
-}
-
-/** Finds jobs by `ID`, `tag:TEXT` or `key:TEXT`. */
-export function Search({ fn }: { fn: string }) {
-  const { tag, key, id } = route.value.query;
-  const now = tag !== undefined ? `tag:${tag}` : key !== undefined ? `key:${key}` : (id ?? '');
-  const text = useSignal(now);
-  useEffect(() => void (text.value = now), [now]);
-  const find = (event: Event) => {
-    event.preventDefault();
-    const asked = text.value.trim();
-    const i = instanceName.value;
-    const [, by, value = ''] = /^(tag|key):(.*)$/s.exec(asked) ?? [];
-    if (asked === '') go('jobs', { i, fn });
-    else if (by) go('jobs', { i, fn, [by]: value });
-    else if (/^\d+$/.test(asked)) go('job', { i, fn, id: asked });
-    else go('jobs', { i, fn, tag: asked });
-  };
-  return (
-    <form role="search" class="search" onSubmit={find}>
-      <input
-        type="search"
-        data-search
-        aria-label="Find jobs by id, tag or key"
-        placeholder="ID, tag:… or key:…"
-        value={text.value}
-        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-      />
-      <button type="submit">Find</button>
-    </form>
   );
 }
 
@@ -243,10 +214,12 @@ function JobRow({ job, index }: { job: ListedJobView; index: number }) {
   );
 }
 
-function What({ job: { error, progress, key, tags, recurring } }: { job: ListedJobView }) {
+function What({ job: { state, error, progress, key, tags, recurring } }: { job: ListedJobView }) {
   return (
     <>
-      {progress && <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />}
+      {progress && !ENDED.has(state) && (
+        <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />
+      )}
       {error && <span class="is-bad">{error.message}</span>}
       {key !== undefined && <span class="tag">key {key}</span>}
       {tags?.map((tag) => (

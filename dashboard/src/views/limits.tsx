@@ -24,7 +24,7 @@ export function Limits() {
       ) : (
         <Read from={overview}>
           {(all) => {
-            const full = all.filter(({ limitsFull }) => limitsFull > 0);
+            const full = all.filter(({ limitsFull = 0 }) => limitsFull > 0);
             if (full.length === 0) return <Notice>No limit is full. Open a function to see its keys.</Notice>;
             return full.map((one) => <LimitOf key={one.fn} fn={one.fn} />);
           }}

@@ -3,12 +3,12 @@ import type { FunctionView } from '../api.js';
 import { functions, heard, noteOverview, noteTrouble, troubles, waitingOf } from '../functions.js';
 import { count, many, short, span } from '../format.js';
 import { now } from '../clock.js';
-import { useLive } from '../live.js';
+import { refusal, useLive } from '../live.js';
 import { href } from '../route.js';
 import { can, instanceName } from '../session.js';
 import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
-import { When } from '../ui/time.js';
+import { Age } from '../ui/time.js';
 import { StatisticsSection } from './statistics-section.js';
 
 type Column = keyof typeof COLUMNS;
@@ -16,11 +16,11 @@ const COLUMNS = {
   Function: ({ fn }: FunctionView) => fn,
   Waiting: waitingOf,
   Oldest: ({ oldest }: FunctionView) => (oldest === undefined ? 0 : Date.now() - new Date(oldest).getTime()),
-  Running: ({ running }: FunctionView) => running,
-  Scheduled: ({ scheduled }: FunctionView) => scheduled,
-  Retrying: ({ retrying }: FunctionView) => retrying,
-  Failed: ({ failed }: FunctionView) => failed,
-  Workers: ({ workers }: FunctionView) => workers,
+  Running: ({ running = 0 }: FunctionView) => running,
+  Scheduled: ({ scheduled = 0 }: FunctionView) => scheduled,
+  Retrying: ({ retrying = 0 }: FunctionView) => retrying,
+  Failed: ({ failed = 0 }: FunctionView) => failed,
+  Workers: ({ workers = 0 }: FunctionView) => workers,
 } as const;
 const NAMES = Object.keys(COLUMNS) as Column[];
 
@@ -37,7 +37,7 @@ export function Overview() {
       {heard.value.has(i) ? (
         <Functions all={all} />
       ) : (
-        trouble === undefined && <p class="dim loading">Loading…</p>
+        trouble === undefined && refusal.value === undefined && <p class="dim loading">Loading…</p>
       )}
       {can('statistics') && <StatisticsSection />}
     </>
@@ -107,42 +107,42 @@ function Functions({ all }: { all: readonly FunctionView[] }) {
 function FunctionRow({ one }: { one: FunctionView }) {
   const { fn, waiting, running, scheduled, retrying, failed, workers, oldest } = one;
   const i = instanceName.value;
-  const jobs = (state: string, number: number) => (
-    <td class="number">
-      {number > 0 ? <a href={href('jobs', { i, fn, state })}>{short(number)}</a> : <span class="dim">0</span>}
-    </td>
-  );
+  const jobs = (state: string) => (can('jobs') ? href('jobs', { i, fn, state }) : undefined);
   return (
     <tr>
       <th scope="row">
-        <a href={href('fn', { i, fn })} data-row class="name" title={fn}>
-          {fn}
-        </a>
+        {can('jobs') ? (
+          <a href={href('fn', { i, fn })} data-row class="name" title={fn}>
+            {fn}
+          </a>
+        ) : (
+          <span class="name">{fn}</span>
+        )}
       </th>
       <td
         class="number"
         title={`high ${count(waiting.high)}, normal ${count(waiting.normal)}, low ${count(waiting.low)}`}
       >
-        {waitingOf(one) > 0 ? (
-          <a href={href('jobs', { i, fn, state: 'waiting' })}>{short(waitingOf(one))}</a>
-        ) : (
-          <span class="dim">0</span>
-        )}
+        <LinkedCount number={waitingOf(one)} to={jobs('waiting')} />
       </td>
-      <td class="number">{oldest === undefined ? <span class="dim">–</span> : <When at={oldest} />}</td>
-      {jobs('running', running)}
-      {jobs('scheduled', scheduled)}
-      {jobs('retrying', retrying)}
       <td class="number">
-        {failed > 0 ? (
-          <a class="is-bad" href={href('failures', { i, fn })}>
-            {short(failed)}
-          </a>
-        ) : (
-          <span class="dim">0</span>
-        )}
+        <Age of={oldest} />
       </td>
-      <td class={workers === 0 && waitingOf(one) > 0 ? 'number is-bad' : 'number'}>{count(workers)}</td>
+      <td class="number">
+        <LinkedCount number={running} to={jobs('running')} />
+      </td>
+      <td class="number">
+        <LinkedCount number={scheduled} to={jobs('scheduled')} />
+      </td>
+      <td class="number">
+        <LinkedCount number={retrying} to={jobs('retrying')} />
+      </td>
+      <td class="number">
+        <LinkedCount number={failed} to={can('failures') ? href('failures', { i, fn }) : undefined} isBad />
+      </td>
+      <td class={workers === 0 && waitingOf(one) > 0 ? 'number is-bad' : 'number'}>
+        {workers === undefined ? <span class="dim">–</span> : count(workers)}
+      </td>
       <td>
         <States one={one} />
       </td>
@@ -150,9 +150,31 @@ function FunctionRow({ one }: { one: FunctionView }) {
   );
 }
 
+/** A number that leads to its jobs. What a system can't tell is a dash. */
+function LinkedCount({
+  number,
+  to,
+  isBad,
+}: {
+  number: number | undefined;
+  to: string | undefined;
+  isBad?: boolean;
+}) {
+  if (number === undefined) return <span class="dim">–</span>;
+  if (number === 0) return <span class="dim">0</span>;
+  const mark = isBad ? 'is-bad' : undefined;
+  return to === undefined ? (
+    <span class={mark}>{short(number)}</span>
+  ) : (
+    <a class={mark} href={to}>
+      {short(number)}
+    </a>
+  );
+}
+
 /** What needs attention, in words. */
 export function States({ one }: { one: FunctionView }) {
-  const { paused, limitsFull, workers } = one;
+  const { paused, limitsFull = 0, blocked = 0, workers } = one;
   return (
     <>
       {paused && <StateBadge state="paused" />}
@@ -161,6 +183,7 @@ export function States({ one }: { one: FunctionView }) {
           {many(limitsFull, 'full key')}
         </a>
       )}
+      {blocked > 0 && <span class="badge">{count(blocked)} blocked</span>}
       {workers === 0 && waitingOf(one) > 0 && !paused && <span class="badge is-failed">no worker</span>}
     </>
   );
@@ -174,11 +197,15 @@ function Sums({ all }: { all: readonly FunctionView[] }) {
   const tiles: readonly (readonly [string, string, (string | undefined)?])[] = [
     ['Waiting', short(sum(waitingOf))],
     ['Oldest waits', oldest === Infinity ? '–' : span(Math.max(0, now.value - oldest))],
-    ['Running', short(sum(({ running }) => running))],
-    ['Scheduled', short(sum(({ scheduled }) => scheduled))],
-    ['Retrying', short(sum(({ retrying }) => retrying))],
-    ['Failed', short(sum(({ failed }) => failed)), sum(({ failed }) => failed) > 0 ? 'is-bad' : undefined],
-    ['Full keys', short(sum(({ limitsFull }) => limitsFull))],
+    ['Running', short(sum(({ running = 0 }) => running))],
+    ['Scheduled', short(sum(({ scheduled = 0 }) => scheduled))],
+    ['Retrying', short(sum(({ retrying = 0 }) => retrying))],
+    [
+      'Failed',
+      short(sum(({ failed = 0 }) => failed)),
+      sum(({ failed = 0 }) => failed) > 0 ? 'is-bad' : undefined,
+    ],
+    ['Full keys', short(sum(({ limitsFull = 0 }) => limitsFull))],
     ['Paused', String(all.filter(({ paused }) => paused).length)],
   ];
   return (

@@ -1,7 +1,7 @@
 import type { JobView } from '../api.js';
 import { span } from '../format.js';
 import { Exactly } from '../ui/time.js';
-import { ErrorText } from './job.js';
+import { ErrorText } from '../ui/error-text.js';
 
 /** What happened to a job, in order. Of attempts before the last one only their errors are kept. */
 export function Timeline({ job }: { job: JobView }) {

@@ -1,0 +1,66 @@
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** A busy machine needs its time. */
+const PATIENCE_MS = 60_000;
+
+/** What a page did that it should not have done. */
+export interface Misdeeds {
+  readonly errors: string[];
+  /** Requests to any other origin. */
+  readonly foreign: string[];
+}
+
+/** One browser for a file of tests, and pages that close after each test. */
+export function useBrowser() {
+  let browser: Browser;
+  const contexts: BrowserContext[] = [];
+  beforeAll(async () => {
+    const executablePath = PLACES.find((place) => existsSync(place));
+    if (executablePath === undefined)
+      throw new Error(`No Chromium at ${PLACES.join(', ')}: apt-get install chromium`);
+    browser = await chromium.launch({
+      executablePath,
+      args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-quic'],
+    });
+  }, PATIENCE_MS);
+  afterAll(() => browser?.close());
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+  });
+
+  return {
+    async open(
+      url: string,
+      options: BrowserContextOptions = {},
+    ): Promise<{ page: Page; misdeeds: Misdeeds }> {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      context.setDefaultTimeout(PATIENCE_MS);
+      contexts.push(context);
+      const page = await context.newPage();
+      const misdeeds: Misdeeds = { errors: [], foreign: [] };
+      const own = new URL(url).origin;
+      page.on('pageerror', (error) => misdeeds.errors.push(String(error)));
+      page.on('console', (message) => {
+        if (message.type() === 'error') misdeeds.errors.push(message.text());
+      });
+      page.on('dialog', (dialog) => {
+        misdeeds.errors.push(`a dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on('request', (request) => {
+        if (new URL(request.url()).origin !== own) misdeeds.foreign.push(request.url());
+      });
+      await page.goto(url);
+      return { page, misdeeds };
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { GearMonkeyClient } from 'nestjs-gearmonkey';
+import { eventually } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { useServedApps } from './dashboard-app.js';
+import { useBrowser } from './browser.js';
+import { enqueueSome, mail, pageApp, resize } from './page-app.js';
+
+const TEST_MS = 240_000;
+const VIEWS = [
+  ...['', 'fn?fn=resize', 'jobs?fn=resize&state=success', 'jobs?fn=resize&state=failed'],
+  ...['job?fn=resize&id=3', 'job?fn=resize&id=13', 'failures', 'schedules', 'limits?fn=report', 'workers'],
+];
+/** Each would do something if it were taken for markup, a script or an address. */
+const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(1)</script>',
+  "javascript:alert('x')",
+  '<svg/onload=fetch("https://example.com/")>',
+  '{{constructor.constructor("alert(1)")()}}',
+  '\u202Egnp.exe\u0000\u001B[31m',
+];
+
+describe('the page is safe', () => {
+  const redis = useRedis();
+  const apps = useServedApps();
+  const browser = useBrowser();
+  beforeEach(() => redis.redis.flushall());
+
+  async function serve(options: Parameters<typeof pageApp>[1] = {}) {
+    const { module, gates } = pageApp(redis.url, options);
+    const { app, base } = await apps.serve('express', module);
+    return { base, gates, client: app.get(GearMonkeyClient) };
+  }
+
+  /** Goes to a view and waits until it is there. */
+  async function show(page: Page, base: string, view: string): Promise<void> {
+    await page.goto(`${base}/#/${view}`);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await eventually(async () => expect([view, await page.locator('.loading').count()]).toEqual([view, 0]));
+  }
+
+  it(
+    'to who gets hostile names, payloads, errors, tags and headers',
+    async () => {
+      const { base, client } = await serve();
+      for (const text of HOSTILE) {
+        const job = await client.run(
+          resize,
+          { path: text, outcome: 'fail' },
+          { headers: { note: text.slice(0, 40) } },
+        );
+        await job.result().catch((error: unknown) => error);
+        await redis.redis.hset(`job:resize:${job.id}`, {
+          later: text,
+          options: JSON.stringify({ tags: [text], x: text }),
+        });
+      }
+      const name = '<img/src=x/onerror=alert(2)>';
+      await redis.redis.hset(`job:${name}:1`, { status: 'idle', input: HOSTILE[1] ?? '' });
+      await redis.redis.lpush(`queue:${name}:normal`, '1');
+      await redis.redis.set(`uid:${name}`, '1');
+      await redis.redis.zadd('functions', Date.now(), name);
+      await client.recur(mail, { id: '<b/onclick=alert(3)>x', every: '1h', input: { to: HOSTILE[0] ?? '' } });
+      const { page, misdeeds } = await browser.open(`${base}/`);
+      const fn = encodeURIComponent(name);
+      const views = [
+        ...['', 'jobs?fn=resize&state=failed', 'failures', 'schedules', 'workers', `fn?fn=${fn}`],
+        ...[
+          `jobs?fn=${fn}&state=waiting`,
+          `job?fn=${fn}&id=1`,
+          ...HOSTILE.map((_, n) => `job?fn=resize&id=${n + 1}`),
+        ],
+        // The address itself is hostile.
+        ...HOSTILE.map((text) => `fn?fn=${encodeURIComponent(text)}&i=${encodeURIComponent(text)}`),
+      ];
+      for (const view of views) await show(page, base, view);
+      await page.goto(`${base}/#/job?fn=resize&id=1`);
+      await page.getByText('<img src=x onerror=alert(1)>').first().waitFor();
+      expect(
+        await page.locator('main img, main script, main svg, main [onclick], main [onerror]').count(),
+      ).toBe(0);
+      expect(misdeeds.foreign).toEqual([]);
+      expect(misdeeds.errors.filter((error) => !/status of 4\d\d/.test(error))).toEqual([]);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'for large payloads, of which it shows a part, when asked',
+    async () => {
+      const { base, client } = await serve();
+      const large = 'x'.repeat(500_000);
+      const { id } = await client.run(resize, { path: large });
+      await client.result(resize, id);
+      const { page } = await browser.open(`${base}/`);
+      let most = 0;
+      page.on('response', (response) => {
+        most = Math.max(most, Number(response.headers()['content-length'] ?? 0));
+      });
+      await show(page, base, 'jobs?fn=resize&state=success');
+      await show(page, base, `job?fn=resize&id=${id}`);
+      await page.getByRole('button', { name: 'Show' }).first().click();
+      await page.getByText('The first 65,536 characters of 488.3 kB').waitFor();
+      expect(most).toBeLessThan(100_000);
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'Download' }).first().click(),
+      ]);
+      expect(readFileSync(await download.path(), 'utf8')).toHaveLength(500_011);
+    },
+    TEST_MS,
+  );
+
+  it(
+    'behind a proxy that strips a prefix',
+    async () => {
+      const { base, client } = await serve();
+      await client.call(resize, { path: 'a' });
+      const proxy = await stripping('/tools/queue', new URL(base).origin);
+      try {
+        const { port } = proxy.address() as AddressInfo;
+        const through = `http://127.0.0.1:${port}/tools/queue/jobs`;
+        const { page, misdeeds } = await browser.open(through);
+        await page.getByRole('link', { name: 'resize' }).waitFor();
+        await page.locator('.live.is-live').waitFor();
+        await show(page, through, 'fn?fn=resize');
+        await page.getByRole('button', { name: 'Pause' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+        await page.locator('.badge.is-paused').waitFor();
+        expect(misdeeds).toEqual({ errors: [], foreign: [] });
+      } finally {
+        proxy.closeAllConnections();
+        proxy.close();
+      }
+    },
+    TEST_MS,
+  );
+
+  it.each(['light', 'dark'] as const)(
+    'and can be read by everyone, in %s colours',
+    async (colorScheme) => {
+      const { base, client } = await serve();
+      await enqueueSome(client);
+      await client.pause('unserved');
+      const { page, misdeeds } = await browser.open(`${base}/`, { colorScheme, bypassCSP: true });
+      await eventually(async () => expect((await client.list(resize, { state: 'failed' })).total).toBe(3));
+      const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+      for (const view of VIEWS) {
+        await show(page, base, view);
+        expect([view, await problems(page, axe)]).toEqual([view, []]);
+      }
+      await page.getByRole('button', { name: 'Keyboard help' }).click();
+      await expect(problems(page, axe)).resolves.toEqual([]);
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+});
+
+/** What axe finds: the rule, and where. */
+async function problems(page: Page, axe: string): Promise<string[]> {
+  await page.evaluate(axe);
+  const found = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}
+
+/** A proxy that serves an app under a prefix, which the app never sees. */
+async function stripping(prefix: string, target: string): Promise<Server> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { url = '', method, headers } = incoming;
+    if (!url.startsWith(prefix)) return void outgoing.writeHead(404).end();
+    const sent = request(target + url.slice(prefix.length), { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    sent.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => sent.destroy());
+    incoming.pipe(sent);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return proxy;
+}
