@@ -25,6 +25,10 @@ const TYPESCRIPT = ['--enable-source-maps', '--import', './scripts/typescript.mj
 /** @type {Record<string, Program>} */
 const SCRIPTS = {
   test: { needs: ['packages', 'servers', 'build'], node: JEST },
+  'test:browser': {
+    needs: ['packages', 'servers', 'build'],
+    node: [...JEST, '--testMatch', '**/*.browser.ts', '--testTimeout', '900000'],
+  },
   demo: { needs: ['packages', 'build'], node: ['sample/run.mjs', 'demo'] },
   sample: { needs: ['packages', 'build'], node: ['sample/run.mjs'] },
   bench: { needs: ['packages', 'build'], node: [...TYPESCRIPT, 'bench/run.mjs'] },

@@ -1,8 +1,11 @@
 import 'reflect-metadata';
+import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GearMonkeyClient } from 'nestjs-gearmonkey';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { checkAll } from './check.js';
-import { ClientModule, usesRedis, WorkerModule } from './demo.modules.js';
+import { ClientModule, EmbeddedModule, usesRedis } from './demo.modules.js';
 import { createDisplay } from './display.js';
 import type { DigestInput } from './digest.job.js';
 import { formatBytes, formatCount } from './format.js';
@@ -16,7 +19,7 @@ import { WorkerProcesses } from './worker-processes.js';
 const MAX_WALKED = 50_000;
 
 async function main(argv: readonly string[]): Promise<number> {
-  const { folder, files: count, help } = parseOptions(argv);
+  const { folder, files: count, dashboard, help } = parseOptions(argv);
   if (help) {
     console.log(USAGE);
     return 0;
@@ -30,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
       `  ${workers ? `${workers.count} worker processes on Redis` : 'embedded: no server, one process'}\n`,
     );
     return await Promise.race([
-      digestAndCheck(folder, chosen, skipped),
+      digestAndCheck(folder, chosen, skipped, dashboard),
       ...(workers ? [workers.lost()] : []),
     ]);
   } finally {
@@ -43,9 +46,11 @@ async function digestAndCheck(
   folder: string,
   files: readonly DigestInput[],
   skipped: readonly Skipped[],
+  withDashboard: boolean,
 ): Promise<number> {
-  const module = usesRedis ? ClientModule : WorkerModule;
-  const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  const module = usesRedis ? ClientModule : EmbeddedModule;
+  const app = await NestFactory.create(module, { logger: false, abortOnError: false });
+  await app.init();
   const display = createDisplay(folder, process.stdout);
   try {
     const since = new Date();
@@ -58,11 +63,21 @@ async function digestAndCheck(
     display.end();
 
     console.log(`\n${report({ folder, finished, verdicts, skipped, seconds })}`);
+    if (withDashboard) await showDashboard(app);
+    else console.log('\n  To see the jobs in a browser: npm run demo -- --dashboard');
     return allAgree(verdicts) ? 0 : 1;
   } finally {
     display.end();
     await app.close();
   }
+}
+
+/** Serves the dashboard, to this machine only, until ctrl-c. */
+async function showDashboard(app: INestApplication): Promise<void> {
+  await app.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1');
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  console.log(`\n  The jobs are at http://127.0.0.1:${port}/jobs/ until ctrl-c`);
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
 function announce(folder: string, files: readonly DigestInput[], found: number): void {

@@ -33,6 +33,7 @@ describe('npm run demo', () => {
     await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toContain('embedded: no server, one process');
     expect(demo.output).toContain('42 of 42 files agree with a direct computation');
+    expect(demo.output).toContain('npm run demo -- --dashboard');
     expect(demo.output).toMatch(/Largest .*\n {2}large\.bin +3\.00 MB +500,000 /);
     expect(demo.output).not.toContain('\u001B');
   });
@@ -52,6 +53,17 @@ describe('npm run demo', () => {
     await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
     expect(demo.output).toContain('7 of 42 files');
     expect(demo.output).toContain('7 of 7 files agree');
+  });
+
+  it('shows the jobs in a browser on request, until it is asked to end', async () => {
+    const demo = new SampleProcess(['demo', '--dashboard', folder]);
+    const url = await demo.says(/The jobs are at (http:\S+)/);
+    const page = await (await fetch(url)).text();
+    expect(page).toContain('<div id="app">');
+    const overview = (await (await fetch(`${url}api/overview`)).json()) as unknown;
+    expect(overview).toEqual([expect.objectContaining({ fn: 'demo-digest', success: 42 })]);
+    await demo.stop();
+    await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
   });
 
   it('exits with 2 if there is nothing to do', async () => {
