@@ -23,6 +23,14 @@ for id = tonumber(ARGV[1]), tonumber(ARGV[2]) do
 end
 redis.call('SET', 'uid:' .. KEYS[1], ARGV[2])
 redis.call('ZADD', 'functions', ARGV[3], KEYS[1])`;
+/** Jobs of a function that have succeeded, one each millisecond. */
+const ENDED = `
+for id = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+  local at = string.format('%.0f', tonumber(ARGV[3]) + id)
+  redis.call('HSET', 'job:' .. KEYS[1] .. ':' .. id, 'status', 'success', 'input', '1', 'created', at, 'finished', at)
+  redis.call('ZADD', 'ended:' .. KEYS[1] .. ':success', at, id)
+end
+redis.call('SET', 'uid:' .. KEYS[1], ARGV[2])`;
 const STEP = 10_000;
 
 describe('the page, for long', () => {
@@ -31,9 +39,9 @@ describe('the page, for long', () => {
   const browser = useBrowser();
   beforeEach(() => redis.redis.flushall());
 
-  async function fill(fn: string, jobs: number): Promise<void> {
+  async function fill(fn: string, jobs: number, script = WAITING, at = Date.now()): Promise<void> {
     for (let from = 1; from <= jobs; from += STEP)
-      await redis.redis.eval(WAITING, 1, fn, from, Math.min(jobs, from + STEP - 1), Date.now());
+      await redis.redis.eval(script, 1, fn, from, Math.min(jobs, from + STEP - 1), at);
   }
 
   async function calls(): Promise<number> {
@@ -43,9 +51,9 @@ describe('the page, for long', () => {
   }
 
   it('scrolls through 100,000 jobs', async () => {
-    await fill('many', JOBS);
+    await fill('many', JOBS, ENDED, Date.now() - JOBS);
     const { base } = await apps.serve('express', pageApp(redis.url).module);
-    const { page, misdeeds } = await browser.open(`${base}/#/jobs?fn=many&state=waiting`);
+    const { page, misdeeds } = await browser.open(`${base}/#/jobs?fn=many&state=success`);
     await page.getByRole('link', { name: `${JOBS}`, exact: true }).waitFor();
     const script = `new Promise((resolve) => {
       const box = document.querySelector('.virtual');
@@ -122,6 +130,7 @@ describe('the page, for long', () => {
         const { page } = await browser.open(`${base}/#/${hash}`, { colorScheme, viewport });
         await page.getByRole('heading', { level: 1 }).first().waitFor();
         await eventually(async () => expect(await page.locator('.loading').count()).toBe(0));
+        if (name === 'overview' || name === 'function') await page.locator('.tiles').waitFor();
         if (name === 'overview' || name === 'function') await page.locator('.chart canvas').first().waitFor();
         const picture = await page.screenshot();
         expect(picture.length).toBeGreaterThan(10_000);

@@ -162,6 +162,9 @@ function List() {
         row={(job, index) => <JobRow key={job.id} job={job} index={index} />}
         onEnd={next === undefined ? undefined : () => void more(next)}
       />
+      {next === undefined && jobs.value.length < page.value.total && (
+        <p class="dim">The others can’t be listed: of long queues only 10,000 jobs at either end are.</p>
+      )}
     </>
   );
 }
