@@ -1,9 +1,10 @@
 // What the server answers, for the page: types only, and without imports, so that the page's compiler needs nothing of Node.
 // Every request names its instance as `i` (default: 'default') and its function as `fn`, in the query. Errors: `ApiError`.
 
-import type { Action, JobView, ListedJobView, State, Time } from './api-jobs.js';
+import type { Action, JobView, State, Time } from './api-jobs.js';
 
 export type * from './api-jobs.js';
+export type * from './api-functions.js';
 
 /** What an instance can show. The page leaves out what is missing. */
 export type Ability =
@@ -91,61 +92,6 @@ export interface TimesView {
   readonly mean: number;
   /** How many were above the class before and at most `most` ms, ascending; null has no upper bound. */
   readonly classes: readonly { readonly most: number | null; readonly count: number }[];
-}
-
-/** GET api/schedules?i[&fn] */
-export interface ScheduleView {
-  readonly id: string;
-  readonly fn: string;
-  /** In words, such as `weekdays at 9:00, Europe/Berlin`. At most 200 characters. */
-  readonly words: string;
-  readonly cron?: string;
-  readonly timezone?: string;
-  /** Milliseconds. */
-  readonly every?: number;
-  readonly from?: Time;
-  readonly until?: Time;
-  readonly limit?: number;
-  readonly catchUp: string;
-  readonly jitter: number;
-  readonly ifRunning: string;
-  readonly paused: boolean;
-  /** The next slots, at most five. */
-  readonly next: readonly Time[];
-  readonly previous?: Time;
-  /** How many jobs it has created. */
-  readonly created: number;
-  /** The last jobs of it that are kept, newest first, at most five. */
-  readonly last: readonly {
-    readonly id: string;
-    readonly state: State;
-    readonly slot: Time;
-    readonly finished?: Time;
-  }[];
-  /** The app whose code declares it. */
-  readonly app?: string;
-  /** Why this program can't create its jobs. */
-  readonly problem?: string;
-  readonly act: boolean;
-}
-
-/** GET api/workers?i[&fn] */
-export interface WorkersView {
-  /** Workers of this package, with the functions they serve. At most 1,000. */
-  readonly workers: readonly {
-    readonly id: string;
-    readonly functions: readonly string[];
-    /** When it counts as dead unless it gives a sign of life before. */
-    readonly until: Time;
-    readonly lost: boolean;
-  }[];
-  /** All that are counted, plain workers included. */
-  readonly functions: readonly { readonly fn: string; readonly workers: number; readonly running: number }[];
-  /** What runs, at most 100 of a function. */
-  readonly running: readonly (ListedJobView & {
-    /** Known only of some systems. */
-    readonly worker?: string;
-  })[];
 }
 
 /** GET api/native?i&view&page: tables in the terms of qless, JQ and jobd. */
