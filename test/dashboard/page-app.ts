@@ -23,6 +23,13 @@ export class Gates {
   }
 }
 
+/** With a stack that is the same everywhere. */
+function missing(path: string): Error {
+  const error = new Error(`no such picture: ${path}`);
+  error.stack = `Error: ${error.message}\n    at Pictures.open (/app/dist/pictures.js:31:11)\n    at Pictures.resize (/app/dist/pictures.js:17:9)`;
+  return error;
+}
+
 /** An app whose handlers do what their inputs say. */
 export function pageApp(
   connection: string,
@@ -37,7 +44,7 @@ export function pageApp(
       await job.update(1, 2);
       if (outcome === 'hold') await gates.hold(path);
       await job.update(2, 2);
-      if (outcome === 'fail') throw new Error(`no such picture: ${path}`);
+      if (outcome === 'fail') throw missing(path);
       return { bytes: path.length };
     }
 
