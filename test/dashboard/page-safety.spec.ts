@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
+import { createServer, request, type Server, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -26,6 +26,22 @@ const HOSTILE = [
   '{{constructor.constructor("alert(1)")()}}',
   '\u202Egnp.exe\u0000\u001B[31m',
 ];
+
+const HELMET = {
+  'Content-Security-Policy':
+    "default-src 'self';base-uri 'self';font-src 'self' https: data:;form-action 'self';frame-ancestors 'self';img-src 'self' data:;" +
+    "object-src 'none';script-src 'self';script-src-attr 'none';style-src 'self' https: 'unsafe-inline';upgrade-insecure-requests",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Origin-Agent-Cluster': '?1',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-DNS-Prefetch-Control': 'off',
+  'X-Download-Options': 'noopen',
+  'X-Frame-Options': 'SAMEORIGIN',
+  'X-Permitted-Cross-Domain-Policies': 'none',
+  'X-XSS-Protection': '0',
+};
 
 describe('the page is safe', () => {
   const redis = useRedis();
@@ -139,6 +155,26 @@ describe('the page is safe', () => {
         proxy.closeAllConnections();
         proxy.close();
       }
+    },
+    TEST_MS,
+  );
+
+  it(
+    'under the headers that helmet sets by default',
+    async () => {
+      const { module } = pageApp(redis.url);
+      const { app, base } = await apps.serve('express', module, (own) => {
+        own.use((_request: unknown, response: ServerResponse, next: () => void) => {
+          for (const [name, value] of Object.entries(HELMET)) response.setHeader(name, value);
+          next();
+        });
+      });
+      await app.get(GearMonkeyClient).call(resize, { path: 'a' });
+      const { page, misdeeds } = await browser.open(`${base}/`);
+      await page.getByRole('link', { name: 'resize' }).waitFor();
+      await page.locator('.live.is-live').waitFor();
+      await page.locator('.chart canvas').first().waitFor();
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
     },
     TEST_MS,
   );

@@ -165,6 +165,31 @@ describe('the page', () => {
   );
 
   it(
+    'finds jobs by tag, key and id',
+    async () => {
+      const { page, client, base } = await open();
+      for (const n of [1, 2, 3]) await client.run(mail, { to: `${n}` }, { tags: [`order:${n % 2}`] });
+      await client.runMany(report, [{ tenant: 'ada' }, { tenant: 'ben' }]);
+      const find = async (fn: string, text: string) => {
+        await page.goto(`${base}/#/jobs?fn=${fn}&state=success`);
+        await page.getByLabel('Find jobs by id, tag or key').fill(text);
+        await button(page, 'Find').click();
+      };
+      const ids = () => page.locator('.virtual tbody [data-row]').allTextContents();
+      await find('mail', 'tag:order:1');
+      await eventually(async () => expect((await ids()).toSorted()).toEqual(['1', '3']));
+      await find('report', 'key:ben');
+      await eventually(async () => expect(await ids()).toEqual(['2']));
+      await find('mail', '2');
+      await page.getByRole('heading', { level: 1, name: 'mail 2' }).waitFor();
+      // The address alone shows the same to a colleague.
+      const shared = await browser.open(`${base}/#/jobs?fn=mail&tag=order%3A1`);
+      await shared.page.getByRole('link', { name: '3', exact: true }).waitFor();
+    },
+    TEST_MS,
+  );
+
+  it(
     'can be used by keyboard alone',
     async () => {
       const { page, client } = await open();
