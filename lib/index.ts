@@ -100,6 +100,16 @@ export type {
   Outcome,
   SourceLimit,
 } from './job/job-source.js';
+export type {
+  SourceField,
+  SourceRow,
+  SourceTable,
+  SourceTables,
+  TableCell,
+  TableEnqueue,
+  TableRequest,
+  TableVerb,
+} from './job/source-tables.js';
 export type { GivenHeaders, JobHeaders } from './job/headers.js';
 export type {
   FunctionOverview,

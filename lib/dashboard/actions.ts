@@ -5,22 +5,26 @@ import type { RunOptions } from '../gearmonkey/client/run-options.js';
 import type { ActReply, ActRequest, Which } from './api.js';
 import { answerTo } from './api.filter.js';
 import { audit } from './audit.js';
+import { countOf } from './bulk-count.js';
 import { BulkRuns, type BulkWork } from './bulk-runs.js';
 import { cancelWork, mendWork } from './bulk-work.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
-import { dateOf } from './function-reads.js';
+import { inputOf } from './request-input.js';
+import { actOnSystem } from './system-acts.js';
+import { dateOf } from './times.js';
 import { ACTIONS, DashboardAccess, type ViewedFunction } from './viewed-instance.js';
 
 const MOST_TARGET = 500;
-/** `failures` looks at so many of the newest failed jobs. */
-const MOST_GROUPED = 1000;
 const CANCELLABLE: readonly ListedState[] = ['waiting', 'scheduled', 'retrying', 'running'];
 
-interface Act extends ViewedFunction {
+/** What a user wants to do. */
+interface Deed extends Pick<ViewedFunction, 'i' | 'fn'> {
   readonly user: DashboardUser;
   readonly request: ActRequest;
 }
+
+type Act = Deed & ViewedFunction;
 
 /** The one way by which the dashboard changes anything: rights are checked and everything is audited here. */
 @Injectable()
@@ -32,17 +36,16 @@ export class DashboardActions {
 
   async act(user: DashboardUser, body: unknown): Promise<ActReply> {
     const request = asRequest(body);
-    const { action } = request;
-    const viewed = this.access.viewed(user, request.i, request.fn);
-    const act: Act = { ...viewed, user, request };
+    const named = this.access.named(user, request.i, request.fn);
+    const deed = { ...named, user, request };
     try {
-      if (!this.access.mayAct(user, action, viewed.fn, viewed.i))
-        throw ApiFailure.notAllowed(`${action} here`);
-      const reply = await this.perform(act);
-      if (!request.dry && reply.bulk === undefined) this.audit(act, defaultCount(reply));
+      if (!this.access.mayAct(user, request.action, named.fn, named.i))
+        throw ApiFailure.notAllowed(`${request.action} here`);
+      const reply = await this.perform(deed);
+      if (!request.dry && reply.bulk === undefined) this.audit(deed, defaultCount(reply));
       return reply;
     } catch (error) {
-      if (!request.dry) this.audit(act, 0, error);
+      if (!request.dry) this.audit(deed, 0, error);
       throw error;
     }
   }
@@ -55,9 +58,9 @@ export class DashboardActions {
     this.bulks.cancel(bulk.id);
   }
 
-  private audit({ user, request, i, fn }: Act, count: number, error?: unknown): void {
-    const { action, id, schedule, which } = request;
-    const target = id ?? schedule ?? (which && JSON.stringify(which));
+  private audit({ user, request, i, fn }: Deed, count: number, error?: unknown): void {
+    const { action, id, schedule, which, row } = request;
+    const target = id ?? schedule ?? ((which ?? row) && JSON.stringify(which ?? row));
     audit({
       ...{ user: user.name, action, instance: i, fn, count, at: new Date() },
       ...(target !== undefined && { target: target.slice(0, MOST_TARGET) }),
@@ -65,8 +68,11 @@ export class DashboardActions {
     });
   }
 
-  private async perform(act: Act): Promise<ActReply> {
-    const { request } = act;
+  private async perform(deed: Deed): Promise<ActReply> {
+    const { request, i, fn } = deed;
+    const { client, tables } = this.access.actedOn(i);
+    if (!client) return actOnSystem(tables, fn, request);
+    const act: Act = { ...deed, client };
     if (request.which) return this.many(act, request.which);
     if (request.dry) return { ok: true, count: 1 };
     switch (request.action) {
@@ -94,30 +100,13 @@ export class DashboardActions {
   private async many(act: Act, which: Which): Promise<ActReply> {
     const { i, fn, client, user, request } = act;
     const [state, work] = workOf(act, which);
-    const count = await this.countOf(act, which, state);
-    if (request.dry) return count;
+    const count = await countOf(act, which, state);
+    if (request.dry) return { ok: true, ...count };
     const bulk = this.bulks.start({
       ...{ i, fn, client, action: request.action, user: user.name, of: count.count ?? 0, work },
       ended: (done, error) => this.audit(act, done, error && new ApiFailure(500, error.code, error.message)),
     });
     return { ok: true, bulk };
-  }
-
-  /** How many there are now; of a group, among those that `failures` looks at. */
-  private async countOf(
-    { client, fn }: Act,
-    { group, tag, before }: Which,
-    state: ListedState,
-  ): Promise<ActReply> {
-    const { total } = await client.list(fn, { state, size: 1 });
-    if (group !== undefined) {
-      const found = (await client.failures(fn)).find((one) => one.group === group);
-      const count = found?.count ?? 0;
-      return { ok: true, count, ...(total > MOST_GROUPED && { atLeast: true }) };
-    }
-    const count =
-      tag === undefined ? total : Math.min(total, (await client.find(fn, { tag, size: 1 })).total);
-    return { ok: true, count, ...((before !== undefined || tag !== undefined) && { atMost: true }) };
   }
 }
 
@@ -172,15 +161,6 @@ async function changeSchedule({ client, fn, request }: Act): Promise<ActReply> {
   return { ok: true };
 }
 
-function inputOf({ input }: ActRequest): unknown {
-  if (input === undefined) return null;
-  try {
-    return JSON.parse(input);
-  } catch {
-    throw ApiFailure.invalid('input', 'JSON');
-  }
-}
-
 function optionsOf({ options = {} }: ActRequest): Pick<RunOptions, 'priority' | 'delay' | 'scheduled'> {
   const { priority, delay, scheduled } = options;
   const time = dateOf('options.scheduled', scheduled);
@@ -201,18 +181,18 @@ function changed(isChanged: boolean): ActReply {
   return { ok: true, changed: isChanged };
 }
 
-function defaultCount({ changed: isChanged = true }: ActReply): number {
-  return isChanged ? 1 : 0;
+function defaultCount({ changed: isChanged = true, count = 1 }: ActReply): number {
+  return isChanged ? count : 0;
 }
 
 /** The body is from a browser: what is used of it is checked here or by the client. */
 function asRequest(body: unknown): ActRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw ApiFailure.invalid('body', 'an object in JSON. The app must parse JSON, as Nest does by default');
-  const { action, input, options, which } = body as Partial<ActRequest>;
+  const { action, input, options, which, row } = body as Partial<ActRequest>;
   if (!action || !ACTIONS.includes(action)) throw ApiFailure.invalid('action', ACTIONS.join(', '));
   if (input !== undefined && typeof input !== 'string') throw ApiFailure.invalid('input', 'JSON as text');
-  for (const [name, value] of Object.entries({ options, which }))
+  for (const [name, value] of Object.entries({ options, which, row }))
     if (value !== undefined && (typeof value !== 'object' || value === null))
       throw ApiFailure.invalid(name, 'an object');
   return body as ActRequest;

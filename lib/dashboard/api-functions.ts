@@ -24,11 +24,11 @@ export interface ScheduleView {
   readonly previous?: Time;
   /** How many jobs it has created. */
   readonly created: number;
-  /** The last jobs of it that are kept, newest first, at most five. */
+  /** Its last job, if that is still kept. */
   readonly last: readonly {
     readonly id: string;
     readonly state: State;
-    readonly slot: Time;
+    readonly slot?: Time;
     readonly finished?: Time;
   }[];
   /** The app whose code declares it. */

@@ -46,6 +46,8 @@ export interface InstanceView {
   readonly actions: readonly Action[];
   /** The views of `api/native`. */
   readonly native: readonly string[];
+  /** What the parts of a new job are called there, if jobs can be run. `kind` is absent where jobs have no name beside `fn`. */
+  readonly run?: { readonly fn: string; readonly input: string; readonly kind?: string };
 }
 
 /** GET api/overview?i: functions that the user may view, in order of their names. What a system can't tell is absent. */
@@ -94,12 +96,33 @@ export interface TimesView {
   readonly classes: readonly { readonly most: number | null; readonly count: number }[];
 }
 
-/** GET api/native?i&view&page: tables in the terms of qless, JQ and jobd. */
+/**
+ * GET api/native?i&view&page: tables in the terms of qless, JQ and jobd; times are ISO texts. A user who may see some functions
+ * only gets their rows, without a total, and 403 for tables that are not about functions.
+ */
 export interface NativeView {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | boolean | null)[])[];
   readonly total?: number;
   readonly next?: string;
+  /** The column with the `key` of a row, for `api/native/row` and `api/act`. */
+  readonly key?: string;
+  /** The column with the queue, name or target of a row. */
+  readonly functions?: string;
+  /** Whether `api/native/row` has more of a row. */
+  readonly opens: boolean;
+  /** What the user may do to each row, in their order. */
+  readonly actions: readonly (readonly Action[])[];
+}
+
+/** GET api/native/row?i&view&key: all of a row. Its texts are cut at 64 KiB. */
+export interface NativeRow {
+  readonly fn: string;
+  readonly fields: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly part?: 'input' | 'output' | 'error';
+  }[];
 }
 
 /** Which jobs an action is about, if not one by its id. */
@@ -123,6 +146,10 @@ export interface ActRequest {
   /** Of the job: retry, cancel, discard, edit. */
   readonly id?: string;
   readonly which?: Which;
+  /** A row of `api/native`: run, retry, cancel, discard, pause, resume. Of those of a group, at most 1,000 jobs. */
+  readonly row?: { readonly view: string; readonly key: string };
+  /** Of run in qless: the klass. */
+  readonly kind?: string;
   /** Of run and edit: JSON text of the input. */
   readonly input?: string;
   /** Of run and edit. */
@@ -143,7 +170,7 @@ export interface ActRequest {
 
 export interface ActReply {
   readonly ok: true;
-  /** How many there are now (dry). */
+  /** How many there are now (dry), or to how many it was done (`row`). */
   readonly count?: number;
   /** There may be more than were counted. */
   readonly atLeast?: boolean;

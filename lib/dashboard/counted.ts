@@ -1,28 +1,36 @@
 import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import type { QueueOverview } from '../job/job-views.js';
-import type { JobSource } from '../job/job-source.js';
+import { askSystem } from './system-questions.js';
 
-/** How long an answer that has all queues at once stands for questions about some of them. */
-const FRESH_MS = 1000;
+/** An overview may cost a system a hundred questions: all pages share one. */
+const FRESH_MS = 5000;
+const MOST_QUEUES = 1000;
 
 /** An instance whose queues can be counted. */
 export interface Counted {
   readonly i: string;
+  /** Whether one question answers for all queues. */
+  readonly isWhole: boolean;
   functions(): Promise<readonly string[]>;
   overviewOf(names: readonly string[]): Promise<readonly QueueOverview[]>;
 }
 
 export function countedByClient(i: string, client: GearMonkeyClient): Counted {
-  return { i, functions: () => client.functions(), overviewOf: (names) => client.overviewOf(names) };
+  return {
+    ...{ i, isWhole: false },
+    functions: () => client.functions(),
+    overviewOf: (names) => client.overviewOf(names),
+  };
 }
 
-/** Of systems that answer for all of their queues at once. */
+/** Of systems that answer for all of their queues at once: at most 1,000 in order of their names, up to 5 s old. */
 export class CountedBySource implements Counted {
+  readonly isWhole = true;
   #read: { readonly at: number; readonly answer: Promise<readonly QueueOverview[]> } | undefined;
 
   constructor(
     readonly i: string,
-    private readonly source: Required<Pick<JobSource, 'overview'>>,
+    private readonly overview: () => Promise<readonly QueueOverview[]>,
   ) {}
 
   async functions(): Promise<readonly string[]> {
@@ -36,8 +44,15 @@ export class CountedBySource implements Counted {
 
   private all(): Promise<readonly QueueOverview[]> {
     const now = performance.now();
-    if (!this.#read || now - this.#read.at > FRESH_MS)
-      this.#read = { at: now, answer: this.source.overview() };
-    return this.#read.answer;
+    if (this.#read && now - this.#read.at <= FRESH_MS) return this.#read.answer;
+    const answer = askSystem(async () => firstOf(await this.overview()));
+    // Those who ask get the error.
+    answer.catch(() => undefined);
+    this.#read = { at: now, answer };
+    return answer;
   }
+}
+
+function firstOf(queues: readonly QueueOverview[]): QueueOverview[] {
+  return queues.toSorted((one, other) => (one.fn < other.fn ? -1 : 1)).slice(0, MOST_QUEUES);
 }

@@ -28,6 +28,7 @@ import { idOf, JobReads, type Query as Asked } from './job-reads.js';
 import { LiveUpdates } from './live.js';
 import { PageAssets, type PageAsset } from './page-assets.js';
 import { pathOf, rawResponse } from './request-facts.js';
+import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
 
 /** The routes of the dashboard. */
@@ -38,6 +39,7 @@ abstract class DashboardRoutes {
     @Inject(DASHBOARD) private readonly options: CheckedDashboard,
     @Inject(DashboardAccess) private readonly access: DashboardAccess,
     @Inject(FunctionReads) private readonly functions: FunctionReads,
+    @Inject(SystemReads) private readonly systems: SystemReads,
     @Inject(JobReads) private readonly jobs: JobReads,
     @Inject(DashboardActions) private readonly actions: DashboardActions,
     @Inject(BulkRuns) private readonly bulks: BulkRuns,
@@ -117,6 +119,16 @@ abstract class DashboardRoutes {
   @Get('api/workers')
   workers(@Req() request: object, @Query() query: Asked) {
     return this.functions.workers(userOf(request), query);
+  }
+
+  @Get('api/native')
+  native(@Req() request: object, @Query() query: Asked) {
+    return this.systems.native(userOf(request), query);
+  }
+
+  @Get('api/native/row')
+  nativeRow(@Req() request: object, @Query() query: Asked) {
+    return this.systems.row(userOf(request), query);
   }
 
   @Get('api/live')

@@ -25,6 +25,7 @@ import { LiveUpdates } from './live.js';
 import { LoopbackOnly } from './loopback-only.js';
 import { PageAssets } from './page-assets.js';
 import { Redaction } from './redaction.js';
+import { SystemReads } from './system-reads.js';
 import { DashboardAccess } from './viewed-instance.js';
 
 /** Options of `DashboardModule.forRootAsync`. */
@@ -67,7 +68,7 @@ function dashboardAt(
     providers: [
       options,
       finish,
-      ...[AccessGuard, ApiFilter, DashboardAccess, Redaction, JobReads, FunctionReads],
+      ...[AccessGuard, ApiFilter, DashboardAccess, Redaction, JobReads, FunctionReads, SystemReads],
       ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, LoopbackOnly],
     ],
   };

@@ -5,11 +5,13 @@ import type { QueueOverview } from '../job/job-views.js';
 import type { Schedule } from '../gearmonkey/recurring/schedule.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
+import { wholeJob } from './job-view.js';
 import { JobReads, type Query } from './job-reads.js';
 import { Redaction } from './redaction.js';
 import { scheduleWords } from './schedule-words.js';
+import { dateOf } from './times.js';
 import { sumOf } from './statistics-sum.js';
-import { DashboardAccess, type Viewed } from './viewed-instance.js';
+import { DashboardAccess, type Viewed, type ViewedFunction } from './viewed-instance.js';
 
 const SUM_AGE_MS = 60_000;
 const MOST_SUMS = 50;
@@ -106,12 +108,28 @@ export class FunctionReads {
   }
 
   private async schedule(user: DashboardUser, { i, client }: Viewed, schedule: Schedule) {
-    const { input: _input, app, problem, ...rest } = schedule;
+    const { input: _input, app, problem, lastJob, ...rest } = schedule;
     const next = await nextOf(client.schedules.next(schedule.id, NEXT), schedule);
     const act = (['schedule-run', 'schedule-pause', 'schedule-resume'] as const).some((action) =>
       this.access.mayAct(user, action, schedule.fn, i),
     );
-    return { ...rest, words: scheduleWords(schedule), next, last: [], app: app?.name, problem, act };
+    const last = lastJob === undefined ? [] : await this.last({ i, client, fn: schedule.fn }, lastJob);
+    return { ...rest, words: scheduleWords(schedule), next, last, app: app?.name, problem, act };
+  }
+
+  /** A schedule's last job, if it is still kept. */
+  private async last({ client, fn }: ViewedFunction, id: string) {
+    const stored = await client.stored(fn, id);
+    if (!stored) return [];
+    const { state, times, recurring } = wholeJob(fn, id, stored, Date.now());
+    return [
+      {
+        id,
+        state,
+        ...(recurring && { slot: recurring.slot }),
+        ...(times.finished && { finished: times.finished }),
+      },
+    ];
   }
 
   /** The sum over all functions is the same for all tabs, and read once a minute. */
@@ -167,11 +185,4 @@ function periodOf({ by, from, to }: Query): StatisticsOptions {
     throw ApiFailure.invalid('by', 'minute, hour or day');
   const [first, last] = [dateOf('from', from), dateOf('to', to)];
   return { ...(by && { by }), ...(first && { from: first }), ...(last && { to: last }) };
-}
-
-export function dateOf(name: string, given: unknown): Date | undefined {
-  if (given === undefined) return undefined;
-  const date = typeof given === 'string' ? new Date(given) : undefined;
-  if (!date || Number.isNaN(date.getTime())) throw ApiFailure.invalid(name, 'a time in ISO 8601');
-  return date;
 }

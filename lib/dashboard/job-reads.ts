@@ -33,14 +33,11 @@ export class JobReads {
 
   async find(user: DashboardUser, query: Query) {
     const viewed = this.access.viewed(user, query['i'], query['fn']);
-    if (typeof query['id'] === 'string') return this.findById(viewed, query['id']);
-    const { tag, key } = query;
-    const paging = pageOf(query);
-    if (typeof tag === 'string')
-      return this.shownList(viewed, await viewed.client.find(viewed.fn, { tag, ...paging }));
-    if (typeof key !== 'string') throw ApiFailure.invalid('tag', 'text, or `key` or `id` in its place');
-    const { size, page } = paging;
-    return this.shownList(viewed, await viewed.client.find(viewed.fn, { key, size, page }));
+    const by = (['id', 'tag', 'key'] as const).find((name) => typeof query[name] === 'string');
+    if (by === undefined) throw ApiFailure.invalid('tag', 'text, or `key` or `id` in its place');
+    const { order, ...paging } = pageOf(query);
+    const sought = { [by]: query[by], ...paging, ...(by === 'tag' && { order }) };
+    return this.shownList(viewed, await viewed.client.find(viewed.fn, sought));
   }
 
   /** All of a job but its payloads. @throws JobNotFoundError */
@@ -101,19 +98,6 @@ export class JobReads {
     const bytes = payloadOf(stored, part);
     if (!bytes) throw ApiFailure.notFound(part);
     return { viewed, bytes, part: kind } as const;
-  }
-
-  private async findById(viewed: ViewedFunction, id: string): Promise<{ jobs: object[]; total: number }> {
-    const stored = await viewed.client.stored(viewed.fn, id);
-    if (!stored) return { jobs: [], total: 0 };
-    const { attempts, fn, state, times, error, progress, key, tags, recurring } = wholeJob(
-      viewed.fn,
-      id,
-      stored,
-      Date.now(),
-    );
-    const job = { id, fn, state, attempts, times, error, progress, key, tags, recurring };
-    return { jobs: [this.shownListed(viewed, job)], total: 1 };
   }
 
   private shownList(viewed: ViewedFunction, { jobs, total, next }: JobList) {

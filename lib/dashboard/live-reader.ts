@@ -53,9 +53,9 @@ async function readOverviews(
   if (wanted === 'all') round.names.set(i, names);
   const found = new Map<string, QueueOverview>();
   round.overviews.set(i, found);
-  for (const some of chunksOf(names, BATCH)) {
+  for (const some of counted.isWhole ? [names] : chunksOf(names, BATCH)) {
     for (const overview of await counted.overviewOf(some)) found.set(overview.fn, overview);
-    await delay((some.length * SECOND_MS) / MOST_A_SECOND, undefined, { signal });
+    if (!counted.isWhole) await delay((some.length * SECOND_MS) / MOST_A_SECOND, undefined, { signal });
   }
 }
 

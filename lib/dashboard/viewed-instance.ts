@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { GearMonkeyClient } from '../gearmonkey/client/client.js';
 import type { JobSource } from '../job/job-source.js';
+import type { SourceTables } from '../job/source-tables.js';
 import { functionName } from '../job/job-definition.js';
 import type { GearMonkeyInstance } from '../nest/gearmonkey.instance.js';
 import { InstanceRegistry } from '../nest/instance.registry.js';
@@ -44,9 +45,9 @@ export class DashboardAccess {
     return this.registry.all().map((instance) => ({
       name: instance.name,
       system: systemOf(instance),
-      can: instance.client ? ABILITIES : instance.source.overview ? ['overview'] : [],
-      actions: instance.client && !this.options.readOnly ? ACTIONS : [],
-      native: [],
+      can: instance.client ? ABILITIES : abilitiesOf(instance),
+      actions: this.options.readOnly ? [] : actionsAt(instance),
+      ...nativeOf(instance),
     }));
   }
 
@@ -65,10 +66,33 @@ export class DashboardAccess {
     if (!source.overview) throw ApiFailure.notFound('such instance with queues that can be counted');
     let counted = this.sources.get(source);
     if (!counted) {
-      counted = new CountedBySource(name, { overview: () => source.overview?.() ?? Promise.resolve([]) });
+      counted = new CountedBySource(name, async () => (await source.overview?.()) ?? []);
       this.sources.set(source, counted);
     }
     return counted;
+  }
+
+  /** One with tables of its own. @throws ApiFailure 404 */
+  tables(i: unknown): { readonly name: string; readonly tables: SourceTables } {
+    const { name, source, client } = this.found(i) ?? {};
+    if (name === undefined || client || !source?.tables)
+      throw ApiFailure.notFound('such instance with tables of its own');
+    return { name, tables: source.tables };
+  }
+
+  /** How an instance is changed: by its client, or by its tables. @throws ApiFailure 404 */
+  actedOn(
+    i: string,
+  ): { client: GearMonkeyClient; tables?: never } | { client?: never; tables: SourceTables } {
+    const client = this.found(i)?.client;
+    return client ? { client } : { tables: this.tables(i).tables };
+  }
+
+  /** The instance and the function that a request names. @throws ApiFailure 403, 404 · InvalidFunctionNameError */
+  named(user: DashboardUser, i: unknown, fn: unknown): { readonly i: string; readonly fn: string } {
+    const name = this.found(i)?.name;
+    if (name === undefined) throw ApiFailure.notFound('such instance');
+    return { i: name, fn: this.functionFor(user, name, fn) };
   }
 
   /** A function's name, if the user may see it. @throws ApiFailure 403 · InvalidFunctionNameError */
@@ -105,8 +129,25 @@ export class DashboardAccess {
   }
 
   mayActAtAll(user: DashboardUser, fn: string, i: string): boolean {
-    return ACTIONS.some((action) => this.mayAct(user, action, fn, i));
+    const instance = this.found(i);
+    return (instance ? actionsAt(instance) : []).some((action) => this.mayAct(user, action, fn, i));
   }
+}
+
+/** What can be done there at all. */
+function actionsAt({ client, source }: GearMonkeyInstance): readonly Action[] {
+  return client ? ACTIONS : (source.tables?.verbs ?? []);
+}
+
+function nativeOf({ client, source }: GearMonkeyInstance): Pick<InstanceView, 'native' | 'run'> {
+  if (client || !source.tables) return { native: [] };
+  const { views, enqueue } = source.tables;
+  const { fn = '', input = '', kind } = enqueue ?? {};
+  return { native: views, ...(enqueue && { run: { fn, input, ...(kind !== undefined && { kind }) } }) };
+}
+
+function abilitiesOf({ source: { overview, tables } }: GearMonkeyInstance): Ability[] {
+  return [...(overview ? (['overview'] as const) : []), ...(tables ? (['native'] as const) : [])];
 }
 
 function systemOf({ source }: GearMonkeyInstance): string {

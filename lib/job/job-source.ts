@@ -9,6 +9,7 @@ import type { LimitRules } from './limit.js';
 import type { RecurringTick } from './recurring.js';
 import type { JobRetryOptions } from './retry.js';
 import type { SourceCapabilities } from './source-capabilities.js';
+import type { SourceTables } from './source-tables.js';
 
 /** A job that a worker took from a source: the right to run it until the lease ends. */
 export interface Claim {
@@ -169,6 +170,9 @@ export interface JobSource {
 
   /** What there is in its queues, for metrics and health; only sources without a client of this package's have it. */
   overview?(): Promise<readonly QueueOverview[]>;
+
+  /** Its own tables, for people; only sources without a client of this package's have them. */
+  readonly tables?: SourceTables;
 
   /** Asks the server for a sign of life; connects first if needed. @throws ConnectionError after `timeout` milliseconds */
   reach?(timeout: number): Promise<void>;

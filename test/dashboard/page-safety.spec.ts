@@ -1,15 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { createServer, request, type Server, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
-import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { GearMonkeyClient } from 'nestjs-gearmonkey';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
-import { useBrowser } from './browser.js';
+import { problemsOf, useBrowser } from './browser.js';
+import { stripping } from './proxy.js';
 import { enqueueSome, mail, pageApp, resize } from './page-app.js';
 
 const TEST_MS = 240_000;
@@ -187,42 +186,14 @@ describe('the page is safe', () => {
       await client.pause('unserved');
       const { page, misdeeds } = await browser.open(`${base}/`, { colorScheme, bypassCSP: true });
       await eventually(async () => expect((await client.list(resize, { state: 'failed' })).total).toBe(3));
-      const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
       for (const view of VIEWS) {
         await show(page, base, view);
-        expect([view, await problems(page, axe)]).toEqual([view, []]);
+        expect([view, await problemsOf(page)]).toEqual([view, []]);
       }
       await page.getByRole('button', { name: 'Keyboard help' }).click();
-      await expect(problems(page, axe)).resolves.toEqual([]);
+      await expect(problemsOf(page)).resolves.toEqual([]);
       expect(misdeeds).toEqual({ errors: [], foreign: [] });
     },
     TEST_MS,
   );
 });
-
-/** What axe finds: the rule, and where. */
-async function problems(page: Page, axe: string): Promise<string[]> {
-  await page.evaluate(axe);
-  const found = (await page.evaluate('axe.run()')) as {
-    violations: { id: string; nodes: { html: string }[] }[];
-  };
-  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
-}
-
-/** A proxy that serves an app under a prefix, which the app never sees. */
-async function stripping(prefix: string, target: string): Promise<Server> {
-  const proxy = createServer((incoming, outgoing) => {
-    const { url = '', method, headers } = incoming;
-    if (!url.startsWith(prefix)) return void outgoing.writeHead(404).end();
-    const sent = request(target + url.slice(prefix.length), { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    sent.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => sent.destroy());
-    incoming.pipe(sent);
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  return proxy;
-}

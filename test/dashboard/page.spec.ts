@@ -143,6 +143,34 @@ describe('the page', () => {
   );
 
   it(
+    'finds jobs with a tag, shows only some of them, and retries those that failed',
+    async () => {
+      const { page, client, base } = await open();
+      const tags = ['order:7'];
+      const failed = await client.runMany(
+        resize,
+        [1, 2].map((n) => ({ path: `${n}.jpg`, outcome: 'fail' })),
+        { tags },
+      );
+      const other = await client.run(resize, { path: 'other.jpg', outcome: 'fail' });
+      await client.call(resize, { path: '3.jpg' }, { tags });
+      await Promise.all([...failed, other].map((job) => job.result().catch((error: unknown) => error)));
+      await page.goto(`${base}/#/jobs?fn=resize&tag=order:7`);
+      await page.getByText('3 of 3 jobs').waitFor();
+      await page.getByPlaceholder('Only with this text').fill('PICTURE: 2');
+      await page.getByText('1 job of those read').waitFor();
+      await expect(page.locator('tbody tr th').allTextContents()).resolves.toEqual([failed[1]?.id]);
+      await button(page, 'Retry all failed').click();
+      await confirm(page, /This concerns 2 jobs/, 'Retry them');
+      await page.getByText('2 jobs of resize retried').waitFor();
+      const retried = async ({ id = '' } = {}) => redis.redis.hget(`job:resize:${id}`, 'retried');
+      await expect(retried(failed[0])).resolves.not.toBeNull();
+      await expect(retried(other)).resolves.toBeNull();
+    },
+    TEST_MS,
+  );
+
+  it(
     'cancels, edits and discards single jobs',
     async () => {
       const { page, client, base } = await open();
@@ -303,7 +331,7 @@ describe('the page', () => {
       expect([cells[0], cells[3]]).toEqual(['1', '1']);
       await expect(
         page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents(),
-      ).resolves.toEqual(['Overview']);
+      ).resolves.toEqual(['Overview', 'Tables']);
       await client.queue('mail').put('Mail', { to: 'z' });
       await eventually(async () => expect(await row.getByRole('cell').first().textContent()).toBe('2'));
       expect(misdeeds).toEqual({ errors: [], foreign: [] });

@@ -100,6 +100,7 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     const [schedule] = await json<ScheduleView[]>(base, '/api/schedules');
     expect(schedule).toMatchObject({ id: 'daily', words: 'weekdays at 9:00, Europe/Berlin' });
     expect(schedule?.next).toHaveLength(5);
+    expect(schedule?.last).toEqual([]);
     const ticked = await act({ action: 'schedule-run', fn: 'mail', schedule: 'daily' });
     await client.result('mail', ticked.id ?? '', { timeout: '60s' });
     await act({ action: 'schedule-pause', fn: 'mail', schedule: 'daily' });

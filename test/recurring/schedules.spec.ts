@@ -49,6 +49,7 @@ describe.each([
     await expect(client.schedules.get(id)).resolves.toMatchObject({
       ...{ id, fn, cron: NINE, timezone: 'UTC', input: { to: 'all' }, created: 2, paused: false },
       ...{ next: new Date(SLOT(24)), previous: new Date(SLOT(23)), catchUp: 'last', ifRunning: 'queue' },
+      lastJob: (await schedules.jobs(fn))[1]?.id,
     });
   });
 

@@ -64,14 +64,27 @@ export function Jobs() {
           <BulkActions fn={fn} state={state} actions={rights.data?.actions ?? []} />
         </div>
       )}
+      {query['tag'] !== undefined && (
+        <div class="row">
+          <BulkActions fn={fn} state="failed" tag={query['tag']} actions={rights.data?.actions ?? []} />
+        </div>
+      )}
       <List key={JSON.stringify([i, query])} />
     </>
   );
 }
 
-function BulkActions({ fn, state, actions }: { fn: string; state: State; actions: Rights['actions'] }) {
+interface Chosen {
+  readonly fn: string;
+  readonly state: State;
+  readonly tag?: string;
+  readonly actions: Rights['actions'];
+}
+
+function BulkActions({ fn, state, tag, actions }: Chosen) {
   const isEnded = state === 'failed' || state === 'cancelled';
-  const which = { state };
+  const which = { state, ...(tag !== undefined && { tag }) };
+  const whose = tag === undefined ? `of ${fn}` : `of ${fn} with the tag ${tag}`;
   if (state === 'success') return null;
   if (!isEnded)
     return actions.includes('cancel') ? (
@@ -93,7 +106,7 @@ function BulkActions({ fn, state, actions }: { fn: string; state: State; actions
       {actions.includes('retry') && (
         <ActButton
           request={{ action: 'retry', fn, which }}
-          title={`Retry all ${state} jobs of ${fn}`}
+          title={`Retry all ${state} jobs ${whose}`}
           says="They are put back into their queues and run again."
           verb="Retry them"
           label={`Retry all ${state}`}
@@ -102,7 +115,7 @@ function BulkActions({ fn, state, actions }: { fn: string; state: State; actions
       {actions.includes('discard') && (
         <ActButton
           request={{ action: 'discard', fn, which }}
-          title={`Discard all ${state} jobs of ${fn}`}
+          title={`Discard all ${state} jobs ${whose}`}
           says="They are deleted. This can't be taken back."
           verb="Discard them"
           label={`Discard all ${state}`}
@@ -120,6 +133,7 @@ function List() {
   const jobs = useSignal<readonly ListedJobView[]>([]);
   const page = useSignal<{ total: number; next?: string | undefined } | undefined>(undefined);
   const error = useSignal<ApiFailure | undefined>(undefined);
+  const filter = useSignal('');
   const isReading = useRef(false);
   const more = async (from?: string) => {
     if (isReading.current) return;
@@ -141,6 +155,7 @@ function List() {
   };
   useEffect(() => void more(), []);
   const next = page.value?.next;
+  const shown = jobs.value.filter((job) => hasText(job, filter.value));
   if (error.value) return <Notice isError>{error.value.message}</Notice>;
   if (!page.value) return <p class="dim loading">Loading…</p>;
   if (jobs.value.length === 0)
@@ -153,20 +168,47 @@ function List() {
           Read again
         </button>
       </p>
+      <p>
+        <input
+          type="search"
+          aria-label="Show only jobs with this text in their error, tags, key or schedule"
+          placeholder="Only with this text"
+          value={filter.value}
+          onInput={({ currentTarget }) => (filter.value = currentTarget.value)}
+        />{' '}
+        {filter.value !== '' && (
+          <span class="dim" role="status">
+            {many(shown.length, 'job')} of those read
+            {next !== undefined && (
+              <>
+                {' '}
+                <button type="button" class="link" onClick={() => void more(next)}>
+                  Read more
+                </button>
+              </>
+            )}
+          </span>
+        )}
+      </p>
       <VirtualList
         label="Jobs"
         columns={6}
-        rows={jobs.value}
-        total={page.value.total}
+        rows={shown}
+        total={filter.value === '' ? page.value.total : shown.length}
         head={<Head isSearch={isSearch} state={state} />}
         row={(job, index) => <JobRow key={job.id} job={job} index={index} />}
-        onEnd={next === undefined ? undefined : () => void more(next)}
+        onEnd={next === undefined || filter.value !== '' ? undefined : () => void more(next)}
       />
       {next === undefined && jobs.value.length < page.value.total && (
         <p class="dim">The others can’t be listed: of long queues only 10,000 jobs at either end are.</p>
       )}
     </>
   );
+}
+
+function hasText({ error, tags = [], key = '', recurring }: ListedJobView, text: string): boolean {
+  const texts = [error?.message ?? '', error?.name ?? '', key, recurring?.id ?? '', ...tags];
+  return text === '' || texts.some((one) => one.toLowerCase().includes(text.toLowerCase()));
 }
 
 function Head({ isSearch, state }: { isSearch: boolean; state: State }) {

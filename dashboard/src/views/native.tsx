@@ -1,25 +1,26 @@
-import { get, type NativeView } from '../api.js';
+import { get, type Action, type NativeView } from '../api.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { href, route } from '../route.js';
 import { instance, instanceName } from '../session.js';
 import { Notice, Read } from '../ui/notice.js';
+import { When } from '../ui/time.js';
+import { NativeRow } from './native-row.js';
+import { RowActions } from './row-actions.js';
+import { RunNative } from './run-native.js';
 
-const AGAIN_MS = 5000;
+const AGAIN_MS = 2000;
+/** As tables have times. */
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Tables in the terms of qless, JQ and jobd. */
 export function Native() {
-  const views = instance.value?.native ?? [];
-  const { view = views[0] ?? '', page } = route.value.query;
+  const { system = '', native: views = [], run, actions = [] } = instance.value ?? {};
+  const { view = views[0] ?? '', page, key } = route.value.query;
   const i = instanceName.value;
-  const loaded = useLoad(
-    JSON.stringify([i, view, page]),
-    (signal) => get<NativeView>('native', { i, view, page }, signal),
-    AGAIN_MS,
-  );
   return (
     <>
-      <h1>{instance.value?.system}</h1>
+      <h1>{system}</h1>
       <nav class="choices" aria-label="Table">
         {views.map((one) => (
           <a
@@ -31,49 +32,66 @@ export function Native() {
           </a>
         ))}
       </nav>
-      <Read from={loaded}>{(table) => <Table table={table} i={i} view={view} />}</Read>
+      {key === undefined ? (
+        <Table key={view} i={i} view={view} page={page} />
+      ) : (
+        <NativeRow i={i} view={view} of={key} />
+      )}
+      {key === undefined && run && actions.includes('run') && <RunNative names={run} />}
     </>
   );
 }
 
-function Table({
-  table: { columns, rows, total, next },
-  i,
-  view,
-}: {
-  table: NativeView;
-  i: string;
-  view: string;
-}) {
-  if (rows.length === 0) return <Notice>Nothing is here.</Notice>;
+function Table({ i, view, page }: { i: string; view: string; page: string | undefined }) {
+  const loaded = useLoad(
+    JSON.stringify([i, view, page]),
+    (signal) => get<NativeView>('native', { i, view, page }, signal),
+    AGAIN_MS,
+  );
+  return (
+    <Read from={loaded}>
+      {(table) =>
+        table.rows.length === 0 && table.next === undefined ? (
+          <Notice>Nothing is here.</Notice>
+        ) : (
+          <Rows table={table} i={i} view={view} reload={loaded.reload} />
+        )
+      }
+    </Read>
+  );
+}
+
+interface Shown {
+  readonly table: NativeView;
+  readonly i: string;
+  readonly view: string;
+  readonly reload: () => void;
+}
+
+function Rows({ table, i, view, reload }: Shown) {
+  const { columns, rows, total, next, actions } = table;
+  const hasActions = actions.some((may) => may.length > 0);
+  const shown = columns.filter((name) => !isHidden(table, name));
   return (
     <>
       <div class="scroll">
         <table>
           <thead>
             <tr>
-              {columns.map((name) => (
+              {shown.map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
               ))}
+              {hasActions && <th scope="col">Actions</th>}
             </tr>
           </thead>
           <tbody>
             {rows.map((row, index) => (
-              <tr key={index}>
-                {row.map((value, column) => (
-                  <td key={column} class={typeof value === 'number' ? 'number' : undefined}>
-                    {typeof value === 'number' ? (
-                      count(value)
-                    ) : value === null ? (
-                      <span class="dim">–</span>
-                    ) : (
-                      String(value)
-                    )}
-                  </td>
-                ))}
-              </tr>
+              <Row
+                key={keyOf(table, row) ?? index}
+                {...{ table, i, view, reload, row, may: actions[index] ?? [], hasActions }}
+              />
             ))}
           </tbody>
         </table>
@@ -88,4 +106,63 @@ function Table({
       </p>
     </>
   );
+}
+
+type Cells = NativeView['rows'][number];
+
+function Row({
+  table,
+  i,
+  view,
+  reload,
+  row,
+  may,
+  hasActions,
+}: Shown & { row: Cells; may: readonly Action[]; hasActions: boolean }) {
+  const { columns, functions, opens } = table;
+  const key = keyOf(table, row);
+  const fn = functions === undefined ? '' : String(row[columns.indexOf(functions)] ?? '');
+  const shown = columns.flatMap((name, at) =>
+    isHidden(table, name) ? [] : [[name, row[at] ?? null] as const],
+  );
+  return (
+    <tr>
+      {shown.map(([name, value], at) => (
+        <td key={name} class={typeof value === 'number' ? 'number' : undefined}>
+          {at === 0 && opens && key !== undefined ? (
+            <a href={href('native', { i, view, key })} data-row>
+              {String(value)}
+            </a>
+          ) : (
+            <Cell value={value} />
+          )}
+        </td>
+      ))}
+      {hasActions && (
+        <td>
+          {key !== undefined && (
+            <span class="buttons">
+              <RowActions {...{ fn, view, of: key, may, done: reload }} />
+            </span>
+          )}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Cell({ value }: { value: Cells[number] }) {
+  if (value === null) return <span class="dim">–</span>;
+  if (typeof value === 'number') return <>{count(value)}</>;
+  if (typeof value === 'string' && ISO_TIME.test(value)) return <When at={value} />;
+  return <span class="what">{String(value)}</span>;
+}
+
+/** The key of a group is made of what its other columns have. */
+function isHidden({ key }: NativeView, name: string): boolean {
+  return key === 'key' && name === 'key';
+}
+
+function keyOf({ key, columns }: NativeView, row: Cells): string | undefined {
+  return key === undefined ? undefined : String(row[columns.indexOf(key)] ?? '');
 }

@@ -116,7 +116,9 @@ function FunctionRow({ one }: { one: FunctionView }) {
             {fn}
           </a>
         ) : (
-          <span class="name">{fn}</span>
+          <a href={href('native', { i })} data-row class="name" title={fn}>
+            {fn}
+          </a>
         )}
       </th>
       <td

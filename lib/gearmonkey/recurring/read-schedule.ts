@@ -7,7 +7,7 @@ import { LAST_TIME } from './timing.js';
 
 /** Reads a schedule. @throws MalformedScheduleError if another program has written something else in its place */
 export function parseSchedule(stored: StoredFields): StoredSchedule {
-  const { id, version, slot, time, previous, made } = stored;
+  const { id, version, slot, time, previous, made, job } = stored;
   const next = numberOf(time);
   if (time !== '' && next === undefined) throw new MalformedScheduleError(id, 'its next time is no time');
   return defined({
@@ -17,6 +17,7 @@ export function parseSchedule(stored: StoredFields): StoredSchedule {
     slot: next === undefined ? undefined : { time: next, label: slot },
     previous: numberOf(previous),
     made: Math.max(0, numberOf(made) ?? 0),
+    job: /^\d+/.exec(job)?.[0],
   });
 }
 

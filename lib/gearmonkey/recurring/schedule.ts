@@ -25,6 +25,8 @@ export interface Schedule<Input = unknown> {
   readonly next?: Date;
   /** The slot of the last job. */
   readonly previous?: Date;
+  /** The id of the last job. It may be gone by now. */
+  readonly lastJob?: string;
   /** How many jobs it has created. */
   readonly created: number;
   /** The app whose code declares it. Absent for one that `recur` made. */
@@ -43,7 +45,7 @@ export function toMalformed(fn: string, id: string, problem: string): Schedule {
 
 export function toSchedule(
   fn: string,
-  { id, spec, slot, previous, made }: StoredSchedule,
+  { id, spec, slot, previous, made, job }: StoredSchedule,
   input: unknown,
   problem?: string,
 ): Schedule {
@@ -60,6 +62,7 @@ export function toSchedule(
       paused: spec.paused ?? false,
       next: dateOf(slot?.time),
       previous: dateOf(previous),
+      lastJob: job,
       created: made,
     }),
   );

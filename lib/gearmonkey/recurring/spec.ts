@@ -49,6 +49,8 @@ export interface StoredSchedule {
   readonly slot?: Slot;
   /** The slot of the last job, in ms since 1970. */
   readonly previous?: number;
+  /** The id of the last job. */
+  readonly job?: string;
   /** How many jobs it has created. */
   readonly made: number;
 }

@@ -4,6 +4,7 @@ import { ConfigurationError } from '../../job/errors.js';
 import { ConnectionError } from '../../job/server-errors.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
+import type { SourceTables } from '../../job/source-tables.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { MasterLink } from '../worker/master-link.js';
@@ -15,6 +16,8 @@ import { SourceOperations } from './source-operations.js';
 import { checkSourceOptions, type CheckedSourceOptions, type JobdSourceOptions } from './source-options.js';
 import { localPolls, tableKey } from './local-polls.js';
 import { hideFields, showAs } from '../../job/show-as.js';
+import { tablesOf } from './tables.js';
+import type { Database } from '../storage/database.js';
 import { databaseAddress } from '../storage/database-location.js';
 import { tableNames } from '../storage/schema.js';
 import { readOverview } from '../storage/target-overview.js';
@@ -41,6 +44,7 @@ export class JobdSource implements JobSource {
   };
   readonly system = 'jobd';
   readonly client = 'JobdClient (nestjs-gearmonkey/jobd)';
+  readonly tables: SourceTables;
   private readonly options: CheckedSourceOptions;
   private readonly key: string;
   private readonly instance = randomUUID();
@@ -57,6 +61,13 @@ export class JobdSource implements JobSource {
   constructor(options: JobdSourceOptions) {
     this.options = checkSourceOptions(options);
     this.key = tableKey(this.options.database, this.options.table);
+    this.tables = tablesOf(
+      () => this.database(),
+      tableNames(this.options.table),
+      (targets) => {
+        localPolls.emit(this.key, targets);
+      },
+    );
     hideFields(this);
   }
 
@@ -109,8 +120,12 @@ export class JobdSource implements JobSource {
 
   async reach(timeout: number): Promise<void> {
     if (this.isUnused) return;
+    await this.database().reach(timeout);
+  }
+
+  private database(): Database {
     if (!this.rows) throw new ConnectionError('The database was not asked', 'no worker is open');
-    await this.rows.database.reach(timeout);
+    return this.rows.database;
   }
 
   /** An app without workers never opens it, which is no problem. */

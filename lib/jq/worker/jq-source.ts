@@ -2,10 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
+import type { SourceTables } from '../../job/source-tables.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
 import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { nestLog } from '../../nest/nest-log.js';
 import { MasterHttp } from '../http/master-http.js';
+import { tablesOf } from '../http/master-acts.js';
 import { readOverview } from '../http/name-overview.js';
 import { messagePack } from '../message-pack/codec.js';
 import type { WorkerJob } from '../wire/worker-job.js';
@@ -49,6 +51,7 @@ class JqSource implements JobSource {
   readonly system = 'jq';
   readonly client = 'JqClient (nestjs-gearmonkey/jq)';
   readonly codec = messagePack;
+  readonly tables: SourceTables;
   private readonly http: MasterHttp;
   private readonly inbox: Inbox;
   private readonly reports: Reports;
@@ -69,6 +72,10 @@ class JqSource implements JobSource {
     const log = nestLog('JqWorker');
     const onProblem = throttledLog(options.onProblem ?? ((message) => log.warn(message)));
     this.http = new MasterHttp(options);
+    this.tables = tablesOf(
+      (method, path) => this.http.request(method, path, {}),
+      (body, key) => this.http.request('POST', '/job', { body, headers: { 'idempotency-key': key } }),
+    );
     this.inbox = new Inbox(settings.maxJobs);
     this.reports = new Reports(this.http, leaving, onProblem);
     const parts = { http: this.http, inbox: this.inbox, settings, name, pulls: !listen, leaving, onProblem };

@@ -1,3 +1,4 @@
+import type { SourceTables } from '../../job/source-tables.js';
 import type { Health } from '../../job/health.js';
 import type { QueueOverview } from '../../job/job-views.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome } from '../../job/job-source.js';
@@ -10,8 +11,10 @@ import { toClaim } from './claims.js';
 import type { QlessConnections } from '../connection/connections.js';
 import { Locks, renewInterval } from './locks.js';
 import { Orphans } from './orphans.js';
+import type { AskQless } from '../queues/ask-qless.js';
+import { tablesOf } from './tables.js';
 import { readOverview } from '../queues/queue-overview.js';
-import { deregisterWorkers, config as readConfig, peek, queues } from '../wire/scripts.js';
+import * as client from '../wire/scripts.js';
 import { Settler } from './settler.js';
 import type { QlessSourceOptions } from './source-options.js';
 import * as scripts from '../wire/source-scripts.js';
@@ -36,6 +39,7 @@ export class QlessSource implements JobSource {
   readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */
   renewInterval?: number;
+  readonly tables: SourceTables;
   private readonly hub: ChannelHub;
   private readonly blocking: RedisConnection;
   private readonly frame: SourceFrame;
@@ -52,6 +56,7 @@ export class QlessSource implements JobSource {
   ) {
     const { commands, prefix } = connections;
     const { worker, lock, onProblem } = options;
+    this.tables = tablesOf(this.ask);
     this.hub = connections.hub();
     this.blocking = connections.blocking();
     this.frame = new SourceFrame({ commands, hub: this.hub, blocking: this.blocking }, onProblem);
@@ -79,10 +84,9 @@ export class QlessSource implements JobSource {
   }
 
   overview(): Promise<QueueOverview[]> {
-    const { commands, prefix } = this.connections;
     return readOverview({
-      queues: () => commands.insist((redis) => queues.run(redis, [prefix], ''), OVERVIEW_MS),
-      next: (name) => commands.insist((redis) => peek.run(redis, [prefix], '', name, 1), OVERVIEW_MS),
+      queues: () => this.ask(client.queues),
+      next: (name) => this.ask(client.peek, name, 1),
     });
   }
 
@@ -136,9 +140,14 @@ export class QlessSource implements JobSource {
     this.connections.commands.close();
   }
 
+  private readonly ask: AskQless = (script, ...args) => {
+    const { commands, prefix } = this.connections;
+    return commands.insist((redis) => script.run(redis, [prefix], '', ...args), OVERVIEW_MS);
+  };
+
   private async start({ timeout, subscribed }: Opening): Promise<void> {
     const { commands, prefix } = this.connections;
-    const config = await commands.insist((redis) => readConfig.run(redis, [prefix], ''), timeout);
+    const config = await commands.insist((redis) => client.config.run(redis, [prefix], ''), timeout);
     const interval = renewInterval(config, this.options);
     if (!this.connections.keeper) this.renewInterval = interval;
     await subscribed(this.locks.open(interval));
@@ -150,7 +159,9 @@ export class QlessSource implements JobSource {
     await this.claimer.close();
     this.orphans.suspect();
     await this.orphans.settle();
-    await commands.insist((redis) => deregisterWorkers.run(redis, [prefix], '', [this.options.worker]));
+    await commands.insist((redis) =>
+      client.deregisterWorkers.run(redis, [prefix], '', [this.options.worker]),
+    );
   }
 
   /** The lock is kept until its outcome is written. */

@@ -1,0 +1,80 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { SourceTable, SourceTables } from '../job/source-tables.js';
+import type { NativeRow, NativeView } from './api.js';
+import { ApiFailure } from './dashboard-errors.js';
+import type { DashboardUser } from './dashboard.options.js';
+import type { Query } from './job-reads.js';
+import { Redaction } from './redaction.js';
+import { askSystem } from './system-questions.js';
+import { DashboardAccess } from './viewed-instance.js';
+
+const MAX_PAGE = 2048;
+
+/** Reads the tables of qless, JQ and jobd. */
+@Injectable()
+export class SystemReads {
+  constructor(
+    @Inject(DashboardAccess) private readonly access: DashboardAccess,
+    @Inject(Redaction) private readonly redaction: Redaction,
+  ) {}
+
+  /** A page of a system's own table. @throws ApiFailure 400, 403, 404, 502, 503 */
+  async native(user: DashboardUser, { i, view, page = '' }: Query): Promise<NativeView> {
+    const { name, tables } = this.access.tables(i);
+    const known = viewOf(tables, view);
+    const asked = textOf('page', page);
+    const table = await askSystem(() => tables.read(known, asked));
+    return this.shown(user, name, table);
+  }
+
+  /** All of a row. @throws ApiFailure 400, 403, 404, 502, 503 */
+  async row(user: DashboardUser, { i, view, key }: Query): Promise<NativeRow> {
+    const { name, tables } = this.access.tables(i);
+    const [known, asked] = [viewOf(tables, view), textOf('key', key)];
+    const row = await askSystem(() => tables.open(known, asked));
+    if (!row) throw ApiFailure.notFound('such row');
+    const fn = this.access.functionFor(user, name, row.fn);
+    const fields = row.fields.map(({ text, part, ...field }) =>
+      part
+        ? { ...field, part, text: this.redaction.text(text, part, { instance: name, fn }) }
+        : { ...field, text },
+    );
+    return { fn, fields };
+  }
+
+  private shown(user: DashboardUser, i: string, table: SourceTable): NativeView {
+    const { columns, rows, total, next, functions, errors, key, opens = false, verbs = [] } = table;
+    const isPartial = user.view !== true;
+    if (isPartial && functions === undefined) throw ApiFailure.notAllowed('see this table');
+    const [of, error] = [functions, errors].map((name) => (name === undefined ? -1 : columns.indexOf(name)));
+    const fnOf = (row: SourceTable['rows'][number]) => String(row[of ?? -1] ?? '');
+    const seen = isPartial ? rows.filter((row) => this.access.mayView(user, fnOf(row), i)) : rows;
+    const shown = seen.map((row) =>
+      row.map((cell, index) =>
+        index === error && typeof cell === 'string'
+          ? this.redaction.text(cell, 'error', { instance: i, fn: fnOf(row) })
+          : cell,
+      ),
+    );
+    return {
+      ...{ columns, rows: shown, opens },
+      actions: seen.map((row) => verbs.filter((verb) => this.access.mayAct(user, verb, fnOf(row), i))),
+      ...(key !== undefined && { key }),
+      ...(functions !== undefined && { functions }),
+      ...(total !== undefined && !isPartial && { total }),
+      ...(next !== undefined && { next }),
+    };
+  }
+}
+
+function viewOf({ views }: SourceTables, view: unknown): string {
+  const known = views.find((one) => one === view);
+  if (known === undefined) throw ApiFailure.invalid('view', `one of ${views.join(', ')}`);
+  return known;
+}
+
+function textOf(name: string, given: unknown): string {
+  if (typeof given !== 'string' || given.length > MAX_PAGE)
+    throw ApiFailure.invalid(name, `text of at most ${MAX_PAGE} characters, as a table gave it`);
+  return given;
+}

@@ -1,0 +1,108 @@
+import { InvalidOptionError } from '../../job/errors.js';
+import { fieldsOf, type SourceRow, type SourceTables, type TableRequest } from '../../job/source-tables.js';
+import type { Database } from '../storage/database.js';
+import { failedIds } from '../storage/failed-rows.js';
+import { readTable, VIEWS } from '../storage/job-tables.js';
+import type { JobsTable, JobStatus, TableNames } from '../storage/schema.js';
+import { insertRow } from './insert-row.js';
+import { plainRow, type TableRow } from './row-input.js';
+
+const PARTS = { stdout: 'output', stderr: 'output' } as const;
+const NOT_ENDED = ['waiting', 'manual'] as const satisfies readonly JobStatus[];
+
+/** A row as it was before its first run; of the columns that its table has. */
+const FRESH = {
+  ...{ status: 'waiting', result: null, return_code: null, sig: null, stdout: null, stderr: null },
+  ...{ time_started: 0, time_finished: 0, time_scheduled: 0, attempts: 0 },
+} as const satisfies Partial<JobsTable>;
+
+/** What people see of a table of jobs, and do to its rows. @param opened its database @param poll wakes handlers */
+export function tablesOf(
+  opened: () => Database,
+  names: TableNames,
+  poll: (targets: readonly string[]) => void,
+): SourceTables {
+  const acts = new RowActs(opened, names);
+  return {
+    views: VIEWS,
+    verbs: ['run', 'retry', 'cancel'],
+    enqueue: {
+      ...{ fn: 'target', input: 'columns' },
+      enqueue: async ({ fn: target, input }) => {
+        const columns = columnsOf(input);
+        const id = await insertRow(opened(), names, { target, columns });
+        poll([target]);
+        return String(id);
+      },
+    },
+    read: async (view, page) => readTable(opened(), names, view, page),
+    open: (view, key) => (view === 'rows' ? acts.open(key) : Promise.resolve(undefined)),
+    act: async (request) => {
+      const count = await acts.act(request);
+      if (count > 0) poll([request.fn]);
+      return count;
+    },
+  };
+}
+
+class RowActs {
+  constructor(
+    private readonly opened: () => Database,
+    private readonly names: TableNames,
+  ) {}
+
+  async open(id: string): Promise<SourceRow | undefined> {
+    const [row] = await this.rows([Number(id)]);
+    return row && { fn: String(row['target']), fields: fieldsOf(plainRow(row), PARTS) };
+  }
+
+  async act({ view, verb, key, fn }: TableRequest): Promise<number> {
+    const ids = view === 'failed' ? await failedIds(this.opened(), this.names, key) : [Number(key)];
+    const rows = (await this.rows(ids)).filter(({ target }) => target === fn);
+    let count = 0;
+    for (const row of rows) count += await this.change(row, verb);
+    return count;
+  }
+
+  private change(row: TableRow, verb: TableRequest['verb']): Promise<number> {
+    const status = row['status'] as JobStatus;
+    const isOpen = NOT_ENDED.some((one) => one === status);
+    if (verb === 'cancel' && isOpen) return this.write(row, { status: 'ignored' });
+    if (verb === 'run' && status === 'manual') return this.write(row, { status: 'waiting' });
+    const hasFailed = status === 'ignored' || (status === 'done' && row['result'] !== 'ok');
+    if (verb !== 'retry' || !hasFailed) return Promise.resolve(0);
+    return this.write(row, Object.fromEntries(Object.entries(FRESH).filter(([column]) => column in row)));
+  }
+
+  /** Only while it has the status that it was read with. */
+  private async write(row: TableRow, columns: Partial<JobsTable>): Promise<number> {
+    const changed = await this.opened().attempt((queries) =>
+      queries
+        .updateTable(this.names.jobs)
+        .set(columns)
+        .where('id', '=', Number(row['id']))
+        .where('status', '=', row['status'] as JobStatus)
+        .executeTakeFirst(),
+    );
+    return Number(changed.numUpdatedRows);
+  }
+
+  private async rows(ids: readonly number[]): Promise<TableRow[]> {
+    const known = ids.filter(Number.isSafeInteger);
+    if (known.length === 0) return [];
+    return this.opened().attempt((queries) =>
+      queries.selectFrom(this.names.jobs).selectAll().where('id', 'in', known).execute(),
+    ) as unknown as Promise<TableRow[]>;
+  }
+}
+
+function columnsOf(input: unknown): TableRow {
+  const columns = input ?? {};
+  if (typeof columns !== 'object' || Array.isArray(columns) || 'id' in columns || 'target' in columns)
+    throw new InvalidOptionError(
+      'columns',
+      columns,
+      'an object of columns and their values, without id and target',
+    );
+  return columns as TableRow;
+}

@@ -1,0 +1,99 @@
+import { decode } from '@msgpack/msgpack';
+import {
+  ROWS_OF_PAGE,
+  toSlice,
+  toTable,
+  wrongPage,
+  type Columns,
+  type SourceTable,
+} from '../../job/source-tables.js';
+import { toRaw } from '../message-pack/unpack.js';
+import { refused, type MasterReply } from './master-http.js';
+
+export const VIEWS = ['names', 'jobs', 'failed', 'workers', 'constraints'] as const;
+type View = (typeof VIEWS)[number];
+const MAX_DEPTH = 64;
+
+/** An object of a reply, of a master that may be another implementation. */
+export type Fields = Readonly<Record<string, unknown>>;
+export type Ask = (method: 'GET' | 'POST' | 'DELETE', path: string) => Promise<MasterReply>;
+
+const NAMES = columnsOf(['name', 'queued', 'retrying', 'error', 'done']);
+const JOBS = columnsOf([
+  ...['id', 'name', 'status', 'since', 'priority', 'enqueued_at', 'retry_count', 'worker_id', 'message'],
+]);
+const WORKERS = columnsOf([
+  ...['id', 'name', 'state', 'running', 'max_jobs', 'failures'],
+  ...['registered_at', 'seen_at', 'rests_until', 'url'],
+]);
+const CONSTRAINTS: Columns<Fields> = {
+  id: ({ id }) => id,
+  match: ({ match }) => JSON.stringify(match),
+  per: ({ per }) => per ?? null,
+  rate: ({ rate }) => (rate ? JSON.stringify(rate) : null),
+  concurrency: ({ concurrency }) => concurrency,
+};
+
+/** Lists that the master gives page by page. */
+const LISTS = {
+  names: {
+    ...{ path: '/api/names', list: 'names', columns: NAMES },
+    about: { functions: 'name', key: 'name', verbs: ['retry', 'discard'] },
+  },
+  jobs: {
+    ...{ path: '/api/jobs', list: 'jobs', columns: JOBS },
+    about: {
+      functions: 'name',
+      errors: 'message',
+      key: 'id',
+      opens: true,
+      verbs: ['retry', 'cancel', 'discard'],
+    },
+  },
+  failed: {
+    ...{ path: '/api/dead-letters', list: 'jobs', columns: JOBS },
+    about: { functions: 'name', errors: 'message', key: 'id', opens: true, verbs: ['retry', 'discard'] },
+  },
+  workers: { path: '/api/workers', list: 'workers', columns: WORKERS, about: {} },
+} as const satisfies Record<
+  Exclude<View, 'constraints'>,
+  { path: string; list: string; columns: Columns<Fields>; about: Partial<SourceTable> }
+>;
+
+/** A page of a table. @param view one of `VIEWS` @throws JqRefusedError if the token may not read it, InvalidOptionError */
+export async function readTable(ask: Ask, view: string, page: string): Promise<SourceTable> {
+  if (view === 'constraints') {
+    const { constraints } = await read(ask, '/constraints', page);
+    return toSlice(rowsOf(constraints), CONSTRAINTS, page);
+  }
+  const known = VIEWS.find((one) => one === view);
+  const { path, list, columns, about } =
+    LISTS[known === undefined || known === 'constraints' ? 'jobs' : known];
+  const reply = await read(ask, path + queryOf(page), page);
+  const { cursor } = reply;
+  return {
+    ...toTable(rowsOf(reply[list]), columns),
+    ...(typeof cursor === 'string' && { next: cursor }),
+    ...about,
+  };
+}
+
+/** An object of the master. @throws JqRefusedError, InvalidOptionError */
+export async function read(ask: Ask, path: string, page = ''): Promise<Fields> {
+  const reply = await ask('GET', path);
+  if (reply.status === 400 && page !== '') throw wrongPage(page);
+  if (reply.status !== 200) throw refused('A table', reply);
+  return decode(toRaw(reply.body, MAX_DEPTH).bytes) as Fields;
+}
+
+function queryOf(page: string): string {
+  return `?limit=${ROWS_OF_PAGE}${page === '' ? '' : `&cursor=${encodeURIComponent(page)}`}`;
+}
+
+function rowsOf(list: unknown): Fields[] {
+  return Array.isArray(list) ? (list as Fields[]) : [];
+}
+
+function columnsOf(names: readonly string[]): Columns<Fields> {
+  return Object.fromEntries(names.map((name) => [name, (row: Fields) => row[name]]));
+}

@@ -1,0 +1,257 @@
+import { describe, expect, it } from '@jest/globals';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
+import { JqClient } from 'nestjs-gearmonkey/jq';
+import { QlessClient } from 'nestjs-gearmonkey/qless';
+import type {
+  ActReply,
+  FunctionView,
+  LiveEvents,
+  NativeRow,
+  NativeView,
+  Session,
+} from '../../lib/dashboard/api.js';
+import { eventually, until } from '../support/until.js';
+import { ask, json, listen } from './http.js';
+import { FAILING, JOBS, SYSTEMS, useSystems, type SystemName } from './use-systems.js';
+
+describe('the dashboard of', () => {
+  const { serve: serveSystem, master } = useSystems();
+
+  async function serve(name: SystemName, options?: DashboardModuleOptions) {
+    const served = await serveSystem(name, options);
+    const { base, fn } = served;
+    const native = (view: string, page = '') =>
+      json<NativeView>(base, `/api/native?view=${view}&page=${encodeURIComponent(page)}`);
+    const act = (body: object) => json<ActReply>(base, '/api/act', { body: { fn, ...body } });
+    const row = (view: string, key: string) =>
+      json<NativeRow>(base, `/api/native/row?view=${view}&key=${encodeURIComponent(key)}`);
+    return { ...served, native, act, row };
+  }
+
+  it.each(SYSTEMS)('%s shows its queues, and only what it can', async (name) => {
+    const { base, fn, views, verbs, run, enqueue, native } = await serve(name);
+    for (let jobs = 0; jobs < 3; jobs++) await enqueue();
+    const { instances } = await json<Session>(base, '/api/session');
+    expect(instances).toEqual([
+      {
+        ...{ name: 'default', system: name, actions: verbs, can: ['overview', 'native'] },
+        ...{ native: views, run },
+      },
+    ]);
+    const live = listen(base, [{ overview: 'default' }]);
+    await eventually(
+      async () => {
+        const shown = (await json<FunctionView[]>(base, '/api/overview')).find((one) => one.fn === fn);
+        expect(shown).toMatchObject({ fn, act: true, waiting: { high: 0, normal: 2, low: 0 } });
+      },
+      { timeout: 30_000 },
+    );
+    await until(() =>
+      live.events.some(({ name: event, data }) => {
+        if (event !== 'overview') return false;
+        return (data as LiveEvents['overview']).functions.some(
+          (one) => one.fn === fn && one.waiting.normal === 2,
+        );
+      }),
+    );
+    live.close();
+    for (const view of views) {
+      const table = await native(view);
+      expect(table.rows.every((row) => row.length === table.columns.length)).toBe(true);
+    }
+    for (const route of ['jobs?state=waiting&fn=a', 'job?fn=a&id=1', 'workers', 'schedules'])
+      expect([route, (await ask(base, `/api/${route}`)).status]).toEqual([route, 404]);
+    for (const bad of [
+      '',
+      '?view=nothing',
+      `?view=${views[0]}&page=a&page=b`,
+      '?view=__proto__',
+      `?view=${views[0]}&page=%00x`,
+    ])
+      expect([bad, (await ask(base, `/api/native${bad}`)).status]).toEqual([bad, 400]);
+  });
+
+  it.each(SYSTEMS)('%s shows people what they may see', async (name) => {
+    const auth = () => ({ name: 'eye', view: (fn: string) => fn === 'other', act: true });
+    const { base, fn, enqueue } = await serve(name, { auth });
+    await enqueue();
+    expect(await json(base, '/api/overview')).toEqual([]);
+    const shown = { qless: 'queues', jq: 'jobs', jobd: 'rows' }[name];
+    const hidden = { qless: 'tags', jq: 'workers', jobd: 'daemons' }[name];
+    const table = await json<NativeView>(base, `/api/native?view=${shown}`);
+    expect(table.rows).toEqual([]);
+    expect(table).not.toHaveProperty('total');
+    expect((await ask(base, `/api/native?view=${hidden}`)).status).toBe(403);
+    const topics = encodeURIComponent(JSON.stringify([{ overview: 'default', fns: [fn] }]));
+    expect((await ask(base, `/api/live?topics=${topics}`)).status).toBe(403);
+  });
+
+  it.each(SYSTEMS)('%s runs a job from the page, shows its failure, and retries its group', async (name) => {
+    const redact = ({ text }: { text: string }) => text.replaceAll('4111', '****');
+    const { fn, act, native, row, runs } = await serve(name, { redact });
+    const { id = '' } = await act({ action: 'run', input: JSON.stringify(FAILING[name]) });
+    const { jobs, key, state, failed, ends } = JOBS[name];
+    const find = async () => rowsOf(await native(jobs)).find((one) => String(one[key]) === id);
+    await eventually(async () => expect(await find()).toEqual(expect.objectContaining({ [state]: ends[0] })));
+    const shown = await row(jobs, id);
+    expect(shown.fn).toBe(fn);
+    expect(JSON.stringify(shown)).toContain('no disk ****');
+    expect(JSON.stringify(shown)).not.toContain('4111');
+    expect(JSON.stringify(await native(failed))).not.toContain('4111');
+
+    const table = await native(failed);
+    const [group] = rowsOf(table).filter((one) => one[table.functions ?? ''] === fn);
+    const of = { view: failed, key: String(group?.[table.key ?? '']) };
+    expect(table.actions[0]).toContain('retry');
+    const other = { fn: 'other', action: 'retry', row: of };
+    expect(await act(other)).toMatchObject({ changed: false, count: 0 });
+    const audited: unknown[] = [];
+    const note = (event: unknown) => audited.push(event);
+    subscribe('gearmonkey:audit', note);
+    expect(await act({ action: 'retry', row: of })).toMatchObject({ changed: true, count: 1 });
+    unsubscribe('gearmonkey:audit', note);
+    expect(audited).toEqual([
+      expect.objectContaining({ action: 'retry', fn, count: 1, target: JSON.stringify(of) }),
+    ]);
+    await eventually(() => expect(runs()).toBe(2));
+  });
+
+  it.each(SYSTEMS)('%s changes nothing that the user may not, nor anything wrong', async (name) => {
+    const auth = () => ({ name: 'eye', view: true, act: (action: string) => action === 'retry' });
+    const { base, fn, views, native, enqueue } = await serve(name, { auth });
+    await enqueue();
+    for (const view of views)
+      for (const may of (await native(view)).actions) expect(may).not.toContain('cancel');
+    const status = async (body: object) => (await ask(base, '/api/act', { body: { fn, ...body } })).status;
+    const row = { view: views[0], key: fn };
+    for (const action of ['run', 'cancel', 'discard', 'pause'])
+      expect([action, await status({ action, row })]).toEqual([action, 403]);
+    for (const wrong of [
+      ...[{}, { row: null }, { row: { view: 'none', key: fn } }, { row: { view: views[0], key: 7 } }],
+      ...[{ row: { view: views[0] } }, { row: { view: views[0], key: 'x'.repeat(9999) } }],
+    ])
+      expect([wrong, await status({ action: 'retry', ...wrong })]).toEqual([wrong, 400]);
+    for (const key of ['', '-1', '1e999', '["a"]', '{}', '../../', '\u0000'])
+      for (const view of views)
+        expect([
+          view,
+          key,
+          (await ask(base, `/api/native/row?view=${view}&key=${encodeURIComponent(key)}`)).status < 500,
+        ]).toEqual([...[view, key, true]]);
+  });
+
+  it('qless pauses and resumes a queue, cancels what recurs and shows statistics', async () => {
+    const { app, fn, native, row, act } = await serve('qless');
+    const client = app.get(QlessClient);
+    const on = (view: string, key: string, action: string) => act({ action, row: { view, key } });
+    await on('queues', fn, 'pause');
+    await client.queue(fn).put(fn, {});
+    expect(rowOf(await native('queues'), 'queue', fn)).toMatchObject({ paused: true, waiting: 1 });
+    expect(await on('queues', 'another', 'resume')).toMatchObject({ count: 0 });
+    await on('queues', fn, 'resume');
+    await eventually(async () =>
+      expect(rowOf(await native('queues'), 'queue', fn)).toMatchObject({ running: 1 }),
+    );
+    expect((await row('queues', fn)).fields.map(({ name }) => name)).toContain('waited (ms)');
+    const jid = await client.queue(fn).recur('klass', {}, { interval: '1h', offset: '1h' });
+    expect(rowOf(await native('recurring'), 'jid', jid)).toMatchObject({ klass: 'klass', seconds: 3600 });
+    expect(await on('recurring', jid, 'cancel')).toMatchObject({ count: 1 });
+    expect((await native('recurring')).rows).toEqual([]);
+  });
+
+  it('JQ cancels a job that waits, and refuses an argument that is no map', async () => {
+    const { app, base, fn, native, act } = await serve('jq');
+    const { id } = await app.get(JqClient).enqueue('nobody', {});
+    const cancel = { action: 'cancel', fn: 'nobody', row: { view: 'jobs', key: id } };
+    expect(await act({ ...cancel, fn })).toMatchObject({ count: 0 });
+    expect(await act(cancel)).toMatchObject({ count: 1 });
+    expect(await act(cancel)).toMatchObject({ count: 0, changed: false });
+    expect(rowOf(await native('jobs'), 'id', id)).toBeUndefined();
+    const body = { action: 'run', fn, input: '[1]' };
+    expect(await ask(base, '/api/act', { body })).toMatchObject({ status: 400 });
+  });
+
+  it('jobd runs a manual row, cancels one, and refuses other columns than those of the table', async () => {
+    const { base, fn, native, act } = await serve('jobd');
+    const add = async () => (await act({ action: 'run', input: '{"status":"manual"}' })).id ?? '';
+    const [run, cancelled] = [await add(), await add()];
+    const on = (key: string, action: string) => act({ action, row: { view: 'rows', key } });
+    expect(await on(cancelled, 'cancel')).toMatchObject({ count: 1 });
+    expect(await on(run, 'run')).toMatchObject({ count: 1 });
+    const stateOf = async (id: string) =>
+      rowsOf(await native('rows')).find((one) => String(one['id']) === id)?.['status'];
+    await eventually(async () => expect(await stateOf(run)).toBe('running'));
+    expect(await stateOf(cancelled)).toBe('ignored');
+    expect(await on(run, 'cancel')).toMatchObject({ count: 0 });
+    for (const input of ['{"id":1}', '{"target":"other"}', '[]', '7'])
+      expect([input, (await ask(base, '/api/act', { body: { action: 'run', fn, input } })).status]).toEqual([
+        ...[input, 400],
+      ]);
+  });
+
+  it('qless has tables of queues, tracked jobs, tags and workers', async () => {
+    const { app, fn, native, enqueue } = await serve('qless');
+    for (let jobs = 0; jobs < 2; jobs++) await enqueue();
+    const client = app.get(QlessClient);
+    const jid = await client.queue('apart').put('klass', {});
+    await (await client.jobs.get(String(jid)))?.track();
+    expect(rowOf(await native('tracked'), 'jid', String(jid))).toMatchObject({
+      ...{ klass: 'klass', queue: 'apart', state: 'waiting', worker: null },
+    });
+    expect(rowOf(await native('tags'), 'tag', `<b>${fn}</b>`)).toMatchObject({ jobs: 2 });
+    await eventually(async () => expect((await native('workers')).rows).toHaveLength(1));
+    for (let queues = 0; queues < 60; queues++) await client.queue(`queue${queues}`).put('klass', {});
+    const first = await native('queues');
+    expect(first).toMatchObject({ next: '50', rows: { length: 50 } });
+    expect(await pages((page) => native('queues', page))).toHaveLength(first.total ?? 0);
+  });
+
+  it('JQ has tables of workers, jobs and constraints', async () => {
+    const { fn, native, enqueue } = await serve('jq');
+    await master.post('/constraints', { match: [], concurrency: 3 });
+    for (let jobs = 0; jobs < 60; jobs++) await enqueue();
+    await eventually(async () => {
+      expect((await native('workers')).rows).toHaveLength(1);
+      const rows = (await pages((page) => native('jobs', page))).filter(({ name }) => name === fn);
+      expect(rows).toHaveLength(60);
+      expect(new Set(rows.map(({ id }) => id)).size).toBe(60);
+      expect(rows.filter(({ status }) => status === 'running')).toHaveLength(1);
+    });
+    const { rows } = await native('constraints');
+    expect(rows).toHaveLength(1);
+  });
+
+  it('jobd has tables of targets, rows and daemons, without what processes wrote', async () => {
+    const { fn, native, enqueue } = await serve('jobd');
+    for (let jobs = 0; jobs < 60; jobs++) await enqueue();
+    const rows = await pages((page) => native('rows', page));
+    expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 60 }, (_, index) => 60 - index));
+    expect(rows[0]).toMatchObject({ target: fn, created: expect.stringMatching(/^\d{4}-.*Z$/) });
+    expect(Object.keys(rows[0] ?? {})).not.toEqual(expect.arrayContaining(['stdout']));
+    await eventually(async () => {
+      expect(rowOf(await native('targets'), 'target', fn)).toMatchObject({ running: 1, waiting: 59 });
+    });
+    expect((await native('daemons')).rows).toHaveLength(1);
+  });
+});
+
+type Row = Record<string, NativeView['rows'][number][number]>;
+
+function rowsOf({ columns, rows }: NativeView): Row[] {
+  return rows.map((row) => Object.fromEntries(row.map((cell, index) => [columns[index] ?? '', cell])));
+}
+
+function rowOf(table: NativeView, column: string, cell: string): Row | undefined {
+  return rowsOf(table).find((row) => row[column] === cell);
+}
+
+async function pages(read: (page: string) => Promise<NativeView>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let page: string | undefined = ''; page !== undefined;) {
+    const table: NativeView = await read(page);
+    rows.push(...rowsOf(table));
+    page = table.next;
+  }
+  return rows;
+}
