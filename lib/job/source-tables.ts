@@ -24,8 +24,7 @@ export interface SourceTable {
 }
 
 /** What people may do to a row of a table. */
-export const TABLE_VERBS = ['run', 'retry', 'cancel', 'discard', 'pause', 'resume'] as const;
-export type TableVerb = (typeof TABLE_VERBS)[number];
+export type TableVerb = 'run' | 'retry' | 'cancel' | 'discard' | 'pause' | 'resume';
 
 /** Something of a row that is too large for a table. */
 export interface SourceField {
