@@ -51,8 +51,5 @@ export interface WorkersView {
   /** All that are counted, plain workers included. */
   readonly functions: readonly { readonly fn: string; readonly workers: number; readonly running: number }[];
   /** What runs, at most 100 of a function. */
-  readonly running: readonly (ListedJobView & {
-    /** Known only of some systems. */
-    readonly worker?: string;
-  })[];
+  readonly running: readonly ListedJobView[];
 }

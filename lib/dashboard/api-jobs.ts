@@ -39,6 +39,8 @@ export interface ListedJobView {
   readonly state: State;
   readonly attempts: number;
   readonly times: TimesOfJob;
+  /** The id of the worker that runs it or ran it last; absent for short and plain runs. */
+  readonly worker?: string;
   readonly error?: ErrorView;
   readonly progress?: { readonly dividend: number; readonly divisor: number };
   readonly key?: string;

@@ -95,6 +95,8 @@ export interface ListedJob {
   readonly state: ListedState;
   readonly attempts: number;
   readonly times: JobTimes;
+  /** The id of the worker that runs it, or ran it last. On Redis only, once it has run for a quarter of a lease. */
+  readonly worker?: string;
   /** Why it failed: for good, or the last time if it will be tried again. */
   readonly error?: JobErrorInfo;
   readonly progress?: Progress;

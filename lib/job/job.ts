@@ -45,6 +45,8 @@ export interface Job<Input = unknown, Output = unknown> {
   /** How often its handler postponed it with a SnoozeError. */
   readonly snoozes: number;
   readonly times: JobTimes;
+  /** The id of the worker that runs it, or ran it last. On Redis only, once it has run for a quarter of a lease. */
+  readonly worker?: string;
   /** Text that its client sent with it. */
   readonly headers: JobHeaders;
   /** What it is found by. */

@@ -142,7 +142,7 @@ export class RedisBackend implements TestBackend {
 
   async expire(claim: Claim): Promise<void> {
     await this.ask(async (redis) => {
-      await scripts.renew.run(redis, [this.keysOf(claim.fn).leases], 0, 0, [memberOf(claim)]);
+      await scripts.renew.run(redis, [this.keysOf(claim.fn).leases, ''], 0, 0, '', [memberOf(claim)]);
       await this.claim(redis, claim.fn, 0);
     });
   }

@@ -48,6 +48,13 @@ describe('the page', () => {
       await expect(page.getByRole('progressbar', { name: 'Progress' }).getAttribute('value')).resolves.toBe(
         '1',
       );
+      const worker = page.locator('dl.facts a', { has: page.locator('code') });
+      await worker.click();
+      await page
+        .getByRole('row')
+        .filter({ hasText: 'there' })
+        .getByRole('link', { name: 'resize 1' })
+        .click();
       gates.letGo('cat.jpg');
       await page.locator('h1 + .badge.is-success').waitFor();
       await page.getByText('"bytes": 7').waitFor();

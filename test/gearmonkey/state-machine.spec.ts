@@ -102,7 +102,7 @@ class ScriptEngine implements Engine {
   }
 
   renew(now: number, members: readonly string[]) {
-    return scripts.renew.run(this.redis, [this.k.leases], now, LEASE, [...members]);
+    return scripts.renew.run(this.redis, [this.k.leases, this.k.jobs], now, LEASE, 'worker', [...members]);
   }
 
   progress(member: string, dividend: number) {

@@ -94,7 +94,7 @@ function Whole({ job }: { job: JobView }) {
 }
 
 function Facts({ job }: { job: JobView }) {
-  const { times, attempts, stalls, snoozes, key, unique, tags, recurring, fn } = job;
+  const { times, worker, attempts, stalls, snoozes, key, unique, tags, recurring, fn } = job;
   const i = instanceName.value;
   return (
     <dl class="facts">
@@ -116,6 +116,13 @@ function Facts({ job }: { job: JobView }) {
         {stalls > 0 && `, lost its worker ${many(stalls, 'time')}`}
         {snoozes > 0 && `, postponed ${many(snoozes, 'time')}`}
       </Fact>
+      {worker !== undefined && (
+        <Fact name="Worker">
+          <a href={href('workers', { i, fn })}>
+            <code>{worker.slice(0, 8)}</code>
+          </a>
+        </Fact>
+      )}
       {tags && tags.length > 0 && (
         <Fact name="Tags">
           {tags.map((tag) => (

@@ -36,6 +36,7 @@ function All({ all: { workers, functions, running } }: { all: WorkersView }) {
                 <th scope="col">Worker</th>
                 <th scope="col">Serves</th>
                 <th scope="col">State</th>
+                <th scope="col">Runs</th>
               </tr>
             </thead>
             <tbody>
@@ -59,6 +60,19 @@ function All({ all: { workers, functions, running } }: { all: WorkersView }) {
                     ) : (
                       <span class="badge is-success">there</span>
                     )}
+                  </td>
+                  <td>
+                    {running
+                      .filter(({ worker }) => worker === id)
+                      .map((job) => (
+                        <a
+                          key={`${job.fn} ${job.id}`}
+                          class="tag"
+                          href={href('job', { i, fn: job.fn, id: job.id })}
+                        >
+                          {job.fn} {job.id}
+                        </a>
+                      ))}
                   </td>
                 </tr>
               ))}
@@ -88,13 +102,19 @@ function All({ all: { workers, functions, running } }: { all: WorkersView }) {
           <p class="dim">Nothing.</p>
         ) : (
           <ul class="plain">
-            {running.map(({ fn, id, times, progress }) => (
+            {running.map(({ fn, id, times, worker, progress }) => (
               <li key={`${fn} ${id}`} class="row">
                 <a data-row href={href('job', { i, fn, id })}>
                   {fn} {id}
                 </a>
                 <span>
                   since <When at={times.started} />
+                  {worker !== undefined && (
+                    <>
+                      {' '}
+                      on <code>{worker.slice(0, 8)}</code>
+                    </>
+                  )}
                 </span>
                 {progress && (
                   <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />

@@ -118,11 +118,12 @@ export class HeldClaims {
 
   /** Extends leases from this thread; returns the lost claims. */
   async renew(claims: readonly Claim[]): Promise<Claim[]> {
-    const { lease, keysOf } = this.options;
+    const { lease, worker, keysOf } = this.options;
     const redis = await this.connections.commands.ready(lease / 4);
     const lost = [...byFunction(claims, ({ fn }) => fn)].map(async ([fn, held]) => {
+      const { leases, jobs } = keysOf(fn);
       const gone = new Set(
-        await scripts.renew.run(redis, [keysOf(fn).leases], '', lease, held.map(memberOf)),
+        await scripts.renew.run(redis, [leases, jobs], '', lease, worker, held.map(memberOf)),
       );
       return held.filter((claim) => gone.has(memberOf(claim)));
     });
@@ -170,12 +171,12 @@ export class HeldClaims {
   /** @param signed keys of all functions whose presence is signed with this one's */
   private kept(name: string, signed: readonly string[] | undefined): LeaseGroup {
     const { worker, lease, presence, keysOf } = this.options;
-    const { leases } = keysOf(name);
+    const { leases, jobs } = keysOf(name);
     const { sha, text } = scripts.renew;
     const script = { sha: scripts.presence.sha, text: scripts.presence.text };
     return defined({
       name,
-      renew: { script: { sha, text }, keys: [leases], args: ['', lease] },
+      renew: { script: { sha, text }, keys: [leases, jobs], args: ['', lease, worker] },
       beat: signed && { script, keys: signed, args: ['', worker, presence, 1] },
     });
   }

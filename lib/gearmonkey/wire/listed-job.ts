@@ -2,7 +2,16 @@ import { defined } from '../../job/defined.js';
 import type { ListedState, ListedJob, ListedPayload } from '../../job/job-views.js';
 import { recordsOf } from '../../job/show-as.js';
 import { readJobOptions } from './job-options.js';
-import { attemptsOf, errorOf, hasError, progressOf, textOf, timesOf, type StoredJob } from './stored-job.js';
+import {
+  attemptsOf,
+  errorOf,
+  hasError,
+  progressOf,
+  textOf,
+  timesOf,
+  workerOf,
+  type StoredJob,
+} from './stored-job.js';
 
 /** Most bytes of a payload that are shown. */
 export const SHOWN_BYTES = 4096;
@@ -24,6 +33,7 @@ export function toListedJob(fn: string, id: string, state: ListedState, stored: 
       state,
       attempts: attemptsOf(stored),
       times: timesOf(stored, options.expires),
+      worker: workerOf(stored),
       error: failed ? errorOf(stored) : undefined,
       progress: progressOf(stored),
       key: textOf(stored, 'key') || undefined,

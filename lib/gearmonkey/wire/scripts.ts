@@ -115,8 +115,9 @@ export const progress = defineScript<[member: string, dividend: number, divisor:
 );
 
 /** Returns the members whose leases are lost. */
-export const renew = defineScript<[now: Now, lease: number, members: string[]], string[]>('renew', (reply) =>
-  (reply as Buffer[]).map(String),
+export const renew = defineScript<[now: Now, lease: number, worker: string, members: string[]], string[]>(
+  'renew',
+  (reply) => (reply as Buffer[]).map(String),
 );
 
 /** What a check of a function found. */

@@ -37,6 +37,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       attempts: numberOf(stored, 'attempts') ?? 0,
       snoozes: numberOf(stored, 'snoozes') ?? 0,
       times: timesOf(stored, options.expires),
+      worker: workerOf(stored),
       headers: options.headers ?? NO_HEADERS,
       tags: options.tags,
       recurring: options.recurring,
@@ -110,6 +111,12 @@ export function attemptsOf(stored: StoredJob): number {
 /** A field as text. */
 export function textOf(stored: StoredJob, field: string): string | undefined {
   return text(stored.get(field));
+}
+
+/** Who runs it, or ran it last: the field names the claim that it is about. */
+export function workerOf(stored: StoredJob): string | undefined {
+  const [, token, worker] = /^(\d+):([\w-]{1,100})$/.exec(text(stored.get('worker')) ?? '') ?? [];
+  return token !== undefined && token === text(stored.get('token')) ? worker : undefined;
 }
 
 /** A job's mark; 0 if a plain client sent it. */

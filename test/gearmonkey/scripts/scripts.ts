@@ -162,7 +162,7 @@ export function progress(redis: Redis, fn: string, member: string, dividend: num
 }
 
 export function renew(redis: Redis, fn: string, now: number, members: string[]) {
-  return scripts.renew.run(redis, [keysOf(fn).leases], now, LEASE_MS, members);
+  return scripts.renew.run(redis, [keysOf(fn).leases, keysOf(fn).jobs], now, LEASE_MS, '', members);
 }
 
 /** Milliseconds for which a worker leads. */
