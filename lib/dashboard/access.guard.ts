@@ -1,4 +1,5 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Closing } from './closing.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, type CheckedDashboard, type DashboardUser } from './dashboard.options.js';
 import { isLocal, isSameOrigin, rawRequest, rawResponse } from './request-facts.js';
@@ -35,12 +36,16 @@ export function userOf(request: object): DashboardUser {
 /** Stands before everything the dashboard serves: headers, who it is, and for changes where they come from. */
 @Injectable()
 export class AccessGuard implements CanActivate {
-  constructor(@Inject(DASHBOARD) private readonly options: CheckedDashboard) {}
+  constructor(
+    @Inject(DASHBOARD) private readonly options: CheckedDashboard,
+    @Inject(Closing) private readonly closing: Closing,
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<object>(), rawResponse(http.getResponse<object>())];
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    this.closing.check(response);
     const raw = rawRequest(request);
     const user = await this.userOf(request);
     if (!isUser(user)) {

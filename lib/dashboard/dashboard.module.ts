@@ -11,6 +11,7 @@ import { AccessGuard } from './access.guard.js';
 import { DashboardActions } from './actions.js';
 import { ApiFilter } from './api.filter.js';
 import { BulkRuns } from './bulk-runs.js';
+import { Closing } from './closing.js';
 import { controllerAt } from './dashboard.controller.js';
 import {
   checkDashboard,
@@ -69,7 +70,7 @@ function dashboardAt(
       options,
       finish,
       ...[AccessGuard, ApiFilter, DashboardAccess, Redaction, JobReads, FunctionReads, SystemReads],
-      ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, LoopbackOnly],
+      ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, LoopbackOnly, Closing],
     ],
   };
 }

@@ -6,6 +6,9 @@ import type { Watched } from './live-topics.js';
 /** A reader that is so far behind is not reading. */
 const MOST_BEHIND = 4 * 1024 * 1024;
 
+/** For what was sent last. */
+const LAST_MS = 1000;
+
 /** What is sent: times are dates, which JSON makes text of. */
 type Sent<Name extends keyof LiveEvents> = { readonly [Field in keyof LiveEvents[Name]]: unknown };
 
@@ -49,9 +52,11 @@ export class LiveStream {
     this.write(': \n\n');
   }
 
+  /** Ends it, also if its page does not read the rest: an open connection would keep a server from closing. */
   end(why: string): void {
     this.send('bye', { why });
     this.response.end();
+    setTimeout(() => this.response.destroy(), LAST_MS).unref();
   }
 
   private write(text: string): void {

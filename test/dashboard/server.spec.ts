@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
@@ -201,5 +204,35 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     await app.close();
     await until(() => live.hasEnded());
     expect(live.events.at(-1)).toMatchObject({ name: 'bye' });
+  });
+
+  it('lets the app close while a page asks without a pause', async () => {
+    const { app, base } = await servedWith('memory:');
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const statuses: number[] = [];
+    const refused = new Promise<void>((resolve) => {
+      const next = () =>
+        get(`${base}/api/session`, { agent }, (response) => {
+          statuses.push(response.statusCode ?? 0);
+          response.resume().once('end', next);
+        }).once('error', () => resolve());
+      next();
+    });
+    await until(() => statuses.length > 10);
+    await app.close();
+    await refused;
+    expect(statuses[0]).toBe(200);
+    agent.destroy();
+  });
+
+  it('ends a stream that its page no longer reads', async () => {
+    const { app, base } = await servedWith('memory:');
+    const topics = encodeURIComponent('[{"overview":"default"}]');
+    const page = connect(Number(new URL(base).port));
+    page.write(`GET /jobs/api/live?topics=${topics} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+    await once(page, 'readable');
+    page.pause();
+    await app.close();
+    page.destroy();
   });
 });
