@@ -4,7 +4,7 @@ import { ApiFailure } from './dashboard-errors.js';
 
 /**
  * Lets the app end while pages are open: a server that closes waits for connections that are in use, and a page that
- * asks every few seconds would use its own for ever.
+ * asks every few seconds would keep its own in use.
  */
 @Injectable()
 export class Closing implements OnModuleDestroy {
