@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
@@ -56,6 +57,25 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
     const body = { action: 'pause', fn: 'mail' };
     expect((await ask(base, '/api/act', { body })).status).toBe(401);
     expect((await json<Session>(base, '/api/session', as('reader'))).user).toBe('reader');
+  });
+
+  it('takes options of a factory, which may ask other providers', async () => {
+    const TITLE = Symbol('title');
+    @Module({ providers: [{ provide: TITLE, useValue: 'Pictures' }], exports: [TITLE] })
+    class Config {}
+    const options = async (title: string) => ({ title, auth });
+    const imports = [
+      GearMonkeyModule.forRoot({ connection: 'memory:' }),
+      DashboardModule.forRootAsync({ path: 'jobs', imports: [Config], inject: [TITLE], useFactory: options }),
+    ];
+    const { base } = await apps.serve(platform, { imports });
+    expect((await ask(base, '/api/session')).status).toBe(401);
+    expect((await json<Session>(base, '/api/session', as('reader'))).title).toBe('Pictures');
+    process.env['NODE_ENV'] = 'production';
+    const open = DashboardModule.forRootAsync({ useFactory: () => ({}) });
+    await expect(apps.serve(platform, { imports: [imports[0]!, open] })).rejects.toMatchObject({
+      code: 'DASHBOARD_OPEN',
+    });
   });
 
   it('shows and changes what the rights of a user say, function by function', async () => {

@@ -39,6 +39,7 @@ describe('the page shows', () => {
       await dialog.waitFor({ state: 'detached' });
       await table(jobs);
       await row.getByText(ends[1], { exact: true }).waitFor();
+      await page.emulateMedia({ colorScheme: 'dark' });
       await expect(problemsOf(page)).resolves.toEqual([]);
       expect(misdeeds).toEqual({ errors: [], foreign: [] });
     },

@@ -12,6 +12,8 @@ import { RunNative } from './run-native.js';
 const AGAIN_MS = 2000;
 /** As tables have times. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** Longer texts may wrap, and are cut after three lines. */
+const WORD = 40;
 
 /** Tables in the terms of qless, JQ and jobd. */
 export function Native() {
@@ -139,7 +141,7 @@ function Row({
         </td>
       ))}
       {hasActions && (
-        <td>
+        <td class="fixed">
           {key !== undefined && (
             <span class="buttons">
               <RowActions {...{ fn, view, of: key, may, done: reload }} />
@@ -155,7 +157,8 @@ function Cell({ value }: { value: Cells[number] }) {
   if (value === null) return <span class="dim">–</span>;
   if (typeof value === 'number') return <>{count(value)}</>;
   if (typeof value === 'string' && ISO_TIME.test(value)) return <When at={value} />;
-  return <span class="what">{String(value)}</span>;
+  const text = String(value);
+  return <span class={text.length > WORD ? 'cut' : 'fixed'}>{text}</span>;
 }
 
 /** The key of a group is made of what its other columns have. */

@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../../job/errors.js';
 import { fieldsOf, type SourceRow, type SourceTables, type TableRequest } from '../../job/source-tables.js';
 import type { Database } from '../storage/database.js';
 import { failedIds } from '../storage/failed-rows.js';
-import { readTable, VIEWS } from '../storage/job-tables.js';
+import { readTable, timeOf, VIEWS } from '../storage/job-tables.js';
 import type { JobsTable, JobStatus, TableNames } from '../storage/schema.js';
 import { insertRow } from './insert-row.js';
 import { plainRow, type TableRow } from './row-input.js';
@@ -53,7 +53,7 @@ class RowActs {
 
   async open(id: string): Promise<SourceRow | undefined> {
     const [row] = await this.rows([Number(id)]);
-    return row && { fn: String(row['target']), fields: fieldsOf(plainRow(row), PARTS) };
+    return row && { fn: String(row['target']), fields: fieldsOf(withTimes(plainRow(row)), PARTS) };
   }
 
   async act({ view, verb, key, fn }: TableRequest): Promise<number> {
@@ -94,6 +94,15 @@ class RowActs {
       queries.selectFrom(this.names.jobs).selectAll().where('id', 'in', known).execute(),
     ) as unknown as Promise<TableRow[]>;
   }
+}
+
+/** Times are in seconds, 0 for none. */
+function withTimes(row: TableRow): TableRow {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name,
+    name.startsWith('time_') && typeof value !== 'string' ? timeOf(Number(value)) : value,
+  ]);
+  return Object.fromEntries(entries) as TableRow;
 }
 
 function columnsOf(input: unknown): TableRow {

@@ -116,6 +116,6 @@ async function readDaemons(database: Database, { daemons }: TableNames, page: st
   return { ...toTable(found, DAEMONS), ...(last && { next: last.instance }) };
 }
 
-function timeOf(seconds: number): Date | undefined {
+export function timeOf(seconds: number): Date | undefined {
   return Number(seconds) > 0 ? new Date(Number(seconds) * 1000) : undefined;
 }
