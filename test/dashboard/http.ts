@@ -1,4 +1,4 @@
-import { request, type IncomingHttpHeaders } from 'node:http';
+import { request, type Agent, type IncomingHttpHeaders } from 'node:http';
 
 export interface Answer {
   readonly status: number;
@@ -11,10 +11,15 @@ export interface Asked {
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
   readonly method?: string;
+  readonly agent?: Agent;
 }
 
 /** Unlike `fetch`, it sends any header, such as Host and Sec-Fetch-Site, and follows no redirect. */
-export function ask(base: string, path: string, { headers = {}, body, method }: Asked = {}): Promise<Answer> {
+export function ask(
+  base: string,
+  path: string,
+  { headers = {}, body, method, agent }: Asked = {},
+): Promise<Answer> {
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -22,7 +27,7 @@ export function ask(base: string, path: string, { headers = {}, body, method }: 
       {
         method: method ?? (text === undefined ? 'GET' : 'POST'),
         headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
-        agent: false,
+        agent: agent ?? false,
       },
       (response) => {
         const parts: Buffer[] = [];

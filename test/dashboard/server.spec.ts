@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { Agent, get } from 'node:http';
-import { connect } from 'node:net';
+import { Agent, type Server } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, GearMonkeyModule, UnrecoverableError, Worker } from 'nestjs-gearmonkey';
@@ -18,6 +16,7 @@ import type {
   StatisticsView,
   WorkersView,
 } from '../../lib/dashboard/api.js';
+import { gate } from '../support/gate.js';
 import { until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { PLATFORMS, useServedApps, type Platform } from './dashboard-app.js';
@@ -206,33 +205,28 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
     expect(live.events.at(-1)).toMatchObject({ name: 'bye' });
   });
 
-  it('lets the app close while a page asks without a pause', async () => {
-    const { app, base } = await servedWith('memory:');
+  it('ends the connection of a page that asks again while the app closes', async () => {
+    const [asked, answer] = [gate(), gate()];
+    let held = true;
+    const auth = async () => {
+      asked.open();
+      if (held) await answer.passed;
+      held = false;
+      return { name: 'ada', view: true, act: false };
+    };
+    const { app, base } = await servedWith('memory:', { auth });
+    // A browser uses a connection again, and asks on it every few seconds.
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const statuses: number[] = [];
-    const refused = new Promise<void>((resolve) => {
-      const next = () =>
-        get(`${base}/api/session`, { agent }, (response) => {
-          statuses.push(response.statusCode ?? 0);
-          response.resume().once('end', next);
-        }).once('error', () => resolve());
-      next();
-    });
-    await until(() => statuses.length > 10);
-    await app.close();
-    await refused;
-    expect(statuses[0]).toBe(200);
-    agent.destroy();
-  });
-
-  it('ends a stream that its page no longer reads', async () => {
-    const { app, base } = await servedWith('memory:');
-    const topics = encodeURIComponent('[{"overview":"default"}]');
-    const page = connect(Number(new URL(base).port));
-    page.write(`GET /jobs/api/live?topics=${topics} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
-    await once(page, 'readable');
-    page.pause();
-    await app.close();
-    page.destroy();
+    const again = () => ask(base, '/api/session', { agent });
+    const first = again();
+    await asked.passed;
+    const closed = app.close();
+    await until(() => !(app.getHttpServer() as Server).listening);
+    answer.open();
+    expect((await first).status).toBe(200);
+    const { status, headers } = await again();
+    expect([status, headers.connection]).toEqual([503, 'close']);
+    await closed;
+    await expect(again()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 });
