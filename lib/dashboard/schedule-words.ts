@@ -30,9 +30,9 @@ function cronWords(cron: string, seconds: boolean): string {
   const named = NAMED[cron.trim().toLowerCase()];
   if (named !== undefined) return named;
   const fields = cron.trim().split(/\s+/, 7);
-  const [minute = '', hour = '', day = '', month = '', weekday = ''] =
-    seconds && fields[0] === '0' ? fields.slice(1) : fields;
-  const known = fields.length === (seconds ? 6 : 5) && month === '*';
+  if (fields.length !== (seconds ? 6 : 5) || (seconds && fields[0] !== '0')) return `cron ${cron}`;
+  const [minute = '', hour = '', day = '', month = '', weekday = ''] = seconds ? fields.slice(1) : fields;
+  const known = month === '*';
   const time = known ? timeWords(minute, hour) : undefined;
   const days = known ? dayWords(day, weekday) : undefined;
   if (time === undefined || days === undefined) return `cron ${cron}`;
@@ -40,17 +40,23 @@ function cronWords(cron: string, seconds: boolean): string {
 }
 
 function timeWords(minute: string, hour: string): string | undefined {
-  const steps = /^\*\/(\d{1,2})$/.exec(minute)?.[1];
+  const steps = stepOf(minute, 60);
   if (hour === '*' && minute === '*') return 'every minute';
-  if (hour === '*' && steps !== undefined) return `every ${Number(steps)} minutes`;
+  if (hour === '*' && steps !== undefined) return `every ${steps} minutes`;
   if (!/^\d{1,2}$/.test(minute)) return undefined;
   const past = minute.padStart(2, '0');
   if (hour === '*') return `every hour at :${past}`;
-  const hours = /^\*\/(\d{1,2})$/.exec(hour)?.[1];
-  if (hours !== undefined) return `every ${Number(hours)} hours at :${past}`;
+  const hours = stepOf(hour, 24);
+  if (hours !== undefined) return `every ${hours} hours at :${past}`;
   if (!/^\d{1,2}(?:,\d{1,2}){0,5}$/.test(hour)) return undefined;
   const times = hour.split(',').map((each) => `${Number(each)}:${past}`);
   return `at ${times.join(' and ')}`;
+}
+
+/** The step of a field that divides its whole: of others the last one is shorter. */
+function stepOf(field: string, whole: number): number | undefined {
+  const step = Number(/^\*\/(\d{1,2})$/.exec(field)?.[1]);
+  return step > 1 && whole % step === 0 ? step : undefined;
 }
 
 /** The days; undefined for a rare pattern. */
