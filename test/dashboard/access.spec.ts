@@ -169,6 +169,17 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
     ]);
   });
 
+  it('changes nothing by a request that it could not audit', async () => {
+    const { app, base } = await serve({ auth });
+    const client = app.get(GearMonkeyClient);
+    for (const target of [{ id: 1 }, { id: {} }, { schedule: [] }, { id: null }, { kind: 1 }]) {
+      const body = { action: 'run', fn: 'mail', ...target };
+      const { status, text } = await ask(base, '/api/act', { ...as('root'), body });
+      expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([400, 'INVALID_REQUEST']);
+    }
+    expect((await client.overview()).filter(({ fn }) => fn === 'mail')).toEqual([]);
+  });
+
   it('shows what `redact` returns, nothing if it throws, and 64 KiB at most', async () => {
     const redact = ({ text, part }: { text: string; part: string }) => {
       if (text.includes('broken')) throw new Error('no');

@@ -108,6 +108,23 @@ describe('A worker with malformed data', () => {
     await goesOn(fn);
   });
 
+  it("lists its other jobs after one whose id is ''", async () => {
+    const fn = rig.fn();
+    await rig.redis.hset(`job:${fn}:`, { status: 'idle', input: '"nameless"' });
+    await rig.redis.lpush(`queue:${fn}:normal`, '');
+    await runWorker(rig.source(), fn, echo);
+    await goesOn(fn);
+    await eventually(async () => expect(await rig.redis.hget(`job:${fn}:`, 'status')).toBe('success'));
+    const listed = async () => {
+      const { jobs, total } = await rig.client.list(fn, { state: 'success' });
+      return [jobs.map(({ id }) => id), total];
+    };
+    await expect(listed()).resolves.toEqual([['1'], 1]);
+    // What another program may have listed.
+    await rig.redis.zadd(`ended:${fn}:success`, Date.now(), '');
+    await expect(listed()).resolves.toEqual([expect.arrayContaining(['1']), 2]);
+  });
+
   it('loads its scripts again after SCRIPT FLUSH', async () => {
     const fn = rig.fn();
     await runWorker(rig.source(), fn, echo);

@@ -69,7 +69,7 @@ describe('daemons that share a table', () => {
         lines.push(line);
         const log = logged();
         const database = rows.url.replace(`:${jobs.server.port}/`, `:${line.port}/`);
-        const options: DaemonOptions = { ...rows.options({ low: 1 }), orphans, lease: 1500 };
+        const options: DaemonOptions = { ...rows.options({ low: 1 }), orphans, lease: 4000 };
         const [id = 0] = await rows.addMany(1, `${ALONE}; ${HOLD}`);
         const daemon = await jobs.daemon({ ...options, database, name: 'cut off', log });
         await eventually(async () => expect(await rows.history()).toHaveLength(1));

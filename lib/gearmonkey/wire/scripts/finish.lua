@@ -9,7 +9,8 @@ local function finish(keys, id, now, reply, token, outcome, output, ...)
   redis.call('EXPIRE', keys.jobs .. id, success and keys.success_seconds or not success and keys.error_seconds or '90000')
   -- Keys are derived from that of the job, "job:FN:".
   local list = 'ended:' .. string.sub(keys.jobs, 5) .. (outcome == 'error' and 'failed' or outcome)
-  redis.pcall('ZADD', list, now, id)
+  -- The member '' says how long the jobs of the list are kept.
+  if id ~= '' then redis.pcall('ZADD', list, now, id) end
   -- Success is the hot path: that list gets its time once in many calls.
   if not success then redis.pcall('EXPIRE', list, keys.list_seconds or '93600') end
   if outcome == 'cancelled' then redis.pcall('ZREM', 'retrying:' .. string.sub(keys.jobs, 5, -2), id) end

@@ -2,5 +2,6 @@
 --- list says that it is longer.
 local function first_kept(list, now, usual)
   local longer = tonumber(read(false, 'ZSCORE', list, '') or nil)
-  return string.format('(%.0f', now - (longer and -longer or tonumber(usual)))
+  -- A score above 0 is none of ours.
+  return string.format('(%.0f', now - (longer and longer < 0 and -longer or tonumber(usual)))
 end
