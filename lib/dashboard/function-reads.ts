@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '../job/errors.js';
+import { RefusedError } from '../job/server-errors.js';
 import type { JobStatistics, StatisticsOptions } from '../job/statistics.js';
 import type { QueueOverview } from '../job/job-views.js';
 import type { Schedule } from '../gearmonkey/recurring/schedule.js';
+import type { PresentWorker } from '../gearmonkey/client/view-store.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
 import { wholeJob } from './job-view.js';
@@ -96,7 +98,7 @@ export class FunctionReads {
     const functions = (await client.overviewOf(names)).map(({ fn, workers, running }) => ({
       ...{ fn, workers, running },
     }));
-    const present = await Promise.all(names.map((fn) => client.workers(fn)));
+    const present = await Promise.all(names.map((fn) => presentOf(client, fn)));
     const busy = functions.filter(({ running }) => running > 0);
     const lists = await Promise.all(
       busy.map(async ({ fn }) => {
@@ -158,6 +160,16 @@ async function nextOf(asked: Promise<Date[]>, { problem }: Schedule): Promise<Da
     if (problem === undefined && !/SCHEDULE/.test(String((error as { code?: unknown }).code)))
       throw new ApiFailure(500, 'SCHEDULE', messageOf(error));
     return [];
+  }
+}
+
+/** None if its key is of another type: those of the others are still shown. */
+async function presentOf(client: Viewed['client'], fn: string): Promise<PresentWorker[]> {
+  try {
+    return await client.workers(fn);
+  } catch (error) {
+    if (error instanceof RefusedError) return [];
+    throw error;
   }
 }
 

@@ -170,6 +170,16 @@ describe.each(PLATFORMS)('the server of the dashboard on %s', (platform: Platfor
       expect((await ask(base, path)).status).toBe(404);
   });
 
+  it('shows the workers of all functions but those whose key is none of ours', async () => {
+    const { app, base } = await servedWith(redis.url);
+    await app.get(GearMonkeyClient).run('spoiled', 1);
+    await redis.redis.set('workers:spoiled', 'no set');
+    const all = await json<WorkersView>(base, '/api/workers');
+    expect(all.workers.flatMap(({ functions }) => functions)).toContain('mail');
+    expect(all.functions.map(({ fn }) => fn)).toContain('spoiled');
+    await redis.redis.del('workers:spoiled');
+  });
+
   it('is under the global prefix of the app', async () => {
     const metadata = {
       imports: [GearMonkeyModule.forRoot({ connection: 'memory:' }), DashboardModule.forRoot()],
