@@ -13,6 +13,7 @@ export {
   NotCancellableError,
   NotSerializableError,
   PayloadTooLargeError,
+  type PayloadPart,
   UnknownFunctionError,
   UnreadablePayloadError,
   ValidationError,
@@ -35,6 +36,8 @@ export {
   LeaseLostError,
   ShutdownError,
 } from './job/abort-errors.js';
+export { DuplicateStepError, StepsChangedError, StepTooLargeError } from './job/step-errors.js';
+export type { RecordedStep, RecordingJob, StepRecords } from './job/steps.js';
 export { HoldKeyError, LimitFullError, LimitKeyError, LimitUnknownError } from './job/limit-errors.js';
 export {
   ConnectionError,
@@ -69,6 +72,7 @@ export {
   defineJob,
   type AnyJobDefinition,
   type DefinitionOptions,
+  type StepsOptions,
   type FunctionRef,
   type InputOf,
   type JobDefinition,
@@ -141,7 +145,8 @@ export {
 } from './job/instrumentation.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
-export { RunningJob } from './worker/running-job.js';
+export { JobCursor } from './worker/job-cursor.js';
+export { RunningJob, type CursorStart } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
 export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';

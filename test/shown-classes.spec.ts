@@ -52,6 +52,13 @@ describe('classes of this package', () => {
       history: [],
     });
     const jqClient = new jq.JqClient({ master: 'http://127.0.0.1:1', token: SECRET });
+    const steps = {
+      value: 1,
+      encode: () => async () => undefined,
+      now: () => 0,
+      afterAdvance: async () => undefined,
+    };
+    const cursor = new root.JobCursor(steps);
     const daemon = new jobd.JobdDaemon({ database, launcher: 'a', env: { KEY: SECRET }, targets: new Map() });
     const instance = new jobd.JobdInstance(
       { database, server: { kind: 'master', port: 9, password: SECRET } },
@@ -61,6 +68,7 @@ describe('classes of this package', () => {
     return {
       ...app,
       ProgressUpdate: root.progress(1, 2),
+      JobCursor: cursor,
       GearMonkeyExceptionFilter: new root.GearMonkeyExceptionFilter(),
       QlessClient: client,
       QlessModule: new qless.QlessModule(client),

@@ -84,6 +84,13 @@ export interface JobView extends ListedJobView {
   readonly headers: Readonly<Record<string, string>>;
   /** Its own options, such as `retry`, `timeout` and `expires`, as JSON text. Absent without. */
   readonly options?: string;
+  /** Those that are recorded, in the order of the handler. */
+  readonly steps?: readonly {
+    readonly name: string;
+    readonly started: Time;
+    readonly finished: Time;
+    readonly bytes: number;
+  }[];
   /** The key by which it is unique. */
   readonly unique?: string;
   /** Lengths in bytes; absent if there is none. */

@@ -1,7 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { isUint8Array } from 'node:util/types';
 import { decode, encode } from '@msgpack/msgpack';
-import { InvalidOptionError, NotSerializableError, UnreadablePayloadError, messageOf } from './errors.js';
+import {
+  InvalidOptionError,
+  NotSerializableError,
+  UnreadablePayloadError,
+  messageOf,
+  type PayloadPart,
+} from './errors.js';
 import { describe } from './error-info.js';
 import { checkWhole } from './message-pack/skip.js';
 
@@ -43,7 +49,7 @@ export function codecOf(codec: CodecName | Codec = 'json'): Codec {
 }
 
 /** @throws NotSerializableError */
-export function write(codec: Codec, fn: string, what: 'input' | 'output', value: unknown): Payload {
+export function write(codec: Codec, fn: string, what: PayloadPart, value: unknown): Payload {
   try {
     return checkPayload(codec.encode(value));
   } catch (error) {
@@ -58,7 +64,7 @@ export function checkPayload(payload: unknown): Payload {
 }
 
 /** @throws UnreadablePayloadError */
-export function read(codec: Codec, fn: string, what: 'input' | 'output', bytes: Uint8Array): unknown {
+export function read(codec: Codec, fn: string, what: PayloadPart, bytes: Uint8Array): unknown {
   try {
     return codec.decode(bytes);
   } catch (error) {

@@ -64,6 +64,9 @@ export class InvalidOptionError extends GearMonkeyError {
   }
 }
 
+/** What a codec writes and reads. */
+export type PayloadPart = 'input' | 'output' | 'step output';
+
 /** An input or output larger than the limit of the module. Nothing was written. */
 export class PayloadTooLargeError extends GearMonkeyError {
   readonly code = 'PAYLOAD_TOO_LARGE';
@@ -87,7 +90,7 @@ export class NotSerializableError extends GearMonkeyError {
 
   constructor(
     readonly fn: string,
-    readonly what: 'input' | 'output',
+    readonly what: PayloadPart,
     codec: string,
     cause: unknown,
   ) {
@@ -105,7 +108,7 @@ export class UnreadablePayloadError extends GearMonkeyError {
 
   constructor(
     readonly fn: string,
-    readonly what: 'input' | 'output',
+    readonly what: PayloadPart,
     codec: string,
     reason: string,
   ) {

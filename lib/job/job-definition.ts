@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { defined } from './defined.js';
+import { InvalidOptionError } from './errors.js';
 import { checkLimit } from './check-limit.js';
 import { codecOf, type Codec, type CodecName } from './codec.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from './duration.js';
@@ -10,6 +11,7 @@ import type { CodecFor } from './json-types.js';
 import type { Limit, WithLimit } from './limit.js';
 import { recordsOf } from './show-as.js';
 import { checkRetry, type RetryOptions } from './retry.js';
+import { MAX_STEP_NAME } from './steps.js';
 import { checkUnique, type Unique, type UniqueOptions } from './unique.js';
 
 /** How a function's jobs are run. A handler's options override the definition's, a job's own override both. */
@@ -20,6 +22,12 @@ export interface RunLimits {
   timeout?: Duration;
 }
 
+/** Which steps a handler has. */
+export interface StepsOptions {
+  /** Text of 1 to 100 characters. Change it with the names or the order of the steps. */
+  version: string;
+}
+
 /** Options of a definition. */
 export interface DefinitionOptions<Input = unknown> extends RunLimits, WithLimit<Input> {
   /** How input and output are encoded. @default the module's codec, which is `json` by default */
@@ -28,6 +36,8 @@ export interface DefinitionOptions<Input = unknown> extends RunLimits, WithLimit
   expires?: Duration;
   /** How long its ended jobs can be read. @default the module's `keep` */
   keep?: KeepOptions;
+  /** What the steps of its handler are called now: jobs that began with another version begin their steps anew. */
+  steps?: StepsOptions;
   /** Which job stands for a new one of the same key. @default each call creates a job */
   unique?: UniqueOptions<Input>;
 }
@@ -49,6 +59,7 @@ export interface JobDefinition<Input = unknown, Output = unknown, Received = Inp
   readonly limit?: Limit;
   readonly unique?: Unique;
   readonly keep?: Keep;
+  readonly steps?: { readonly version: string };
   readonly input?: StandardSchemaV1;
   readonly output?: StandardSchemaV1;
   /** Only carries the types: it does not exist at run time. */
@@ -82,7 +93,10 @@ const KNOWN = optionNames<Required<SchemaOptions<StandardSchemaV1, StandardSchem
   limit: true,
   unique: true,
   keep: true,
+  steps: true,
 });
+
+const STEPS = optionNames<Required<StepsOptions>>({ version: true });
 
 /** The last argument. If JSON would change the types, a codec is required. */
 type OptionsFor<Input, Output> =
@@ -93,7 +107,7 @@ type OptionsFor<Input, Output> =
 /** Schemas are long, so only the name of their library is shown. */
 const asDefinition = recordsOf<JobDefinition>(
   'JobDefinition',
-  ({ name, codec, retry, timeout, expires, limit, unique, keep, input, output }) =>
+  ({ name, codec, retry, timeout, expires, limit, unique, keep, steps, input, output }) =>
     defined({
       name,
       codec: codec?.name,
@@ -103,6 +117,7 @@ const asDefinition = recordsOf<JobDefinition>(
       limit,
       unique: unique?.rule,
       keep,
+      steps,
       input: input?.['~standard'].vendor,
       output: output?.['~standard'].vendor,
     }),
@@ -137,7 +152,7 @@ export function defineJob(
   name: string,
   options: DefinitionOptions & { input?: StandardSchemaV1; output?: StandardSchemaV1 } = {},
 ): JobDefinition {
-  const { codec, input, output, retry, timeout, expires, limit, unique, keep } = checkOptions(
+  const { codec, input, output, retry, timeout, expires, limit, unique, keep, steps } = checkOptions(
     'defineJob',
     options,
     KNOWN,
@@ -155,11 +170,20 @@ export function defineJob(
         limit: limit === undefined ? undefined : checkLimit(fn, limit),
         unique: unique === undefined ? undefined : checkUnique(unique),
         keep: keep === undefined ? undefined : checkKeep(keep),
+        steps: steps === undefined ? undefined : checkSteps(steps),
         input,
         output,
       }),
     ),
   );
+}
+
+/** @throws ConfigurationError, InvalidOptionError */
+function checkSteps(steps: StepsOptions): { readonly version: string } {
+  const { version } = checkOptions('steps', steps, STEPS);
+  if (typeof version !== 'string' || version.length === 0 || version.length > MAX_STEP_NAME)
+    throw new InvalidOptionError('steps.version', version, `text of 1 to ${MAX_STEP_NAME} characters`);
+  return { version };
 }
 
 /** A definition, or only the name of a function. */

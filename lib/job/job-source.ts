@@ -9,6 +9,7 @@ import type { LimitRules } from './limit.js';
 import type { RecurringTick } from './recurring.js';
 import type { JobRetryOptions } from './retry.js';
 import type { SourceCapabilities } from './source-capabilities.js';
+import type { StepRecords } from './steps.js';
 import type { SourceTables } from './source-tables.js';
 
 /** A job that a worker took from a source: the right to run it until the lease ends. */
@@ -143,6 +144,9 @@ export interface JobSource {
 
   /** Records how far a job is. False when the claim is lost. */
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean>;
+
+  /** What its jobs record while they run. Only with the capability `steps`. */
+  readonly records?: StepRecords;
 
   /**
    * Writes outcomes; returns the claims whose outcome was refused because their lease was lost. During an outage it

@@ -1,6 +1,7 @@
 import type { JobErrorInfo } from './errors.js';
 import type { JobHeaders } from './headers.js';
 import type { RecurringTick } from './recurring.js';
+import type { RecordedStep } from './steps.js';
 
 /** The protocol's names. `error` includes cancelled jobs. */
 export type JobStatus = 'idle' | 'busy' | 'success' | 'error';
@@ -51,6 +52,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly headers: JobHeaders;
   /** What it is found by. */
   readonly tags?: readonly string[];
+  /** The steps of it that are recorded. Absent if it has none. */
+  readonly steps?: readonly RecordedStep[];
   /** The schedule that created it. */
   readonly recurring?: RecurringTick;
 }

@@ -14,6 +14,8 @@ export interface SourceCapabilities {
   readonly options: boolean;
   /** Jobs of a function may have limits by key. */
   readonly limits: boolean;
+  /** A job may record steps, which its later runs don't run again. */
+  readonly steps: boolean;
   /** A job may run again later without an attempt being counted. */
   readonly snooze: boolean;
 }
@@ -27,5 +29,6 @@ export const ALL_CAPABILITIES: SourceCapabilities = {
   leases: true,
   options: true,
   snooze: true,
+  steps: true,
   limits: true,
 };

@@ -6,6 +6,7 @@ import type { Health } from '../job/health.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import type { Keep } from '../job/keep.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
+import { MemoryRecords } from './memory-records.js';
 import { MemorySchedules, waitOf } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
 import { showAs } from '../job/show-as.js';
@@ -30,6 +31,7 @@ export class MemorySource implements JobSource {
   readonly system = 'memory';
   readonly capabilities = ALL_CAPABILITIES;
   readonly address = 'memory:';
+  readonly records: MemoryRecords;
   readonly renewInterval: number;
   private readonly lease: number;
   private readonly counts: boolean;
@@ -47,6 +49,7 @@ export class MemorySource implements JobSource {
     private readonly server: MemoryServer,
     options: MemorySourceOptions = {},
   ) {
+    this.records = new MemoryRecords(server);
     this.lease = options.lease ?? 8000;
     this.counts = options.statistics ?? true;
     this.keep = options.keep;

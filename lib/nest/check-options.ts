@@ -48,6 +48,7 @@ export function checkedOptions(
   checkJobLimits(given.jobLimits ?? {});
   codecOf(given.codec);
   maxPayloadBytesOf(given);
+  checkWhole('maxStepBytes', given.maxStepBytes ?? 1, 1);
   checkChoices(given);
   checkWorkers(given.workers);
   checkApp(given.app);

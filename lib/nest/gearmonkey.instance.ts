@@ -62,12 +62,32 @@ export function createInstance(
 ): GearMonkeyInstance {
   const options = checkedOptions(name, given);
   // `connection` is not kept, because it may hold a password.
-  const { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith, app } = options;
+  const {
+    codec,
+    maxPayloadBytes,
+    maxStepBytes,
+    errorDetail,
+    jobLimits,
+    globalEnhancers,
+    workers,
+    runWith,
+    app,
+  } = options;
   const { close, ...backend } = backends(name, options, log);
   return asInstance({
     ...backend,
     name,
-    options: { codec, maxPayloadBytes, errorDetail, jobLimits, globalEnhancers, workers, runWith, app },
+    options: {
+      codec,
+      maxPayloadBytes,
+      maxStepBytes,
+      errorDetail,
+      jobLimits,
+      globalEnhancers,
+      workers,
+      runWith,
+      app,
+    },
     shutdownTimeout:
       backend.shutdownTimeout ?? millisecondsOr('10s', 'shutdownTimeout', options.shutdownTimeout),
     onApplicationShutdown: async () => {

@@ -41,6 +41,9 @@ export interface CommonModuleOptions extends PayloadOptions {
    */
   runWith?: RunWith;
 
+  /** Limit of what a step returns, in bytes. @default 256 KiB */
+  maxStepBytes?: number;
+
   /** Whether workers count what happens to their jobs, for `jobs.statistics`. Only GearMonkey and `memory:`. @default true */
   statistics?: boolean;
 
@@ -163,6 +166,7 @@ export const MODULE_OPTIONS = optionNames<GearMonkeyModuleOptions & InstanceName
   source: true,
   codec: true,
   maxPayloadBytes: true,
+  maxStepBytes: true,
   enqueueTimeout: true,
   durability: true,
   waitReplicas: true,

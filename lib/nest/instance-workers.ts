@@ -160,6 +160,7 @@ export class InstanceWorkers {
     const worker = new JobWorker(source, bindings, {
       codec: codecOf(codec ?? source.codec),
       maxPayloadBytes: maxPayloadBytesOf(options),
+      maxStepBytes: options.maxStepBytes,
       errorDetail: errorDetail ?? 'stack',
       // The default stores them and keeps the log to one line.
       logStacks: errorDetail === 'stack',

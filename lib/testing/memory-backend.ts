@@ -1,4 +1,5 @@
 import { MemoryServer } from '../memory/memory-server.js';
+import { MemoryRecords } from '../memory/memory-records.js';
 import { MemoryStore } from '../memory/memory-store.js';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
@@ -59,6 +60,10 @@ export class MemoryBackend implements TestBackend {
       case 'held':
         return owner.release(id, token, now, outcome.delay);
     }
+  }
+
+  get records(): MemoryRecords {
+    return new MemoryRecords(this.server);
   }
 
   async progress({ fn, id, token }: Claim, dividend: number, divisor: number): Promise<boolean> {

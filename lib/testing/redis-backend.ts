@@ -3,6 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { openConnections, type RedisConnections } from '../gearmonkey/redis-connections.js';
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
 import { toClaim } from '../gearmonkey/source/claims.js';
+import { RedisRecords } from '../gearmonkey/source/redis-records.js';
 import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
 import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
@@ -129,14 +130,14 @@ export class RedisBackend implements TestBackend {
   }
 
   async settle(outcome: Outcome): Promise<boolean> {
-    const { fn } = outcome.claim;
-    const { refused } = await this.ask((redis) => this.claim(redis, fn, 0, outcome));
+    const { refused } = await this.ask((redis) => this.claim(redis, outcome.claim.fn, 0, outcome));
     return refused.length === 0;
   }
 
+  readonly records = new RedisRecords({ insist: (call) => this.ask(call) }, (fn) => this.keysOf(fn));
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
-    const { jobs, leases, progress } = this.keysOf(claim.fn);
-    const keys = [jobs + claim.id, leases, progress];
+    const k = this.keysOf(claim.fn);
+    const keys = [k.jobs + claim.id, k.leases, k.progress];
     return this.ask((redis) => scripts.progress.run(redis, keys, memberOf(claim), dividend, divisor));
   }
 

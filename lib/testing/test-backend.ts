@@ -1,6 +1,7 @@
 import type { JobStore } from '../gearmonkey/client/job-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
+import type { StepRecords } from '../job/steps.js';
 
 /** A waiting job, and when it may run in ms since 1970; 0 means immediately. */
 export interface WaitingJob {
@@ -24,6 +25,7 @@ export interface TestBackend {
   /** Writes an outcome. Returns false if the claim was no longer held. */
   settle(outcome: Outcome): Promise<boolean>;
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean>;
+  readonly records: StepRecords;
   /** Ends the lease. The job returns to its queue, or fails if that happened too often. */
   expire(claim: Claim): Promise<void>;
   /** Sets how often a new job was claimed before. */

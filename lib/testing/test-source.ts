@@ -25,6 +25,7 @@ export class TestSource implements JobSource {
   readonly capabilities = ALL_CAPABILITIES;
   readonly clock: Clock;
   readonly address: string;
+  readonly records: TestSourceParts['backend']['records'];
   readonly client?: string;
   /** Whether the app is closing: its worker then releases running jobs, and tests don't wait for them. */
   readonly takeNoMore: () => void;
@@ -37,6 +38,7 @@ export class TestSource implements JobSource {
 
   constructor(private readonly parts: TestSourceParts) {
     this.clock = parts.clock;
+    this.records = parts.backend.records;
     this.opened = new OpenFunctions(parts.backend);
     this.takeNoMore = parts.onClose;
     this.address = `${parts.backend.store.address} (a test)`;

@@ -51,6 +51,7 @@ const MODULE_OPTIONS = optionNames<TestingModuleOptions>({
   instances: true,
   codec: true,
   maxPayloadBytes: true,
+  maxStepBytes: true,
   errorDetail: true,
   jobLimits: true,
   shutdownTimeout: true,

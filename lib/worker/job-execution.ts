@@ -6,17 +6,19 @@ import {
   type ErrorDetail,
   type JobErrorInfo,
 } from '../job/errors.js';
-import { JobTimeoutError, type JobAbortedError } from '../job/abort-errors.js';
+import { JobTimeoutError, LeaseLostError, ShutdownError, type JobAbortedError } from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
 import { retryDelay, SnoozeError, type RetryOptions } from '../job/retry.js';
 import { MAX_SPAN_MS, toMilliseconds } from '../job/duration.js';
 import { isInstance } from '../job/error-info.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import { NO_HEADERS } from '../job/headers.js';
+import { DEFAULT_MAX_STEP_BYTES } from '../job/steps.js';
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { settleResult } from './handler-result.js';
+import { JobSteps } from './job-steps.js';
 import { RunningJob } from './running-job.js';
 import { RunTrace } from './traced-source.js';
 
@@ -27,6 +29,8 @@ export interface ExecutionLimits {
   readonly maxPayloadBytes: number;
   /** How much of what a handler throws is stored. @default 'stack' */
   readonly errorDetail?: ErrorDetail;
+  /** Largest output of a step. @default 256 kB */
+  readonly maxStepBytes?: number | undefined;
   /** @default runs the handler as it is */
   readonly runWith?: RunWith | undefined;
 }
@@ -38,6 +42,7 @@ const ANY_DELAY = { least: 0, most: MAX_SPAN_MS };
 export class JobExecution {
   private job?: RunningJob;
   private ended = false;
+  private endsAtStep = false;
   private reason?: JobAbortedError;
   private trace?: RunTrace | undefined;
   /** When the run began, by `performance.now()`. */
@@ -47,7 +52,10 @@ export class JobExecution {
     readonly claim: Claim,
     private readonly binding: HandlerBinding,
     private readonly limits: ExecutionLimits,
-    private readonly source: Pick<JobSource, 'progress' | 'clock' | 'capabilities' | 'system' | 'address'>,
+    private readonly source: Pick<
+      JobSource,
+      'progress' | 'clock' | 'capabilities' | 'system' | 'address' | 'records'
+    >,
     private readonly onEnd: (execution: JobExecution, outcome: Outcome | undefined) => void,
   ) {}
 
@@ -85,6 +93,11 @@ export class JobExecution {
   /** Releases it to the front of its queue, as if it had not been claimed. */
   release(reason: JobAbortedError): void {
     this.abort(reason, { claim: this.claim, status: 'released' });
+  }
+
+  /** The worker shuts down: the job goes back before its next step. */
+  endAtStep(): void {
+    this.endsAtStep = true;
   }
 
   /** The claim is lost: nothing is settled. */
@@ -125,12 +138,39 @@ export class JobExecution {
       : received;
     // The job was aborted and released while its output was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
-    const job = (this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined)));
-    const returned = await this.inContext(async () => settleResult(await handle(input, job), job));
+    const steps = this.steps(codec);
+    const job = (this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined), steps));
+    const returned = await this.inContext(async () => settleResult(await handle(input, job), job)).catch(
+      async (error: unknown) => {
+        // The next attempt goes on from there. What can't be written now was not, and the first error counts.
+        await steps.flush().catch(() => undefined);
+        throw error;
+      },
+    );
+    await steps.end();
     const output = definition.output
       ? await validate(definition.output, definition.name, 'output', returned)
       : returned;
     return this.encode(codec, output);
+  }
+
+  private steps(codec: Codec): JobSteps {
+    const { claim, source, binding } = this;
+    return new JobSteps({
+      ...{ claim, codec, records: source.records, version: binding.definition.steps?.version ?? '' },
+      maxStepBytes: this.limits.maxStepBytes ?? DEFAULT_MAX_STEP_BYTES,
+      now: () => source.clock?.now() ?? Date.now(),
+      isEnding: () => this.endsAtStep,
+      goOn: () => {
+        if (this.endsAtStep) this.release(new ShutdownError());
+        if (this.reason) throw this.reason;
+      },
+      onLost: () => {
+        const lost = new LeaseLostError(claim.fn, claim.id);
+        this.job?.abort(lost);
+        throw lost;
+      },
+    });
   }
 
   /** The output is that of the handler; the result of `runWith` is ignored. */

@@ -102,6 +102,7 @@ export class JobWorker {
     if (!slots || !this.setConcurrency(fn, 0)) return;
     slots.isLeaving = true;
     this.giveBack(slots);
+    this.running.endAtSteps(fn);
     this.jobLog.draining(this.running.of(fn), timeout);
     await slots.idle(timeout);
     this.jobLog.givenBack(this.running.of(fn));
@@ -123,6 +124,7 @@ export class JobWorker {
     this.wakeUp();
     await this.loop;
     for (const slots of this.functions.all()) this.giveBack(slots);
+    this.running.endAtSteps();
     this.jobLog.draining(this.running.claims, timeout);
     await this.drain(timeout);
     this.jobLog.givenBack(this.running.claims);

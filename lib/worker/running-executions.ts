@@ -59,6 +59,12 @@ export class RunningExecutions {
       if (fn === undefined || execution.claim.fn === fn) execution.release(new ShutdownError());
   }
 
+  /** Those of a function, or all, go back before their next step. */
+  endAtSteps(fn?: string): void {
+    for (const execution of this.executions.values())
+      if (fn === undefined || execution.claim.fn === fn) execution.endAtStep();
+  }
+
   clearDeadlines(): void {
     this.deadlines.clear();
   }

@@ -1,11 +1,22 @@
+import { codecOf, type Codec, type CodecName } from '../job/codec.js';
 import type { Duration } from '../job/duration.js';
-import { InvalidOptionError } from '../job/errors.js';
+import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
 import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
+import type { JobCursor } from './job-cursor.js';
+import type { JobSteps } from './job-steps.js';
 import { showAs } from '../job/show-as.js';
+
+/** How a cursor begins. */
+export interface CursorStart<Value> {
+  /** Its value in the first run. */
+  readonly start: Value;
+  /** How its value is written. @default the function's codec */
+  readonly codec?: CodecName | Codec;
+}
 
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
 export class RunningJob<Input = unknown> {
@@ -23,6 +34,7 @@ export class RunningJob<Input = unknown> {
     readonly claim: Claim,
     readonly input: Input,
     private readonly onAbort: (reason: JobAbortedError) => void,
+    private readonly steps?: JobSteps,
   ) {}
 
   get id(): string {
@@ -80,6 +92,31 @@ export class RunningJob<Input = unknown> {
   }
 
   /**
+   * Runs a part of the job once: what it returns is recorded, and a later run of the same job, after a failed attempt, a
+   * lost worker or a deploy, gets it from there. While the worker shuts down no step begins: the job goes back, and runs on
+   * elsewhere. What it returns has the form that the codec gives it, in the first run too.
+   *
+   * @param name text of 1 to 100 characters, unique in the handler. For jobs of GearMonkey and `memory:`
+   * @throws DuplicateStepError · StepsChangedError · StepTooLargeError · NotSerializableError · JobAbortedError when the job
+   * has to stop · what `run` throws: it is not recorded then
+   */
+  async step<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
+    if (this.reason) throw this.reason;
+    return this.needSteps().run(name, run);
+  }
+
+  /**
+   * The place of a loop: `value` is `start`, or where an earlier run of the same job stood. `advance` moves it on.
+   *
+   * @param name text of 1 to 100 characters, unique among the steps and cursors of the handler
+   * @throws DuplicateStepError · StepsChangedError · JobAbortedError when the job has to stop
+   */
+  async cursor<Value>(name: string, { start, codec }: CursorStart<Value>): Promise<JobCursor<Value>> {
+    if (this.reason) throw this.reason;
+    return this.needSteps().cursor(name, start, codec === undefined ? undefined : codecOf(codec));
+  }
+
+  /**
    * Ends this run, and lets no job with this job's limit key start for a time, for example after an API has answered 429.
    * The job goes back to the front without an attempt. For functions with a `limit`; without one the attempt fails.
    *
@@ -95,6 +132,11 @@ export class RunningJob<Input = unknown> {
     this.reason = reason;
     this.controller?.abort(reason);
     this.onAbort(reason);
+  }
+
+  private needSteps(): JobSteps {
+    if (this.steps) return this.steps;
+    throw new ConfigurationError('This job has no steps: no worker runs it.');
   }
 
   private async tell(dividend: number, divisor: number): Promise<void> {

@@ -4,7 +4,7 @@ import { ALL_CAPABILITIES, type SourceCapabilities } from '../../lib/job/source-
 export const CAPABILITIES = {
   gearmonkey: ALL_CAPABILITIES,
   memory: ALL_CAPABILITIES,
-  qless: { ...ALL_CAPABILITIES, count: false, options: false, snooze: false, limits: false },
+  qless: { ...ALL_CAPABILITIES, count: false, options: false, snooze: false, steps: false, limits: false },
   jq: {
     ...ALL_CAPABILITIES,
     count: false,
@@ -13,6 +13,7 @@ export const CAPABILITIES = {
     leases: false,
     options: false,
     snooze: false,
+    steps: false,
     limits: false,
   },
   jobd: {
@@ -23,6 +24,7 @@ export const CAPABILITIES = {
     leases: false,
     options: false,
     snooze: false,
+    steps: false,
     limits: false,
   },
 } satisfies Record<string, SourceCapabilities>;

@@ -13,6 +13,7 @@ import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { failedContract } from './failed-contract.js';
 import { keepContract } from './keep-contract.js';
+import { stepsContract } from './steps-contract.js';
 import { findContract } from './find-contract.js';
 import { listContract } from './list-contract.js';
 import { observableContract } from './observable-contract.js';
@@ -295,6 +296,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     listContract(() => rig);
     findContract(() => rig);
     keepContract(() => rig);
+    stepsContract(() => rig);
     failedContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);

@@ -42,6 +42,7 @@ export function pageApp(
     @Worker(resize)
     async resize({ path, outcome }: { path: string; outcome?: string }, job: RunningJob) {
       await job.update(1, 2);
+      await job.step('measure', () => 7);
       if (outcome === 'hold') await gates.hold(path);
       await job.update(2, 2);
       if (outcome === 'fail') throw missing(path);

@@ -69,6 +69,21 @@ describe('the page', () => {
   );
 
   it(
+    'shows the steps of a job as they end',
+    async () => {
+      const { page, gates } = await open('#/fn?fn=resize');
+      await page.getByLabel('Input, as JSON').fill('{"path":"steps.jpg","outcome":"hold"}');
+      await button(page, 'Run').click();
+      await page.getByRole('link', { name: 'Job 1' }).click();
+      await page.getByRole('heading', { name: 'Steps' }).waitFor();
+      await page.getByText(/^measureended .* 1 byte$/).waitFor();
+      gates.letGo('steps.jpg');
+      await page.locator('h1 + .badge.is-success').waitFor();
+    },
+    TEST_MS,
+  );
+
+  it(
     'groups failed jobs by their error, and retries a group',
     async () => {
       const { page, client } = await open();

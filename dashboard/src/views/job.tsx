@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { JobView } from '../api.js';
-import { count, many } from '../format.js';
+import { count, many, span } from '../format.js';
 import { refusal, useLive } from '../live.js';
 import { href, route } from '../route.js';
 import { instanceName } from '../session.js';
@@ -75,6 +75,21 @@ function Whole({ job }: { job: JobView }) {
       <Section title="Timeline">
         <Timeline job={job} />
       </Section>
+      {job.steps && job.steps.length > 0 && (
+        <Section title="Steps">
+          <ol class="plain">
+            {job.steps.map(({ name, started, finished, bytes: size }) => (
+              <li key={name} class="row">
+                <code>{name}</code>
+                <span>
+                  ended <Exactly at={finished} /> after {span(Date.parse(finished) - Date.parse(started))},{' '}
+                  {many(size, 'byte')}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </Section>
+      )}
       <Payload job={job} part="input" />
       <Payload job={job} part="output" />
       {names.length > 0 && (

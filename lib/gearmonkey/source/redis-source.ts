@@ -9,6 +9,7 @@ import { Claimer } from './claimer.js';
 import { tickerOf } from './ticker-of.js';
 import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
+import { RedisRecords } from './redis-records.js';
 import { requireWorkerRights } from '../wire/rights.js';
 import { SourceKeep } from './source-keep.js';
 import { SourceLimits } from './source-limits.js';
@@ -28,6 +29,7 @@ export class RedisSource implements JobSource {
   readonly capabilities = ALL_CAPABILITIES;
   readonly renewInterval?: number;
   readonly claimsAhead = true;
+  readonly records: RedisRecords;
   private readonly worker = randomUUID();
   private readonly options: Required<RedisSourceOptions>;
   private readonly held: HeldClaims;
@@ -44,6 +46,7 @@ export class RedisSource implements JobSource {
     options: RedisSourceOptions = {},
   ) {
     this.options = withDefaults(options);
+    this.records = new RedisRecords(connections.commands, this.options.keysOf);
     const { lease, presence, keysOf, onProblem } = this.options;
     const { worker } = this;
     if (!connections.keeper) this.renewInterval = lease / 4;

@@ -4,6 +4,7 @@ import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
 import { recordsOf } from '../../job/show-as.js';
 import { readJobOptions } from './job-options.js';
+import { readStep, readStepList, stepField, STEPS_FIELD, type RecordedStep } from '../../job/steps.js';
 import { NO_HEADERS } from '../../job/headers.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
 
@@ -41,6 +42,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       headers: options.headers ?? NO_HEADERS,
       tags: options.tags,
       recurring: options.recurring,
+      steps: stepsOf(stored),
     }),
   );
 }
@@ -117,6 +119,17 @@ export function textOf(stored: StoredJob, field: string): string | undefined {
 export function workerOf(stored: StoredJob): string | undefined {
   const [, token, worker] = /^(\d+):([\w-]{1,100})$/.exec(text(stored.get('worker')) ?? '') ?? [];
   return token !== undefined && token === text(stored.get('token')) ? worker : undefined;
+}
+
+/** Those that have ended, in the order of its handler. */
+function stepsOf(stored: StoredJob): readonly RecordedStep[] | undefined {
+  const list = readStepList(stored.get(STEPS_FIELD));
+  return list?.names.flatMap((name) => {
+    const step = readStep(stored.get(stepField(name)));
+    if (!step) return [];
+    const { started, finished, output } = step;
+    return [{ name, started: new Date(started), finished: new Date(finished), bytes: output.byteLength }];
+  });
 }
 
 /** A job's mark; 0 if a plain client sent it. */

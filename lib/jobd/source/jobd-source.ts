@@ -40,6 +40,7 @@ export class JobdSource implements JobSource {
     leases: false,
     options: false,
     snooze: false,
+    steps: false,
     limits: false,
   };
   readonly system = 'jobd';

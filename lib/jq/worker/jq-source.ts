@@ -46,6 +46,7 @@ class JqSource implements JobSource {
     leases: false,
     options: false,
     snooze: false,
+    steps: false,
     limits: false,
   };
   readonly system = 'jq';

@@ -34,7 +34,14 @@ export class QlessSource implements JobSource {
     }));
   }
 
-  readonly capabilities = { ...ALL_CAPABILITIES, count: false, options: false, snooze: false, limits: false };
+  readonly capabilities = {
+    ...ALL_CAPABILITIES,
+    count: false,
+    options: false,
+    snooze: false,
+    steps: false,
+    limits: false,
+  };
   readonly system = 'qless';
   readonly client = 'QlessClient (nestjs-gearmonkey/qless)';
   /** Known once it is open. */

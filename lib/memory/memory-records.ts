@@ -1,0 +1,27 @@
+import type { Payload } from '../job/codec.js';
+import type { Claim } from '../job/job-source.js';
+import type { StepRecords } from '../job/steps.js';
+import type { MemoryServer } from './memory-server.js';
+
+/** What jobs of the embedded server record while they run. */
+export class MemoryRecords implements StepRecords {
+  constructor(private readonly server: MemoryServer) {}
+
+  async read({ fn, id }: Claim, fields: readonly string[]): Promise<Map<string, Uint8Array>> {
+    const { jobs } = this.server.function(fn);
+    const values = fields.map((field) => [field, jobs.bytes(id, field)] as const);
+    return new Map(values.flatMap(([field, value]) => (value ? [[field, value]] : [])));
+  }
+
+  async write(
+    { fn, id, token }: Claim,
+    fields: ReadonlyMap<string, Payload>,
+    removed: readonly string[],
+  ): Promise<boolean> {
+    const { jobs, leases } = this.server.function(fn);
+    if (!leases.holds(id, token)) return false;
+    jobs.clear(id, removed);
+    jobs.set(id, Object.fromEntries(fields));
+    return true;
+  }
+}
