@@ -14,6 +14,7 @@ interface Account {
   changes: string[];
   retries: number;
   deleted: boolean;
+  steps?: Map<string, Set<string>>;
   status?: string;
 }
 
@@ -63,6 +64,8 @@ function note(job: Account, fields: ReadonlyMap<string, string>): void {
   const status = fields.get('status');
   const touched = [...fields.keys()].filter((field) => RESULT_FIELDS.has(field));
   const isRetried = fields.has('retried');
+  for (const [field, value] of fields)
+    if (field.startsWith('step:')) noteStep(job, field.slice('step:'.length), value);
   if (isRetried) job.retries += 1;
   if (job.deleted) job.changes.push(`deleted → ${[...fields.keys()].join(', ')}`);
   if (!isRetried && job.status !== undefined && FINAL.has(job.status) && touched.length > 0) {
@@ -71,6 +74,11 @@ function note(job: Account, fields: ReadonlyMap<string, string>): void {
   if (status !== undefined) job.status = status;
   if (status !== undefined && FINAL.has(status)) job.completions += 1;
   if (status === 'success') job.successes += 1;
+}
+
+function noteStep(job: Account, name: string, value: string): void {
+  job.steps ??= new Map();
+  job.steps.set(name, (job.steps.get(name) ?? new Set()).add(value));
 }
 
 /** The commands of a stream in Redis' own notation: `*2 $3 GET $1 a`, each part ended by CRLF. */

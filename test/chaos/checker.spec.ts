@@ -3,7 +3,7 @@ import { check, INVARIANT_NAMES } from './checker.js';
 import { ClaimLog } from './claim-log.js';
 import type { Fields, History, LimitedClaim, Mending, Reading, StatisticsSeen, Written } from './history.js';
 import { ENDED_STATES, type Entries, type FunctionIndexes, type Indexes } from './indexes.js';
-import { FAST, HANDLED, LIMITED, MENDED, ODD, RATED, STRICT, TAG } from './jobs.mjs';
+import { FAST, HANDLED, LIMITED, MENDED, ODD, RATED, STEPS, STRICT, TAG } from './jobs.mjs';
 
 const job = { fn: 'f', id: '1' };
 const KEY = 'f#1';
@@ -34,6 +34,8 @@ function history(change: Partial<History> = {}, fields: Fields = ended): History
     cancels: [],
     results: [],
     calls: [],
+    steps: [],
+    recorded: [],
     finishes: [{ ...job, at: 5 }],
     firstReadings: readings,
     readings,
@@ -195,6 +197,13 @@ function mended(written: Written, mendings: readonly Mending[], fields?: Fields)
     operator: { reads: 1, readErrors: new Map(), mendings },
   };
 }
+/** A job whose first step is stored as that of `token`, and whose output says that of claim 1. */
+const withSteps = (token: number): Fields => ({
+  ...ended,
+  output: '{"n":"p/1","token":1,"steps":[1,1,1,1,1]}',
+  ...Object.fromEntries(STEPS.map((name) => [`step:${name}`, '1:1:1'])),
+  'step:one': `1:1:${token}`,
+});
 const once = { completions: 1, changes: [], retries: 0 };
 const retriedOnce = { completions: 2, changes: [], retries: 1 };
 const FINDING = { code: 'WAITING_IN_NO_QUEUE', fn: FAST, title: 'so it is' };
@@ -335,6 +344,19 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     tagged([]),
     tagged(['1', '1']),
   ],
+  'a recorded step does not run again': [
+    history({ recorded: [{ ...start, name: 'one' }], steps: [{ ...start, token: 2, name: 'one' }] }),
+  ],
+  'a step is recorded once': [
+    history({
+      written: new Map([[KEY, { ...once, steps: new Map([['one', new Set(['1:1:1', '1:1:2'])]]) }]]),
+    }),
+  ],
+  'a step gives what was recorded': [
+    withFields({ output: '{"n":"p/1","token":1,"steps":[1,1,1,1,1]}', 'step:one': '1:1:2' }),
+    history({ recorded: [{ ...start, token: 2, name: 'one' }] }, withSteps(1)),
+    history({}, withSteps(2)),
+  ],
   'statistics count what happened': [
     counted({ done: 2, failed: 0 }),
     counted({ done: 1, failed: 1 }),
@@ -388,6 +410,12 @@ describe('The history checker', () => {
       plain: { takes: new Map([[FAST, 1]]), repeated: new Set<string>() },
     };
     expect(broken(lost)).not.toContain('the doctor finds nothing');
+  });
+
+  it('accepts steps that ran once each', () => {
+    const recorded = STEPS.map((name) => ({ ...start, name }));
+    const written = new Map([[KEY, { ...once, steps: new Map([['one', new Set(['1:1:1'])]]) }]]);
+    expect(check(history({ recorded, steps: recorded, written }, withSteps(1)))).toEqual([]);
   });
 
   it('accepts jobs that are found by their tag', () => {

@@ -12,6 +12,7 @@ import {
 import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } from './limit-checks.js';
 import { mendedOnce, readersAreAnswered } from './mend-checks.js';
 import { statisticsHold } from './statistics-checks.js';
+import { recordedStepsRest, stepsGiveWhatWasRecorded, stepsRecordedOnce } from './step-checks.js';
 import { found, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
@@ -41,6 +42,9 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'pages have all jobs of a state': pagesAreWhole,
   'the overview counts the jobs': overviewIsTrue,
   'tags find their jobs': tagsFindJobs,
+  'a recorded step does not run again': recordedStepsRest,
+  'a step is recorded once': stepsRecordedOnce,
+  'a step gives what was recorded': stepsGiveWhatWasRecorded,
   'statistics count what happened': statisticsHold,
   'a retried job ends once more, a discarded one is gone': mendedOnce,
   'readers are answered': readersAreAnswered,

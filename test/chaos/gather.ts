@@ -6,6 +6,7 @@ import {
   type Enqueued,
   type Result,
   type Start,
+  type StepNote,
   type Unsure,
 } from './history.js';
 
@@ -18,6 +19,8 @@ export interface Recorded {
   readonly cancels: Cancel[];
   readonly results: Result[];
   readonly calls: Call[];
+  readonly steps: StepNote[];
+  readonly recorded: StepNote[];
 }
 
 const LIST_OF = {
@@ -28,6 +31,8 @@ const LIST_OF = {
   cancel: 'cancels',
   result: 'results',
   call: 'calls',
+  step: 'steps',
+  recorded: 'recorded',
 } as const satisfies Record<string, keyof Recorded>;
 
 /** The history files of all lives, sorted by what they tell. */
@@ -35,6 +40,7 @@ export function gather(files: readonly { readonly process: string; readonly path
   const recorded: Recorded = {
     ...{ enqueued: [], unsure: [], starts: [] },
     ...{ ends: [], cancels: [], results: [], calls: [] },
+    ...{ steps: [], recorded: [] },
   };
   for (const { process, path } of files) {
     for (const line of readLines(path)) {

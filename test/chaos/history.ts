@@ -40,6 +40,11 @@ export interface End extends Start {
   readonly ok: boolean;
 }
 
+/** A step began, or its handler was told that it is recorded. */
+export interface StepNote extends Start {
+  readonly name: string;
+}
+
 /** What a call to `cancel` answered: whether it was cancelled, or the code of an error. */
 export interface Cancel extends JobName {
   /** The `n` of the job that was meant: after a failover another may have its id. */
@@ -88,6 +93,8 @@ export interface Written {
   /** How often it was put back into its queue after its end. */
   readonly retries?: number;
   readonly deleted?: boolean;
+  /** What was written of each of its steps. A write whose reply is lost is sent again. */
+  readonly steps?: ReadonlyMap<string, ReadonlySet<string>>;
   /** Writes of status, output or error after it was final, in words. */
   readonly changes: readonly string[];
 }
@@ -167,6 +174,8 @@ export interface History {
   readonly cancels: readonly Cancel[];
   readonly results: readonly Result[];
   readonly calls: readonly Call[];
+  readonly steps: readonly StepNote[];
+  readonly recorded: readonly StepNote[];
   readonly finishes: readonly Finish[];
   readonly firstReadings: ReadonlyMap<string, Reading>;
   readonly readings: ReadonlyMap<string, Reading>;

@@ -29,3 +29,5 @@ export declare const HANDLED: Readonly<Record<string, number>>;
 export declare function hashOf(text: string): string;
 /** Tries that a job of this kind has. */
 export declare const ATTEMPTS: Readonly<Record<string, number>>;
+/** The steps of a job of that kind. */
+export declare const STEPS: readonly string[];

@@ -45,11 +45,15 @@ export function limitOf(fn) {
 const holders = new Set();
 
 /** Tries that a job of this kind has. */
-export const ATTEMPTS = { flaky: 4, failing: 3, hanging: 2 };
+export const ATTEMPTS = { flaky: 4, failing: 3, hanging: 2, steps: 4 };
 
-/** One handler for all kinds: the input says what to do. `hostile` is what can be thrown. */
-export async function perform(input, job, hostile = []) {
+/** The steps of a job of that kind. */
+export const STEPS = ['one', 'two', 'three', 'four', 'five'];
+
+/** One handler for all kinds: the input says what to do. `hostile` is what can be thrown, `note` writes into the history. */
+export async function perform(input, job, hostile = [], note = () => undefined) {
   if (typeof input === 'string') return input.toUpperCase();
+  if (input.kind === 'steps') return performSteps(input, job, note);
   if (input.kind === 'blocking') block(input.ms);
   else if (input.kind === 'cancelled' || (input.kind === 'hanging' && input.obeys))
     await sleep(input.ms, undefined, { signal: job.signal });
@@ -66,6 +70,25 @@ export async function perform(input, job, hostile = []) {
   if (input.kind === 'hostile') throw hostile[input.which % hostile.length]?.[1]();
   const { n, pad } = input;
   return { n, token: job.claim.token, ...(pad === undefined ? {} : { pad, hash: hashOf(pad) }) };
+}
+
+/** Its attempts fail behind another step each. The history has each step's beginning, and what was told to be recorded. */
+async function performSteps({ n, ms, failures }, job, note) {
+  const { fn, id, token } = job.claim;
+  const steps = [];
+  for (const [index, name] of STEPS.entries()) {
+    let ran = false;
+    const by = await job.step(name, async () => {
+      ran = true;
+      note({ e: 'step', fn, id, token, name });
+      if (ms > 0) await sleep(ms);
+      return token;
+    });
+    if (ran) note({ e: 'recorded', fn, id, token, name });
+    steps.push(by);
+    if (index < failures && job.attempts === index + 1) throw new Error('steps as told');
+  }
+  return { n, token, steps };
 }
 
 export function hashOf(text) {
@@ -117,6 +140,12 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
   if (chance < 0.155)
     return { fn: SLOW, input: input('expiring', { ms: random.int(0, 50) }), options: expiring(random) };
   if (chance < 0.22) return limitedJob(random, input, retry);
+  if (chance < 0.24)
+    return {
+      fn: SLOW,
+      input: input('steps', { ms: random.int(0, 60), failures: random.int(0, 3) }),
+      options: retry('steps', 30),
+    };
   const tags = random.next() < 0.1 ? { tags: [TAG, `n:${n}`] } : {};
   return {
     fn: FAST,

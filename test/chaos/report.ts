@@ -85,6 +85,8 @@ function outcomesOf(history: History): Record<string, number> {
       (sum, { done }) => sum + done,
       0,
     ),
+    'steps recorded': history.recorded.length,
+    'steps that began and were not': history.steps.length - history.recorded.length,
     'calls that read during faults': history.operator?.reads ?? 0,
   };
 }

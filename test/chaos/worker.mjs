@@ -28,7 +28,7 @@ class Handlers {
     const { fn, id, token, stalls } = job.claim;
     note({ e: 'start', fn, id, token, attempts: job.attempts, stalls });
     try {
-      const output = await perform(input, job, hostile);
+      const output = await perform(input, job, hostile, note);
       note({ e: 'end', fn, id, token, ok: true });
       return output;
     } catch (error) {

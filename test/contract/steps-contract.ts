@@ -1,6 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
 import { defineJob } from '../../lib/job/job-definition.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
+import {
+  expectedRuns,
+  MAX_FAILURES,
+  runProgram,
+  stepPrograms,
+  type StepProgram,
+} from '../model/step-programs.js';
 import { claimOne } from './claiming.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
@@ -34,6 +42,25 @@ export function stepsContract(rigOf: () => ClientRig): void {
       // As JSON gives it back, in the first run too.
       await expect(job.result()).resolves.toEqual([{ at: '1970-01-01T00:00:00.000Z' }, 2]);
       expect(ran).toEqual(['one', 'two']);
+    });
+
+    it('are run as a model says, whatever the handler and wherever its attempts fail', async () => {
+      const fn = rigOf().fn();
+      const ran = new Map<string, string[]>();
+      const definition = defineJob<StepProgram>(fn, { retry: { attempts: MAX_FAILURES + 1, delay: 1 } });
+      await runWorker(rigOf().source(), definition, (program, job) => {
+        const runs = ran.get(job.id) ?? [];
+        ran.set(job.id, runs);
+        return runProgram(program, job, job.attempts, (what) => runs.push(what));
+      });
+      await fc.assert(
+        fc.asyncProperty(stepPrograms, async (program) => {
+          const job = await rigOf().client().run(definition, program);
+          await job.result();
+          expect(ran.get(job.id) ?? []).toEqual(expectedRuns(program));
+        }),
+        { numRuns: 100 },
+      );
     });
 
     it('that throw are run again', async () => {
