@@ -33,10 +33,16 @@ export {
   JobAbortedError,
   JobCancelledError,
   JobTimeoutError,
+  JobWaitsError,
   LeaseLostError,
   ShutdownError,
 } from './job/abort-errors.js';
-export { DuplicateStepError, StepsChangedError, StepTooLargeError } from './job/step-errors.js';
+export {
+  DuplicateStepError,
+  SignalTimeoutError,
+  StepsChangedError,
+  StepTooLargeError,
+} from './job/step-errors.js';
 export type { RecordedStep, RecordingJob, StepRecords } from './job/steps.js';
 export { HoldKeyError, LimitFullError, LimitKeyError, LimitUnknownError } from './job/limit-errors.js';
 export {
@@ -146,11 +152,12 @@ export {
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
 export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { JobCursor } from './worker/job-cursor.js';
-export { RunningJob, type CursorStart } from './worker/running-job.js';
+export { RunningJob, type CursorStart, type WaitOptions } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
 export type { LimitsOptions } from './gearmonkey/client/limit-access.js';
 export type { DrainJobsOptions, WaitingState } from './gearmonkey/client/drain.js';
 export type { FunctionClient } from './gearmonkey/client/function-client.js';
+export type { JobClient } from './gearmonkey/client/job-client.js';
 export type { PayloadOptions } from './gearmonkey/client/known-functions.js';
 export { JobSchedules } from './gearmonkey/client/job-schedules.js';
 export type {

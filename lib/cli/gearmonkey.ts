@@ -14,6 +14,7 @@ import { addOverview } from './gearmonkey/commands/overview.js';
 import { addPause } from './gearmonkey/commands/pause.js';
 import { addRecur } from './gearmonkey/commands/recur.js';
 import { addRun } from './gearmonkey/commands/run.js';
+import { addSignal } from './gearmonkey/commands/signal.js';
 import { addStats } from './gearmonkey/commands/stats.js';
 import { addTop } from './gearmonkey/commands/top.js';
 import { addWatch } from './gearmonkey/commands/watch.js';
@@ -22,7 +23,7 @@ import { toJson } from './gearmonkey/output.js';
 import { printable } from '../job/printable.js';
 
 const COMMANDS = [
-  ...[addRun, addWatch, addEvents, addGet, addCancel],
+  ...[addRun, addWatch, addEvents, addGet, addCancel, addSignal],
   ...[addFailures, addMend],
   ...[addWorkers, addLimits, addPause, addRecur],
   ...[addList, addOverview, addStats, addTop, addDoctor, addDashboard],

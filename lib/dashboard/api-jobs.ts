@@ -54,6 +54,7 @@ export interface TimesOfJob {
   readonly expires?: Time;
   readonly started?: Time;
   readonly finished?: Time;
+  readonly waitsUntil?: Time;
 }
 
 export interface ErrorView {
@@ -77,6 +78,8 @@ export interface JobView extends ListedJobView {
   /** As the protocol names it: idle, busy, success or error. */
   readonly status: string;
   readonly snoozes: number;
+  /** The signal that it waits for, until `times.waitsUntil`. */
+  readonly waitsFor?: string;
   /** How often it lost its worker. */
   readonly stalls: number;
   /** The error of every attempt that failed, oldest first, the last included. */

@@ -7,40 +7,25 @@ import { textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js'
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
-  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|queue|key|options|tags|token|worker|steps|step:.*|mark|settled|lost|unique)$/;
+  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|queue|key|options|tags|token|worker|steps|(?:step|cursor|signal|wait):.*|waits|mark|settled|lost|unique)$/;
 const MAX_MORE = 50;
 const MAX_FIELD = 1000;
 const CANCELLED = new Set(['JOB_CANCELLED', 'JOB_DRAINED', 'JOB_REPLACED']);
 
 /** All of a job but its payloads, not yet redacted. */
 export function wholeJob(fn: string, id: string, stored: StoredJob, now: number) {
-  const { status, error, progress, errors, attempts, snoozes, times, worker, headers, recurring, steps } =
-    known(fn, id, stored);
+  const { input: _, output: __, tags: ___, ...job } = known(fn, id, stored);
   const text = (field: string) => textOf(stored, field) || undefined;
   return defined({
-    ...{
-      id,
-      fn,
-      status,
-      error,
-      progress,
-      errors,
-      attempts,
-      snoozes,
-      times,
-      worker,
-      headers,
-      recurring,
-      steps,
-    },
-    state: stateOf(stored, error, now),
+    ...job,
+    state: stateOf(stored, job.error, now),
     stalls: Number(text('stalls') ?? 0) || 0,
     key: text('key'),
     options: text('options')?.slice(0, 16 * MAX_FIELD),
     unique: text('unique')?.slice(0, MAX_FIELD),
     tags: tagsOf(text('tags')),
     input: sizeOf(stored, 'input'),
-    output: status === 'success' ? sizeOf(stored, 'output') : undefined,
+    output: job.status === 'success' ? sizeOf(stored, 'output') : undefined,
     more: moreOf(stored),
   });
 }

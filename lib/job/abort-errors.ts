@@ -48,3 +48,16 @@ export class ShutdownError extends JobAbortedError {
     super('The worker is shutting down; the job goes back to the front of its queue.');
   }
 }
+
+/** The job waits for a signal and is not run meanwhile. Its handler runs again when that comes, with its steps done. */
+export class JobWaitsError extends JobAbortedError {
+  readonly code = 'JOB_WAITS';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    readonly signal: string,
+  ) {
+    super(`Job ${id} of "${fn}" waits for the signal "${signal}". Its handler must not catch this.`);
+  }
+}

@@ -65,15 +65,15 @@ export class InvalidOptionError extends GearMonkeyError {
 }
 
 /** What a codec writes and reads. */
-export type PayloadPart = 'input' | 'output' | 'step output';
+export type PayloadPart = 'input' | 'output' | 'step output' | 'signal';
 
-/** An input or output larger than the limit of the module. Nothing was written. */
+/** An input, output or signal larger than the limit of the module. Nothing was written. */
 export class PayloadTooLargeError extends GearMonkeyError {
   readonly code = 'PAYLOAD_TOO_LARGE';
 
   constructor(
     readonly fn: string,
-    readonly what: 'input' | 'output',
+    readonly what: Exclude<PayloadPart, 'step output'>,
     readonly bytes: number,
     readonly limit: number,
   ) {

@@ -54,8 +54,16 @@ export type Outcome = (
   | { readonly claim: Claim; readonly status: 'error'; readonly error: JobErrorInfo }
   /** The attempt failed; the next one begins after `delay` milliseconds. */
   | { readonly claim: Claim; readonly status: 'retry'; readonly error: JobErrorInfo; readonly delay: number }
-  /** The job runs again after `delay` milliseconds, and the attempt doesn't count. Only with the capability `snooze`. */
-  | { readonly claim: Claim; readonly status: 'snoozed'; readonly delay: number }
+  /**
+   * The job runs again after `delay` milliseconds, and the attempt doesn't count. Only with the capability `snooze`. With
+   * `waitsFor` it runs as soon as it has that signal.
+   */
+  | {
+      readonly claim: Claim;
+      readonly status: 'snoozed';
+      readonly delay: number;
+      readonly waitsFor?: string | undefined;
+    }
   /** Its key is not to start jobs for `delay` milliseconds. The job goes back; the attempt doesn't count. Only with the capability `limits`. */
   | { readonly claim: Claim; readonly status: 'held'; readonly delay: number }
   /** The job was not run: it goes back to the front of its queue, and the attempt doesn't count. */

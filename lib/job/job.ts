@@ -20,6 +20,8 @@ export interface JobTimes {
   readonly expires?: Date;
   readonly started?: Date;
   readonly finished?: Date;
+  /** When it goes on without the signal that it waits for. */
+  readonly waitsUntil?: Date;
 }
 
 /** Why an attempt failed. */
@@ -43,8 +45,10 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly errors: readonly AttemptError[];
   /** How often a worker of this package claimed the job, without claims that were released. */
   readonly attempts: number;
-  /** How often its handler postponed it with a SnoozeError. */
+  /** How often its handler postponed it with a SnoozeError, or waited for a signal. */
   readonly snoozes: number;
+  /** The signal that it waits for, until the time in `times.waitsUntil`. */
+  readonly waitsFor?: string;
   readonly times: JobTimes;
   /** The id of the worker that runs it, or ran it last. On Redis only, once it has run for a quarter of a lease. */
   readonly worker?: string;

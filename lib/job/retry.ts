@@ -10,6 +10,7 @@ import {
 } from './errors.js';
 import { isInstance } from './error-info.js';
 import { checkOptions, optionNames } from './known-options.js';
+import { SignalTimeoutError } from './step-errors.js';
 
 /** How the wait before the next attempt is computed: a named rule, or a function of the attempt's number. */
 export type Backoff = 'fixed' | 'exponential' | ((attempt: number, error: unknown) => Duration);
@@ -117,12 +118,13 @@ export function retryDelay(
   return attempt < (retry?.attempts ?? 1) ? backoffDelay(retry ?? {}, attempt, error, random) : undefined;
 }
 
-/** Errors that another attempt would only repeat: an invalid input, or an output that can't be stored. */
+/** Errors that another attempt would only repeat: an invalid input, an output that can't be stored, a signal that came too late. */
 function isHopeless(error: unknown): boolean {
   const unstorable = isInstance(error, NotSerializableError) || isInstance(error, PayloadTooLargeError);
   if (unstorable) return error.what === 'output';
   return (
     isInstance(error, UnrecoverableError) ||
+    isInstance(error, SignalTimeoutError) ||
     isInstance(error, ValidationError) ||
     isInstance(error, UnreadablePayloadError)
   );

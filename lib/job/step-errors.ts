@@ -46,3 +46,16 @@ export class StepTooLargeError extends GearMonkeyError {
     );
   }
 }
+
+/** The signal that a job waited for did not come in time. The job fails with it, unless its handler catches it. */
+export class SignalTimeoutError extends GearMonkeyError {
+  readonly code = 'SIGNAL_TIMEOUT';
+
+  constructor(
+    readonly fn: string,
+    readonly id: string,
+    readonly signal: string,
+  ) {
+    super(`Job ${id} of "${fn}" waited for the signal "${signal}", which did not come in time.`);
+  }
+}

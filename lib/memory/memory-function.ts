@@ -11,6 +11,7 @@ import { MemoryLists } from './memory-lists.js';
 import { WaitingJobs, type KeyOf } from './waiting-jobs.js';
 import { MemoryControl } from './memory-control.js';
 import { FunctionSchedules } from './memory-schedule.js';
+import { waitOfSignal } from './memory-signals.js';
 import { MemoryUnique } from './memory-unique.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
@@ -134,17 +135,15 @@ export class MemoryFunction {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
     this.jobs.note(id, error);
     this.lists.retry(id, now + delay);
-    return this.runLater(id, token, now + delay, now);
+    return this.runLater(id, token, now + waitOfSignal(this, id, undefined, delay), now);
   }
 
   /** Schedules a job again; this attempt doesn't count. */
-  snooze(id: string, token: number, delay: number, now: number): boolean {
+  snooze(id: string, token: number, delay: number, now: number, signal?: string): boolean {
     if (!this.leases.holds(id, token)) return this.jobs.hasSettled(id, token);
-    this.jobs.set(id, {
-      attempts: this.jobs.number(id, 'attempts') - 1,
-      snoozes: this.jobs.number(id, 'snoozes') + 1,
-    });
-    return this.runLater(id, token, now + delay, now);
+    const { jobs } = this;
+    jobs.set(id, { attempts: jobs.number(id, 'attempts') - 1, snoozes: jobs.number(id, 'snoozes') + 1 });
+    return this.runLater(id, token, now + waitOfSignal(this, id, signal, delay), now);
   }
 
   /** Cancels a job. If it runs, its worker is notified, and its outcome will be refused. */

@@ -166,7 +166,7 @@ export class MemorySource implements JobSource {
     if (outcome.status === 'released') return owner.release(id, token, now);
     if (outcome.status === 'held') return owner.release(id, token, now, outcome.delay);
     if (outcome.status === 'retry') return owner.retry(id, token, outcome.error, outcome.delay, now);
-    if (outcome.status === 'snoozed') return owner.snooze(id, token, outcome.delay, now);
+    if (outcome.status === 'snoozed') return owner.snooze(id, token, outcome.delay, now, outcome.waitsFor);
     if (outcome.status === 'success')
       return owner.finish(id, token, 'success', outcome.output, undefined, now);
     return owner.finish(id, token, 'error', outcome.error.message, outcome.error, now);

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../job/clock.js';
 import type { Payload } from '../job/codec.js';
 import { JobCancelledError } from '../job/abort-errors.js';
 import type { LimitState } from '../job/limit.js';
+import type { Signalled } from '../job/signals.js';
 import type { Counts } from '../job/statistics.js';
 import { LimitUnknownError } from '../job/limit-errors.js';
 import { ConnectionError } from '../job/server-errors.js';
@@ -31,6 +32,7 @@ import type { MemoryFunction } from './memory-function.js';
 import { mendJobs } from './memory-mend.js';
 import { MemorySchedules } from './memory-schedules.js';
 import type { MemoryServer } from './memory-server.js';
+import { signalJob } from './memory-signals.js';
 import { MemoryViews } from './memory-views.js';
 
 /** The client's side of the embedded server. It never reuses an id, so its job keys need no marks. */
@@ -105,6 +107,10 @@ export class MemoryStore implements JobStore {
 
   async update(fn: string, { id }: JobKey, changes: Changes): Promise<Updated> {
     return updateJob(this.function(fn), id, changes, this.clock.now());
+  }
+
+  async signal(fn: string, { id }: JobKey, name: string, data: Payload): Promise<Signalled> {
+    return signalJob(this.function(fn), id, name, data, this.clock.now());
   }
 
   async lastId(fn: string): Promise<number> {

@@ -54,7 +54,7 @@ export class MemoryBackend implements TestBackend {
       case 'retry':
         return owner.retry(id, token, outcome.error, outcome.delay, now);
       case 'snoozed':
-        return owner.snooze(id, token, outcome.delay, now);
+        return owner.snooze(id, token, outcome.delay, now, outcome.waitsFor);
       case 'released':
         return owner.release(id, token, now);
       case 'held':

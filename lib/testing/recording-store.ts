@@ -93,6 +93,8 @@ export class RecordingStore implements JobStore {
     return this.store.setLimit(fn, numbers);
   }
 
+  signal: JobStore['signal'] = (...signal) => this.store.signal(...signal);
+
   async update(fn: string, job: JobKey, { place, ...changes }: Changes): Promise<Updated> {
     const score = place && scoreOf(place, this.clock.now());
     const moved = place && defined({ queue: place.queue, score });

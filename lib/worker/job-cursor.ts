@@ -42,13 +42,11 @@ export class JobCursor<Value = unknown> {
    *
    * @throws NotSerializableError · StepTooLargeError · JobAbortedError when the job has to stop, or goes on elsewhere
    */
-  async advance(next: Value): Promise<void> {
-    this.unwritten = this.options.encode(next);
-    this.current = next;
-    const rest = WRITE_MS - (this.options.now() - this.writtenAt);
-    if (rest <= 0) await this.flush();
-    else this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), rest).unref();
-    await this.options.afterAdvance(() => this.flush());
+  advance(next: Value): Promise<void> {
+    const moved = this.moveTo(next);
+    // It may not be awaited, and an unhandled rejection would end the process.
+    moved.catch(() => undefined);
+    return moved;
   }
 
   /** Writes what is not written yet. @internal */
@@ -60,5 +58,14 @@ export class JobCursor<Value = unknown> {
     this.unwritten = undefined;
     this.writtenAt = this.options.now();
     return (this.writing = this.writing.catch(() => undefined).then(write));
+  }
+
+  private async moveTo(next: Value): Promise<void> {
+    this.unwritten = this.options.encode(next);
+    this.current = next;
+    const rest = WRITE_MS - (this.options.now() - this.writtenAt);
+    if (rest <= 0) await this.flush();
+    else this.timer ??= setTimeout(() => void this.flush().catch(() => undefined), rest).unref();
+    await this.options.afterAdvance(() => this.flush());
   }
 }

@@ -1,22 +1,20 @@
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
+import { ConfigurationError, PayloadTooLargeError, type ErrorDetail } from '../job/errors.js';
 import {
-  ConfigurationError,
-  PayloadTooLargeError,
-  toErrorInfo,
-  type ErrorDetail,
-  type JobErrorInfo,
-} from '../job/errors.js';
-import { JobTimeoutError, LeaseLostError, ShutdownError, type JobAbortedError } from '../job/abort-errors.js';
+  JobTimeoutError,
+  JobWaitsError,
+  LeaseLostError,
+  ShutdownError,
+  type JobAbortedError,
+} from '../job/abort-errors.js';
 import type { Claim, JobSource, Outcome } from '../job/job-source.js';
-import { retryDelay, SnoozeError, type RetryOptions } from '../job/retry.js';
-import { MAX_SPAN_MS, toMilliseconds } from '../job/duration.js';
-import { isInstance } from '../job/error-info.js';
-import { HoldKeyError } from '../job/limit-errors.js';
+import type { RetryOptions } from '../job/retry.js';
 import { NO_HEADERS } from '../job/headers.js';
 import { DEFAULT_MAX_STEP_BYTES } from '../job/steps.js';
 import { validate } from '../job/standard-schema.js';
 import { withoutContext } from '../job/without-context.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
+import { failureOf } from './failure-outcome.js';
 import { settleResult } from './handler-result.js';
 import { JobSteps } from './job-steps.js';
 import { RunningJob } from './running-job.js';
@@ -34,9 +32,6 @@ export interface ExecutionLimits {
   /** @default runs the handler as it is */
   readonly runWith?: RunWith | undefined;
 }
-
-/** A snoozed job waits in the server, so its delay needs no timer. */
-const ANY_DELAY = { least: 0, most: MAX_SPAN_MS };
 
 /** One run of a claimed job. It ends once: with an outcome, or without one if the claim is lost. */
 export class JobExecution {
@@ -170,6 +165,11 @@ export class JobExecution {
         this.job?.abort(lost);
         throw lost;
       },
+      park: (waitsFor, delay) => {
+        const reason = new JobWaitsError(claim.fn, claim.id, waitsFor);
+        this.abort(reason, { claim, status: 'snoozed', delay, waitsFor });
+        throw reason;
+      },
     });
   }
 
@@ -198,43 +198,19 @@ export class JobExecution {
     return output;
   }
 
-  /** A user's backoff function may throw; its error becomes the job's. */
   private failure(thrown: unknown): Outcome {
-    const { claim } = this;
-    try {
-      if (isInstance(thrown, SnoozeError)) return this.snoozed(thrown);
-      if (isInstance(thrown, HoldKeyError)) return this.held(thrown);
-      const delay = retryDelay(this.retry, this.attempt, thrown);
-      const error = this.describe(thrown);
-      return delay === undefined
-        ? { claim, status: 'error', error }
-        : { claim, status: 'retry', error, delay };
-    } catch (error) {
-      return { claim, status: 'error', error: this.describe(error) };
-    }
-  }
-
-  /** @throws ConfigurationError if the job's system has no way to do it */
-  private snoozed({ delay }: SnoozeError): Outcome {
-    if (this.source.capabilities.snooze)
-      return { claim: this.claim, status: 'snoozed', delay: toMilliseconds('delay', delay, ANY_DELAY) };
-    throw new ConfigurationError(
-      `The handler of "${this.claim.fn}" threw a SnoozeError, which is for jobs of GearMonkey and memory. Throw a RetryLaterError here.`,
-    );
-  }
-
-  /** @throws ConfigurationError if nothing limits the job */
-  private held({ delay }: HoldKeyError): Outcome {
-    if (this.binding.limits.limit) return { claim: this.claim, status: 'held', delay };
-    throw new ConfigurationError(
-      `The handler of "${this.claim.fn}" called job.holdKey, which is for functions with a \`limit\`. Give its definition one, or throw a SnoozeError.`,
-    );
-  }
-
-  /** The message is stored as the job's output, which has a limit. */
-  private describe(thrown: unknown): JobErrorInfo {
-    const { errorDetail = 'stack', maxPayloadBytes } = this.limits;
-    return toErrorInfo(thrown, { detail: errorDetail, maxMessageBytes: maxPayloadBytes });
+    const { errorDetail, maxPayloadBytes } = this.limits;
+    const { capabilities } = this.source;
+    const hasLimit = this.binding.limits.limit !== undefined;
+    const { retry, attempt } = this;
+    return failureOf(this.claim, thrown, {
+      retry,
+      attempt,
+      hasLimit,
+      capabilities,
+      errorDetail,
+      maxPayloadBytes,
+    });
   }
 
   private end(outcome: Outcome | undefined): void {

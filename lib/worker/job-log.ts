@@ -30,7 +30,7 @@ export class JobLog {
    * postponed has not failed.
    */
   ended(outcome: Outcome, attempt: number, attempts: number): void {
-    if (outcome.status === 'snoozed') return this.snoozed(outcome.claim, outcome.delay);
+    if (outcome.status === 'snoozed') return this.snoozed(outcome.claim, outcome.delay, outcome.waitsFor);
     if (outcome.status === 'held') return this.held(outcome.claim, outcome.delay);
     if (outcome.status !== 'error' && outcome.status !== 'retry') return;
     const { claim, error, status } = outcome;
@@ -66,9 +66,10 @@ export class JobLog {
     if (stack) this.log.debug(`${observer}: ${errorWords(error)}`, fields({ stack }));
   }
 
-  private snoozed(claim: Claim, delay: number): void {
-    const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay) };
-    this.log.debug(`${nameOf(claim)} is snoozed (next in ${spanText(delay)}).`, fields);
+  private snoozed(claim: Claim, delay: number, signal?: string): void {
+    const fields = { ...jobFields(claim), next: 'retry', delay: Math.round(delay), ...defined({ signal }) };
+    const what = signal === undefined ? 'is snoozed (next in' : `waits for the signal "${signal}" (at most`;
+    this.log.debug(`${nameOf(claim)} ${what} ${spanText(delay)}).`, fields);
   }
 
   private held(claim: Claim, delay: number): void {

@@ -1,21 +1,25 @@
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import type { Claim } from '../job/job-source.js';
-import { DuplicateStepError, StepsChangedError, StepTooLargeError } from '../job/step-errors.js';
+import { isSignalName, readSignal, readWait, signalField, waitField, writeWait } from '../job/signals.js';
+import {
+  DuplicateStepError,
+  SignalTimeoutError,
+  StepsChangedError,
+  StepTooLargeError,
+} from '../job/step-errors.js';
 import { JobCursor } from './job-cursor.js';
+import { has, readRecorded, type Recorded } from './recorded-steps.js';
 import {
   cursorField,
   isStepName,
   MAX_STEP_NAME,
   MAX_STEPS,
-  readStep,
-  readStepList,
   stepField,
   STEPS_FIELD,
   writeStep,
   writeStepList,
   type StepRecords,
-  type StoredStep,
 } from '../job/steps.js';
 
 export interface JobStepsOptions {
@@ -33,37 +37,34 @@ export interface JobStepsOptions {
   readonly goOn: () => void;
   /** Called when another worker has the job: it throws. */
   readonly onLost: () => void;
+  /** Gives the job back until a signal comes, for that long at most: it throws. */
+  readonly park: (signal: string, delay: number) => never;
 }
-
-/** What earlier runs of a job have recorded. */
-interface Recorded {
-  readonly names: readonly string[];
-  readonly steps: ReadonlyMap<string, StoredStep>;
-  readonly cursors: ReadonlyMap<string, Uint8Array>;
-  /** Fields of another version: the next write removes them. */
-  outdated: readonly string[];
-}
-
-/** Tokens are multiples of this, plus how often the job was claimed. */
-const MARK = 1_000_000;
-const NOTHING: Omit<Recorded, 'outdated'> = { names: [], steps: new Map(), cursors: new Map() };
 
 /** The steps of one run of a job. */
 export class JobSteps {
   private readonly called: string[] = [];
   private recorded?: Promise<Recorded>;
   private readonly cursors: { flush(): Promise<void> }[] = [];
+  /** Steps that have begun and not ended. */
+  private readonly running = new Set<Promise<unknown>>();
+  /** Fields that are written with the next ones. */
+  private readonly unwritten = new Map<string, Payload>();
 
   constructor(private readonly options: JobStepsOptions) {}
 
   /** The output of a step: the recorded one, or that of `run`, which is recorded. */
-  async run<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
-    const index = this.call(name);
-    const recorded = await (this.recorded ??= this.read());
-    this.checkOrder(recorded, index);
+  run<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
+    const step = this.runOnce(name, run).finally(() => this.running.delete(step));
+    this.running.add(step);
+    return step;
+  }
+
+  private async runOnce<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
+    const recorded = await this.next(name);
     const known = recorded.steps.get(name);
     if (known) return this.decode(known.output) as Output;
-    if (recorded.cursors.has(name)) this.changed(`"${name}" was a cursor`);
+    this.mustBeNew(recorded, name);
     await this.flush();
     this.options.goOn();
     const started = this.options.now();
@@ -78,11 +79,9 @@ export class JobSteps {
     start: Value,
     codec: Codec = this.options.codec,
   ): Promise<JobCursor<Value>> {
-    const index = this.call(name);
-    const recorded = await (this.recorded ??= this.read());
-    this.checkOrder(recorded, index);
-    if (recorded.steps.has(name)) this.changed(`"${name}" was a step`);
+    const recorded = await this.next(name);
     const known = recorded.cursors.get(name);
+    if (!known) this.mustBeNew(recorded, name);
     const cursor = new JobCursor<Value>({
       value: known ? (this.decode(known, codec) as Value) : start,
       encode: (value) => {
@@ -99,16 +98,54 @@ export class JobSteps {
     return cursor;
   }
 
+  /** The data of a signal: of one that has come, or the job is given back until it comes. */
+  async waitFor<Data>(name: string, timeout: number): Promise<Data> {
+    if (!isSignalName(name))
+      throw new InvalidOptionError('name', name, `text of 1 to ${MAX_STEP_NAME} characters without a colon`);
+    const { claim, records, now, goOn, park } = this.options;
+    const recorded = await this.next(name);
+    if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
+    const fields = await records?.read(claim, [signalField(name), waitField(name)]);
+    const { deadline, isOver } = readWait(fields?.get(waitField(name))) ?? {
+      deadline: now() + timeout,
+      isOver: false,
+    };
+    const data = readSignal(fields?.get(signalField(name)));
+    if (data && !isOver) return this.decode(data, this.options.codec, 'signal') as Data;
+    if (isOver || deadline <= now()) {
+      this.unwritten.set(waitField(name), writeWait({ deadline, isOver: true }));
+      throw new SignalTimeoutError(claim.fn, claim.id, name);
+    }
+    await Promise.allSettled(this.running);
+    await this.flush();
+    goOn();
+    await this.record(recorded, waitField(name), writeWait({ deadline, isOver: false }));
+    return park(name, Math.max(0, deadline - now()));
+  }
+
   /** Writes the places of all cursors. */
   async flush(): Promise<void> {
     await Promise.all(this.cursors.map((cursor) => cursor.flush()));
   }
 
-  /** Called when the handler has ended. @throws StepsChangedError if it left out a step that was recorded */
+  /**
+   * Called when the handler has ended: waits for steps that it did not await.
+   *
+   * @throws what they throw · StepsChangedError if it left out a step that was recorded
+   */
   async end(): Promise<void> {
+    await Promise.all(this.running);
     const recorded = await this.recorded;
     const left = recorded?.names.slice(this.called.length).find((name) => has(recorded, name));
     if (left !== undefined) this.changed(`"${left}" is gone`);
+  }
+
+  /** Takes the next place in the order of the handler, and returns what is recorded. */
+  private async next(name: string): Promise<Recorded> {
+    const index = this.call(name);
+    const recorded = await (this.recorded ??= readRecorded(this.options));
+    this.checkOrder(recorded, index);
+    return recorded;
   }
 
   /** At once, so that steps that run side by side have their order from the code. */
@@ -126,25 +163,6 @@ export class JobSteps {
     return this.called.push(name) - 1;
   }
 
-  private async read(): Promise<Recorded> {
-    const { claim, records, version } = this.options;
-    if (!records || claim.token % MARK === 1) return { ...NOTHING, outdated: [] };
-    const list = readStepList((await records.read(claim, [STEPS_FIELD])).get(STEPS_FIELD));
-    if (!list || list.names.length === 0) return { ...NOTHING, outdated: [] };
-    const fields = list.names.flatMap((name) => [stepField(name), cursorField(name)]);
-    if (list.version !== version) return { ...NOTHING, outdated: fields };
-    const stored = await records.read(claim, fields);
-    const steps = list.names.flatMap((name) => {
-      const step = readStep(stored.get(stepField(name)));
-      return step ? [[name, step] as const] : [];
-    });
-    const cursors = list.names.flatMap((name) => {
-      const value = stored.get(cursorField(name));
-      return value ? [[name, value] as const] : [];
-    });
-    return { names: list.names, steps: new Map(steps), cursors: new Map(cursors), outdated: [] };
-  }
-
   /** Steps that were called and not recorded may change: nothing depends on them. */
   private checkOrder(recorded: Recorded, index: number): void {
     const { names } = recorded;
@@ -156,6 +174,13 @@ export class JobSteps {
       this.changed(`"${name}" stood at place ${names.indexOf(name) + 1}, now at ${index + 1}`);
   }
 
+  /** @throws StepsChangedError if something else of this name is recorded */
+  private mustBeNew({ steps, cursors, waits }: Recorded, name: string): void {
+    if (steps.has(name)) this.changed(`"${name}" was a step`);
+    if (cursors.has(name)) this.changed(`"${name}" was a cursor`);
+    if (waits.has(name)) this.changed(`"${name}" was a signal`);
+  }
+
   private changed(found: string): never {
     const { fn, id } = this.options.claim;
     throw new StepsChangedError(fn, id, found);
@@ -164,10 +189,8 @@ export class JobSteps {
   private async record(recorded: Recorded, field: string, value: Payload): Promise<void> {
     const { claim, records, version, onLost } = this.options;
     const list = writeStepList({ version, names: this.called });
-    const fields = new Map<string, Payload>([
-      [STEPS_FIELD, list],
-      [field, value],
-    ]);
+    const fields = new Map<string, Payload>([[STEPS_FIELD, list], ...this.unwritten, [field, value]]);
+    this.unwritten.clear();
     const removed = recorded.outdated;
     recorded.outdated = [];
     if (!(await records?.write(claim, fields, removed))) onLost();
@@ -181,12 +204,11 @@ export class JobSteps {
     return output;
   }
 
-  private decode(bytes: Uint8Array, codec = this.options.codec): unknown {
-    return read(codec, this.options.claim.fn, 'step output', bytes);
+  private decode(
+    bytes: Uint8Array,
+    codec = this.options.codec,
+    what: 'step output' | 'signal' = 'step output',
+  ): unknown {
+    return read(codec, this.options.claim.fn, what, bytes);
   }
-}
-
-/** Whether something depends on this name. */
-function has({ steps, cursors }: Recorded, name: string): boolean {
-  return steps.has(name) || cursors.has(name);
 }

@@ -1,8 +1,9 @@
 import { codecOf, type Codec, type CodecName } from '../job/codec.js';
-import type { Duration } from '../job/duration.js';
+import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../job/duration.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
+import { checkOptions, optionNames } from '../job/known-options.js';
 import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
@@ -17,6 +18,15 @@ export interface CursorStart<Value> {
   /** How its value is written. @default the function's codec */
   readonly codec?: CodecName | Codec;
 }
+
+/** How `job.waitFor` waits. */
+export interface WaitOptions {
+  /** How long it waits in all, from the first call in any run of the job. At most 100 years. */
+  readonly timeout: Duration;
+}
+
+const WAIT = optionNames<WaitOptions>({ timeout: true });
+const LONGEST_WAIT = { most: MAX_SPAN_MS };
 
 /** A job while its handler runs: the second argument of every handler, or `@CurrentJob()`. */
 export class RunningJob<Input = unknown> {
@@ -85,10 +95,7 @@ export class RunningJob<Input = unknown> {
    * @throws JobAbortedError when the job has to stop
    */
   update(dividend: number, divisor: number): Promise<void> {
-    const told = this.tell(dividend, divisor);
-    // The call may not be awaited, and an unhandled rejection would end the process.
-    told.catch(() => undefined);
-    return told;
+    return quietly(this.tell(dividend, divisor));
   }
 
   /**
@@ -100,9 +107,8 @@ export class RunningJob<Input = unknown> {
    * @throws DuplicateStepError · StepsChangedError · StepTooLargeError · NotSerializableError · JobAbortedError when the job
    * has to stop · what `run` throws: it is not recorded then
    */
-  async step<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
-    if (this.reason) throw this.reason;
-    return this.needSteps().run(name, run);
+  step<Output>(name: string, run: () => Output | Promise<Output>): Promise<Output> {
+    return quietly(this.goOn(() => this.needSteps().run(name, run)));
   }
 
   /**
@@ -111,9 +117,28 @@ export class RunningJob<Input = unknown> {
    * @param name text of 1 to 100 characters, unique among the steps and cursors of the handler
    * @throws DuplicateStepError · StepsChangedError · JobAbortedError when the job has to stop
    */
-  async cursor<Value>(name: string, { start, codec }: CursorStart<Value>): Promise<JobCursor<Value>> {
-    if (this.reason) throw this.reason;
-    return this.needSteps().cursor(name, start, codec === undefined ? undefined : codecOf(codec));
+  cursor<Value>(name: string, { start, codec }: CursorStart<Value>): Promise<JobCursor<Value>> {
+    const written = codec === undefined ? undefined : codecOf(codec);
+    return quietly(this.goOn(() => this.needSteps().cursor(name, start, written)));
+  }
+
+  /**
+   * Waits for a signal of `client.signal`, and returns its data. Unless that has come already, this run ends and uses no slot:
+   * when the signal comes, the handler runs again from its first line, with the steps that are recorded done. It counts as a
+   * snooze, not as an attempt.
+   *
+   * @param name text of 1 to 100 characters without a colon, unique among the steps of the handler
+   * @throws SignalTimeoutError behind `timeout`: the job fails for good unless the handler catches it · JobWaitsError, which
+   * the handler must not catch · DuplicateStepError · StepsChangedError · UnreadablePayloadError · JobAbortedError when the
+   * job has to stop
+   */
+  waitFor<Data = unknown>(name: string, options: WaitOptions): Promise<Data> {
+    return quietly(
+      this.goOn(() => {
+        const { timeout } = checkOptions('waitFor', options, WAIT);
+        return this.needSteps().waitFor<Data>(name, toMilliseconds('timeout', timeout, LONGEST_WAIT));
+      }),
+    );
   }
 
   /**
@@ -134,6 +159,12 @@ export class RunningJob<Input = unknown> {
     this.onAbort(reason);
   }
 
+  /** @throws JobAbortedError when the job has to stop */
+  private async goOn<T>(to: () => Promise<T>): Promise<T> {
+    if (this.reason) throw this.reason;
+    return to();
+  }
+
   private needSteps(): JobSteps {
     if (this.steps) return this.steps;
     throw new ConfigurationError('This job has no steps: no worker runs it.');
@@ -148,4 +179,10 @@ export class RunningJob<Input = unknown> {
     }
     if (this.reason) throw this.reason;
   }
+}
+
+/** For calls that may not be awaited: an unhandled rejection would end the process. */
+function quietly<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

@@ -123,6 +123,23 @@ describe('gearmonkey', () => {
     await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ status: 'idle' });
   });
 
+  it('gives jobs signals, and exits with 2 if one had it before', async () => {
+    const fn = rig.fn();
+    await runWorker(rig.source(), fn, (_, job) => job.waitFor('approved', { timeout: '7d' }));
+    const job = await rig.client.run(fn, null);
+    await until(async () => (await job.get()).waitsFor === 'approved');
+    const waiting = await ask('get', fn, job.id);
+    expect(waiting.stdout).toMatch(/^waits for  approved\nuntil {6}\d{4}-/m);
+    const given = await ask('signal', fn, job.id, 'approved', '{"by":"ada"}', '--json');
+    expect(valuesOf(given)).toEqual([{ fn, id: job.id, name: 'approved', signalled: true }]);
+    await expect(job.result()).resolves.toEqual({ by: 'ada' });
+    await expect(ask('signal', fn, job.id, 'approved')).resolves.toMatchObject({
+      code: 2,
+      stdout: `${fn} ${job.id} had the signal approved before, or has finished\n`,
+    });
+    await expect(ask('signal', fn, job.id, 'a:b')).resolves.toMatchObject({ code: 1, stdout: '' });
+  });
+
   it('cancels jobs, and exits with 2 if one had finished', async () => {
     const fn = rig.fn();
     await rig.client.runMany(fn, [1, 2]);

@@ -13,6 +13,7 @@ import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { failedContract } from './failed-contract.js';
 import { keepContract } from './keep-contract.js';
+import { signalsContract } from './signals-contract.js';
 import { stepsContract } from './steps-contract.js';
 import { findContract } from './find-contract.js';
 import { listContract } from './list-contract.js';
@@ -297,6 +298,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     findContract(() => rig);
     keepContract(() => rig);
     stepsContract(() => rig);
+    signalsContract(() => rig);
     failedContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);

@@ -44,6 +44,7 @@ export function pageApp(
       await job.update(1, 2);
       await job.step('measure', () => 7);
       if (outcome === 'hold') await gates.hold(path);
+      if (outcome === 'wait') await job.waitFor('approved', { timeout: '7d' });
       await job.update(2, 2);
       if (outcome === 'fail') throw missing(path);
       return { bytes: path.length };

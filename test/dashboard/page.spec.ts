@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
 import { DashboardModule } from 'nestjs-gearmonkey/dashboard';
 import { qless, QlessClient, QlessModule } from 'nestjs-gearmonkey/qless';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
 import { useBrowser } from './browser.js';
@@ -78,6 +78,22 @@ describe('the page', () => {
       await page.getByRole('heading', { name: 'Steps' }).waitFor();
       await page.getByText(/^measureended .* 1 byte$/).waitFor();
       gates.letGo('steps.jpg');
+      await page.locator('h1 + .badge.is-success').waitFor();
+    },
+    TEST_MS,
+  );
+
+  it(
+    'shows the signal that a job waits for, and no data of signals',
+    async () => {
+      const { page, client } = await open('#/fn?fn=resize');
+      const job = await client.run(resize, { path: 'wait.jpg', outcome: 'wait' });
+      await until(async () => (await job.get()).waitsFor === 'approved');
+      await job.signal('other', 'a secret');
+      await page.goto(page.url().replace(/#.*/, `#/job?fn=resize&id=${job.id}`));
+      await page.getByText(/^the signal approved until /).waitFor();
+      expect(await page.locator('main').innerText()).not.toContain('a secret');
+      await job.signal('approved');
       await page.locator('h1 + .badge.is-success').waitFor();
     },
     TEST_MS,

@@ -46,6 +46,7 @@ describe('rights beyond the lists of docs/operate/security.md', () => {
       ['publish', 'channel:mail', 'create:1'],
       ['lpush', 'queue:mail:normal', '1'],
       ['brpop', 'lock:mail:1', '20'],
+      ['lpush', 'queue:mail:signals', '1:approved:true'],
       ['hget', 'job:mail:1', 'output'],
     ] as const;
     const redis = new Redis(url('plain'), { enableReadyCheck: false, disableClientInfo: true });

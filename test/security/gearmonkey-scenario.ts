@@ -78,6 +78,8 @@ async function watchAndCancel(client: GearMonkeyClient, redis: Redis): Promise<v
   await updateWaiting(waiting, { input: 'fail', priority: 'high' });
   await updateWaiting(waiting, { priority: 'high' });
   await updateWaiting(waiting, { delay: '1h' });
+  await redis.hset(`job:${FN}:${later.id}`, 'waits', 'go');
+  await later.signal('go', 1);
   await later.update({ priority: 'low' });
   for (const job of [waiting, later, held]) await job.cancel();
   await watched;

@@ -92,6 +92,8 @@ describe('the rights that limits need', () => {
     await client.setLimit(job, { concurrency: 1 });
     await client.resetLimit(job);
     await later.update({ delay: '2 days' });
+    await used.redis.hset(`job:${FN}:${next.id}`, 'waits', 'go');
+    await next.signal('go', 1);
     for (const each of [later, held, next]) await each.cancel();
     await submit(used.redis, FN, Buffer.from('"filed"'));
     await until(async () => (await used.redis.hget(`job:${FN}:${Number(later.id) + 1}`, 'key')) === 'filed');

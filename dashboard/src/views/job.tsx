@@ -109,7 +109,7 @@ function Whole({ job }: { job: JobView }) {
 }
 
 function Facts({ job }: { job: JobView }) {
-  const { times, worker, attempts, stalls, snoozes, key, unique, tags, recurring, fn } = job;
+  const { times, worker, waitsFor, attempts, stalls, snoozes, key, unique, tags, recurring, fn } = job;
   const i = instanceName.value;
   return (
     <dl class="facts">
@@ -124,6 +124,17 @@ function Facts({ job }: { job: JobView }) {
       {times.expires !== undefined && (
         <Fact name="Expires">
           <Exactly at={times.expires} />
+        </Fact>
+      )}
+      {waitsFor !== undefined && (
+        <Fact name="Waits for">
+          the signal <code>{waitsFor}</code>
+          {times.waitsUntil !== undefined && (
+            <>
+              {' '}
+              until <Exactly at={times.waitsUntil} />
+            </>
+          )}
         </Fact>
       )}
       <Fact name="Attempts">

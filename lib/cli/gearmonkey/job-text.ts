@@ -30,6 +30,8 @@ export function jobLines(out: Output, job: Job): string[] {
     ['error', job.error && errorText(job.error)],
     ['attempts', job.attempts > 0 ? String(job.attempts) : undefined],
     ['snoozes', job.snoozes > 0 ? String(job.snoozes) : undefined],
+    ['waits for', job.waitsFor && printable(job.waitsFor)],
+    ['until', timeText(times.waitsUntil)],
     ['created', timeText(times.created)],
     ['scheduled', timeText(times.scheduled)],
     ['expires', timeText(times.expires)],

@@ -1,9 +1,7 @@
-import type { Observable } from 'rxjs';
-import { ConfigurationError, JobNotFoundError } from '../../job/errors.js';
-import type { Job, JobProgress } from '../../job/job.js';
+import { ConfigurationError } from '../../job/errors.js';
 import type { AnyJobDefinition, FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { ClientOptions } from './client-options.js';
-import { FunctionClient } from './function-client.js';
+import { JobClient } from './job-client.js';
 import { JobAccess, outputOf } from './job-access.js';
 import { JobSchedules } from './job-schedules.js';
 import type { ScheduleOptions } from '../recurring/recur-options.js';
@@ -14,21 +12,13 @@ import type { EnqueuedKey, JobStore } from './job-store.js';
 import type { Limit } from '../../job/limit.js';
 import { KnownFunctions } from './known-functions.js';
 import { NewJobs } from './new-jobs.js';
-import { observeAllProgress } from './observables.js';
-import {
-  checkRun,
-  type CallOptions,
-  type ResultOptions,
-  type RunManyOptions,
-  type RunOptions,
-} from './run-options.js';
-import type { UpdateOptions } from './update-options.js';
+import { checkRun, type CallOptions, type RunManyOptions, type RunOptions } from './run-options.js';
 import { showAs } from '../../job/show-as.js';
 
 export type { ClientOptions };
 
 /** Enqueues jobs, reads them and subscribes to their changes. Inject it as `GearMonkeyClient`, or with `@InjectGearMonkey(name)`. */
-export class GearMonkeyClient extends FunctionClient {
+export class GearMonkeyClient extends JobClient {
   static {
     showAs(GearMonkeyClient, (client) => ({ server: client.#store.address }));
   }
@@ -59,12 +49,13 @@ export class GearMonkeyClient extends FunctionClient {
       );
     const functions = new KnownFunctions(options, restricted, handlerLimits);
     const newJobs = new NewJobs(store, functions, options.headers);
-    super({ store, functions, feeds, newJobs });
+    const jobs = new JobAccess(store, functions, feeds);
+    super({ store, functions, feeds, newJobs }, jobs);
     this.#store = store;
     this.#options = options;
     this.#functions = functions;
     this.#feeds = feeds;
-    this.#jobs = new JobAccess(store, functions, feeds);
+    this.#jobs = jobs;
     this.#newJobs = newJobs;
     this.schedules = new JobSchedules({ store, functions, jobs: this.#jobs, headers: options.headers });
   }
@@ -131,72 +122,6 @@ export class GearMonkeyClient extends FunctionClient {
     options: ScheduleOptions<InputOf<F>>,
   ): Promise<Schedule<InputOf<F>>> {
     return this.schedules.put(ref, options);
-  }
-
-  /** Reads a job; null if there is none. @throws MalformedJobError, UnreadablePayloadError */
-  async get<F extends FunctionRef>(
-    ref: F,
-    id: string | number,
-  ): Promise<Job<InputOf<F>, OutputOf<F>> | null> {
-    return this.getOrThrow(ref, id).catch((error: unknown) => {
-      if (error instanceof JobNotFoundError) return null;
-      throw error;
-    });
-  }
-
-  /** As `get`. @throws JobNotFoundError if there is no such job */
-  async getOrThrow<F extends FunctionRef>(
-    ref: F,
-    id: string | number,
-  ): Promise<Job<InputOf<F>, OutputOf<F>>> {
-    return this.#jobs.get(ref, { id: String(id) });
-  }
-
-  /** Waits until a job has finished, and returns its output. @throws JobFailedError, WaitTimeoutError, JobNotFoundError */
-  async result<F extends FunctionRef>(
-    ref: F,
-    id: string | number,
-    options: ResultOptions = {},
-  ): Promise<OutputOf<F>> {
-    return this.#jobs.result(ref, { id: String(id) }, options);
-  }
-
-  /**
-   * Cancels a job that waits, is scheduled, will be retried, or runs on a worker of this package; the handler's
-   * `job.signal` aborts. Programs that use the plain protocol see an error with the output "cancelled".
-   *
-   * @returns true if it is cancelled, now or before; false if it had finished in another way
-   * @throws JobNotFoundError · NotCancellableError if a plain worker runs it
-   */
-  async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
-    return this.#jobs.cancel(ref, { id: String(id) });
-  }
-
-  /**
-   * Changes a job that waits and that no handler has run: its input, its priority or its time. What is left out stays.
-   * It is not an event: observers see it with the job's next change.
-   *
-   * @throws as `run` for an invalid input or option, before anything is written · JobNotFoundError · JobBegunError if
-   * it has begun or finished
-   */
-  async update<F extends FunctionRef>(
-    ref: F,
-    id: string | number,
-    changes: UpdateOptions<InputOf<F>>,
-  ): Promise<void> {
-    return this.#jobs.update(ref, { id: String(id) }, changes);
-  }
-
-  /** Progress of all jobs of the function, or of one job: then it completes when that job has finished. */
-  progress(ref: FunctionRef, id?: string | number): Observable<JobProgress> {
-    if (id !== undefined) return this.#jobs.progress(ref, { id: String(id) });
-    const fn = this.#functions.nameOf(ref);
-    return observeAllProgress(() => this.#feeds.forObserver(fn));
-  }
-
-  /** Emits the job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */
-  watch<F extends FunctionRef>(ref: F, id: string | number): Observable<Job<InputOf<F>, OutputOf<F>>> {
-    return this.#jobs.watch(ref, { id: String(id) });
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../job/clock.js';
 import {
+  InvalidOptionError,
   JobBegunError,
   JobFailedError,
   JobLostError,
@@ -10,6 +11,8 @@ import {
 } from '../../job/errors.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import { isSignalName } from '../../job/signals.js';
+import { MAX_STEP_NAME } from '../../job/steps.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
 import { JobSight, type ReadJob } from './job-sight.js';
@@ -58,6 +61,17 @@ export class JobAccess implements JobReader {
     if (came === 'lost') throw new JobLostError(fn, key.id);
     if (came === 'running') throw new NotCancellableError(fn, key.id);
     return came === 'cancelled';
+  }
+
+  async signal(ref: FunctionRef, key: JobKey, name: string, data: unknown): Promise<boolean> {
+    const fn = this.functions.nameOf(ref);
+    if (!isSignalName(name))
+      throw new InvalidOptionError('name', name, `text of 1 to ${MAX_STEP_NAME} characters without a colon`);
+    const encoded = this.functions.encodeSignal(ref, data);
+    const came = isId(key.id) ? await this.store.signal(fn, key, name, encoded) : 'missing';
+    if (came === 'missing') throw new JobNotFoundError(fn, key.id);
+    if (came === 'lost') throw new JobLostError(fn, key.id);
+    return came === 'signalled';
   }
 
   async update<F extends FunctionRef>(

@@ -13,6 +13,7 @@ export interface JobReader {
   get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
   update<F extends FunctionRef>(ref: F, job: JobKey, changes: UpdateOptions<InputOf<F>>): Promise<void>;
   cancel(ref: FunctionRef, job: JobKey): Promise<boolean>;
+  signal(ref: FunctionRef, job: JobKey, name: string, data: unknown): Promise<boolean>;
   result<F extends FunctionRef>(ref: F, job: JobKey, options: ResultOptions): Promise<OutputOf<F>>;
 }
 
@@ -54,6 +55,11 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   /** As `GearMonkeyClient.cancel`. @throws the same errors · JobLostError */
   cancel(): Promise<boolean> {
     return this.#reader.cancel(this.#ref, this.#key);
+  }
+
+  /** As `GearMonkeyClient.signal`. @throws the same errors · JobLostError */
+  signal(name: string, data: unknown = null): Promise<boolean> {
+    return this.#reader.signal(this.#ref, this.#key, name, data);
   }
 
   /** As `GearMonkeyClient.update`. @throws the same errors · JobLostError */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import type { Limit, LimitRules, LimitState } from '../../job/limit.js';
+import type { Signalled } from '../../job/signals.js';
 import type { Counts } from '../../job/statistics.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
@@ -185,6 +186,9 @@ export interface JobStore {
 
   /** Changes a job that waits and has not begun. */
   update(fn: string, job: JobKey, changes: Changes): Promise<Updated>;
+
+  /** Gives a job a signal, whether it waits for that or not. */
+  signal(fn: string, job: JobKey, name: string, data: Payload): Promise<Signalled>;
 
   /** The id of the last job that was created, or 0. */
   lastId(fn: string): Promise<number>;

@@ -138,11 +138,15 @@ export class KnownFunctions {
     }
   }
 
-  private write(ref: FunctionRef, fn: string, input: unknown): Payload {
-    const payload = write(this.codecOf(ref), fn, 'input', input);
+  /** Encodes the data of a signal. @throws NotSerializableError, PayloadTooLargeError */
+  encodeSignal(ref: FunctionRef, data: unknown): Payload {
+    return this.write(ref, this.nameOf(ref), data, 'signal');
+  }
+
+  private write(ref: FunctionRef, fn: string, value: unknown, what: 'input' | 'signal' = 'input'): Payload {
+    const payload = write(this.codecOf(ref), fn, what, value);
     const bytes = payloadBytes(payload);
-    if (bytes > this.maxPayloadBytes)
-      throw new PayloadTooLargeError(fn, 'input', bytes, this.maxPayloadBytes);
+    if (bytes > this.maxPayloadBytes) throw new PayloadTooLargeError(fn, what, bytes, this.maxPayloadBytes);
     return payload;
   }
 

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { LimitUnknownError } from '../../job/limit-errors.js';
 import type { LimitState } from '../../job/limit.js';
+import type { Signalled } from '../../job/signals.js';
 import type { Counts } from '../../job/statistics.js';
 import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
@@ -142,15 +143,9 @@ export class RedisStore implements JobStore {
   async limits(fn: string, { key, size }: LimitsQuery): Promise<LimitState[]> {
     const { control, limits, jobs, wake } = this.keysOf(fn);
     const one = key === undefined ? 0 : 1;
+    const keys = [control, limits, jobs, wake];
     const found = await this.questions.ask(fn, 'Reading limits', (redis) =>
-      limitScripts.readLimits.run(
-        redis,
-        [control, limits, jobs, wake],
-        this.now(),
-        MAX_LIMIT_KEYS,
-        one,
-        key ?? '',
-      ),
+      limitScripts.readLimits.run(redis, keys, this.now(), MAX_LIMIT_KEYS, one, key ?? ''),
     );
     return (found ?? []).map(toLimitState).sort(fullFirst).slice(0, size);
   }
@@ -169,18 +164,17 @@ export class RedisStore implements JobStore {
     const keys = [jobs, ...QUEUES.map((queue) => queues[queue]), wake];
     const to = place ? QUEUES.indexOf(place.queue) + FIRST_QUEUE : 0;
     const score = place && scoreOf(place, this.times.now());
+    const hasKey = key === undefined ? 0 : 1;
+    const inputs = input === undefined ? [] : [input];
     return this.questions.ask(fn, 'Changing a job', (redis) =>
-      scripts.update.run(
-        redis,
-        keys,
-        id,
-        mark ?? '',
-        to,
-        score ?? '',
-        key === undefined ? 0 : 1,
-        key ?? '',
-        input === undefined ? [] : [input],
-      ),
+      scripts.update.run(redis, keys, id, mark ?? '', to, score ?? '', hasKey, key ?? '', inputs),
+    );
+  }
+
+  signal(fn: string, { id, mark }: JobKey, name: string, data: Payload): Promise<Signalled> {
+    const { jobs, scheduled, wake } = this.keysOf(fn);
+    return this.questions.ask(fn, 'Signalling a job', (redis) =>
+      scripts.signal.run(redis, [jobs, scheduled, wake], this.now(), id, mark ?? '', name, data),
     );
   }
 

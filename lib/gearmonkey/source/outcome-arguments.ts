@@ -40,7 +40,7 @@ function toArguments(outcome: SourceOutcome, replies: string): OutcomeArguments 
     case 'retry':
       return [member, 'retry', String(outcome.delay), JSON.stringify(outcome.error)];
     case 'snoozed':
-      return [member, 'snoozed', String(outcome.delay), ''];
+      return [member, 'snoozed', String(outcome.delay), outcome.waitsFor ?? ''];
     case 'held':
       return [member, 'held', String(outcome.delay), ''];
     case 'filed':

@@ -9,6 +9,7 @@ import {
   progressOf,
   textOf,
   timesOf,
+  waitedFor,
   workerOf,
   type StoredJob,
 } from './stored-job.js';
@@ -32,6 +33,7 @@ export function toListedJob(fn: string, id: string, state: ListedState, stored: 
       fn,
       state,
       attempts: attemptsOf(stored),
+      waitsFor: waitedFor(stored),
       times: timesOf(stored, options.expires),
       worker: workerOf(stored),
       error: failed ? errorOf(stored) : undefined,

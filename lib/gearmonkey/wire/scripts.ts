@@ -1,3 +1,4 @@
+import type { Signalled } from '../../job/signals.js';
 import { scriptsIn } from '../../redis/script.js';
 import { LUA } from './lua.embedded.js';
 import type { KeptText } from './protocol.js';
@@ -182,6 +183,12 @@ export const drain = defineScript<
   const [ids, cursor] = reply as [Buffer[], Buffer];
   return { ids: ids.map(String), cursor: String(cursor) };
 });
+
+/** What became of the signal. `mark` is '' for any job with this id. */
+export const signal = defineScript<
+  [now: Now, id: string, mark: number | '', name: string, data: Bytes],
+  Signalled
+>('signal', (reply) => String(reply) as Signalled);
 
 /** Returns whether that changes anything. */
 export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);

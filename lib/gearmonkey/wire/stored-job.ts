@@ -4,6 +4,7 @@ import { read, type Codec } from '../../job/codec.js';
 import { isErrorInfo, MalformedJobError, toErrorInfo, type JobErrorInfo } from '../../job/errors.js';
 import { recordsOf } from '../../job/show-as.js';
 import { readJobOptions } from './job-options.js';
+import { readWait, waitField, WAITS_FIELD } from '../../job/signals.js';
 import { readStep, readStepList, stepField, STEPS_FIELD, type RecordedStep } from '../../job/steps.js';
 import { NO_HEADERS } from '../../job/headers.js';
 import type { AttemptError, Job, JobStatus, JobTimes, Progress } from '../../job/job.js';
@@ -37,6 +38,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       errors: attemptErrors(stored),
       attempts: numberOf(stored, 'attempts') ?? 0,
       snoozes: numberOf(stored, 'snoozes') ?? 0,
+      waitsFor: waitedFor(stored),
       times: timesOf(stored, options.expires),
       worker: workerOf(stored),
       headers: options.headers ?? NO_HEADERS,
@@ -121,6 +123,17 @@ export function workerOf(stored: StoredJob): string | undefined {
   return token !== undefined && token === text(stored.get('token')) ? worker : undefined;
 }
 
+/** The signal that it waits for. */
+export function waitedFor(stored: StoredJob): string | undefined {
+  return text(stored.get('status')) === 'idle' ? text(stored.get(WAITS_FIELD)) : undefined;
+}
+
+function endOfWait(stored: StoredJob): Date | undefined {
+  const name = waitedFor(stored);
+  const wait = name === undefined ? undefined : readWait(stored.get(waitField(name)));
+  return wait && new Date(wait.deadline);
+}
+
 /** Those that have ended, in the order of its handler. */
 function stepsOf(stored: StoredJob): readonly RecordedStep[] | undefined {
   const list = readStepList(stored.get(STEPS_FIELD));
@@ -150,6 +163,7 @@ export function timesOf(stored: StoredJob, expires: number | undefined): JobTime
     expires: expires === undefined ? undefined : new Date(expires),
     started: dateOf(stored, 'started'),
     finished: dateOf(stored, 'finished'),
+    waitsUntil: endOfWait(stored),
   });
 }
 

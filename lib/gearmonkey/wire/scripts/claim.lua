@@ -12,7 +12,7 @@
     'success', output, a channel that gets "id:token:output" or ''
     'error', message, error as JSON
     'retry', ms to wait, error as JSON
-    'snoozed', ms to wait, ''
+    'snoozed', ms to wait, name of the signal that it waits for or ''
     'held', ms for which its key starts no job, ''
     'filed', its key, ''
     'released', '', ''

@@ -7,7 +7,7 @@ local function fields_of(id, statuses, payloads)
   local NAMES = {
     'status', 'created', 'due', 'started', 'finished', 'attempts', 'snoozes', 'stalls', 'queue', 'key', 'options', 'tags',
     'status:dividend', 'status:divisor', 'error',
-    'token', 'worker',
+    'token', 'worker', 'waits',
   }
   local key = keys.jobs .. id
   local values = read({}, 'HMGET', key, unpack(NAMES))

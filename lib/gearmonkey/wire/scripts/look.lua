@@ -1,6 +1,6 @@
 --[[
   Checks functions for work without a wake marker: jobs of plain clients, scheduled jobs that are due, expired leases.
-  If there is any, it sets the wake marker, and one idle worker claims it.
+  If there is any, it sets the wake marker, and one idle worker claims it. It also gives jobs the signals of plain clients.
 
   KEYS ten per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash,
   leader, whether plain clients send jobs
@@ -16,6 +16,7 @@
   One call finds out whether any function has work at all, since most functions of an idle worker have none.
 ]]
 -- include clock
+-- include limit-prefix
 -- include queues
 
 local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 10, 8, 6
@@ -67,6 +68,18 @@ end
 
 -- include limits
 -- include limit-turns
+-- include signals
+
+--- Gives jobs the signals that plain clients have pushed: "id:name:data".
+local function take_signals(fn)
+  local MOST = 100
+  local entries = pcall('RPOP', 'queue:' .. fn .. ':signals', MOST)
+  if not entries or entries.err then return end
+  for _, entry in ipairs(entries) do
+    local id, name, data = string.match(entry, '^(%d+):([^:]+):(.*)$')
+    if id then give_signal(id, '', name, data) end
+  end
+end
 
 --- Whether a function that is not paused has jobs to claim, and ms until its next job is due, or -1.
 local function look_for_jobs(scheduled, high, normal, low, stored)
@@ -86,7 +99,9 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control)
   local expiry, wait = first(leases), -1
   local work = expiry and expiry <= now
   local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
-  keys = { limits = 'limit:' .. string.sub(control, #'control:' + 1) .. ':', wake = wake }
+  local fn = string.sub(control, #'control:' + 1)
+  keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
+  take_signals(fn)
   if not stored[1] then
     local has_jobs
     has_jobs, wait = look_for_jobs(scheduled, high, normal, low, stored)

@@ -68,6 +68,8 @@ local function retry(id, job)
   end
   call('HSET', hash, unpack(fields))
   call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'queued', 'status:dividend', 'status:divisor')
+  -- It may have failed because a signal did not come in time: it waits for that anew.
+  if job[8] then call('HDEL', hash, 'waits', 'wait:' .. job[8]) end
   call('PERSIST', hash)
   call('DEL', KEYS[2] .. id)
   unlist(id)
@@ -83,7 +85,7 @@ end
 
 --- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
 local function mend(id, finished)
-  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued')
+  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits')
   if job.err then return 0 end
   if verb == 'discard' and not job[1] then
     unlist(id)

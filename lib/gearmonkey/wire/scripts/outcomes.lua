@@ -41,13 +41,20 @@ local function open_outcomes()
     pcall('ZADD', keys.leases, expiry, id .. ':' .. token)
   end
 
-  --- Schedules a job again: after a failed attempt, or without one if `failure` is ''.
-  local function run_later(id, token, wait, failure, key)
-    local job = fields(id, 'attempts', 'snoozes')
+  --- Schedules a job again: after a failed attempt, or without one if `failure` is ''. A job that waits for a signal which
+  --- it has already runs at once.
+  local function run_later(id, token, wait, failure, key, signal)
+    local job = fields(id, 'attempts', 'snoozes', 'waits', 'signal:' .. signal)
     if not job[1] then return false end
     local changes = { 'error:' .. job[1], failure }
     if failure == '' then
       changes = { 'attempts', math.max(0, count(job[1]) - 1), 'snoozes', count(job[2]) + 1 }
+    end
+    if signal ~= '' then
+      changes[#changes + 1], changes[#changes + 2] = 'waits', signal
+      if job[4] then wait = 0 end
+    elseif job[3] then
+      call('HDEL', keys.jobs .. id, 'waits')
     end
     local queued
     if key then
@@ -95,7 +102,8 @@ local function open_outcomes()
   end
 
   local function accept(id, token, status, output, detail, key)
-    if status == 'retry' or status == 'snoozed' then return run_later(id, token, output, detail, key) end
+    if status == 'retry' then return run_later(id, token, output, detail, key, '') end
+    if status == 'snoozed' then return run_later(id, token, output, '', key, detail) end
     if status == 'released' then return release(id, token, key) end
     if status == 'held' then return hold(id, token, output, key) end
     if status == 'filed' then return file(id, token, output) end

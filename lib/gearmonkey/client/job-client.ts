@@ -1,0 +1,102 @@
+import type { Observable } from 'rxjs';
+import { JobNotFoundError } from '../../job/errors.js';
+import type { Job, JobProgress } from '../../job/job.js';
+import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import { FunctionClient, type FunctionClientParts } from './function-client.js';
+import type { JobAccess } from './job-access.js';
+import { observeAllProgress } from './observables.js';
+import type { ResultOptions } from './run-options.js';
+import type { UpdateOptions } from './update-options.js';
+
+/** The methods of a `GearMonkeyClient` that concern a job that there is. */
+export abstract class JobClient extends FunctionClient {
+  readonly #parts: FunctionClientParts;
+  readonly #jobs: JobAccess;
+
+  /** @internal */
+  constructor(parts: FunctionClientParts, jobs: JobAccess) {
+    super(parts);
+    this.#parts = parts;
+    this.#jobs = jobs;
+  }
+
+  /** Reads a job; null if there is none. @throws MalformedJobError, UnreadablePayloadError */
+  async get<F extends FunctionRef>(
+    ref: F,
+    id: string | number,
+  ): Promise<Job<InputOf<F>, OutputOf<F>> | null> {
+    return this.getOrThrow(ref, id).catch((error: unknown) => {
+      if (error instanceof JobNotFoundError) return null;
+      throw error;
+    });
+  }
+
+  /** As `get`. @throws JobNotFoundError if there is no such job */
+  async getOrThrow<F extends FunctionRef>(
+    ref: F,
+    id: string | number,
+  ): Promise<Job<InputOf<F>, OutputOf<F>>> {
+    return this.#jobs.get(ref, { id: String(id) });
+  }
+
+  /** Waits until a job has finished, and returns its output. @throws JobFailedError, WaitTimeoutError, JobNotFoundError */
+  async result<F extends FunctionRef>(
+    ref: F,
+    id: string | number,
+    options: ResultOptions = {},
+  ): Promise<OutputOf<F>> {
+    return this.#jobs.result(ref, { id: String(id) }, options);
+  }
+
+  /**
+   * Cancels a job that waits, is scheduled, will be retried, or runs on a worker of this package; the handler's
+   * `job.signal` aborts. Programs that use the plain protocol see an error with the output "cancelled".
+   *
+   * @returns true if it is cancelled, now or before; false if it had finished in another way
+   * @throws JobNotFoundError · NotCancellableError if a plain worker runs it
+   */
+  async cancel(ref: FunctionRef, id: string | number): Promise<boolean> {
+    return this.#jobs.cancel(ref, { id: String(id) });
+  }
+
+  /**
+   * Changes a job that waits and that no handler has run: its input, its priority or its time. What is left out stays.
+   * It is not an event: observers see it with the job's next change.
+   *
+   * @throws as `run` for an invalid input or option, before anything is written · JobNotFoundError · JobBegunError if
+   * it has begun or finished
+   */
+  async update<F extends FunctionRef>(
+    ref: F,
+    id: string | number,
+    changes: UpdateOptions<InputOf<F>>,
+  ): Promise<void> {
+    return this.#jobs.update(ref, { id: String(id) }, changes);
+  }
+
+  /**
+   * Gives a job a signal, which `job.waitFor` of its handler returns. It may come before the job waits for it. The first
+   * signal of a name counts.
+   *
+   * @param data of the form that the function's codec gives it. @default null
+   * @returns whether the job has it now: false if it had one of this name before, or has finished
+   * @throws InvalidOptionError for a name with a colon, or of other than 1 to 100 characters · NotSerializableError ·
+   * PayloadTooLargeError · JobNotFoundError
+   */
+  async signal(ref: FunctionRef, id: string | number, name: string, data: unknown = null): Promise<boolean> {
+    return this.#jobs.signal(ref, { id: String(id) }, name, data);
+  }
+
+  /** Progress of all jobs of the function, or of one job: then it completes when that job has finished. */
+  progress(ref: FunctionRef, id?: string | number): Observable<JobProgress> {
+    if (id !== undefined) return this.#jobs.progress(ref, { id: String(id) });
+    const { functions, feeds } = this.#parts;
+    const fn = functions.nameOf(ref);
+    return observeAllProgress(() => feeds.forObserver(fn));
+  }
+
+  /** Emits the job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */
+  watch<F extends FunctionRef>(ref: F, id: string | number): Observable<Job<InputOf<F>, OutputOf<F>>> {
+    return this.#jobs.watch(ref, { id: String(id) });
+  }
+}

@@ -1,0 +1,20 @@
+--- Gives a job a signal. The first one with a name counts: a later one changes nothing. A job that waits for it is due now.
+--- Uses `keys`, `now` and limits.lua of the script. Returns signalled, known, finished, missing or lost.
+local function give_signal(id, mark, name, data)
+  local key = keys.jobs .. id
+  local job = redis.pcall('HMGET', key, 'status', 'mark', 'waits', 'key', 'signal:' .. name)
+  if job.err or not job[1] then return 'missing' end
+  if mark ~= '' and (job[2] or '0') ~= mark then return 'lost' end
+  if job[1] == 'success' or job[1] == 'error' then return 'finished' end
+  if job[5] then return 'known' end
+  redis.call('HSET', key, 'signal:' .. name, string.format('%.0f', now) .. ':' .. data)
+  if job[1] ~= 'idle' or job[3] ~= name then return 'signalled' end
+  local limits = job[4] and open_limits(unpack(redis.call('HMGET', control_of(keys.jobs), 'limit', 'override')))
+  if limits and limits.forget_time(job[4], id) == 1 then
+    limits.await_time(job[4], id, now)
+  else
+    redis.pcall('ZADD', keys.scheduled, 'XX', string.format('%.3f', now / 1000), id)
+  end
+  if redis.pcall('EXISTS', keys.wake) == 0 then redis.pcall('LPUSH', keys.wake, '1') end
+  return 'signalled'
+end
