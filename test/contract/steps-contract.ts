@@ -48,10 +48,10 @@ export function stepsContract(rigOf: () => ClientRig): void {
       const fn = rigOf().fn();
       const ran = new Map<string, string[]>();
       const definition = defineJob<StepProgram>(fn, { retry: { attempts: MAX_FAILURES + 1, delay: 1 } });
-      await runWorker(rigOf().source(), definition, (program, job) => {
+      await runWorker(rigOf().source(), definition, (input, job) => {
         const runs = ran.get(job.id) ?? [];
         ran.set(job.id, runs);
-        return runProgram(program, job, job.attempts, (what) => runs.push(what));
+        return runProgram(input as StepProgram, job, job.attempts, (what) => runs.push(what));
       });
       await fc.assert(
         fc.asyncProperty(stepPrograms, async (program) => {
