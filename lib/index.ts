@@ -150,7 +150,8 @@ export {
   type TurnEvent,
 } from './job/instrumentation.js';
 export { ALL_CAPABILITIES, type SourceCapabilities } from './job/source-capabilities.js';
-export type { HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
+export { BatchOutcome, BatchResultError, fail, later, ok, type BatchOptions } from './worker/batch.js';
+export type { BatchResult, HandlerOptions, HandlerResult, JobLimits, RunWith } from './worker/job-handler.js';
 export { JobCursor } from './worker/job-cursor.js';
 export { RunningJob, type CursorStart, type WaitOptions } from './worker/running-job.js';
 export { GearMonkeyClient, type ClientOptions } from './gearmonkey/client/client.js';
@@ -225,6 +226,7 @@ export {
   type RunningWorker,
   type SetWorkerOptions,
   type StopWorkerOptions,
+  type BatchFunction,
   type WorkerFunction,
 } from './nest/gearmonkey.workers.js';
 export { GearMonkeyHealth, type InstanceHealth } from './nest/gearmonkey.health.js';

@@ -12,6 +12,8 @@ const NAMES = JSON.parse(readFileSync(new URL('public-names.json', import.meta.u
 const MACHINERY = [
   'Absent',
   'Accepts',
+  'AcceptsBatch',
+  'AnyOptions',
   'CodecFor',
   'ConfigurableModuleClass',
   'ObserverDecorator',

@@ -12,7 +12,8 @@ import {
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { Limit } from '../job/limit.js';
 import { hideFields, showAs } from '../job/show-as.js';
-import type { HandlerOptions, HandlerResult, JobHandler } from '../worker/job-handler.js';
+import type { BatchOptions } from '../worker/batch.js';
+import type { BatchResult, HandlerOptions, HandlerResult, JobHandler } from '../worker/job-handler.js';
 import type { RunningJob } from '../worker/running-job.js';
 import { DEFAULT_INSTANCE } from './gearmonkey.options.js';
 import type { GearMonkeyInstance } from './gearmonkey.instance.js';
@@ -27,7 +28,7 @@ export interface AddWorkerOptions<Input = unknown> extends HandlerOptions<Input>
 
 /** Options of `GearMonkeyWorkers.set`. */
 export interface SetWorkerOptions {
-  /** How many jobs of the function run at the same time in this process; 0 pauses it here. */
+  /** How many jobs of the function, or batches, run at the same time in this process; 0 pauses it here. */
   concurrency: number;
   /** The module instance of the handler. @default the instance without a name */
   instance?: string;
@@ -52,7 +53,7 @@ export interface AddedWorker {
 export interface RunningWorker {
   readonly instance: string;
   readonly fn: string;
-  /** How many of its jobs may run at the same time in this process; 0 if it is paused. */
+  /** How many of its jobs, or of its batches, may run at the same time in this process; 0 if it is paused. */
   readonly concurrency: number;
   /** How many run now. */
   readonly running: number;
@@ -64,8 +65,15 @@ export type WorkerFunction<F extends FunctionRef> = (
   job: RunningJob<ReceivedOf<F>>,
 ) => HandlerResult<ReturnedOf<F>>;
 
+/** The same with `batch`: it gets the inputs and the running jobs of a batch. */
+export type BatchFunction<F extends FunctionRef> = (
+  inputs: ReceivedOf<F>[],
+  jobs: RunningJob<ReceivedOf<F>>[],
+) => BatchResult<ReturnedOf<F>>;
+
 const ADD = optionNames<AddWorkerOptions>({
   concurrency: true,
+  batch: true,
   retry: true,
   timeout: true,
   jobLimits: true,
@@ -116,9 +124,19 @@ export class GearMonkeyWorkers {
    * @throws ConfigurationError if the function has a handler or the app is closing, InvalidOptionError,
    * ConnectionError
    */
-  async add<F extends FunctionRef>(
+  add<F extends FunctionRef>(
+    ref: F,
+    handler: BatchFunction<F>,
+    options: AddWorkerOptions<InputOf<F>> & { batch: BatchOptions },
+  ): Promise<AddedWorker>;
+  add<F extends FunctionRef>(
     ref: F,
     handler: WorkerFunction<F>,
+    options?: AddWorkerOptions<InputOf<F>> & { batch?: undefined },
+  ): Promise<AddedWorker>;
+  async add<F extends FunctionRef>(
+    ref: F,
+    handler: WorkerFunction<F> | BatchFunction<F>,
     options: AddWorkerOptions<InputOf<F>> = {},
   ): Promise<AddedWorker> {
     const user = 'GearMonkeyWorkers.add';
@@ -130,7 +148,7 @@ export class GearMonkeyWorkers {
     const { instance } = workers;
     const owner = `${user}("${fn}")`;
     const handle: JobHandler = (input, job) => {
-      instance.beforeRun?.(job);
+      for (const each of [job].flat()) instance.beforeRun?.(each);
       return (handler as JobHandler)(input, job);
     };
     const binding = boundTo(instance, ref, own, handle, owner);

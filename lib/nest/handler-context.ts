@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ExternalContextCreator, type ContextId } from '@nestjs/core';
 import { settleResult } from '../worker/handler-result.js';
 import type { JobHandler } from '../worker/job-handler.js';
-import type { RunningJob } from '../worker/running-job.js';
+import { RunningJob } from '../worker/running-job.js';
 import { inputOf } from './input.decorator.js';
 import { JobContextCreator } from './job-context.creator.js';
 import { JOB_CONTEXT } from './job-exceptions.js';
@@ -82,9 +82,10 @@ function contextOf(
 function settling(instance: object, { method, annotation }: WorkerBinding, beforeRun?: BeforeRun): Method {
   const handler = (instance as Record<string, Method>)[method] as Method;
   const wrapped: Method = function (this: unknown, ...args) {
-    const job = args[annotation.jobIndex] as RunningJob;
-    beforeRun?.(job);
-    return settleResult(handler.apply(this, args), job);
+    const job = args[annotation.jobIndex] as RunningJob | readonly RunningJob[];
+    for (const each of [job].flat()) beforeRun?.(each);
+    const result = handler.apply(this, args);
+    return job instanceof RunningJob ? settleResult(result, job) : result;
   };
   for (const key of Reflect.getMetadataKeys(handler) as string[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), wrapped);

@@ -60,7 +60,7 @@ export class JobContextCreator extends ExternalContextCreator {
         ...parameter
       }: (typeof parameters)[number]) => {
         const value: unknown = extractValue(...given);
-        const through = [...(value instanceof RunningJob ? [] : pipes), ...(own as PipeTransform[])];
+        const through = [...(isJob(value) ? [] : pipes), ...(own as PipeTransform[])];
         args[index] = await this.getParamValue(value, parameter as never, through);
       };
       await Promise.all(parameters.map(resolve));
@@ -75,4 +75,9 @@ const UNDECORATED = Reflect.getMetadata(PARAMETERS_METADATA, Undecorated, 'handl
 
 function withoutGlobals<T extends object>(part: T): T {
   return Object.create(part, { config: { value: undefined } }) as T;
+}
+
+/** Also those of a batch. */
+function isJob(value: unknown): boolean {
+  return (Array.isArray(value) ? (value as readonly unknown[])[0] : value) instanceof RunningJob;
 }

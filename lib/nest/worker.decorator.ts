@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import type { FunctionRef, InputOf, ReceivedOf, ReturnedOf } from '../job/job-definition.js';
 import { optionNames } from '../job/known-options.js';
-import type { HandlerOptions, HandlerResult } from '../worker/job-handler.js';
+import type { BatchOptions } from '../worker/batch.js';
+import type { BatchResult, HandlerOptions, HandlerResult } from '../worker/job-handler.js';
 import { ConfigurationError } from '../job/errors.js';
 import { RunningJob } from '../worker/running-job.js';
 import type { Configuration, OptionsFactory, OptionsOf } from './configured-options.js';
@@ -33,6 +34,7 @@ export interface WorkerAnnotation extends Annotation<HandlerOptions & { enabled?
 /** What a function that makes options may return. */
 export const HANDLER_OPTIONS = optionNames<ConfiguredWorkerOptions>({
   concurrency: true,
+  batch: true,
   retry: true,
   timeout: true,
   jobLimits: true,
@@ -73,6 +75,25 @@ type Accepts<F, M extends AnyMethod> =
           ? M
           : Expected<F>;
 
+/** The expected type of a method with `batch`. */
+type ExpectedBatch<F> = (
+  inputs: ReceivedOf<F>[],
+  jobs: RunningJob<ReceivedOf<F>>[],
+) => BatchResult<ReturnedOf<F>>;
+
+/** `M` if its first parameter accepts the inputs of a batch, or the running jobs. */
+type AcceptsBatch<F, M extends AnyMethod> = [ReceivedOf<F>[]] extends [First<M>]
+  ? M
+  : [RunningJob<ReceivedOf<F>>[]] extends [First<M>]
+    ? M
+    : ExpectedBatch<F>;
+
+/** Any options of `@Worker`, `And` what tells a batch handler from others. */
+type AnyOptions<F extends FunctionRef, Config extends Configuration, And> =
+  | (WorkerDecoratorOptions<InputOf<F>> & And)
+  | OptionsOf<ConfiguredWorkerOptions<InputOf<F>> & And, Config>
+  | OptionsFactory<ConfiguredWorkerOptions<InputOf<F>> & And>;
+
 /**
  * Makes the method run jobs of a function: `@Worker(resize)` or `@Worker('resize')`. It is called with the input and the
  * RunningJob, or with the values of its parameter decorators. Nest's guards, pipes, interceptors and filters apply.
@@ -87,16 +108,22 @@ type Accepts<F, M extends AnyMethod> =
  */
 export function Worker<F extends FunctionRef, Config extends Configuration = Configuration>(
   ref: F,
-  options:
-    | WorkerDecoratorOptions<InputOf<F>>
-    | OptionsOf<ConfiguredWorkerOptions<InputOf<F>>, Config>
-    | OptionsFactory<ConfiguredWorkerOptions<InputOf<F>>> = {},
-) {
-  return function <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>>>(
-    target: object,
-    method: string | symbol,
-    _descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,
-  ): void {
+  options?: AnyOptions<F, Config, { batch?: undefined }>,
+): <M extends (...args: never[]) => HandlerResult<ReturnedOf<F>>>(
+  target: object,
+  method: string | symbol,
+  descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<Accepts<F, M>>,
+) => void;
+export function Worker<F extends FunctionRef, Config extends Configuration = Configuration>(
+  ref: F,
+  options: AnyOptions<F, Config, { batch: BatchOptions }>,
+): <M extends (...args: never[]) => BatchResult<ReturnedOf<F>>>(
+  target: object,
+  method: string | symbol,
+  descriptor: TypedPropertyDescriptor<M> & TypedPropertyDescriptor<AcceptsBatch<F, M>>,
+) => void;
+export function Worker(ref: FunctionRef, options: AnyOptions<FunctionRef, Configuration, unknown> = {}) {
+  return function (target: object, method: string | symbol): void {
     const jobIndex = offerJob(target, method);
     annotate<WorkerDecoratorOptions>(KIND, target, method, ref, options, { jobIndex });
   };

@@ -22,8 +22,7 @@ export class FunctionSlots {
   private duration = Infinity;
   private onIdle: () => void = () => undefined;
   private readonly claimsAhead: boolean;
-  /** How many of its jobs may run at the same time; it changes while the app runs. */
-  concurrency: number;
+  private most: number;
   /** Whether its handler is being stopped: it gets no more jobs, and its concurrency stays 0. */
   isLeaving = false;
 
@@ -32,8 +31,19 @@ export class FunctionSlots {
     claimsAhead: boolean,
   ) {
     // A claim counts for the function's limit, so none is made before the job can start.
-    this.claimsAhead = claimsAhead && !binding.limits.limit;
-    this.concurrency = binding.limits.concurrency;
+    this.claimsAhead = claimsAhead && !binding.limits.limit && !binding.batch;
+    this.most = binding.limits.concurrency;
+    binding.batch?.allow(this.most);
+  }
+
+  /** How many of its jobs, or of its batches, may run at the same time; it changes while the app runs. */
+  get concurrency(): number {
+    return this.most;
+  }
+
+  set concurrency(most: number) {
+    this.most = most;
+    this.binding.batch?.allow(most);
   }
 
   /** How many of its jobs run. */
@@ -43,12 +53,14 @@ export class FunctionSlots {
 
   /** How many jobs may be claimed now. */
   get free(): number {
-    return Math.max(0, this.concurrency + this.ahead - this.running - this.waiting.length);
+    const { batch } = this.binding;
+    const room = batch ? batch.free(this.most, this.running) : this.most + this.ahead - this.running;
+    return Math.max(0, room - this.waiting.length);
   }
 
   /** Whether the claim may begin at once; otherwise it waits for a slot. */
   take(claim: Claim, now: number): boolean {
-    if (this.running < this.concurrency) {
+    if (this.hasRoom) {
       this.running += 1;
       return true;
     }
@@ -79,7 +91,7 @@ export class FunctionSlots {
 
   /** The claim that has waited longest, if a slot is free. */
   next(now: number): Claim | undefined {
-    if (this.running >= this.concurrency) return undefined;
+    if (!this.hasRoom) return undefined;
     const claim = this.waiting.shift();
     if (!claim) return undefined;
     this.running += 1;
@@ -112,8 +124,14 @@ export class FunctionSlots {
     return this.waiting.splice(0).reverse();
   }
 
+  /** Whether another job may begin. A batch that began meanwhile has taken places that a claim was sent for. */
+  private get hasRoom(): boolean {
+    const { batch } = this.binding;
+    return batch ? batch.free(this.most, this.running) > 0 : this.running < this.most;
+  }
+
   private get ahead(): number {
     if (!this.claimsAhead) return 0;
-    return Math.min(MAX_AHEAD, Math.floor((this.concurrency * AHEAD_MS) / this.duration));
+    return Math.min(MAX_AHEAD, Math.floor((this.most * AHEAD_MS) / this.duration));
   }
 }

@@ -6,7 +6,7 @@ import { SlotTable } from './slot-table.js';
 /** A function that a worker runs. */
 export interface RunningFunction {
   readonly fn: string;
-  /** How many of its jobs may run at the same time in this process; 0 if it is paused. */
+  /** How many of its jobs, or of its batches, may run at the same time in this process; 0 if it is paused. */
   readonly concurrency: number;
   /** How many run now. */
   readonly running: number;
@@ -42,8 +42,10 @@ export class FunctionTable {
   }
 
   add(binding: HandlerBinding): void {
-    this.functions.set(binding.definition.name, new FunctionSlots(binding, this.claimsAhead));
-    this.update(binding.definition.name);
+    const { name } = binding.definition;
+    this.functions.set(name, new FunctionSlots(binding, this.claimsAhead));
+    if (binding.batch) binding.batch.onBegin = () => this.update(name);
+    this.update(name);
   }
 
   delete(fn: string): void {

@@ -9,6 +9,8 @@ import type { JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import type { Limit, WithLimit } from '../job/limit.js';
 import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
+import { checkBatch, type BatchOptions, type BatchOutcome } from './batch.js';
+import { BatchCollector, type BatchHandler } from './batch-collector.js';
 import type { RunningJob } from './running-job.js';
 
 /**
@@ -21,6 +23,9 @@ export type HandlerResult<Output> =
   | AsyncGenerator<ProgressUpdate, Output, unknown>
   | Generator<ProgressUpdate, Output, unknown>
   | Observable<ProgressUpdate | Output>;
+
+/** What a batch handler returns: for each job, in their order, `ok(output)`, `fail(error)` or `later(delay)`. */
+export type BatchResult<Output> = readonly BatchOutcome<Output>[] | Promise<readonly BatchOutcome<Output>[]>;
 
 /** Upper limits of a job's own options; larger values are reduced to these. */
 export interface JobLimits {
@@ -38,8 +43,10 @@ export type JobHandler = (input: unknown, job: RunningJob) => unknown;
 
 /** How a handler's jobs are run. */
 export interface HandlerOptions<Input = unknown> extends RunLimits, WithLimit<Input> {
-  /** How many jobs of this function run at the same time in this process. @default 1 */
+  /** How many jobs of this function run at the same time in this process; with `batch`, how many batches. @default 1 */
   concurrency?: number;
+  /** The handler gets the inputs and RunningJobs of many jobs at once, and returns an outcome for each. */
+  batch?: BatchOptions;
   /** Upper limits of a job's own options, which override these. @default the module's `jobLimits` */
   jobLimits?: JobLimits;
 }
@@ -65,13 +72,15 @@ export interface HandlerBinding {
   readonly definition: AnyJobDefinition;
   readonly limits: HandlerLimits;
   readonly handle: JobHandler;
+  /** Collects the jobs of a handler that runs many at once. */
+  readonly batch?: BatchCollector;
 }
 
 /** Binds a handler to its function; the handler's options override the definition's. @throws ConfigurationError, InvalidOptionError */
 export function bindHandler(
   definition: AnyJobDefinition,
   options: HandlerOptions,
-  handle: JobHandler,
+  handle: JobHandler | BatchHandler,
 ): HandlerBinding {
   const { concurrency = 1, retry = definition.retry, timeout = definition.timeout, jobLimits } = options;
   checkWhole('concurrency', concurrency, 1);
@@ -79,9 +88,13 @@ export function bindHandler(
     options.limit === undefined
       ? definition.limit
       : checkLimit(definition.name, options.limit, definition.limit);
+  const { batch } = options;
+  const collector = batch && new BatchCollector(definition.name, checkBatch(batch), handle as BatchHandler);
   return {
     definition,
-    handle,
+    ...(collector
+      ? { batch: collector, handle: (input, job) => collector.add(input, job) }
+      : { handle: handle as JobHandler }),
     limits: defined({
       concurrency,
       retry: retry === undefined ? undefined : checkRetry(retry),

@@ -186,6 +186,7 @@ const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   hanging: (fields) => codeOf(fields) === 'JOB_TIMEOUT',
   cancelled: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_CANCELLED',
   expiring: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_EXPIRED',
+  waiting: (fields) => fields['status'] === 'success' || codeOf(fields) === 'SIGNAL_TIMEOUT',
   hostile: (fields) => fields['status'] === 'error' && !ASKED_FOR.includes(codeOf(fields) ?? ''),
   mended: ({ status, output }) => status === 'success' || output === 'mended as told',
   large: ({ status, input, output }) => status === 'success' && padOf(input) === padOf(output),

@@ -17,11 +17,13 @@ export const PLAIN = 'chaos:plain';
 export const LIMITED = 'chaos:limited';
 export const RATED = 'chaos:rated';
 export const STRICT = 'chaos:strict';
+/** Its handler runs many jobs at once. */
+export const BATCHED = 'chaos:batched';
 
 /** Functions our workers run, and how many jobs of each at a time. */
 export const HANDLED = {
   ...{ [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2, [MENDED]: 5 },
-  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6 },
+  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6, [BATCHED]: 2 },
 };
 
 export const TENANTS = ['ada', 'ben', 'cleo'];
@@ -41,6 +43,11 @@ export function limitOf(fn) {
   return LIMITS[fn] && { ...LIMITS[fn], key: ({ tenant }) => tenant };
 }
 
+/** The option `batch` of a function. */
+export function batchOf(fn) {
+  return fn === BATCHED ? { size: 10, wait: '20ms' } : undefined;
+}
+
 /** Jobs whose key this process has held. */
 const holders = new Set();
 
@@ -53,6 +60,7 @@ export const STEPS = ['one', 'two', 'three', 'four', 'five'];
 /** One handler for all kinds: the input says what to do. `hostile` is what can be thrown, `note` writes into the history. */
 export async function perform(input, job, hostile = [], note = () => undefined) {
   if (typeof input === 'string') return input.toUpperCase();
+  if (input.kind === 'waiting') await job.waitFor('go', { timeout: '8s' });
   if (input.kind === 'steps') return performSteps(input, job, note);
   if (input.kind === 'blocking') block(input.ms);
   else if (input.kind === 'cancelled' || (input.kind === 'hanging' && input.obeys))
@@ -140,7 +148,17 @@ export function makeJob(random, n, { lease, blocking, large, hostile = 0 }) {
   if (chance < 0.155)
     return { fn: SLOW, input: input('expiring', { ms: random.int(0, 50) }), options: expiring(random) };
   if (chance < 0.22) return limitedJob(random, input, retry);
-  if (chance < 0.24)
+  if (chance < 0.25) return { fn: SLOW, input: input('waiting', {}), options: {} };
+  if (chance < 0.28) {
+    const flaky = random.next() < 0.3 ? { failures: random.int(1, 3) } : {};
+    const kind = flaky.failures ? 'flaky' : 'batched';
+    return {
+      fn: BATCHED,
+      input: input(kind, { ms: random.int(0, 20), ...flaky }),
+      options: retry('flaky', 50),
+    };
+  }
+  if (chance < 0.3)
     return {
       fn: SLOW,
       input: input('steps', { ms: random.int(0, 60), failures: random.int(0, 3) }),

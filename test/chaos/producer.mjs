@@ -80,6 +80,7 @@ async function create(job) {
   const handle = await acknowledged([job], () => client.run(definitions.get(fn) ?? fn, input, options));
   if (!handle) return;
   if (input.kind === 'cancelled') await cancel(handle, input.n);
+  if (input.kind === 'waiting') await signal(handle);
   if (input.kind !== 'fast') return;
   const chance = random.next();
   if (chance < 0.02) await awaitResult(handle, note, input.n);
@@ -112,6 +113,17 @@ async function acknowledged(jobs, send) {
     for (const job of jobs)
       note({ e: 'unsure', ...about(job), code: error.code ?? String(error), ...took() });
     return undefined;
+  }
+}
+
+/** Before the job has begun, while it waits, or too late: during an outage it is tried again. */
+async function signal(handle) {
+  await sleep(random.int(0, 1500));
+  for (let told; told === undefined;) {
+    told = await handle.signal('go', 'now').catch((error) => {
+      if (error.code === 'JOB_NOT_FOUND' || error.code === 'JOB_LOST') return false;
+      return sleep(200);
+    });
   }
 }
 

@@ -66,6 +66,7 @@ function outcomesOf(history: History): Record<string, number> {
     'ended as error': having('error'),
     'of these timed out': having('error', 'JOB_TIMEOUT'),
     'of these cancelled': having('error', 'JOB_CANCELLED'),
+    'of these without their signal': having('error', 'SIGNAL_TIMEOUT'),
     'of these expired': having('error', 'JOB_EXPIRED'),
     'claims of jobs with a limit': limited.claims.length,
     'of these stalled too often': having('error', 'JOB_STALLED'),

@@ -5,8 +5,8 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { GearMonkeyModule, Worker } from '../../dist/index.js';
-import { HANDLED, limitOf, perform } from './jobs.mjs';
+import { fail, GearMonkeyModule, ok, Worker } from '../../dist/index.js';
+import { batchOf, HANDLED, limitOf, perform } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 
 const settings = JSON.parse(process.argv[2]);
@@ -38,14 +38,25 @@ class Handlers {
   }
 }
 
+/** Each job of a batch as if it ran alone. */
+async function runBatch(handlers, inputs, jobs) {
+  const outcome = (input, n) => handlers.run(input, jobs[n]).then(ok, fail);
+  return Promise.all(inputs.map(outcome));
+}
+
 Object.entries(HANDLED).forEach(([fn, concurrency], index) => {
   const method = `run${index}`;
+  const batch = batchOf(fn);
   Handlers.prototype[method] = function (input, job) {
-    return this.run(input, job);
+    return batch ? runBatch(this, input, job) : this.run(input, job);
   };
   const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, method);
   const limit = limitOf(fn);
-  Worker(fn, { concurrency, ...(limit && { limit }) })(Handlers.prototype, method, descriptor);
+  Worker(fn, { concurrency, ...(limit && { limit }), ...(batch && { batch }) })(
+    Handlers.prototype,
+    method,
+    descriptor,
+  );
 });
 
 /** The root's hook comes last: workers have begun by then. */

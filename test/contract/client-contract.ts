@@ -3,6 +3,7 @@ import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { JobFailedError, JobNotFoundError, NoWorkersError, WaitTimeoutError } from '../../lib/job/errors.js';
 import { gate } from '../support/gate.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { batchContract } from './batch-contract.js';
 import { cancelContract } from './cancel-contract.js';
 import { claimInOrder } from './claiming.js';
 import { closeContract } from './close-contract.js';
@@ -297,6 +298,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     listContract(() => rig);
     findContract(() => rig);
     keepContract(() => rig);
+    batchContract(() => rig);
     stepsContract(() => rig);
     signalsContract(() => rig);
     failedContract(() => rig);

@@ -6,7 +6,11 @@ import {
   OnCreate,
   OnProgress,
   Worker,
+  fail,
+  later,
+  ok,
   progress,
+  type BatchOutcome,
   type GearMonkeyWorkers,
   type JobEvent,
   type JobProgress,
@@ -193,12 +197,57 @@ export class Refused {
   created(_value: JobProgress) {}
 }
 
+export class BatchHandlers {
+  @Worker(resize, { batch: { size: 10, wait: '50ms' } })
+  all(inputs: Size[], jobs: RunningJob<Size>[]): BatchOutcome<string>[] {
+    return inputs.map(({ width }, index) => (width > 0 ? ok(`${width} ${jobs[index]?.id}`) : fail('none')));
+  }
+  @Worker(mail, { batch: { size: 10 }, concurrency: 2 })
+  async noOutput(inputs: unknown[]): Promise<BatchOutcome<void>[]> {
+    return inputs.map(() => ok());
+  }
+  @Worker('anything', { batch: { size: 10 } })
+  untyped(inputs: unknown[]) {
+    return inputs.map(() => later('10s'));
+  }
+  @Worker(resize, (config: ConfigService) => ({ batch: { size: config.get('SIZE') ?? 5 } }))
+  configured(inputs: Size[]) {
+    return inputs.map(() => ok('done'));
+  }
+  // @ts-expect-error the inputs are Sizes
+  @Worker(resize, { batch: { size: 10 } })
+  input(_inputs: string[]): BatchOutcome<string>[] {
+    return [];
+  }
+  // @ts-expect-error it gets many inputs
+  @Worker(resize, { batch: { size: 10 } })
+  one(_input: Size): BatchOutcome<string>[] {
+    return [];
+  }
+  // @ts-expect-error the output is a string
+  @Worker(resize, { batch: { size: 10 } })
+  output(inputs: Size[]): BatchOutcome<number>[] {
+    return inputs.map(() => ok(1));
+  }
+  // @ts-expect-error it returns outcomes
+  @Worker(resize, { batch: { size: 10 } })
+  plain(inputs: Size[]): string[] {
+    return inputs.map(() => output);
+  }
+  // @ts-expect-error without `batch` it returns an output
+  @Worker(resize)
+  noBatch(inputs: Size): BatchOutcome<string>[] {
+    return [inputs].map(() => ok(output));
+  }
+}
+
 /** Handlers that are added at run time. */
 export async function added(workers: GearMonkeyWorkers): Promise<void> {
   const { stop } = await workers.add(resize, ({ width }, job) => `${width} ${job.id}`, { concurrency: 2 });
   await stop({ drain: '30s' });
   await workers.add(measure, async ({ text }) => text);
   await workers.add('anything', (_input, { fn }) => fn);
+  await workers.add(resize, (inputs) => inputs.map(({ width }) => ok(`${width}`)), { batch: { size: 5 } });
   workers.set(resize, { concurrency: 0 });
   workers.set('anything', { concurrency: 3, instance: 'legacy' });
   // @ts-expect-error the output is a string

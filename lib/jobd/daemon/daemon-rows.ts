@@ -12,6 +12,7 @@ import { RowFetcher } from './row-fetcher.js';
 /** How long a stopping daemon waits during an outage of the database, in milliseconds. */
 const LAST_WRITES_MS = 5000;
 const REFUSED_PAUSE_MS = 1000;
+const UNWRITTEN = 'it ran, but its end could not be written to its row';
 
 /** Rows on their way through the daemon: fetched, queued, run as processes, written, or given back. */
 export class DaemonRows {
@@ -121,8 +122,8 @@ export class DaemonRows {
     if (end.kind === 'returned') return rows.giveBack([job]);
     if (end.kind !== 'unwritten') rows.accepted.forget(job);
     if (end.kind === 'retry') rows.polled.addAt(end.due, [job.target]);
-    // A run that lost its row must not write its result there.
-    const isTheRows = end.kind === 'unwritten' || (end.kind === 'done' && !end.isLost);
-    rows.endManual(job.id, isTheRows ? end.result : TAKEN_OVER);
+    // A client is told a result only once its row has it: another daemon may yet take over one that was not written.
+    if (end.kind === 'unwritten') rows.endManual(job.id, UNWRITTEN);
+    else rows.endManual(job.id, end.kind === 'done' && !end.isLost ? end.result : TAKEN_OVER);
   }
 }

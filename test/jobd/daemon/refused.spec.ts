@@ -63,6 +63,15 @@ describe.each<[keyof typeof TRIGGERS, () => Promise<SqlServer>]>([
     },
   );
 
+  it("to be done: a client that runs one by hand isn't told a result that the row does not have", async () => {
+    const rows = await refusing('done');
+    const id = await rows.add('echo out', { target: 'bad', status: 'manual' });
+    const daemon = await jobs.daemon({ ...rows.options({ bad: 2 }), log: SILENT });
+    const { jobs: results, errors } = await daemon.runManual([id]);
+    expect(results.size).toBe(0);
+    expect(errors.get(id)).toContain('could not be written');
+  });
+
   it('are left by handlers, which are given the others', async () => {
     const rows = await refusing('running');
     await rows.addMany(2, '', { target: 'bad' });

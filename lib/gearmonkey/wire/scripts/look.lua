@@ -71,9 +71,9 @@ end
 -- include signals
 
 --- Gives jobs the signals that plain clients have pushed: "id:name:data".
-local function take_signals(fn)
+local function take_signals(key)
   local MOST = 100
-  local entries = pcall('RPOP', 'queue:' .. fn .. ':signals', MOST)
+  local entries = pcall('RPOP', key, MOST)
   if not entries or entries.err then return end
   for _, entry in ipairs(entries) do
     local id, name, data = string.match(entry, '^(%d+):([^:]+):(.*)$')
@@ -82,9 +82,13 @@ local function take_signals(fn)
 end
 
 --- Whether a function that is not paused has jobs to claim, and ms until its next job is due, or -1.
-local function look_for_jobs(scheduled, high, normal, low, stored)
+local function look_for_jobs(scheduled, high, normal, low, stored, fn)
+  local signals = 'queue:' .. fn .. ':signals'
+  -- One call for the usual case that there is none of these.
+  local any = pcall('EXISTS', high, normal, low, signals) ~= 0
+  if any then take_signals(signals) end
   local wait = next_due(scheduled, now)
-  local work = wait == 0 or is_waiting(high) or is_waiting(normal) or is_waiting(low)
+  local work = wait == 0 or (any and (is_waiting(high) or is_waiting(normal) or is_waiting(low)))
   local limits = stored[2] and open_limits(stored[2], stored[3])
   if not limits then return work, wait end
   local due = add_turns(limits).next_time()
@@ -101,10 +105,9 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control)
   local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
   local fn = string.sub(control, #'control:' + 1)
   keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
-  take_signals(fn)
   if not stored[1] then
     local has_jobs
-    has_jobs, wait = look_for_jobs(scheduled, high, normal, low, stored)
+    has_jobs, wait = look_for_jobs(scheduled, high, normal, low, stored, fn)
     work = work or has_jobs
   end
   local set = redis.pcall('LLEN', wake)

@@ -64,6 +64,7 @@ local function open_outcomes()
     end
     if type(queued) == 'number' then
       call('HSET', keys.jobs .. id, 'status', 'idle', 'settled', token, unpack(changes))
+      if job[4] and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
       if failure ~= '' then
         pcall('ZADD', 'retrying:' .. string.sub(keys.jobs, #'job:' + 1, -2), string.format('%.0f', now + wait), id)
       end

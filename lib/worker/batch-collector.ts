@@ -1,0 +1,117 @@
+// Of the module, not the global: a test's fake timers must not keep jobs from running.
+import { clearTimeout, setTimeout } from 'node:timers';
+import { withoutContext } from '../job/without-context.js';
+import { outcomesOf, type BatchLimits } from './batch.js';
+import type { RunningJob } from './running-job.js';
+
+/** Runs a batch: a method of the user's. */
+export type BatchHandler = (inputs: unknown[], jobs: RunningJob[]) => unknown;
+
+/** A job that waits for its batch, or is in one. */
+interface Item {
+  readonly input: unknown;
+  readonly job: RunningJob;
+  readonly resolve: (output: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Collects the jobs of one function, each of which has its own lease, timeout and outcome, and runs them together. */
+export class BatchCollector {
+  readonly size: number;
+  private readonly collected = new Set<Item>();
+  private timer: NodeJS.Timeout | undefined;
+  private isDue = false;
+  /** How many batches run, and how many of their jobs have not ended. */
+  private batches = 0;
+  private live = 0;
+  /** How many batches may run at a time; one at least, for jobs that were collected before. */
+  private most = 1;
+  /** Called when places are taken that no job uses. */
+  onBegin: () => void = () => undefined;
+
+  constructor(
+    private readonly fn: string,
+    private readonly limits: BatchLimits,
+    private readonly handle: BatchHandler,
+  ) {
+    this.size = limits.size;
+  }
+
+  /** Lets so many batches run at a time. */
+  allow(concurrency: number): void {
+    this.most = Math.max(1, concurrency);
+    this.begin();
+  }
+
+  /** How many jobs may be claimed, if `running` have begun and `concurrency` batches may run. A batch uses all of its places. */
+  free(concurrency: number, running: number): number {
+    return (concurrency - this.batches) * this.size - (running - this.live);
+  }
+
+  /** Runs a job with others. Resolves with its output, or rejects with what its attempt fails with. */
+  add(input: unknown, job: RunningJob): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const item: Item = { input, job, resolve, reject };
+      this.collected.add(item);
+      // A job that is cancelled, lost or given back leaves the batch.
+      job.signal.addEventListener('abort', () => {
+        this.collected.delete(item);
+        reject(job.signal.reason as Error);
+      });
+      this.timer ??= setTimeout(() => {
+        this.isDue = true;
+        this.begin();
+      }, this.limits.wait);
+      this.begin();
+    });
+  }
+
+  private begin(): void {
+    while (this.batches < this.most && this.isReady()) {
+      const items = [...this.collected].slice(0, this.size);
+      for (const item of items) this.collected.delete(item);
+      if (this.collected.size === 0) this.rest();
+      withoutContext(() => void this.run(items));
+    }
+  }
+
+  private isReady(): boolean {
+    if (this.collected.size === 0) this.rest();
+    return this.collected.size >= this.size || (this.isDue && this.collected.size > 0);
+  }
+
+  /** The next job begins to wait anew. */
+  private rest(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.isDue = false;
+  }
+
+  private async run(items: readonly Item[]): Promise<void> {
+    this.batches += 1;
+    this.live += items.length;
+    for (const { job } of items) job.signal.addEventListener('abort', () => (this.live -= 1));
+    this.onBegin();
+    try {
+      const inputs = items.map(({ input }) => input);
+      const jobs = items.map(({ job }) => job);
+      const outcomes = outcomesOf(this.fn, items.length, await this.handle(inputs, jobs));
+      for (const [index, { resolve, reject }] of items.entries())
+        settle(outcomes[index]?.take ?? (() => undefined), resolve, reject);
+    } catch (error) {
+      for (const { reject } of items) reject(error);
+    } finally {
+      this.batches -= 1;
+      this.live -= items.filter(({ job }) => !job.signal.aborted).length;
+      this.begin();
+    }
+  }
+}
+
+function settle(take: () => unknown, resolve: Item['resolve'], reject: Item['reject']): void {
+  try {
+    resolve(take());
+  } catch (error) {
+    reject(error);
+  }
+}
