@@ -43,6 +43,7 @@ export {
   StepsChangedError,
   StepTooLargeError,
 } from './job/step-errors.js';
+export { chunk, OutputChunk, type StreamKind } from './job/streams.js';
 export type { RecordedStep, RecordingJob, StepRecords } from './job/steps.js';
 export { HoldKeyError, LimitFullError, LimitKeyError, LimitUnknownError } from './job/limit-errors.js';
 export {

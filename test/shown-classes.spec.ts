@@ -69,6 +69,7 @@ describe('classes of this package', () => {
       ...app,
       ProgressUpdate: root.progress(1, 2),
       JobCursor: cursor,
+      OutputChunk: root.chunk(1),
       BatchOutcome: root.ok({ password: 1 }),
       GearMonkeyExceptionFilter: new root.GearMonkeyExceptionFilter(),
       QlessClient: client,

@@ -7,7 +7,7 @@ import { textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js'
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
-  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|queue|key|options|tags|token|worker|steps|(?:step|cursor|signal|wait):.*|waits|mark|settled|lost|unique)$/;
+  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|queue|key|options|tags|token|worker|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost|unique)$/;
 const MAX_MORE = 50;
 const MAX_FIELD = 1000;
 const CANCELLED = new Set(['JOB_CANCELLED', 'JOB_DRAINED', 'JOB_REPLACED']);

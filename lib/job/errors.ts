@@ -65,7 +65,7 @@ export class InvalidOptionError extends GearMonkeyError {
 }
 
 /** What a codec writes and reads. */
-export type PayloadPart = 'input' | 'output' | 'step output' | 'signal';
+export type PayloadPart = 'input' | 'output' | 'step output' | 'signal' | 'chunk';
 
 /** An input, output or signal larger than the limit of the module. Nothing was written. */
 export class PayloadTooLargeError extends GearMonkeyError {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { bytesOf, type Payload } from './codec.js';
+import type { StreamKind } from './streams.js';
 
 /** Largest output of a step, unless the module sets `maxStepBytes`. */
 export const DEFAULT_MAX_STEP_BYTES = 256 * 1024;
@@ -40,6 +41,16 @@ export interface StepRecords {
     claim: RecordingJob,
     fields: ReadonlyMap<string, Payload>,
     removed: readonly string[],
+  ): Promise<boolean>;
+  /**
+   * Adds entries to what a job streams, if the claim is held, unless it has them: `sent` is how many this claim has added
+   * before. Returns whether it is held.
+   */
+  append(
+    claim: RecordingJob,
+    kind: StreamKind,
+    sent: number,
+    entries: readonly Uint8Array[],
   ): Promise<boolean>;
 }
 

@@ -2,12 +2,16 @@ import type { Payload } from '../job/codec.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { isFinal, type JobStatus } from '../job/job.js';
 import { readJobOptions } from '../gearmonkey/wire/job-options.js';
-import type { Queue } from '../gearmonkey/wire/protocol.js';
+import { streamKey, type Queue } from '../gearmonkey/wire/protocol.js';
+import type { StreamKind } from '../job/streams.js';
 import type { TakenJob } from '../gearmonkey/wire/scripts.js';
 import { bytes, text } from './fields.js';
+import { MemoryStream } from './memory-stream.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 type Fields = Readonly<Record<string, Payload | number | undefined>>;
+
+const STREAM_KINDS = ['output', 'log'] as const;
 
 /** A job as `claim` returns it. */
 export interface Taken extends Omit<TakenJob, 'input'> {
@@ -18,6 +22,7 @@ export interface Taken extends Omit<TakenJob, 'input'> {
 export class MemoryJobs {
   private readonly hashes = new Map<string, Map<string, Uint8Array>>();
   private readonly byTag = new Map<string, Set<string>>();
+  private readonly streams = new Map<string, MemoryStream>();
 
   has(id: string): boolean {
     return this.hashes.has(id);
@@ -50,6 +55,15 @@ export class MemoryJobs {
   delete(id: string): void {
     this.tag(id, '');
     this.hashes.delete(id);
+    for (const kind of STREAM_KINDS) this.streams.delete(streamKey(id, kind));
+  }
+
+  /** What a job has streamed. */
+  stream(id: string, kind: StreamKind): MemoryStream {
+    const key = streamKey(id, kind);
+    const stream = this.streams.get(key) ?? new MemoryStream();
+    if (this.hashes.has(id)) this.streams.set(key, stream);
+    return stream;
   }
 
   /** The ids of jobs with a tag. */

@@ -1,6 +1,7 @@
 import type { Payload } from '../job/codec.js';
 import type { Claim } from '../job/job-source.js';
 import type { StepRecords } from '../job/steps.js';
+import type { StreamKind } from '../job/streams.js';
 import type { MemoryServer } from './memory-server.js';
 
 /** What jobs of the embedded server record while they run. */
@@ -22,6 +23,19 @@ export class MemoryRecords implements StepRecords {
     if (!leases.holds(id, token)) return false;
     jobs.clear(id, removed);
     jobs.set(id, Object.fromEntries(fields));
+    return true;
+  }
+
+  async append(
+    { fn, id, token }: Claim,
+    kind: StreamKind,
+    _sent: number,
+    entries: readonly Uint8Array[],
+  ): Promise<boolean> {
+    const { jobs, leases, listeners } = this.server.function(fn);
+    if (!leases.holds(id, token)) return false;
+    jobs.stream(id, kind).append(entries);
+    for (const listener of [...listeners]) listener.streamed?.({ id }, kind);
     return true;
   }
 }

@@ -69,6 +69,9 @@ export class MemoryStore implements JobStore {
     return ids.map((id) => this.function(fn).read(id, this.clock.now()));
   }
 
+  readStream: JobStore['readStream'] = async (fn, id, kind, from) =>
+    this.function(fn).jobs.stream(id, kind).read(from);
+
   async readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     return (await this.read(fn, ids)).map((stored) => ({
       progress: stored && progressOf(stored),

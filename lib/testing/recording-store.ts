@@ -93,6 +93,8 @@ export class RecordingStore implements JobStore {
     return this.store.setLimit(fn, numbers);
   }
 
+  readStream: JobStore['readStream'] = (...read) => this.store.readStream(...read);
+
   signal: JobStore['signal'] = (...signal) => this.store.signal(...signal);
 
   async update(fn: string, job: JobKey, { place, ...changes }: Changes): Promise<Updated> {

@@ -1,10 +1,11 @@
 import { isObservable, type Observable, type Unsubscribable } from 'rxjs';
 import { ProgressUpdate } from '../job/job.js';
+import { OutputChunk } from '../job/streams.js';
 import type { RunningJob } from './running-job.js';
 
 type AnyGenerator = AsyncGenerator<unknown> | Generator<unknown>;
 
-/** Takes the output from what a handler returned, and passes its progress to `job.update`. */
+/** Takes the output from what a handler returned, and passes its progress to `job.update` and its chunks to `job.chunk`. */
 export function settleResult(result: unknown, job: RunningJob): unknown {
   if (isObservable(result)) return settleObservable(result, job);
   if (isGenerator(result)) return settleGenerator(result, job);
@@ -18,6 +19,7 @@ async function settleGenerator(generator: AnyGenerator, job: RunningJob): Promis
       if (done) return await value;
       const yielded = await value;
       if (yielded instanceof ProgressUpdate) await job.update(yielded.dividend, yielded.divisor);
+      if (yielded instanceof OutputChunk) await job.chunk(yielded.value);
       job.signal.throwIfAborted();
     }
   } catch (error) {
@@ -52,8 +54,10 @@ function settleObservable(source: Observable<unknown>, job: RunningJob): Promise
       end();
     };
     const next = (value: unknown) => {
-      if (!(value instanceof ProgressUpdate)) return void (output = value);
-      updates = updates.then(() => job.update(value.dividend, value.divisor));
+      if (value instanceof ProgressUpdate)
+        updates = updates.then(() => job.update(value.dividend, value.divisor));
+      else if (value instanceof OutputChunk) updates = updates.then(() => job.chunk(value.value));
+      else return void (output = value);
       updates.catch(fail);
     };
     const complete = () => updates.then(() => resolve(output)).then(end, () => undefined);

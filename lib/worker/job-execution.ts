@@ -17,6 +17,7 @@ import type { HandlerBinding, RunWith } from './job-handler.js';
 import { failureOf } from './failure-outcome.js';
 import { settleResult } from './handler-result.js';
 import { JobSteps } from './job-steps.js';
+import { JobStreams } from './job-streams.js';
 import { RunningJob } from './running-job.js';
 import { RunTrace } from './traced-source.js';
 
@@ -134,37 +135,51 @@ export class JobExecution {
     // The job was aborted and released while its output was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
     const steps = this.steps(codec);
-    const job = (this.job = new RunningJob(this.source, this.claim, input, () => this.end(undefined), steps));
+    const streams = this.streams(codec);
+    const onAbort = () => this.end(undefined);
+    const job = (this.job = new RunningJob(this.source, this.claim, input, onAbort, steps, streams));
     const returned = await this.inContext(async () => settleResult(await handle(input, job), job)).catch(
       async (error: unknown) => {
         // The next attempt goes on from there. What can't be written now was not, and the first error counts.
-        await steps.flush().catch(() => undefined);
+        await Promise.allSettled([steps.flush(), streams.flush()]);
         throw error;
       },
     );
     await steps.end();
+    await streams.flush();
     const output = definition.output
       ? await validate(definition.output, definition.name, 'output', returned)
       : returned;
     return this.encode(codec, output);
   }
 
+  private streams(codec: Codec): JobStreams {
+    return new JobStreams({ ...this.recording(codec), onLost: () => this.onLost() });
+  }
+
+  private recording(codec: Codec) {
+    const { claim, source } = this;
+    return { claim, codec, records: source.records, now: () => source.clock?.now() ?? Date.now() };
+  }
+
+  private onLost(): never {
+    const lost = new LeaseLostError(this.claim.fn, this.claim.id);
+    this.job?.abort(lost);
+    throw lost;
+  }
+
   private steps(codec: Codec): JobSteps {
-    const { claim, source, binding } = this;
+    const { claim, binding } = this;
     return new JobSteps({
-      ...{ claim, codec, records: source.records, version: binding.definition.steps?.version ?? '' },
+      ...this.recording(codec),
+      version: binding.definition.steps?.version ?? '',
       maxStepBytes: this.limits.maxStepBytes ?? DEFAULT_MAX_STEP_BYTES,
-      now: () => source.clock?.now() ?? Date.now(),
       isEnding: () => this.endsAtStep,
       goOn: () => {
         if (this.endsAtStep) this.release(new ShutdownError());
         if (this.reason) throw this.reason;
       },
-      onLost: () => {
-        const lost = new LeaseLostError(claim.fn, claim.id);
-        this.job?.abort(lost);
-        throw lost;
-      },
+      onLost: () => this.onLost(),
       park: (waitsFor, delay) => {
         const reason = new JobWaitsError(claim.fn, claim.id, waitsFor);
         this.abort(reason, { claim, status: 'snoozed', delay, waitsFor });

@@ -11,18 +11,19 @@ import type { Limit, WithLimit } from '../job/limit.js';
 import { MAX_ATTEMPTS, checkRetry, type RetryOptions } from '../job/retry.js';
 import { checkBatch, type BatchOptions, type BatchOutcome } from './batch.js';
 import { BatchCollector, type BatchHandler } from './batch-collector.js';
+import type { OutputChunk } from '../job/streams.js';
 import type { RunningJob } from './running-job.js';
 
 /**
  * What a handler may return: the output; a Promise of it; a generator or async generator that yields progress and
- * returns the output; or an Observable that emits progress, whose last other value is the output.
+ * chunks and returns the output; or an Observable that emits progress and chunks, whose last other value is the output.
  */
 export type HandlerResult<Output> =
   | Output
   | Promise<Output>
-  | AsyncGenerator<ProgressUpdate, Output, unknown>
-  | Generator<ProgressUpdate, Output, unknown>
-  | Observable<ProgressUpdate | Output>;
+  | AsyncGenerator<ProgressUpdate | OutputChunk, Output, unknown>
+  | Generator<ProgressUpdate | OutputChunk, Output, unknown>
+  | Observable<ProgressUpdate | OutputChunk | Output>;
 
 /** What a batch handler returns: for each job, in their order, `ok(output)`, `fail(error)` or `later(delay)`. */
 export type BatchResult<Output> = readonly BatchOutcome<Output>[] | Promise<readonly BatchOutcome<Output>[]>;

@@ -1,5 +1,6 @@
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
+import { showAs } from '../job/show-as.js';
 import type { Claim } from '../job/job-source.js';
 import { isSignalName, readSignal, readWait, signalField, waitField, writeWait } from '../job/signals.js';
 import {
@@ -43,6 +44,10 @@ export interface JobStepsOptions {
 
 /** The steps of one run of a job. */
 export class JobSteps {
+  static {
+    showAs(JobSteps, () => ({}));
+  }
+
   private readonly called: string[] = [];
   private recorded?: Promise<Recorded>;
   private readonly cursors: { flush(): Promise<void> }[] = [];

@@ -9,6 +9,7 @@ import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import type { JobCursor } from './job-cursor.js';
 import type { JobSteps } from './job-steps.js';
+import type { JobStreams } from './job-streams.js';
 import { showAs } from '../job/show-as.js';
 
 /** How a cursor begins. */
@@ -45,6 +46,7 @@ export class RunningJob<Input = unknown> {
     readonly input: Input,
     private readonly onAbort: (reason: JobAbortedError) => void,
     private readonly steps?: JobSteps,
+    private readonly streams?: JobStreams,
   ) {}
 
   get id(): string {
@@ -96,6 +98,21 @@ export class RunningJob<Input = unknown> {
    */
   update(dividend: number, divisor: number): Promise<void> {
     return quietly(this.tell(dividend, divisor));
+  }
+
+  /**
+   * Streams a part of the output to those who watch it, as `yield chunk(value)` does in a generator: at most 64 KiB as the
+   * codec writes it. It need not be awaited; if it is, the handler goes no faster than the server.
+   *
+   * @throws NotSerializableError · PayloadTooLargeError · JobAbortedError when the job has to stop
+   */
+  chunk(value: unknown): Promise<void> {
+    return quietly(this.goOn(() => this.needStreams().chunk(value)));
+  }
+
+  /** Adds a line to the job's log; one of more than 8,192 characters is cut. The same as `chunk` otherwise. */
+  log(line: string): Promise<void> {
+    return quietly(this.goOn(() => this.needStreams().log(line)));
   }
 
   /**
@@ -168,6 +185,11 @@ export class RunningJob<Input = unknown> {
   private needSteps(): JobSteps {
     if (this.steps) return this.steps;
     throw new ConfigurationError('This job has no steps: no worker runs it.');
+  }
+
+  private needStreams(): JobStreams {
+    if (this.streams) return this.streams;
+    throw new ConfigurationError('This job has no streams: no worker runs it.');
   }
 
   private async tell(dividend: number, divisor: number): Promise<void> {

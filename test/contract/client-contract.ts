@@ -16,6 +16,7 @@ import { failedContract } from './failed-contract.js';
 import { keepContract } from './keep-contract.js';
 import { signalsContract } from './signals-contract.js';
 import { stepsContract } from './steps-contract.js';
+import { streamsContract } from './streams-contract.js';
 import { findContract } from './find-contract.js';
 import { listContract } from './list-contract.js';
 import { observableContract } from './observable-contract.js';
@@ -301,6 +302,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     batchContract(() => rig);
     stepsContract(() => rig);
     signalsContract(() => rig);
+    streamsContract(() => rig);
     failedContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);

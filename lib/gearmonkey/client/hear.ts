@@ -1,5 +1,5 @@
 import type { ChannelHub } from '../../redis/channel-hub.js';
-import { parseEvent, parseProgress, parseReply, type FunctionKeys } from '../wire/protocol.js';
+import { parseEvent, parseProgress, parseReply, parseStreamed, type FunctionKeys } from '../wire/protocol.js';
 import type { JobListener } from './job-store.js';
 
 /** Who listens to a function. */
@@ -26,6 +26,8 @@ export function hear(
     }),
     hub.listen(progress, {
       message: (text) => {
+        const streamed = parseStreamed(text);
+        if (streamed) return listener.streamed?.(streamed, streamed.kind);
         const update = parseProgress(text);
         if (!update) return;
         const { mark, ...progress } = update;

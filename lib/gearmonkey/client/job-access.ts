@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../job/clock.js';
+import { read } from '../../job/codec.js';
 import {
   InvalidOptionError,
   JobBegunError,
@@ -13,6 +14,7 @@ import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import { isSignalName } from '../../job/signals.js';
 import { MAX_STEP_NAME } from '../../job/steps.js';
+import { readEntry, type StreamKind } from '../../job/streams.js';
 import type { JobFeeds } from './job-feeds.js';
 import type { JobReader } from './job-handle.js';
 import { JobSight, type ReadJob } from './job-sight.js';
@@ -21,6 +23,7 @@ import { checkPriority } from './limit-access.js';
 import { runUntilFinal, untilFinal, type AwaitedKey, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
+import { observeStream } from './observe-stream.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { Updated } from '../wire/scripts.js';
 import { resultWaitOf, type ResultOptions } from './run-options.js';
@@ -117,6 +120,26 @@ export class JobAccess implements JobReader {
     return observeJob(
       () => this.feeds.forObserver(fn),
       () => this.sight(ref, key),
+    );
+  }
+
+  /** What a job streams, each entry by the codec: chunks as the function's values, lines as text. */
+  stream(ref: FunctionRef, key: JobKey, kind: StreamKind): Observable<unknown> {
+    const fn = this.functions.nameOf(ref);
+    const codec = this.functions.codecOf(ref);
+    return observeStream(
+      () => this.feeds.forObserver(fn),
+      () => this.sight(ref, key),
+      {
+        kind,
+        read: (from, wanted) => this.store.readStream(fn, key.id, kind, from, wanted),
+        decode: (bytes) => {
+          const entry = readEntry(bytes);
+          if (!entry) return undefined;
+          const { value } = entry;
+          return { value: kind === 'log' ? Buffer.from(value).toString() : read(codec, fn, 'chunk', value) };
+        },
+      },
     );
   }
 

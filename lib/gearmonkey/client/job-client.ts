@@ -95,6 +95,20 @@ export abstract class JobClient extends FunctionClient {
     return observeAllProgress(() => feeds.forObserver(fn));
   }
 
+  /**
+   * What the job's handler streams with `chunk`: from the beginning, and then live, also behind reconnects; completes when
+   * the job has finished. The last 10,000 chunks are kept, 1 MiB of them at most, for 25 hours after the last one. Chunks of
+   * an attempt that failed stay. Errors with JobNotFoundError, JobLostError, UnreadablePayloadError.
+   */
+  output<Chunk = unknown>(ref: FunctionRef, id: string | number): Observable<Chunk> {
+    return this.#jobs.stream(ref, { id: String(id) }, 'output') as Observable<Chunk>;
+  }
+
+  /** The lines of `job.log`, in the same way. */
+  log(ref: FunctionRef, id: string | number): Observable<string> {
+    return this.#jobs.stream(ref, { id: String(id) }, 'log') as Observable<string>;
+  }
+
   /** Emits the job now and after every change; completes when it has finished. Errors with JobNotFoundError, JobLostError. */
   watch<F extends FunctionRef>(ref: F, id: string | number): Observable<Job<InputOf<F>, OutputOf<F>>> {
     return this.#jobs.watch(ref, { id: String(id) });

@@ -1,5 +1,6 @@
 import { ConnectionError } from '../../job/server-errors.js';
 import type { JobEvent, JobProgress } from '../../job/job.js';
+import type { StreamKind } from '../../job/streams.js';
 import { FinishedJobs, type Expectation } from './finished-jobs.js';
 import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
@@ -12,6 +13,7 @@ export interface JobFollower {
   /** Called when the job with this mark has finished, with its stored output. */
   replied?(output: string, mark: number | undefined): void;
   progress?(progress: JobProgress, mark: number | undefined): void;
+  streamed?(kind: StreamKind, mark: number | undefined): void;
   /** Messages may have been lost. */
   resync(): void;
   complete?(): void;
@@ -139,6 +141,9 @@ export class JobFeed {
     progress: (progress, mark) => {
       this.poller.published(progress.id);
       this.deliverProgress(progress, mark);
+    },
+    streamed: ({ id, mark }, kind) => {
+      for (const follower of this.followersOf(id)) follower.streamed?.(kind, mark);
     },
     replied: (job, output) => {
       this.finished.add(job.id, { job, output });

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import type { StreamKind } from '../../job/streams.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { EnqueuedKey } from './job-store.js';
 import type { ResultOptions } from './run-options.js';
@@ -10,6 +11,7 @@ import { showAs } from '../../job/show-as.js';
 /** The client's methods that a handle uses. */
 export interface JobReader {
   progress(ref: FunctionRef, job: JobKey): Observable<JobProgress>;
+  stream(ref: FunctionRef, job: JobKey, kind: StreamKind): Observable<unknown>;
   get<F extends FunctionRef>(ref: F, job: JobKey): Promise<Job<InputOf<F>, OutputOf<F>>>;
   update<F extends FunctionRef>(ref: F, job: JobKey, changes: UpdateOptions<InputOf<F>>): Promise<void>;
   cancel(ref: FunctionRef, job: JobKey): Promise<boolean>;
@@ -45,6 +47,16 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
   /** Emits progress from now on; completes when the job has finished. */
   get progress$(): Observable<JobProgress> {
     return this.#reader.progress(this.#ref, this.#key);
+  }
+
+  /** As `GearMonkeyClient.output`. */
+  get output$(): Observable<unknown> {
+    return this.#reader.stream(this.#ref, this.#key, 'output');
+  }
+
+  /** As `GearMonkeyClient.log`. */
+  get log$(): Observable<string> {
+    return this.#reader.stream(this.#ref, this.#key, 'log') as Observable<string>;
   }
 
   /** Reads the job. @throws JobNotFoundError when it has expired · JobLostError */

@@ -3,6 +3,7 @@ import type { Payload } from '../../job/codec.js';
 import type { Limit, LimitRules, LimitState } from '../../job/limit.js';
 import type { Signalled } from '../../job/signals.js';
 import type { Counts } from '../../job/statistics.js';
+import type { StreamKind, StreamPage } from '../../job/streams.js';
 import type { JobEvent, JobProgress, Progress } from '../../job/job.js';
 import type { ScheduleStore } from '../recurring/schedule-store.js';
 import type { UniqueRule } from '../../job/unique.js';
@@ -114,6 +115,8 @@ export interface JobListener {
   event(event: JobEvent): void;
   /** `mark` belongs to the job, if the server has marks. */
   progress(progress: JobProgress, mark?: number): void;
+  /** The job has streamed something. */
+  streamed?(job: JobKey, kind: StreamKind): void;
   /** The job has finished. Its options named this store's `inbox`, so the output comes with the message. */
   replied?(job: JobKey, output: string): void;
   /** Messages may have been missed: observed jobs must be read again. */
@@ -165,6 +168,15 @@ export interface JobStore {
    * @throws MalformedJobError if a key is not a hash · ConnectionError
    */
   read(fn: string, ids: readonly string[], wanted?: () => boolean): Promise<(StoredJob | undefined)[]>;
+
+  /** Reads what a job has streamed, from its entry `from` on. `wanted` as of `read`. */
+  readStream(
+    fn: string,
+    id: string,
+    kind: StreamKind,
+    from: number,
+    wanted?: () => boolean,
+  ): Promise<StreamPage>;
 
   /** Reads the progress in the jobs' hashes. */
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]>;

@@ -43,7 +43,7 @@ export function observeJob<J extends Job>(feedOf: FeedOf, sightOf: () => JobSigh
   return followJob(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
 }
 
-function followJob<T, J extends Job>(
+export function followJob<T, J extends Job>(
   feedOf: FeedOf,
   followerFor: (feed: JobFeed, subscriber: Subscriber<T>) => ObservedJob<T, J>,
 ): Observable<T> {
@@ -67,7 +67,7 @@ function followJob<T, J extends Job>(
  * Reads a job when it may have changed, one read at a time and once more if a message came during the read. Completes
  * when the job has finished. A class instead of closures, which keeps 100,000 observers small.
  */
-abstract class ObservedJob<T, J extends Job> implements JobFollower {
+export abstract class ObservedJob<T, J extends Job> implements JobFollower {
   private reading = false;
   private again = false;
   /** Only for a job that expires. */
@@ -79,7 +79,7 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
     readonly sight: JobSight<J>,
   ) {}
 
-  protected abstract show(job: J): void;
+  protected abstract show(job: J): void | Promise<void>;
 
   finished(): void {
     this.refresh();
@@ -113,8 +113,9 @@ abstract class ObservedJob<T, J extends Job> implements JobFollower {
     if (subscriber.closed) return;
     try {
       const job = await this.sight.read(() => !subscriber.closed);
+      const shown = this.show(job);
+      if (shown) await shown;
       this.reading = false;
-      this.show(job);
       if (isFinal(job.status)) subscriber.complete();
       else this.expireAt(job.times.expires);
       if (this.again && !subscriber.closed) this.refresh();

@@ -4,7 +4,6 @@ import { systemClock, type Clock } from '../../job/clock.js';
 import type { Payload } from '../../job/codec.js';
 import { LimitUnknownError } from '../../job/limit-errors.js';
 import type { LimitState } from '../../job/limit.js';
-import type { Signalled } from '../../job/signals.js';
 import type { Counts } from '../../job/statistics.js';
 import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
@@ -25,6 +24,7 @@ import {
 } from './job-store.js';
 import { readProgress, toStored, wrongType } from './job-replies.js';
 import { RedisQuestions } from './redis-questions.js';
+import { RedisRecordings } from './redis-recordings.js';
 import { RedisViews } from './redis-views.js';
 import { fullFirst, numbersText, toLimitState, type Numbers } from '../wire/limit-rules.js';
 import { hear } from './hear.js';
@@ -57,6 +57,7 @@ export class RedisStore implements JobStore {
   readonly views: RedisViews;
   private readonly enqueuer: Enqueuer;
   private readonly questions: RedisQuestions;
+  private readonly recordings: RedisRecordings;
   private readonly keysOf: KeysOf;
   private readonly times: Pick<Clock, 'now'>;
   /** '' is the server's time. */
@@ -71,6 +72,7 @@ export class RedisStore implements JobStore {
     this.times = options.clock ?? systemClock;
     this.now = () => options.clock?.now() ?? '';
     this.questions = new RedisQuestions(commands, this.keysOf, options.timeout);
+    this.recordings = new RedisRecordings(this.questions, this.keysOf, this.now);
     this.views = new RedisViews({
       index: new FunctionIndex(this.keysOf, options.prefix),
       keysOf: this.keysOf,
@@ -107,6 +109,8 @@ export class RedisStore implements JobStore {
       );
     return this.questions.ask(fn, 'Reading jobs', readAll, { wanted });
   }
+
+  readStream: JobStore['readStream'] = (...read) => this.recordings.readStream(...read);
 
   readProgress(fn: string, ids: readonly string[]): Promise<ReadProgress[]> {
     const { jobs } = this.keysOf(fn);
@@ -171,12 +175,7 @@ export class RedisStore implements JobStore {
     );
   }
 
-  signal(fn: string, { id, mark }: JobKey, name: string, data: Payload): Promise<Signalled> {
-    const { jobs, scheduled, wake } = this.keysOf(fn);
-    return this.questions.ask(fn, 'Signalling a job', (redis) =>
-      scripts.signal.run(redis, [jobs, scheduled, wake], this.now(), id, mark ?? '', name, data),
-    );
-  }
+  signal: JobStore['signal'] = (...signal) => this.recordings.signal(...signal);
 
   async lastId(fn: string): Promise<number> {
     const read = async (redis: Redis | Cluster) => Number(await redis.get(this.keysOf(fn).ids)) || 0;

@@ -2,9 +2,10 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Payload } from '../../job/codec.js';
 import type { Claim } from '../../job/job-source.js';
 import type { StepRecords } from '../../job/steps.js';
+import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../job/streams.js';
 import { memberOf } from '../../redis/lease-thread.js';
-import type { KeysOf } from '../wire/protocol.js';
-import * as scripts from '../wire/scripts.js';
+import { streamKey, type KeysOf } from '../wire/protocol.js';
+import * as scripts from '../wire/record-scripts.js';
 
 interface Asked {
   insist<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
@@ -32,6 +33,24 @@ export class RedisRecords implements StepRecords {
         ...removed,
         ...[...fields].flat(),
       ]),
+    );
+  }
+
+  /** During an outage it waits. */
+  append(claim: Claim, kind: StreamKind, sent: number, entries: readonly Uint8Array[]): Promise<boolean> {
+    const { jobs, leases, progress } = this.keysOf(claim.fn);
+    const job = jobs + claim.id;
+    const limits = [MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS] as const;
+    return this.commands.insist((redis) =>
+      scripts.append.run(
+        redis,
+        [job, leases, streamKey(job, kind), progress],
+        memberOf(claim),
+        kind,
+        sent,
+        ...limits,
+        entries,
+      ),
     );
   }
 }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { KEPT_MS } from '../../job/keep.js';
+import type { StreamKind } from '../../job/streams.js';
 
 /** A finished job's hash lives for 25 hours. */
 export const JOB_TTL_SECONDS = KEPT_MS / 1000;
@@ -130,6 +131,18 @@ export function parseProgress(
   ];
   if (!Number.isFinite(dividend) || !Number.isFinite(divisor)) return undefined;
   return { id, mark: markOf(token), dividend, divisor };
+}
+
+/** Parses a message on `progress:{FN}` that says that a job has streamed, such as `7:TOKEN:output`; undefined for anything else. */
+export function parseStreamed(message: string): { id: string; mark: number; kind: StreamKind } | undefined {
+  const match = /^(\d+):(\d+):(output|log)$/.exec(message);
+  if (!match) return undefined;
+  return { id: match[1] as string, mark: markOf(Number(match[2])), kind: match[3] as StreamKind };
+}
+
+/** The list of what a job streams. It begins as the job's key, to which workers and clients have rights. */
+export function streamKey(job: string, kind: StreamKind): string {
+  return `${job}:${kind}`;
 }
 
 /** Parses a message on `reply:{FN}:{CLIENT}`, such as `7:TOKEN:OUTPUT`; undefined for anything else. */

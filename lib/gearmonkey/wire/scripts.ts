@@ -1,4 +1,3 @@
-import type { Signalled } from '../../job/signals.js';
 import { scriptsIn } from '../../redis/script.js';
 import { LUA } from './lua.embedded.js';
 import type { KeptText } from './protocol.js';
@@ -115,12 +114,6 @@ export const progress = defineScript<[member: string, dividend: number, divisor:
   (reply) => reply === 1,
 );
 
-/** Returns whether it was written: false if another worker has the job. */
-export const record = defineScript<[member: string, removed: number, rest: Bytes[]], boolean>(
-  'record',
-  (reply) => reply === 1,
-);
-
 /** Returns the members whose leases are lost. */
 export const renew = defineScript<[now: Now, lease: number, worker: string, members: string[]], string[]>(
   'renew',
@@ -183,12 +176,6 @@ export const drain = defineScript<
   const [ids, cursor] = reply as [Buffer[], Buffer];
   return { ids: ids.map(String), cursor: String(cursor) };
 });
-
-/** What became of the signal. `mark` is '' for any job with this id. */
-export const signal = defineScript<
-  [now: Now, id: string, mark: number | '', name: string, data: Bytes],
-  Signalled
->('signal', (reply) => String(reply) as Signalled);
 
 /** Returns whether that changes anything. */
 export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);

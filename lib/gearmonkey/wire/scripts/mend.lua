@@ -78,7 +78,8 @@ local function retry(id, job)
 end
 
 local function discard(id)
-  call('DEL', keys.jobs .. id)
+  local hash = keys.jobs .. id
+  call('DEL', hash, hash .. ':output', hash .. ':log')
   unlist(id)
   return 1
 end

@@ -42,7 +42,7 @@ local function drop_beyond(key, jobs, length, most)
     local id = old[i]
     local job = pcall('HMGET', jobs .. id, 'status', 'finished')
     local has_ended = not job.err and (job[1] == 'success' or job[1] == 'error')
-    if has_ended and tonumber(job[2]) == tonumber(old[i + 1]) then pcall('DEL', jobs .. id) end
+    if has_ended and tonumber(job[2]) == tonumber(old[i + 1]) then pcall('DEL', jobs .. id, jobs .. id .. ':output', jobs .. id .. ':log') end
     members[#members + 1] = id
   end
   drop(key, members)

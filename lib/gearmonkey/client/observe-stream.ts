@@ -1,0 +1,70 @@
+import type { Observable, Subscriber } from 'rxjs';
+import type { Job } from '../../job/job.js';
+import type { StreamKind, StreamPage } from '../../job/streams.js';
+import type { JobFeed } from './job-feed.js';
+import type { JobSight } from './job-sight.js';
+import { followJob, ObservedJob } from './observables.js';
+
+/** How a stream of one job is read. */
+export interface StreamReading<T> {
+  readonly kind: StreamKind;
+  /** Reads a page from an entry on. */
+  read(from: number, wanted: () => boolean): Promise<StreamPage>;
+  /** Undefined for an entry that is none of ours. */
+  decode(entry: Uint8Array): { readonly value: T } | undefined;
+}
+
+/** Emits what a job has streamed, from the beginning, and goes on live; completes when the job has finished. */
+export function observeStream<T>(
+  feedOf: () => JobFeed | undefined,
+  sightOf: () => JobSight,
+  reading: StreamReading<T>,
+): Observable<T> {
+  return followJob(feedOf, (feed, subscriber) => new StreamFollower(feed, subscriber, sightOf(), reading));
+}
+
+/** Holds one page at a time, however slow its subscriber is. */
+class StreamFollower<T> extends ObservedJob<T, Job> {
+  private from = 0;
+  private hasMore = false;
+  private paging: Promise<void> | undefined;
+
+  constructor(
+    feed: JobFeed,
+    subscriber: Subscriber<T>,
+    sight: JobSight,
+    private readonly stream: StreamReading<T>,
+  ) {
+    super(feed, subscriber, sight);
+  }
+
+  streamed(kind: StreamKind, mark: number | undefined): void {
+    if (kind !== this.stream.kind || !this.sight.isOf(mark)) return;
+    this.readOn().catch((error: unknown) => this.subscriber.error(error));
+  }
+
+  protected show(): Promise<void> {
+    return this.readOn();
+  }
+
+  private readOn(): Promise<void> {
+    this.hasMore = true;
+    return (this.paging ??= this.readPages().finally(() => (this.paging = undefined)));
+  }
+
+  private async readPages(): Promise<void> {
+    const { subscriber, stream } = this;
+    const isWanted = () => !subscriber.closed;
+    while (this.hasMore && isWanted()) {
+      this.hasMore = false;
+      const { entries, next, total } = await stream.read(this.from, isWanted);
+      this.from = next;
+      this.hasMore ||= next < total && entries.length > 0;
+      for (const entry of entries) {
+        if (!isWanted()) return;
+        const decoded = stream.decode(entry);
+        if (decoded) subscriber.next(decoded.value);
+      }
+    }
+  }
+}

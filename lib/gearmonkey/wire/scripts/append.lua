@@ -1,0 +1,33 @@
+--[[
+  Adds entries to what a running job streams, and drops the oldest ones of more than it keeps.
+
+  KEYS[1] job hash   KEYS[2] leases   KEYS[3] list of the entries, the newest on the left   KEYS[4] progress channel
+  ARGV[1] "id:token"   ARGV[2] output or log   ARGV[3] how many this claim has added before   ARGV[4] most entries that are kept
+  ARGV[5] most bytes   ARGV[6] seconds until they expire   ARGV[7…] entries
+  Returns 1, or 0 when the lease is no longer this worker's (nothing is written). A call that is sent again writes nothing.
+]]
+local call, pcall = redis.call, redis.pcall
+local hash, list, kind = KEYS[1], KEYS[3], ARGV[2]
+if not call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
+
+local token = string.match(ARGV[1], ':(%d+)$')
+local by = token .. ':' .. string.format('%.0f', ARGV[3] + #ARGV - 6)
+local known = call('HMGET', hash, kind .. ':by', kind .. ':bytes')
+if known[1] == by then return 1 end
+
+local bytes = tonumber(known[2]) or 0
+for i = 7, #ARGV do
+  call('LPUSH', list, ARGV[i])
+  bytes = bytes + #ARGV[i]
+end
+local length = call('LLEN', list)
+while length > tonumber(ARGV[4]) or bytes > tonumber(ARGV[5]) do
+  local dropped = call('RPOP', list)
+  if not dropped then break end
+  length, bytes = length - 1, bytes - #dropped
+end
+call('HINCRBY', hash, kind .. ':count', #ARGV - 6)
+call('HSET', hash, kind .. ':by', by, kind .. ':bytes', bytes)
+call('EXPIRE', list, ARGV[6])
+pcall('PUBLISH', KEYS[4], ARGV[1] .. ':' .. kind)
+return 1

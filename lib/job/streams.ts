@@ -1,0 +1,47 @@
+import type { Payload } from './codec.js';
+import { bytesOf } from './codec.js';
+
+/** What a job streams: its output in chunks, or lines of its log. */
+export type StreamKind = 'output' | 'log';
+
+/** How many entries of each kind a job keeps, and how many bytes of them: older ones are dropped. */
+export const MAX_ENTRIES = 10_000;
+export const MAX_STREAM_BYTES = 1024 * 1024;
+/** How long they can be read after the last one. */
+export const STREAM_SECONDS = 25 * 3600;
+/** Largest chunk, as the codec writes it. */
+export const MAX_CHUNK_BYTES = 64 * 1024;
+/** Longest line of a log, in characters; longer ones are cut. */
+export const MAX_LINE = 8192;
+
+/** A part of what a job has streamed. */
+export interface StreamPage {
+  /** Oldest first. Those before were read, or dropped. */
+  readonly entries: readonly Uint8Array[];
+  /** The number of the entry after these. */
+  readonly next: number;
+  /** How many there have been in all. */
+  readonly total: number;
+}
+
+/** `{TIME}:`, and the bytes. */
+export function writeEntry(time: number, value: Payload): Uint8Array {
+  return Buffer.concat([Buffer.from(`${time}:`), bytesOf(value)]);
+}
+
+/** The time and value of an entry. Undefined for what is none of ours. */
+export function readEntry(entry: Uint8Array): { time: number; value: Uint8Array } | undefined {
+  const all = Buffer.from(entry.buffer, entry.byteOffset, entry.byteLength);
+  const head = /^(\d{1,15}):/.exec(all.toString('latin1', 0, 16));
+  return head ? { time: Number(head[1]), value: all.subarray(head[0].length) } : undefined;
+}
+
+/** Yielded or emitted by a handler to stream a part of its output: `yield chunk(text)`. */
+export class OutputChunk<Value = unknown> {
+  constructor(readonly value: Value) {}
+}
+
+/** A part of a job's output, for those who watch it meanwhile. It is no part of what the handler returns. */
+export function chunk<Value>(value: Value): OutputChunk<Value> {
+  return new OutputChunk(value);
+}
