@@ -94,6 +94,8 @@ export interface JobView extends ListedJobView {
     readonly finished: Time;
     readonly bytes: number;
   }[];
+  /** How many chunks of output and lines of its log it has streamed. */
+  readonly streams?: { readonly output?: number; readonly log?: number };
   /** The key by which it is unique. */
   readonly unique?: string;
   /** Lengths in bytes; absent if there is none. */
@@ -102,6 +104,19 @@ export interface JobView extends ListedJobView {
   /** Further fields that this version does not know, such as those of later ones: cut at 1,000 characters. */
   readonly more: Readonly<Record<string, string>>;
   readonly actions: readonly Action[];
+}
+
+/** GET api/stream?i&fn&id&kind=output|log&from=NUMBER: what a job has streamed, from an entry on, at most 500. */
+export interface StreamView {
+  readonly entries: readonly {
+    readonly at: Time;
+    /** At most 65,536 characters. Bytes that are no UTF-8 are shown as base64. */
+    readonly text: string;
+    readonly encoding: 'utf8' | 'base64';
+  }[];
+  /** The number of the entry after these, and how many there have been. */
+  readonly next: number;
+  readonly total: number;
 }
 
 /** GET api/payload?i&fn&id&part=input|output. GET api/raw with the same is the whole as a download */

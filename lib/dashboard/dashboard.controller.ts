@@ -90,6 +90,11 @@ abstract class DashboardRoutes {
     return this.jobs.payload(userOf(request), query);
   }
 
+  @Get('api/stream')
+  streamed(@Req() request: object, @Query() query: Asked) {
+    return this.jobs.stream(userOf(request), query);
+  }
+
   @Get('api/raw')
   async raw(@Req() request: object, @Res() response: object, @Query() query: Asked) {
     const bytes = await this.jobs.raw(userOf(request), query);

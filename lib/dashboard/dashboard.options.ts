@@ -32,7 +32,7 @@ export interface DashboardAuth {
 /** Text that the dashboard is about to show. */
 export interface ShownText {
   readonly text: string;
-  readonly part: 'input' | 'output' | 'error' | 'header';
+  readonly part: 'input' | 'output' | 'error' | 'header' | 'chunk' | 'log';
   readonly instance: string;
   readonly fn: string;
 }

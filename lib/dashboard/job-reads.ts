@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JobNotFoundError } from '../job/errors.js';
 import { LISTED_STATES, type JobList, type ListedJob, type ListedState } from '../job/job-views.js';
+import { readEntry } from '../job/streams.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
 import { ApiFailure } from './dashboard-errors.js';
 import type { DashboardUser } from './dashboard.options.js';
@@ -72,6 +73,24 @@ export class JobReads {
       cut: shown.text.length < text.length,
       redacted: text !== whole,
     };
+  }
+
+  /** What a job has streamed, from an entry on. @throws JobNotFoundError */
+  async stream(user: DashboardUser, query: Query) {
+    const { client, fn, i } = this.access.viewed(user, query['i'], query['fn']);
+    const { kind, from = '0' } = query;
+    if (kind !== 'output' && kind !== 'log') throw ApiFailure.invalid('kind', 'output or log');
+    if (typeof from !== 'string' || !/^\d{1,15}$/.test(from))
+      throw ApiFailure.invalid('from', 'the number of an entry');
+    const page = await client.streamed(fn, idOf(query), kind, Number(from));
+    const entries = page.entries.flatMap((bytes) => {
+      const entry = readEntry(bytes);
+      if (!entry) return [];
+      const { text, encoding } = shownText(Buffer.from(entry.value), Infinity);
+      const shown = this.redaction.text(text, kind === 'log' ? 'log' : 'chunk', { instance: i, fn });
+      return [{ at: new Date(entry.time), text: shown.slice(0, SHOWN_BYTES), encoding }];
+    });
+    return { entries, next: page.next, total: page.total };
   }
 
   /** The whole payload for a download, redacted like what is shown. */

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { defined } from '../job/defined.js';
 import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
 import type { ListedState } from '../job/job-views.js';
+import type { StreamKind } from '../job/streams.js';
 import { rawCodec } from './raw-codec.js';
 import { textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js';
 
@@ -26,6 +27,7 @@ export function wholeJob(fn: string, id: string, stored: StoredJob, now: number)
     tags: tagsOf(text('tags')),
     input: sizeOf(stored, 'input'),
     output: job.status === 'success' ? sizeOf(stored, 'output') : undefined,
+    streams: streamsOf(stored),
     more: moreOf(stored),
   });
 }
@@ -72,6 +74,13 @@ function tagsOf(json: string | undefined): string[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How many entries it has streamed of each kind. */
+function streamsOf(stored: StoredJob): { output?: number; log?: number } | undefined {
+  const count = (kind: StreamKind) => Number(textOf(stored, `${kind}:count`)) || undefined;
+  const [output, log] = [count('output'), count('log')];
+  return output || log ? defined({ output, log }) : undefined;
 }
 
 function sizeOf(stored: StoredJob, field: string): { bytes: number } | undefined {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
-import { GearMonkeyClient, GearMonkeyModule } from 'nestjs-gearmonkey';
+import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers } from 'nestjs-gearmonkey';
 import {
   basicAuth,
   DashboardModule,
@@ -10,7 +10,14 @@ import {
   type DashboardModuleOptions,
   type DashboardUser,
 } from 'nestjs-gearmonkey/dashboard';
-import type { FunctionView, JobView, PayloadView, Rights, Session } from '../../lib/dashboard/api.js';
+import type {
+  FunctionView,
+  JobView,
+  PayloadView,
+  Rights,
+  Session,
+  StreamView,
+} from '../../lib/dashboard/api.js';
 import { until } from '../support/until.js';
 import { PLATFORMS, useServedApps } from './dashboard-app.js';
 import { ask, json } from './http.js';
@@ -204,6 +211,29 @@ describe.each(PLATFORMS)('who may use the dashboard on %s', (platform) => {
     expect(Buffer.byteLength(shown.text)).toBeLessThanOrEqual(65_536);
     expect(shown.text).not.toContain('�');
     expect((await ask(base, `/api/raw?fn=mail&part=input&id=${large.id}`)).bytes).toHaveLength(200_002);
+  });
+
+  it('shows of streams what `redact` returns', async () => {
+    const redact = ({ text, part }: { text: string; part: string }) => {
+      if (text.includes('broken')) throw new Error('no');
+      return `${part}: ${text.replaceAll('4111', '****')}`;
+    };
+    const { app, base } = await serve({ redact });
+    await app.get(GearMonkeyWorkers).add('stream', async (_, job) => {
+      await job.log('card 4111');
+      await job.log('broken');
+      await job.chunk('card 4111');
+    });
+    const job = await app.get(GearMonkeyClient).run('stream', null);
+    await job.result();
+    const texts = async (kind: string) =>
+      (await json<StreamView>(base, `/api/stream?fn=stream&id=${job.id}&kind=${kind}`)).entries.map(
+        ({ text }) => text,
+      );
+    await expect(texts('log')).resolves.toEqual(['log: card ****', '(hidden)']);
+    await expect(texts('output')).resolves.toEqual(['chunk: "card ****"']);
+    for (const wrong of ['kind=input', 'kind=log&from=x', 'kind=log&from=-1'])
+      expect((await ask(base, `/api/stream?fn=stream&id=${job.id}&${wrong}`)).status).toBe(400);
   });
 
   it('refuses what it does not know with a code', async () => {

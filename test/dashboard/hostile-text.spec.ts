@@ -14,7 +14,18 @@ const TEXTS = [
   'x'.repeat(5000),
   '\ud800 alone \udfff',
 ];
-const ROUTES = ['jobs', 'find', 'job', 'payload', 'raw', 'failures', 'limits', 'schedules', 'workers'];
+const ROUTES = [
+  'jobs',
+  'find',
+  'job',
+  'payload',
+  'raw',
+  'stream',
+  'failures',
+  'limits',
+  'schedules',
+  'workers',
+];
 const OTHERS = ['rights', 'statistics', 'overview', 'native', 'bulk', 'live', 'session'];
 
 @Injectable()
@@ -46,13 +57,30 @@ describe.each(PLATFORMS)('hostile text on %s', (platform) => {
 
   it('in a query is never an error of the server, and in no header', async () => {
     const { base } = await serve();
-    const needsId = new Set(['job', 'payload', 'raw']);
+    const needsId = new Set(['job', 'payload', 'raw', 'stream']);
     for (const text of TEXTS)
       for (const route of [...ROUTES, ...OTHERS])
-        for (const name of ['i', 'fn', 'id', 'tag', 'key', 'page', 'view', 'part', 'by', 'from', 'topics']) {
+        for (const name of [
+          'i',
+          'fn',
+          'id',
+          'tag',
+          'key',
+          'page',
+          'view',
+          'part',
+          'kind',
+          'by',
+          'from',
+          'topics',
+        ]) {
           // Without wrong topics it would stream.
           if (route === 'live' && name !== 'topics') continue;
-          const known = { fn: 'bad', state: 'failed', ...(needsId.has(route) && { id: '1', part: 'input' }) };
+          const known = {
+            fn: 'bad',
+            state: 'failed',
+            ...(needsId.has(route) && { id: '1', part: 'input', kind: 'log' }),
+          };
           await check(base, `/api/${route}?${new URLSearchParams({ ...known, [name]: text })}`);
         }
   });

@@ -43,6 +43,13 @@ export function pageApp(
     async resize({ path, outcome }: { path: string; outcome?: string }, job: RunningJob) {
       await job.update(1, 2);
       await job.step('measure', () => 7);
+      if (outcome === 'stream') {
+        await job.log('begins <b>bold</b>');
+        for (const word of ['one ', 'two ', { n: 3 }]) await job.chunk(word);
+        await gates.hold(path);
+        await job.chunk('the end');
+        await job.log('ends');
+      }
       if (outcome === 'hold') await gates.hold(path);
       if (outcome === 'wait') await job.waitFor('approved', { timeout: '7d' });
       await job.update(2, 2);

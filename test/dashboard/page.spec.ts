@@ -100,6 +100,25 @@ describe('the page', () => {
   );
 
   it(
+    'shows what a job streams and its log as they go on',
+    async () => {
+      const { page, gates } = await open('#/fn?fn=resize');
+      await page.getByLabel('Input, as JSON').fill('{"path":"stream.jpg","outcome":"stream"}');
+      await button(page, 'Run').click();
+      await page.getByRole('link', { name: 'Job 1' }).click();
+      const output = page.getByLabel('Streamed output');
+      const log = page.getByLabel('Log', { exact: true });
+      await page.getByText('one two {"n":3}').waitFor();
+      await log.getByText('begins <b>bold</b>').waitFor();
+      gates.letGo('stream.jpg');
+      await log.getByText('ends').waitFor();
+      await eventually(async () => expect(await output.innerText()).toBe('one two {"n":3}\nthe end'));
+      await page.locator('h1 + .badge.is-success').waitFor();
+    },
+    TEST_MS,
+  );
+
+  it(
     'groups failed jobs by their error, and retries a group',
     async () => {
       const { page, client } = await open();

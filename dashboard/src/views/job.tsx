@@ -13,6 +13,7 @@ import { ErrorText } from '../ui/error-text.js';
 import { JobActions } from './job-actions.js';
 import { Payload } from './payload.js';
 import { Search } from './search.js';
+import { Stream } from './stream.js';
 import { Timeline } from './timeline.js';
 
 /** A job's whole life, as it goes on. */
@@ -91,7 +92,9 @@ function Whole({ job }: { job: JobView }) {
         </Section>
       )}
       <Payload job={job} part="input" />
+      <Stream job={job} kind="output" />
       <Payload job={job} part="output" />
+      <Stream job={job} kind="log" />
       {names.length > 0 && (
         <Section title="Headers">
           <dl class="facts">

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import { JobNotFoundError } from '../../job/errors.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
+import type { StreamKind, StreamPage } from '../../job/streams.js';
 import { FunctionClient, type FunctionClientParts } from './function-client.js';
 import type { JobAccess } from './job-access.js';
 import { observeAllProgress } from './observables.js';
@@ -102,6 +103,12 @@ export abstract class JobClient extends FunctionClient {
    */
   output<Chunk = unknown>(ref: FunctionRef, id: string | number): Observable<Chunk> {
     return this.#jobs.stream(ref, { id: String(id) }, 'output') as Observable<Chunk>;
+  }
+
+  /** A part of what a job has streamed, from its entry `from` on. @internal */
+  async streamed(ref: FunctionRef, id: string, kind: StreamKind, from: number): Promise<StreamPage> {
+    const { functions, store } = this.#parts;
+    return store.readStream(functions.nameOf(ref), id, kind, from);
   }
 
   /** The lines of `job.log`, in the same way. */
