@@ -16,12 +16,16 @@ const ON_THE_WAY_MS = 250;
 
 /**
  * What may be broken for jobs of the failed master, whose last moments the replica has not seen: claims,
- * outcomes and cancellations go back by that much, so a job may run and finish again, under the same token.
+ * outcomes, recorded steps and cancellations go back by that much, so a job may run and finish again, under the
+ * same token.
  */
 const TAKEN_BACK: ReadonlySet<string> = new Set([
   'a job is completed once',
   'a claim is run once',
   'handlers keep limits',
+  'a recorded step does not run again',
+  'a step is recorded once',
+  'a step gives what was recorded',
   'cancel tells the truth',
   'a waiter learns the result',
 ]);
