@@ -4,7 +4,7 @@ import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
 import type { ListedState } from '../job/job-views.js';
 import type { StreamKind } from '../job/streams.js';
 import { rawCodec } from './raw-codec.js';
-import { textOf, toJob, type StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { textOf, toJob, waitedFor, type StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
@@ -63,6 +63,7 @@ function stateOf(stored: StoredJob, error: JobErrorInfo | undefined, now: number
   if (status === 'busy') return 'running';
   if (status === 'success') return 'success';
   if (status === 'error') return CANCELLED.has(error?.code ?? '') ? 'cancelled' : 'failed';
+  if (waitedFor(stored) !== undefined) return 'scheduled';
   if (Number(textOf(stored, 'due') ?? 0) <= now) return 'waiting';
   return stored.has(`error:${textOf(stored, 'attempts')}`) ? 'retrying' : 'scheduled';
 }

@@ -34,7 +34,9 @@ export class MemoryRecords implements StepRecords {
   ): Promise<boolean> {
     const { jobs, leases, listeners } = this.server.function(fn);
     if (!leases.holds(id, token)) return false;
-    jobs.stream(id, kind).append(entries);
+    const stream = jobs.stream(id, kind);
+    stream.append(entries);
+    jobs.set(id, { [`${kind}:count`]: stream.total });
     for (const listener of [...listeners]) listener.streamed?.({ id }, kind);
     return true;
   }

@@ -7,7 +7,8 @@ const PAGE = 500;
 export class MemoryStream {
   private entries: Uint8Array[] = [];
   private bytes = 0;
-  private total = 0;
+  /** How many entries there have been. */
+  total = 0;
 
   append(added: readonly Uint8Array[]): void {
     for (const entry of added) this.bytes += entry.byteLength;

@@ -52,6 +52,7 @@ export class BatchCollector {
   add(input: unknown, job: RunningJob): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const item: Item = { input, job, resolve, reject };
+      job.isInBatch = true;
       this.collected.add(item);
       // A job that is cancelled, lost or given back leaves the batch.
       job.signal.addEventListener('abort', () => {

@@ -134,8 +134,8 @@ export class JobExecution {
       : received;
     // The job was aborted and released while its output was validated: it may run elsewhere by now.
     if (this.reason) throw this.reason;
-    const steps = this.steps(codec);
     const streams = this.streams(codec);
+    const steps = this.steps(codec, streams);
     const onAbort = () => this.end(undefined);
     const job = (this.job = new RunningJob(this.source, this.claim, input, onAbort, steps, streams));
     const returned = await this.inContext(async () => settleResult(await handle(input, job), job)).catch(
@@ -168,7 +168,7 @@ export class JobExecution {
     throw lost;
   }
 
-  private steps(codec: Codec): JobSteps {
+  private steps(codec: Codec, streams: JobStreams): JobSteps {
     const { claim, binding } = this;
     return new JobSteps({
       ...this.recording(codec),
@@ -180,6 +180,7 @@ export class JobExecution {
         if (this.reason) throw this.reason;
       },
       onLost: () => this.onLost(),
+      flushStreams: () => streams.flush(),
       park: (waitsFor, delay) => {
         const reason = new JobWaitsError(claim.fn, claim.id, waitsFor);
         this.abort(reason, { claim, status: 'snoozed', delay, waitsFor });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { payloadBytes, read, write, type Codec, type Payload } from '../job/codec.js';
 import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { showAs } from '../job/show-as.js';
@@ -38,9 +39,14 @@ export interface JobStepsOptions {
   readonly goOn: () => void;
   /** Called when another worker has the job: it throws. */
   readonly onLost: () => void;
+  /** Resolves when all that the job streams is written: behind the end of the claim it would be refused. */
+  readonly flushStreams: () => Promise<void>;
   /** Gives the job back until a signal comes, for that long at most: it throws. */
   readonly park: (signal: string, delay: number) => never;
 }
+
+/** The name of the step that the code runs in. */
+const STEP = new AsyncLocalStorage<string>();
 
 /** The steps of one run of a job. */
 export class JobSteps {
@@ -71,9 +77,10 @@ export class JobSteps {
     if (known) return this.decode(known.output) as Output;
     this.mustBeNew(recorded, name);
     await this.flush();
+    if (this.options.isEnding()) await this.options.flushStreams();
     this.options.goOn();
     const started = this.options.now();
-    const output = this.encode(name, await run());
+    const output = this.encode(name, await STEP.run(name, async () => run()));
     await this.record(recorded, stepField(name), writeStep(started, this.options.now(), output));
     return this.decode(typeof output === 'string' ? Buffer.from(output) : output) as Output;
   }
@@ -95,7 +102,7 @@ export class JobSteps {
       },
       now: this.options.now,
       afterAdvance: async (flush) => {
-        if (this.options.isEnding()) await flush();
+        if (this.options.isEnding()) await Promise.all([flush(), this.options.flushStreams()]);
         this.options.goOn();
       },
     });
@@ -108,6 +115,12 @@ export class JobSteps {
     if (!isSignalName(name))
       throw new InvalidOptionError('name', name, `text of 1 to ${MAX_STEP_NAME} characters without a colon`);
     const { claim, records, now, goOn, park } = this.options;
+    const step = STEP.getStore();
+    // It would wait for itself to end.
+    if (step !== undefined)
+      throw new ConfigurationError(
+        `The handler of "${claim.fn}" called job.waitFor in its step "${step}". Call it between steps.`,
+      );
     const recorded = await this.next(name);
     if (!recorded.waits.has(name)) this.mustBeNew(recorded, name);
     const fields = await records?.read(claim, [signalField(name), waitField(name)]);
@@ -122,7 +135,7 @@ export class JobSteps {
       throw new SignalTimeoutError(claim.fn, claim.id, name);
     }
     await Promise.allSettled(this.running);
-    await this.flush();
+    await Promise.all([this.flush(), this.options.flushStreams()]);
     goOn();
     await this.record(recorded, waitField(name), writeWait({ deadline, isOver: false }));
     return park(name, Math.max(0, deadline - now()));

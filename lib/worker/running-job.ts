@@ -37,6 +37,8 @@ export class RunningJob<Input = unknown> {
 
   private controller?: AbortController;
   private reason?: JobAbortedError;
+  /** @internal */
+  isInBatch = false;
 
   /** @internal */
   constructor(
@@ -153,6 +155,10 @@ export class RunningJob<Input = unknown> {
     return quietly(
       this.goOn(() => {
         const { timeout } = checkOptions('waitFor', options, WAIT);
+        if (this.isInBatch)
+          throw new ConfigurationError(
+            `The batch handler of "${this.fn}" called job.waitFor, which would end the runs of the other jobs. Use a handler without \`batch\`.`,
+          );
         return this.needSteps().waitFor<Data>(name, toMilliseconds('timeout', timeout, LONGEST_WAIT));
       }),
     );

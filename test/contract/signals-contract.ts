@@ -182,6 +182,16 @@ export function signalsContract(rigOf: () => ClientRig): void {
       await expect(job.signal('approved')).resolves.toBe(false);
     });
 
+    it('are not waited for in a step, which would never end, nor in a batch', async () => {
+      const { job } = await runJob((running) => running.step('a', () => running.waitFor('x', LONG)));
+      await expect(job.result()).rejects.toMatchObject({ error: { code: 'CONFIGURATION' } });
+      const fn = rigOf().fn();
+      const handle = (_: unknown, jobs: RunningJob[]) => jobs[0]?.waitFor('x', LONG);
+      await runWorker(rigOf().source(), fn, handle as never, { batch: { size: 1 } });
+      const batched = await rigOf().client().run(fn, null);
+      await expect(batched.result()).rejects.toMatchObject({ error: { code: 'CONFIGURATION' } });
+    });
+
     it('with bad names, data or timeouts are refused before anything is written', async () => {
       const fn = rigOf().fn();
       const job = await rigOf().client().run(fn, null);

@@ -98,6 +98,8 @@ export function streamsContract(rigOf: () => ClientRig): void {
         await running.log('\uD800');
       });
       await job.result();
+      const stored = await rigOf().client().stored(fn, job.id);
+      expect(['output', 'log'].map((kind) => String(stored?.get(`${kind}:count`)))).toEqual(['1', '3']);
       const lines = await all(rigOf().client().log(fn, job.id));
       expect(lines.map((line) => [line.slice(0, 10), line.length])).toEqual([
         ['first\nline', 10],
@@ -116,6 +118,19 @@ export function streamsContract(rigOf: () => ClientRig): void {
         { retry: { attempts: 3, delay: 1 } },
       );
       await expect(all(job.output$)).resolves.toEqual(['attempt 1', 'attempt 2', 'attempt 3']);
+    });
+
+    it('have all that came before a job was parked, or given back', async () => {
+      const lines = numbers(200).map((n) => `line ${n}`);
+      const { job, fn } = await runJob(async (running) => {
+        if (running.snoozes === 0) for (const line of lines) void running.log(line);
+        await running.waitFor('go', { timeout: '7d' });
+      });
+      await eventually(async () => expect((await job.get()).waitsFor).toBe('go'));
+      const { total } = await rigOf().store().readStream(fn, job.id, 'log', 0);
+      expect(total).toBe(200);
+      await job.signal('go');
+      await expect(all(job.log$)).resolves.toEqual(lines);
     });
 
     it('complete for a job that failed, with what it had streamed', async () => {

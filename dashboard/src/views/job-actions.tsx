@@ -16,7 +16,10 @@ const POSSIBLE: Readonly<Record<string, readonly Action[]>> = {
 export function JobActions({ job }: { job: JobView }) {
   const { fn, id, state, actions } = job;
   const isOpen = useSignal(false);
-  const may = (action: Action) => actions.includes(action) && POSSIBLE[state]?.includes(action);
+  // What a handler has run can't be edited any more.
+  const hasBegun = job.attempts + job.snoozes > 0;
+  const may = (action: Action) =>
+    actions.includes(action) && POSSIBLE[state]?.includes(action) && !(action === 'edit' && hasBegun);
   return (
     <>
       <div class="buttons">
