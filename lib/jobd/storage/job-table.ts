@@ -3,6 +3,7 @@ import type { AcceptedJob, Ending, RowWrites } from './accepted-job.js';
 import { Acceptance, type AcceptanceParts } from './acceptance.js';
 import type { Database } from './database.js';
 import { inChunks } from './chunks.js';
+import { endedAs } from './ended-rows.js';
 import type { DaemonRegistry } from './daemon-registry.js';
 import { GroupedWrites } from './grouped-writes.js';
 import { tombstoneOf } from './owned-updates.js';
@@ -95,6 +96,11 @@ export class JobTable {
       const before = await this.endedBefore(queries, ended.map(idOf), owner);
       return new Set([...owned, ...before]);
     });
+  }
+
+  /** As the function of this name. */
+  endedAs(endings: readonly Ending[]): Promise<Set<number>> {
+    return endedAs(this.database, this.parts.names, endings);
   }
 
   /** Removes the owner entries that `write` has left for ended rows. */

@@ -126,10 +126,16 @@ export class RowWriter {
     const owned = isAlone
       ? await this.endAlone(only, unanswered)
       : await this.writeAll({ begun, ended }, unanswered);
-    for (const { row, done, mayBeWritten } of batch) {
-      const isWritten = owned.has(row.id) || (mayBeWritten && row.ended !== undefined);
-      done(isWritten && this.table.isOurs(row));
-    }
+    const unsure = batch.filter(({ row, mayBeWritten }) => mayBeWritten && !owned.has(row.id));
+    const written = await this.writtenBefore(unsure.flatMap(({ row }) => row.ended ?? []));
+    for (const { row, done } of batch)
+      done((owned.has(row.id) || written.has(row.id)) && this.table.isOurs(row));
+  }
+
+  /** Rows without an owner, of which a try had no answer: this daemon has ended them, or another has taken them over. */
+  private async writtenBefore(ended: readonly Ending[]): Promise<ReadonlySet<number>> {
+    if (ended.length === 0) return new Set();
+    return this.table.database.insist(() => this.table.endedAs(ended), { signal: this.signal });
   }
 
   private writeAll(rows: RowWrites, unanswered: () => void): Promise<ReadonlySet<number>> {

@@ -143,6 +143,22 @@ describe.each([
     expect(await rows.owners()).toEqual([id]);
   });
 
+  it('is no end of a row that another daemon has taken over meanwhile', async () => {
+    const { table, writer } = await daemon('line');
+    await rows.add();
+    const { id, owner } = await begin(table);
+    const { arrival } = await freeze();
+    const ended = writer.end({ id, owner, columns: { status: 'done', result: 'ok', time_finished: 7 } });
+    await until(() => line.frozen > 0);
+    await rows.execute(
+      `UPDATE ${rows.table} SET status = 'done', result = 'fail', time_finished = 8 WHERE id = ${id}`,
+    );
+    await rows.execute(`DELETE FROM ${rows.table}_owners WHERE job_id = ${id}`);
+    await expect(ended).resolves.toBe(false);
+    await arrival();
+    expect(await rows.row(id)).toMatchObject({ status: 'done', result: 'fail' });
+  });
+
   it('subtracts no attempt from a job that the same daemon has begun again', async () => {
     const { table, writer } = await daemon('line');
     await rows.add();
