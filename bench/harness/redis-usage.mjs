@@ -17,6 +17,16 @@ export class RedisUsage {
     return field(await this.#redis.info('memory'), 'used_memory');
   }
 
+  /** What all keys occupy. Unlike `memoryBytes`, nothing else that the server allocates or frees counts. */
+  async keyBytes() {
+    let bytes = 0;
+    for await (const keys of this.#redis.scanStream({ count: 1000 })) {
+      const sizes = await Promise.all(keys.map((key) => this.#redis.memory('USAGE', key, 'SAMPLES', 0)));
+      for (const size of sizes) bytes += size ?? 0;
+    }
+    return bytes;
+  }
+
   /** User and system time in microseconds; `mainThread` is null if the system doesn't report it. */
   async cpu() {
     const info = await this.#redis.info('cpu');

@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import { openOwnApp } from '../../harness/own-app.mjs';
 import { RedisUsage } from '../../harness/redis-usage.mjs';
 import { enqueueAll, warmUpJobs } from '../peers/throughput.mjs';
@@ -26,7 +25,6 @@ export const TAGS = {
 export async function load({ contender, addresses, jobs }, full) {
   const url = addresses.redis ?? '';
   const usage = new RedisUsage(url);
-  const redis = new Redis(url);
   await usage.flush();
   const queue = await openTagged(url, TAGS[contender]);
   try {
@@ -34,17 +32,16 @@ export async function load({ contender, addresses, jobs }, full) {
     await fill(queue, warm);
     await enqueueAll(queue, INPUT, warm);
     await usage.flush();
-    return await measure(queue, usage, redis, jobs(full / 2));
+    return await measure(queue, usage, jobs(full / 2));
   } finally {
     await queue.close();
     usage.close();
-    redis.disconnect();
   }
 }
 
-async function measure(queue, usage, redis, count) {
+async function measure(queue, usage, count) {
   const before = await usage.cpu();
-  const bytes = await memoryOf(redis);
+  const bytes = await usage.keyBytes();
   const bulk = await timed(() => fill(queue, count));
   const single = await timed(() => enqueueAll(queue, INPUT, count));
   const after = await usage.cpu();
@@ -52,12 +49,8 @@ async function measure(queue, usage, redis, count) {
     bulk: count / bulk,
     single: count / single,
     redisCpu: (after.all - before.all) / (2 * count),
-    memory: ((await memoryOf(redis)) - bytes) / (2 * count),
+    memory: ((await usage.keyBytes()) - bytes) / (2 * count),
   };
-}
-
-async function memoryOf(redis) {
-  return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 }
 
 async function timed(work) {
