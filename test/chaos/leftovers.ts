@@ -27,20 +27,31 @@ const PRIORITIES = ['high', 'normal', 'low'];
 /** Also by the name that a function has in keys, with a hash tag. */
 const hasLimit = (fn: string) => LIMITS[fn.replace(/[{}]/g, '')] !== undefined;
 
-function waitingByKey(redis: Redis | Cluster, fn: string): Promise<number>[] {
-  const lists = TENANTS.flatMap((key) => PRIORITIES.map((name) => `limit:${fn}:wait:${name}:${key}`));
-  return [redis.zcard(`limit:${fn}:due`), ...lists.map((list) => redis.llen(list))];
+type Count = ['zcard' | 'llen', string];
+
+/** The keys of waiting and running jobs, each with the command that counts them. */
+function countsOf(fn: string): Count[] {
+  const list = (key: string): Count => ['llen', key];
+  const limited = TENANTS.flatMap((key) => PRIORITIES.map((name) => list(`limit:${fn}:wait:${name}:${key}`)));
+  return [
+    ['zcard', `lease:${fn}`],
+    ['zcard', `queue:${fn}:scheduled`],
+    ...PRIORITIES.map((name) => list(`queue:${fn}:${name}`)),
+    ...(hasLimit(fn) ? [['zcard', `limit:${fn}:due`] satisfies Count, ...limited] : []),
+  ];
+}
+
+/** In one transaction: a job that moves from one of the keys to another between two counts would be in neither. */
+async function unfinishedOf(redis: Redis | Cluster, fn: string): Promise<number> {
+  const counts = (await redis.multi(countsOf(fn)).exec()) ?? [];
+  return counts.reduce((sum, [error, count]) => {
+    if (error) throw error;
+    return sum + Number(count);
+  }, 0);
 }
 
 /** Jobs that wait or run, by the keys that tell. */
 export async function unfinished(redis: Redis | Cluster, functions: readonly string[]): Promise<number> {
-  const counts = await Promise.all(
-    functions.flatMap((fn) => [
-      redis.zcard(`lease:${fn}`),
-      redis.zcard(`queue:${fn}:scheduled`),
-      ...PRIORITIES.map((name) => redis.llen(`queue:${fn}:${name}`)),
-      ...(hasLimit(fn) ? waitingByKey(redis, fn) : []),
-    ]),
-  );
+  const counts = await Promise.all(functions.map((fn) => unfinishedOf(redis, fn)));
   return counts.reduce((sum, count) => sum + count, 0);
 }
