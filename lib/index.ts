@@ -43,6 +43,14 @@ export {
   StepsChangedError,
   StepTooLargeError,
 } from './job/step-errors.js';
+export {
+  FlowCycleError,
+  FlowSlotsError,
+  FlowTooLargeError,
+  ParentLostError,
+  UnknownParentError,
+} from './job/flow-errors.js';
+export type { FlowProgress, OnParentError, ParentJob, RecordedParent } from './job/flows.js';
 export { chunk, OutputChunk, type StreamKind } from './job/streams.js';
 export type { RecordedStep, RecordingJob, StepRecords } from './job/steps.js';
 export { HoldKeyError, LimitFullError, LimitKeyError, LimitUnknownError } from './job/limit-errors.js';
@@ -170,9 +178,12 @@ export type {
 } from './gearmonkey/recurring/recur-options.js';
 export type { Schedule } from './gearmonkey/recurring/schedule.js';
 export type { CatchUp, DeclaringApp } from './gearmonkey/recurring/spec.js';
+export { Flow } from './gearmonkey/client/flow.js';
+export type { FlowJobOptions, FlowNode, FlowRoot } from './gearmonkey/client/flow-node.js';
 export { JobHandle } from './gearmonkey/client/job-handle.js';
 export type {
   CallOptions,
+  JobRef,
   Priority,
   ResultOptions,
   RunManyOptions,

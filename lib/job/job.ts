@@ -49,6 +49,8 @@ export interface Job<Input = unknown, Output = unknown> {
   readonly snoozes: number;
   /** The signal that it waits for, until the time in `times.waitsUntil`. */
   readonly waitsFor?: string;
+  /** How many jobs it waits for that have not ended. */
+  readonly waitsForJobs?: number;
   readonly times: JobTimes;
   /** The id of the worker that runs it, or ran it last. On Redis only, once it has run for a quarter of a lease. */
   readonly worker?: string;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { bytesOf, type Payload } from './codec.js';
+import type { RecordedParent } from './flows.js';
 import type { StreamKind } from './streams.js';
 
 /** Largest output of a step, unless the module sets `maxStepBytes`. */
@@ -36,6 +37,8 @@ export interface RecordingJob {
 export interface StepRecords {
   /** These fields of a job, as far as it has them. */
   read(claim: RecordingJob, fields: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** The jobs that this one waited for, in order. */
+  parents(claim: RecordingJob): Promise<readonly RecordedParent[]>;
   /** Sets fields and removes others, if the claim is held. Returns whether it was. */
   write(
     claim: RecordingJob,

@@ -24,12 +24,20 @@ interface Waiting {
 }
 
 /** Changes a job that waits and has not begun. */
-export function updateJob(of: Waiting, id: string, { input, place, key }: Changes, now: number): Updated {
+export function updateJob(
+  of: Waiting,
+  id: string,
+  { input, place, key }: Changes,
+  now: number,
+  /** Moves a job that waits for others; false if it doesn't. */
+  moveLater: (place: Place) => boolean = () => false,
+): Updated {
   const { jobs } = of;
   if (!jobs.has(id)) return 'missing';
   if (jobs.isFinal(id)) return 'finished';
   if (jobs.isBegun(id)) return 'begun';
   jobs.set(id, { input });
+  if (place && moveLater({ ...place, score: scoreOf(place, now) } as Place)) return 'updated';
   if (of.limits.has(id)) moveLimited(of, id, { place, key }, now);
   else if (place) move(of, id, place, now);
   of.wake();

@@ -27,6 +27,10 @@ export interface MemoryFunctionOptions {
   readonly sharedLimit?: (name: string) => LimitCounts;
   /** A claim ended because its worker was lost; with `isLast` the job failed. */
   readonly onStalled?: (isLast: boolean, now: number) => void;
+  /** A job has ended: others may wait for it. */
+  readonly onEnd?: (id: string, succeeded: boolean, now: number) => void;
+  /** Whether a job that has ended may still be read by one that waited for it. */
+  readonly isHeld?: (id: string) => boolean;
 }
 
 export interface ClaimOptions {
@@ -62,7 +66,7 @@ export class MemoryFunction {
     const shared = options.sharedLimit ?? (() => new LimitCounts());
     this.limits = new MemoryLimits(this.jobs, shared, () => this.wake(), this);
     this.waiting = new WaitingJobs(this.jobs, this.limits);
-    this.lists = new MemoryLists(this.jobs, options.keep);
+    this.lists = new MemoryLists(this.jobs, options.keep, options.isHeld);
   }
 
   /** The id of the next job that is enqueued. */
@@ -78,6 +82,14 @@ export class MemoryFunction {
     this.waiting.add(id, queue, due ?? 0, key, now);
     this.publish('create', id);
     this.wake();
+    return id;
+  }
+
+  /** A job that waits for others: not an event yet. */
+  enqueueLater(input: Payload, { options, score = Infinity }: Placement, now: number): string {
+    const id = String((this.lastId += 1));
+    this.jobs.create(id, { status: 'idle', input, created: now, options });
+    this.waiting.add(id, 'scheduled', score, undefined, now);
     return id;
   }
 
@@ -230,12 +242,20 @@ export class MemoryFunction {
     this.wake();
   }
 
-  end(id: string, status: JobStatus, output: Payload, error: JobErrorInfo | undefined, now: number): void {
+  end(
+    id: string,
+    status: JobStatus,
+    output: Payload,
+    error: JobErrorInfo | undefined,
+    now: number,
+    isCancelled?: boolean,
+  ): void {
     this.leases.delete(id);
     this.jobs.set(id, { status, output, finished: now, ...(error && { error: JSON.stringify(error) }) });
-    this.lists.end(id, status, error, now);
+    this.lists.end(id, status, error, now, isCancelled);
     this.limits.finish(id, now);
     this.publish('finish', id);
+    this.options.onEnd?.(id, status === 'success', now);
   }
 
   publish(type: JobEvent['type'], id: string): void {

@@ -23,6 +23,7 @@ export class MemoryLists {
   constructor(
     private readonly jobs: MemoryJobs,
     private readonly usual?: Keep,
+    private readonly isHeld: (id: string) => boolean = () => false,
   ) {
     this.keep = keepRules(usual);
   }
@@ -32,9 +33,15 @@ export class MemoryLists {
     this.keep = keepRules(this.usual, ...given);
   }
 
-  end(id: string, status: JobStatus, error: JobErrorInfo | undefined, now: number): void {
+  end(
+    id: string,
+    status: JobStatus,
+    error: JobErrorInfo | undefined,
+    now: number,
+    isCancelled = CANCELLED.has(error?.code),
+  ): void {
     this.retries.delete(id);
-    const state = status === 'success' ? status : CANCELLED.has(error?.code) ? 'cancelled' : 'failed';
+    const state = status === 'success' ? status : isCancelled ? 'cancelled' : 'failed';
     this.ended[state].set(id, now);
     this.trim(now);
   }
@@ -69,6 +76,8 @@ export class MemoryLists {
   private trimList(list: Map<string, number>, age: number, count: number, now: number): void {
     for (const [id, ended] of list) {
       if (list.size <= count && ended + age > now) return;
+      // Its list forgets it in time, but jobs that have not ended may read its output.
+      if (this.isHeld(id)) continue;
       list.delete(id);
       this.jobs.delete(id);
     }

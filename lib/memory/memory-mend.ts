@@ -10,21 +10,42 @@ const OF_THE_END = [
   'stalls',
   'snoozes',
   'due',
+  'after',
+  'place',
   'status:dividend',
   'status:divisor',
 ];
 
 /** Puts jobs that failed or were cancelled back into their queues, or deletes them, as `mend.lua` does. */
-export function mendJobs(of: MemoryFunction, verb: MendVerb, jobs: readonly EndedJob[], now: number): number {
+export function mendJobs(
+  of: MemoryFunction,
+  verb: MendVerb,
+  jobs: readonly EndedJob[],
+  now: number,
+  flows: FlowsOfMend,
+): number {
   const unchanged = ({ id, finished }: EndedJob) =>
     of.jobs.text(id, 'status') === 'error' && of.jobs.text(id, 'finished') === finished;
-  const mended = jobs.filter(unchanged);
+  const mended = jobs.filter((job) => unchanged(job) && (verb === 'retry' || !flows.isHeld(job.id)));
   for (const { id } of mended) {
     of.lists.forget(id);
-    if (verb === 'discard') of.jobs.delete(id);
-    else retry(of, id, now);
+    if (verb === 'discard') {
+      of.jobs.delete(id);
+      flows.discarded(id);
+    } else {
+      flows.retried(id);
+      retry(of, id, now);
+    }
   }
   return mended.length;
+}
+
+/** What flows have to know, and say, of jobs of this function. */
+interface FlowsOfMend {
+  /** Whether jobs that have not ended may read its output. */
+  isHeld(id: string): boolean;
+  retried(id: string): void;
+  discarded(id: string): void;
 }
 
 function retry(of: MemoryFunction, id: string, now: number): void {

@@ -20,6 +20,8 @@ export class MemoryQueues {
   /** Jobs that were given back. They run before those in the list of their queue. */
   private readonly fronts: Record<Listed, string[]> = { high: [], normal: [], low: [] };
   private scheduled: WaitingId[] = [];
+  /** Jobs that wait for others. They have no time. */
+  private readonly later = new Set<string>();
 
   /** When the next scheduled job is due, in ms since 1970. */
   get nextDue(): number {
@@ -32,6 +34,10 @@ export class MemoryQueues {
 
   /** Of two that are due at the same time the older one runs first. */
   schedule(id: string, due: number): void {
+    if (due === Infinity) {
+      this.later.add(id);
+      return;
+    }
     const isBefore = (entry: WaitingId) =>
       entry.due < due || (entry.due === due && Number(entry.id) <= Number(id));
     const at = this.scheduled.findLastIndex(isBefore) + 1;
@@ -47,6 +53,7 @@ export class MemoryQueues {
   /** All waiting jobs, in the order they run. Those that are taken meanwhile may be among them. */
   *waiting(): Generator<WaitingId> {
     yield* this.scheduled;
+    for (const id of this.later) yield { id, due: Infinity };
     for (const queue of LISTED) {
       for (const id of this.fronts[queue].toReversed()) yield { id, due: 0 };
       for (const id of this.lists[queue]) yield { id, due: 0 };
@@ -80,13 +87,13 @@ export class MemoryQueues {
 
   /** The jobs of a queue, in the order they run. */
   idsIn(queue: Queue): string[] {
-    if (queue === 'scheduled') return this.scheduled.map(({ id }) => id);
+    if (queue === 'scheduled') return [...this.scheduled.map(({ id }) => id), ...this.later];
     return [...this.fronts[queue].toReversed(), ...this.lists[queue]];
   }
 
   /** The queue that a job waits in. */
   placeOf(id: string): Queue | undefined {
-    if (this.scheduled.some((entry) => entry.id === id)) return 'scheduled';
+    if (this.later.has(id) || this.scheduled.some((entry) => entry.id === id)) return 'scheduled';
     return LISTED.find((queue) => this.lists[queue].has(id) || this.fronts[queue].includes(id));
   }
 
@@ -99,10 +106,11 @@ export class MemoryQueues {
   }
 
   remove(...ids: string[]): void {
-    const removed = new Set(ids);
+    const removed = new Set(ids.filter((id) => !this.later.delete(id)));
+    if (removed.size === 0) return;
     this.scheduled = this.scheduled.filter(({ id }) => !removed.has(id));
     for (const queue of LISTED) {
-      for (const id of ids) this.lists[queue].delete(id);
+      for (const id of removed) this.lists[queue].delete(id);
       this.fronts[queue] = this.fronts[queue].filter((id) => !removed.has(id));
     }
   }

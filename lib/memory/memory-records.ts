@@ -1,7 +1,9 @@
 import type { Payload } from '../job/codec.js';
 import type { Claim } from '../job/job-source.js';
-import type { StepRecords } from '../job/steps.js';
+import type { RecordedParent } from '../job/flows.js';
+import type { RecordingJob, StepRecords } from '../job/steps.js';
 import type { StreamKind } from '../job/streams.js';
+import { parentFrom } from '../gearmonkey/wire/recorded-parent.js';
 import type { MemoryServer } from './memory-server.js';
 
 /** What jobs of the embedded server record while they run. */
@@ -12,6 +14,14 @@ export class MemoryRecords implements StepRecords {
     const { jobs } = this.server.function(fn);
     const values = fields.map((field) => [field, jobs.bytes(id, field)] as const);
     return new Map(values.flatMap(([field, value]) => (value ? [[field, value]] : [])));
+  }
+
+  async parents(job: RecordingJob): Promise<RecordedParent[]> {
+    return this.server.flows.parentsOf(job).map(({ fn, id }) => {
+      const { jobs } = this.server.function(fn);
+      const fields = ['status', 'mark', 'output', 'error'].map((field) => jobs.bytes(id, field));
+      return parentFrom({ fn, id, mark: '' }, fields);
+    });
   }
 
   async write(

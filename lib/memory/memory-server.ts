@@ -1,4 +1,5 @@
 import { LimitCounts } from './limit-counts.js';
+import { MemoryFlows } from './memory-flows.js';
 import { MemoryFunction } from './memory-function.js';
 import { MemoryStatistics } from './memory-statistics.js';
 
@@ -18,6 +19,7 @@ export class MemoryServer {
   readonly schedules = new Map<string, string>();
   /** The versions of each app that declare schedules. */
   readonly apps = new Map<string, ReadonlySet<string>>();
+  readonly flows = new MemoryFlows(this);
 
   constructor(private readonly options: MemoryServerOptions = {}) {}
 
@@ -30,6 +32,8 @@ export class MemoryServer {
         keep: age === undefined ? undefined : { success: { age }, error: { age } },
         sharedLimit: (limit) => this.sharedLimit(limit),
         onStalled: (isLast, now) => this.statistics(name).stalled(isLast, now),
+        onEnd: (id, succeeded, now) => this.flows.end({ fn: name, id }, succeeded, now),
+        isHeld: (id) => this.flows.isHeld({ fn: name, id }),
       });
       this.functions.set(name, found);
     }

@@ -17,6 +17,7 @@ import {
   type JobListener,
   type JobStore,
   type LimitsQuery,
+  type Place,
   type MendVerb,
   type ReadProgress,
   type Placement,
@@ -28,6 +29,7 @@ import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import { admit, replace } from './admission.js';
 import type { LimitNumbers } from './limit-counts.js';
 import { drainJobs, updateJob } from './memory-edits.js';
+import { MemoryFlowStore } from './memory-flows.js';
 import type { MemoryFunction } from './memory-function.js';
 import { mendJobs } from './memory-mend.js';
 import { MemorySchedules } from './memory-schedules.js';
@@ -41,6 +43,7 @@ export class MemoryStore implements JobStore {
   readonly address = 'memory:';
   readonly schedules: MemorySchedules;
   readonly views: MemoryViews;
+  readonly flows: MemoryFlowStore;
   private closed = false;
 
   constructor(
@@ -49,6 +52,7 @@ export class MemoryStore implements JobStore {
   ) {
     this.schedules = new MemorySchedules(server, clock);
     this.views = new MemoryViews(server, clock);
+    this.flows = new MemoryFlowStore(server, clock, () => this.checkOpen());
   }
 
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
@@ -109,7 +113,8 @@ export class MemoryStore implements JobStore {
   }
 
   async update(fn: string, { id }: JobKey, changes: Changes): Promise<Updated> {
-    return updateJob(this.function(fn), id, changes, this.clock.now());
+    const isMoved = (place: Place) => this.server.flows.move({ fn, id }, place);
+    return updateJob(this.function(fn), id, changes, this.clock.now(), isMoved);
   }
 
   async signal(fn: string, { id }: JobKey, name: string, data: Payload): Promise<Signalled> {
@@ -128,7 +133,11 @@ export class MemoryStore implements JobStore {
 
   async mend(fn: string, verb: MendVerb, jobs: readonly EndedJob[]): Promise<number> {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    return mendJobs(this.function(fn), verb, jobs, this.clock.now());
+    return mendJobs(this.function(fn), verb, jobs, this.clock.now(), {
+      isHeld: (id) => this.server.flows.isHeld({ fn, id }),
+      retried: (id) => this.server.flows.retry({ fn, id }),
+      discarded: (id) => this.server.flows.forget({ fn, id }),
+    });
   }
 
   async pause(fn: string, paused: boolean): Promise<void> {
@@ -159,7 +168,11 @@ export class MemoryStore implements JobStore {
 
   /** @throws ConnectionError after `close` */
   private function(fn: string): MemoryFunction {
-    if (this.closed) throw ConnectionError.closed();
+    this.checkOpen();
     return this.server.function(fn);
+  }
+
+  private checkOpen(): void {
+    if (this.closed) throw ConnectionError.closed();
   }
 }

@@ -17,11 +17,13 @@ import {
   type Placement,
   type ReadProgress,
 } from '../gearmonkey/client/job-store.js';
+import type { FlowStore } from '../gearmonkey/client/flow-store.js';
 import type { ViewStore } from '../gearmonkey/client/view-store.js';
 import type { ScheduleStore } from '../gearmonkey/recurring/schedule-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { RecordingFlows } from './recording-flows.js';
 import { dueOf, type JobRecords } from './job-records.js';
 
 /** The store of a test's clients. It records what they enqueue, and delays use the test's clock. */
@@ -48,6 +50,10 @@ export class RecordingStore implements JobStore {
 
   get schedules(): ScheduleStore {
     return this.store.schedules;
+  }
+
+  get flows(): FlowStore {
+    return new RecordingFlows(this.store.flows, this.clock, this.records);
   }
 
   get views(): ViewStore {

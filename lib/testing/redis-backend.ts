@@ -6,6 +6,7 @@ import { toClaim } from '../gearmonkey/source/claims.js';
 import { RedisRecords } from '../gearmonkey/source/redis-records.js';
 import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
 import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
+import { NEVER_SECONDS } from '../job/flows.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Payload } from '../job/codec.js';
 import type { EnqueuedKey, Placement } from '../gearmonkey/client/job-store.js';
@@ -192,16 +193,16 @@ export class RedisBackend implements TestBackend {
   }
 
   /** Calls the claim script with leases that last until the test ends them. */
-  private claim(
+  private async claim(
     redis: Redis | Cluster,
     fn: string,
     slots: number,
     outcome?: Outcome,
     queues?: Partial<FunctionKeys>,
-  ) {
+  ): Promise<scripts.ClaimReply> {
     const k = { ...this.keysOf(fn), ...queues };
     const { clock, maxStalls, maxPayloadBytes } = this.options;
-    return scripts.claim.run(
+    const reply = await scripts.claim.run(
       redis,
       [...[k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.wake, k.channel], k.control],
       clock.now(),
@@ -214,6 +215,8 @@ export class RedisBackend implements TestBackend {
       '',
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
+    if (reply.endedInFlow) await this.store.flows.settleSoon(fn);
+    return reply;
   }
 
   private limitsOf(redis: Redis | Cluster, fn: string): RedisLimits {
@@ -244,7 +247,10 @@ function inOrder(one: WaitingJob, other: WaitingJob): number {
 
 /** Ids and scores, alternating; scores are seconds. */
 function scoresOf(flat: readonly string[]): WaitingJob[] {
-  return flat.flatMap((id, index) =>
-    index % 2 === 0 ? [{ id, due: Math.round(Number(flat[index + 1]) * 1000) }] : [],
-  );
+  return flat.flatMap((id, index) => (index % 2 === 0 ? [{ id, due: dueOf(Number(flat[index + 1])) }] : []));
+}
+
+/** Jobs that wait for others have a score that never comes. */
+function dueOf(score: number): number {
+  return score === NEVER_SECONDS ? Infinity : Math.round(score * 1000);
 }

@@ -16,6 +16,7 @@ import { withoutContext } from '../job/without-context.js';
 import type { HandlerBinding, RunWith } from './job-handler.js';
 import { failureOf } from './failure-outcome.js';
 import { settleResult } from './handler-result.js';
+import { JobParents } from './job-parents.js';
 import { JobSteps } from './job-steps.js';
 import { JobStreams } from './job-streams.js';
 import { RunningJob } from './running-job.js';
@@ -137,7 +138,8 @@ export class JobExecution {
     const streams = this.streams(codec);
     const steps = this.steps(codec, streams);
     const onAbort = () => this.end(undefined);
-    const job = (this.job = new RunningJob(this.source, this.claim, input, onAbort, steps, streams));
+    const parents = this.parents(codec);
+    const job = (this.job = new RunningJob(this.source, this.claim, input, onAbort, steps, streams, parents));
     const returned = await this.inContext(async () => settleResult(await handle(input, job), job)).catch(
       async (error: unknown) => {
         // The next attempt goes on from there. What can't be written now was not, and the first error counts.
@@ -151,6 +153,11 @@ export class JobExecution {
       ? await validate(definition.output, definition.name, 'output', returned)
       : returned;
     return this.encode(codec, output);
+  }
+
+  private parents(codec: Codec): JobParents {
+    const { claim, source, limits } = this;
+    return new JobParents({ claim, codec, records: source.records, defaultCodec: limits.codec });
   }
 
   private streams(codec: Codec): JobStreams {

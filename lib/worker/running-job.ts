@@ -4,10 +4,13 @@ import { ConfigurationError, InvalidOptionError } from '../job/errors.js';
 import { LeaseLostError, type JobAbortedError } from '../job/abort-errors.js';
 import { NO_HEADERS, type JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
+import type { ParentJob } from '../job/flows.js';
+import type { FunctionRef, OutputOf } from '../job/job-definition.js';
 import type { RecurringTick } from '../job/recurring.js';
 import type { Claim, JobSource } from '../job/job-source.js';
 import { HoldKeyError } from '../job/limit-errors.js';
 import type { JobCursor } from './job-cursor.js';
+import type { JobParents } from './job-parents.js';
 import type { JobSteps } from './job-steps.js';
 import type { JobStreams } from './job-streams.js';
 import { showAs } from '../job/show-as.js';
@@ -49,6 +52,7 @@ export class RunningJob<Input = unknown> {
     private readonly onAbort: (reason: JobAbortedError) => void,
     private readonly steps?: JobSteps,
     private readonly streams?: JobStreams,
+    private readonly waitedFor?: JobParents,
   ) {}
 
   get id(): string {
@@ -165,6 +169,16 @@ export class RunningJob<Input = unknown> {
   }
 
   /**
+   * The jobs that this one waited for, with their outputs, in the order of `children` or `after`: all of them, or those of one
+   * function. Outputs of functions with a codec of their own need their definition. Empty for other jobs.
+   *
+   * @throws ParentLostError if one is no longer kept · UnreadablePayloadError · JobAbortedError when the job has to stop
+   */
+  parents<F extends FunctionRef>(ref?: F): Promise<ParentJob<OutputOf<F>>[]> {
+    return quietly(this.goOn(() => this.needParents().of(ref))) as Promise<ParentJob<OutputOf<F>>[]>;
+  }
+
+  /**
    * Ends this run, and lets no job with this job's limit key start for a time, for example after an API has answered 429.
    * The job goes back to the front without an attempt. For functions with a `limit`; without one the attempt fails.
    *
@@ -196,6 +210,11 @@ export class RunningJob<Input = unknown> {
   private needStreams(): JobStreams {
     if (this.streams) return this.streams;
     throw new ConfigurationError('This job has no streams: no worker runs it.');
+  }
+
+  private needParents(): JobParents {
+    if (this.waitedFor) return this.waitedFor;
+    throw new ConfigurationError('This job has no parents: no worker runs it.');
   }
 
   private async tell(dividend: number, divisor: number): Promise<void> {

@@ -10,6 +10,7 @@ import { closeContract } from './close-contract.js';
 import { codecContract } from './codec-contract.js';
 import { drainContract } from './drain-contract.js';
 import { expiryContract } from './expiry-contract.js';
+import { flowsContract } from './flows-contract.js';
 import { headersContract } from './headers-contract.js';
 import { hostileClientContract } from './hostile-client-contract.js';
 import { failedContract } from './failed-contract.js';
@@ -303,6 +304,7 @@ export function clientContract(name: string, setup: () => Promise<ClientRig>): v
     stepsContract(() => rig);
     signalsContract(() => rig);
     streamsContract(() => rig);
+    flowsContract(() => rig);
     failedContract(() => rig);
     updateContract(() => rig);
     uniqueContract(() => rig);

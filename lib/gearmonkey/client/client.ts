@@ -6,6 +6,8 @@ import { JobAccess, outputOf } from './job-access.js';
 import { JobSchedules } from './job-schedules.js';
 import type { ScheduleOptions } from '../recurring/recur-options.js';
 import type { Schedule } from '../recurring/schedule.js';
+import { Flow } from './flow.js';
+import { planFlow, type FlowNode, type FlowRoot } from './flow-node.js';
 import { JobFeeds } from './job-feeds.js';
 import { JobHandle } from './job-handle.js';
 import type { EnqueuedKey, JobStore } from './job-store.js';
@@ -108,6 +110,31 @@ export class GearMonkeyClient extends JobClient {
   ): Promise<JobHandle<F>[]> {
     const keys = await this.#newJobs.many(ref, inputs, options);
     return keys.map((key) => this.#handle(ref, key));
+  }
+
+  /**
+   * Enqueues jobs that wait for each other, at once or not at all: `children` begin once their job has succeeded, and one object in
+   * several lists waits for all of them. At most 100,000 jobs with 500,000 children in all. Of functions with a limit, a worker
+   * gives each job its key when its turn has come.
+   *
+   * @throws FlowCycleError, FlowTooLargeError, and errors of inputs and options as `run`, before anything is written ·
+   * UnknownParentError for `after` of the root · FlowSlotsError on a cluster · EnqueueTimeoutError
+   */
+  async flow<F extends FunctionRef>(root: FlowRoot<F>): Promise<Flow<F>> {
+    const planned = planFlow(root as FlowNode);
+    const { jobs, after } = await this.#newJobs.prepareFlow(planned);
+    const { name, keys } = await this.#store.flows.create(jobs, after);
+    const handles = keys.map(
+      (key, number) =>
+        new JobHandle(this.#jobs, planned[number]?.node.job ?? '', jobs[number]?.fn ?? '', key),
+    );
+    const numbers = new Map(planned.map(({ node }, number) => [node.source, number]));
+    const fn = this.#functions.nameOf(root.job);
+    return new Flow(handles[0] as JobHandle<F>, handles, {
+      observe: () => this.#jobs.flowProgress(fn, name, keys[0]?.id ?? ''),
+      cancel: () => this.#jobs.cancelFlow(fn, name),
+      handleOf: (node) => handles[numbers.get(node) ?? -1],
+    });
   }
 
   /**

@@ -214,10 +214,18 @@ export class Enqueuer {
     return this.options.replicas === undefined ? connection.ready(timeout) : connection.holder(key, timeout);
   }
 
+  /** Waits until replicas have jobs that were created otherwise, if the option demands it. @throws NotDurableError */
+  async durably(fn: string, key: string, keys: readonly EnqueuedKey[]): Promise<void> {
+    const { replicas, timeout } = this.options;
+    if (replicas === undefined) return;
+    const until = performance.now() + timeout;
+    await this.durable(await this.connection.holder(key, timeout), { fn, until }, keys);
+  }
+
   /** Waits in short calls, because others share the connection. @throws NotDurableError */
   private async durable<K extends readonly EnqueuedKey[]>(
     redis: Redis | Cluster,
-    { fn, until }: Call,
+    { fn, until }: Pick<Call, 'fn' | 'until'>,
     keys: K,
   ): Promise<K> {
     const { replicas } = this.options;

@@ -1,5 +1,12 @@
 import type { ChannelHub } from '../../redis/channel-hub.js';
-import { parseEvent, parseProgress, parseReply, parseStreamed, type FunctionKeys } from '../wire/protocol.js';
+import {
+  parseEvent,
+  parseFlow,
+  parseProgress,
+  parseReply,
+  parseStreamed,
+  type FunctionKeys,
+} from '../wire/protocol.js';
 import type { JobListener } from './job-store.js';
 
 /** Who listens to a function. */
@@ -26,6 +33,8 @@ export function hear(
     }),
     hub.listen(progress, {
       message: (text) => {
+        const flow = parseFlow(text);
+        if (flow !== undefined) return listener.flowed?.(flow);
         const streamed = parseStreamed(text);
         if (streamed) return listener.streamed?.(streamed, streamed.kind);
         const update = parseProgress(text);

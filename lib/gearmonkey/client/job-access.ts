@@ -10,6 +10,7 @@ import {
   JobNotFoundError,
   NotCancellableError,
 } from '../../job/errors.js';
+import type { FlowProgress } from '../../job/flows.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import { isSignalName } from '../../job/signals.js';
@@ -23,6 +24,7 @@ import { checkPriority } from './limit-access.js';
 import { runUntilFinal, untilFinal, type AwaitedKey, type Wait } from './job-waiter.js';
 import type { KnownFunctions } from './known-functions.js';
 import { observeJob, observeProgress } from './observables.js';
+import { observeFlow } from './observe-flow.js';
 import { observeStream } from './observe-stream.js';
 import type { JobKey } from '../wire/protocol.js';
 import type { Updated } from '../wire/scripts.js';
@@ -105,6 +107,23 @@ export class JobAccess implements JobReader {
       if (!stored || (isBegun(stored) && stored.has('key'))) return came;
       await delay(FILING_MS);
     }
+  }
+
+  /** How far a flow is. */
+  flowProgress(fn: string, name: string, root: string): Observable<FlowProgress> {
+    const read = (wanted: () => boolean) => this.store.flows.progress(fn, name, wanted);
+    return observeFlow(() => this.feeds.forObserver(fn), { fn, name, root, read });
+  }
+
+  /** Returns how many jobs of a flow it has cancelled. */
+  async cancelFlow(fn: string, name: string): Promise<number> {
+    let cancelled = 0;
+    for (let from = 0, isDone = false; !isDone;) {
+      const step = await this.store.flows.cancel(fn, name, from);
+      cancelled += step.ended;
+      [from, isDone] = [step.next, step.isDone];
+    }
+    return cancelled;
   }
 
   progress(ref: FunctionRef, key: JobKey): Observable<JobProgress> {

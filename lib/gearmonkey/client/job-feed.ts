@@ -1,6 +1,7 @@
 import { ConnectionError } from '../../job/server-errors.js';
 import type { JobEvent, JobProgress } from '../../job/job.js';
 import type { StreamKind } from '../../job/streams.js';
+import { followedFlow } from './followed-flow.js';
 import { FinishedJobs, type Expectation } from './finished-jobs.js';
 import type { JobListener, JobStore } from './job-store.js';
 import { ProgressPoller } from './progress-poller.js';
@@ -141,6 +142,9 @@ export class JobFeed {
     progress: (progress, mark) => {
       this.poller.published(progress.id);
       this.deliverProgress(progress, mark);
+    },
+    flowed: (name) => {
+      for (const follower of this.followersOf(followedFlow(name))) follower.finished();
     },
     streamed: ({ id, mark }, kind) => {
       for (const follower of this.followersOf(id)) follower.streamed?.(kind, mark);

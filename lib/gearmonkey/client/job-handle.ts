@@ -44,6 +44,11 @@ export class JobHandle<F extends FunctionRef = FunctionRef> {
     this.created = created;
   }
 
+  /** What identifies its job. @internal */
+  static keyOf(handle: JobHandle): JobKey {
+    return handle.#key;
+  }
+
   /** Emits progress from now on; completes when the job has finished. */
   get progress$(): Observable<JobProgress> {
     return this.#reader.progress(this.#ref, this.#key);

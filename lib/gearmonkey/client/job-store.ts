@@ -10,6 +10,7 @@ import type { UniqueRule } from '../../job/unique.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
+import type { FlowStore } from './flow-store.js';
 import type { ViewStore } from './view-store.js';
 
 /** The queue and options of new jobs. */
@@ -115,6 +116,8 @@ export interface JobListener {
   event(event: JobEvent): void;
   /** `mark` belongs to the job, if the server has marks. */
   progress(progress: JobProgress, mark?: number): void;
+  /** A flow that belongs to the function has changed. */
+  flowed?(name: string): void;
   /** The job has streamed something. */
   streamed?(job: JobKey, kind: StreamKind): void;
   /** The job has finished. Its options named this store's `inbox`, so the output comes with the message. */
@@ -146,6 +149,9 @@ export interface JobStore {
 
   /** The schedules of recurring jobs. */
   readonly schedules: ScheduleStore;
+
+  /** Jobs that wait for others. */
+  readonly flows: FlowStore;
 
   /** What it tells of its functions and of jobs in a state. */
   readonly views: ViewStore;

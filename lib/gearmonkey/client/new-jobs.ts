@@ -7,7 +7,9 @@ import type { FunctionRef } from '../../job/job-definition.js';
 import type { Unique } from '../../job/unique.js';
 import type { EnqueuedKey, JobStore, Placement } from './job-store.js';
 import type { AwaitedKey } from './job-waiter.js';
+import type { PlannedJob } from './flow-node.js';
 import type { KnownFunctions } from './known-functions.js';
+import { NewFlows } from './new-flows.js';
 import { placedLimit } from './limit-access.js';
 import {
   checkRunMany,
@@ -20,11 +22,15 @@ import {
 
 /** Checks, encodes and enqueues jobs. */
 export class NewJobs {
+  private readonly flows: NewFlows;
+
   constructor(
     private readonly store: JobStore,
     private readonly functions: KnownFunctions,
     private readonly headers: (() => GivenHeaders | undefined) | undefined,
-  ) {}
+  ) {
+    this.flows = new NewFlows(store, functions, (ref, fresh) => ({ ...this.added(ref), ...fresh }));
+  }
 
   /** @param reply the client that the output is sent to */
   async one(ref: FunctionRef, input: unknown, options: AnyRunOptions, reply?: string): Promise<AwaitedKey> {
@@ -64,6 +70,8 @@ export class NewJobs {
     reply?: string,
     traced?: GivenHeaders,
   ): Promise<AwaitedKey> {
+    if (options.after !== undefined || options.onParentError !== undefined)
+      return this.makeLater(ref, input, options, reply, traced);
     const unique = uniqueOf(options, this.functions.uniqueOf(ref));
     const placement = placementOf(options, { ...this.added(ref), traced, reply, unique: unique?.rule });
     const encoded = this.functions.encode(ref, input);
@@ -74,6 +82,24 @@ export class NewJobs {
     const [key] = (await this.store.enqueue(this.functions.nameOf(ref), [payload], placed)) as [EnqueuedKey];
     const { expires } = placement;
     return expires === undefined || !key.created ? key : { ...key, expires };
+  }
+
+  private async makeLater(
+    ref: FunctionRef,
+    input: unknown,
+    options: AnyRunOptions,
+    reply?: string,
+    traced?: GivenHeaders,
+  ): Promise<AwaitedKey> {
+    if (options.after === undefined)
+      throw new InvalidOptionError('onParentError', options.onParentError, 'absent without `after`');
+    if (options.rollCall) await this.requireWorkers(ref);
+    return this.flows.one(ref, input, options, { reply, traced });
+  }
+
+  /** The jobs of a flow as the server takes them. */
+  prepareFlow(planned: readonly PlannedJob[]): ReturnType<NewFlows['prepare']> {
+    return this.flows.prepare(planned);
   }
 
   private async makeMany(

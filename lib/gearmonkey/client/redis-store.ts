@@ -23,6 +23,7 @@ import {
   type ReadProgress,
 } from './job-store.js';
 import { readProgress, toStored, wrongType } from './job-replies.js';
+import { RedisFlows } from './redis-flows.js';
 import { RedisQuestions } from './redis-questions.js';
 import { RedisRecordings } from './redis-recordings.js';
 import { RedisViews } from './redis-views.js';
@@ -55,6 +56,7 @@ export class RedisStore implements JobStore {
   readonly inbox = randomUUID();
   readonly schedules: RedisSchedules;
   readonly views: RedisViews;
+  readonly flows: RedisFlows;
   private readonly enqueuer: Enqueuer;
   private readonly questions: RedisQuestions;
   private readonly recordings: RedisRecordings;
@@ -81,6 +83,15 @@ export class RedisStore implements JobStore {
       ask: (...question) => this.questions.ask(...question),
     });
     this.enqueuer = new Enqueuer(commands, options);
+    this.flows = new RedisFlows({
+      questions: this.questions,
+      keysOf: this.keysOf,
+      prefix: options.prefix,
+      now: this.now,
+      created: () => this.times.now(),
+      timeout: options.timeout,
+      durable: (fn, key, keys) => this.enqueuer.durably(fn, key, keys),
+    });
     const { clock, scheduleIndex: index } = options;
     const now = clock && (() => clock.now());
     this.schedules = new RedisSchedules({
@@ -132,9 +143,12 @@ export class RedisStore implements JobStore {
     keys.push(k.wake);
     const error = new JobCancelledError(fn, id);
     const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    return this.questions.ask(fn, 'Cancelling a job', (redis) =>
+    const came = await this.questions.ask(fn, 'Cancelling a job', (redis) =>
       scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
     );
+    if (came !== 'cancelled-in-flow') return came;
+    await this.flows.settleSoon(fn);
+    return 'cancelled';
   }
 
   expire(fn: string, { id, mark }: JobKey, now?: number): Promise<number> {

@@ -2,6 +2,7 @@ import { isDate } from 'node:util/types';
 import { defined } from '../../job/defined.js';
 import { MAX_SPAN_MS, toMilliseconds, type Duration } from '../../job/duration.js';
 import { InvalidOptionError } from '../../job/errors.js';
+import type { OnParentError } from '../../job/flows.js';
 import { addHeaders, checkHeaders, type GivenHeaders } from '../../job/headers.js';
 import type { JobOptions } from '../../job/job-source.js';
 import { checkOptions, optionNames } from '../../job/known-options.js';
@@ -12,6 +13,12 @@ import type { Place, Placement } from './job-store.js';
 
 /** The queues of a function, with the protocol's names. */
 export type Priority = 'low' | 'normal' | 'high' | 'scheduled';
+
+/** A job that another may wait for: a handle, a running job, or its function and id. */
+export interface JobRef {
+  readonly fn: string;
+  readonly id: string | number;
+}
 
 /** The options of the protocol's Client.run. */
 export interface RunOptions<Input = unknown> {
@@ -45,6 +52,16 @@ export interface RunOptions<Input = unknown> {
    * in any case. @default the definition's
    */
   unique?: UniqueOptions<Input> | false;
+  /**
+   * The job begins once all these jobs have succeeded; its handler reads their outputs with `job.parents()`. At most 1,000. It
+   * belongs to the flow of the first of them that has one, so a running job adds to its flow with `after: [job]`.
+   */
+  after?: readonly JobRef[];
+  /**
+   * With `after`, if one of those jobs fails or is cancelled: this job ends as an error, `PARENT_FAILED`; or it runs once all
+   * have ended; or it is cancelled. @default 'fail'
+   */
+  onParentError?: OnParentError;
 }
 
 /** Options of `call`, which always waits. */
@@ -54,7 +71,10 @@ export type ResultOptions = Pick<RunOptions, 'timeout'>;
 /** Options of a call with any input. */
 export type AnyRunOptions = RunOptions<never>;
 /** Options of `runMany`, which never waits. */
-export type RunManyOptions<Input = unknown> = Omit<RunOptions<Input>, 'blocking' | 'timeout'>;
+export type RunManyOptions<Input = unknown> = Omit<
+  RunOptions<Input>,
+  'after' | 'blocking' | 'onParentError' | 'timeout'
+>;
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['low', 'normal', 'high', 'scheduled']);
 
@@ -71,7 +91,13 @@ const MANY: Readonly<Record<keyof RunManyOptions, true>> = {
   unique: true,
 };
 const RUN_MANY = optionNames<RunManyOptions>(MANY);
-const RUN = optionNames<RunOptions>({ ...MANY, blocking: true, timeout: true });
+const RUN = optionNames<RunOptions>({
+  ...MANY,
+  blocking: true,
+  timeout: true,
+  after: true,
+  onParentError: true,
+});
 const RESULT = optionNames<ResultOptions>({ timeout: true });
 
 /** Returns a copy. @throws ConfigurationError */

@@ -1,4 +1,5 @@
 import type { SourceFrame } from '../../redis/source-frame.js';
+import type { FlowSettler } from './flow-settler.js';
 import type { HeldClaims } from './held-claims.js';
 import type { Ticker } from '../recurring/ticker.js';
 import type { Problems } from './problems.js';
@@ -18,4 +19,5 @@ export interface ClaimerParts {
   readonly limits: SourceLimits;
   readonly keep: SourceKeep;
   readonly ticker: Ticker;
+  readonly flows: FlowSettler;
 }

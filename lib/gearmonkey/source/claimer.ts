@@ -40,10 +40,10 @@ export class Claimer implements NotifierListener {
   private readonly spare = new SpareClaims((claims) => this.returnUnused(claims));
 
   constructor(private readonly parts: ClaimerParts) {
-    const { connections, worker, keep } = parts;
+    const { connections, worker, keep, flows } = parts;
     const { keysOf, onIllegal } = parts.options;
     const states = (this.states = new FunctionStates(onIllegal));
-    const notified = { commands: connections.commands, worker, keysOf, keep, states, listener: this };
+    const notified = { commands: connections.commands, worker, keysOf, keep, flows, states, listener: this };
     this.notifier = openNotifier(notified, connections.blocking);
     this.plainJobs = new PlainJobs(connections, keysOf, (fn) => this.notifier.look(fn));
   }
@@ -171,7 +171,15 @@ export class Claimer implements NotifierListener {
       const storeLimit = () =>
         limits.store([fn]).catch((error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error)));
       const connection = connections.commands;
-      const trips = new RoundTrips(fn, { ...options, ...others, connection, isLimited, storeLimit });
+      const onEndInFlow = () => others.flows.settle(fn);
+      const trips = new RoundTrips(fn, {
+        ...options,
+        ...others,
+        connection,
+        isLimited,
+        storeLimit,
+        onEndInFlow,
+      });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }

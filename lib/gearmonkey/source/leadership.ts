@@ -16,7 +16,7 @@ const BUSY_ELECT_MS = HOLD_MS;
 /** Most functions that one call checks: it blocks the server meanwhile. */
 const MAX_FUNCTIONS = 100;
 
-const NOTHING: scripts.Looked = { wait: -1, leads: false, plain: false, tick: -1 };
+const NOTHING: scripts.Looked = { wait: -1, leads: false, plain: false, tick: -1, flows: false };
 
 export interface LeadershipOptions {
   readonly commands: RedisConnection;
@@ -30,14 +30,16 @@ export interface LeadershipOptions {
   readonly onDue: (fn: string, wait: number) => void;
   /** Called with the milliseconds until the next tick of a schedule of `fn`. Only for functions this worker leads. */
   readonly onTick: (fn: string, wait: number) => void;
+  /** Called when `fn`, which this worker leads, has jobs that wait for others or belong to flows. */
+  readonly onFlows: (fn: string) => void;
   /** Called when this worker has to begin or stop listening for jobs of plain clients. */
   readonly onListen: (fn: string, listens: boolean) => void;
 }
 
 /**
- * One worker of each function is its leader, even while it is busy. It has three duties. Once a second it checks for work
- * without a wake marker, and sets the marker. It creates recurring jobs when they are due. And if plain clients send
- * jobs, it listens for those. If all workers did this, they would wake each other.
+ * One worker of each function is its leader, even while it is busy. It has four duties. Once a second it checks for work
+ * without a wake marker, and sets the marker. It creates recurring jobs when they are due. It finds jobs of flows whose end
+ * was not reported. And if plain clients send jobs, it listens for those. If all workers did this, they would wake each other.
  */
 export class Leadership {
   private readonly own = new Set<string>();
@@ -126,17 +128,21 @@ export class Leadership {
   /** Requests leadership, and checks the functions that this worker leads. */
   private async elect(functions: readonly string[]): Promise<void> {
     const asked = performance.now();
-    for (const [fn, { wait, leads, plain, tick }] of await this.ask(functions, this.options.worker)) {
+    for (const [fn, { wait, leads, plain, tick, flows }] of await this.ask(functions, this.options.worker)) {
       this.askedAt.set(fn, asked);
       if (leads) this.own.add(fn);
       else this.own.delete(fn);
       if (leads) this.due(fn, wait, tick);
+      if (leads && flows) this.options.onFlows(fn);
       this.options.onListen(fn, leads && plain);
     }
   }
 
   private async look(functions: readonly string[]): Promise<void> {
-    for (const [fn, { wait, tick }] of await this.ask(functions, '')) this.due(fn, wait, tick);
+    for (const [fn, { wait, tick, flows }] of await this.ask(functions, '')) {
+      this.due(fn, wait, tick);
+      if (flows) this.options.onFlows(fn);
+    }
   }
 
   private due(fn: string, wait: number, tick: number): void {
@@ -162,7 +168,7 @@ export class Leadership {
     const k = this.options.keysOf(fn);
     return [
       ...[k.leases, k.scheduled, k.high, k.normal, k.low, k.wake],
-      ...[k.ticks, k.control, k.leader, k.plain],
+      ...[k.ticks, k.control, k.members, k.leader, k.plain],
     ];
   };
 }

@@ -55,13 +55,15 @@ export class MarkerNotifier implements Notifier {
     /** This worker's own list: a push to it ends the blocking call. */
     private readonly ownList: string,
   ) {
-    const { commands, worker, keysOf, keep, states, listener } = parts;
+    const { commands, worker, keysOf, keep, flows, states, listener } = parts;
     this.states = states;
     const idle = () => this.waiting();
     const onDue = (fn: string, wait: number) => states.expect(fn, wait);
     const onListen = (fn: string, listens: boolean) => listener.onListen(fn, listens);
     const onTick = (fn: string, wait: number) => listener.onTick(fn, wait);
-    this.leadership = new Leadership({ commands, worker, keysOf, keep, idle, onDue, onTick, onListen });
+    const onFlows = (fn: string) => flows.review(fn);
+    const told = { idle, onDue, onTick, onListen, onFlows };
+    this.leadership = new Leadership({ commands, worker, keysOf, keep, ...told });
   }
 
   await(fn: string): void {

@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { KeysOf } from '../wire/protocol.js';
+import type { FlowSettler } from './flow-settler.js';
 import type { FunctionStates } from './function-states.js';
 import type { SourceKeep } from './source-keep.js';
 
@@ -29,6 +30,7 @@ export interface NotifierParts {
   readonly worker: string;
   readonly keysOf: KeysOf;
   readonly keep: SourceKeep;
+  readonly flows: FlowSettler;
   readonly states: FunctionStates;
   readonly listener: NotifierListener;
 }

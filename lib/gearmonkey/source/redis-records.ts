@@ -1,11 +1,18 @@
 import type { Cluster, Redis } from 'ioredis';
+import { chunksOf } from '../../flow/chunks.js';
 import type { Payload } from '../../job/codec.js';
 import type { Claim } from '../../job/job-source.js';
-import type { StepRecords } from '../../job/steps.js';
+import { readEntry, type RecordedParent } from '../../job/flows.js';
+import type { RecordingJob, StepRecords } from '../../job/steps.js';
 import { MAX_ENTRIES, MAX_STREAM_BYTES, STREAM_SECONDS, type StreamKind } from '../../job/streams.js';
 import { memberOf } from '../../redis/lease-thread.js';
 import { streamKey, type KeysOf } from '../wire/protocol.js';
+import { parentFrom } from '../wire/recorded-parent.js';
+import { nameFromWire } from '../wire/wire-names.js';
 import * as scripts from '../wire/record-scripts.js';
+
+/** How many parents are read at a time. */
+const PARENTS_AT_ONCE = 100;
 
 interface Asked {
   insist<T>(call: (redis: Redis | Cluster) => Promise<T>): Promise<T>;
@@ -17,6 +24,24 @@ export class RedisRecords implements StepRecords {
     private readonly commands: Asked,
     private readonly keysOf: KeysOf,
   ) {}
+
+  async parents({ fn, id }: RecordingJob): Promise<RecordedParent[]> {
+    const list = `${this.keysOf(fn).jobs}${id}:parents`;
+    const entries = await this.commands.insist((redis) => redis.lrange(list, 0, -1));
+    const found: RecordedParent[] = [];
+    for (const some of chunksOf(entries, PARENTS_AT_ONCE))
+      found.push(...(await Promise.all(some.flatMap((entry) => this.parentOf(entry)))));
+    return found;
+  }
+
+  private parentOf(text: string): Promise<RecordedParent>[] {
+    const entry = readEntry(text);
+    if (!entry) return [];
+    const key = `job:${entry.fn}:${entry.id}`;
+    const fn = nameFromWire(this.keysOf, entry.fn) ?? entry.fn;
+    const ask = this.commands.insist((redis) => redis.hmgetBuffer(key, 'status', 'mark', 'output', 'error'));
+    return [ask.then((values) => parentFrom({ ...entry, fn }, values))];
+  }
 
   async read({ fn, id }: Claim, fields: readonly string[]): Promise<Map<string, Uint8Array>> {
     const values = await this.commands.insist((redis) =>

@@ -7,6 +7,7 @@ import { ALL_CAPABILITIES } from '../../job/source-capabilities.js';
 import { SourceFrame } from '../../redis/source-frame.js';
 import { Claimer } from './claimer.js';
 import { tickerOf } from './ticker-of.js';
+import { FlowSettler } from './flow-settler.js';
 import { HeldClaims } from './held-claims.js';
 import { Problems } from './problems.js';
 import { RedisRecords } from './redis-records.js';
@@ -83,6 +84,7 @@ export class RedisSource implements JobSource {
       limits,
       keep,
       ticker,
+      flows: new FlowSettler(connections.commands, keysOf, problems),
     });
     [this.held, this.frame, this.claimer, this.limits] = [held, frame, claimer, limits];
   }

@@ -36,6 +36,8 @@ export interface RoundTripOptions {
   readonly isLimited: () => boolean;
   /** Stores the limit's rules again. */
   readonly storeLimit: () => Promise<void>;
+  /** Jobs have ended that others wait for, or that belong to flows. */
+  readonly onEndInFlow: () => void;
 }
 
 /** The reply of a round trip. */
@@ -146,11 +148,12 @@ export class RoundTrips {
     const call = instrumentation.turn.hasSubscribers
       ? this.traced(run, { slots, outcomes: batch.length, blocked })
       : run();
-    const { claims, unfiled, limited, lostRules, refused, ...reply } = await call;
+    const { claims, unfiled, limited, lostRules, endedInFlow, refused, ...reply } = await call;
     this.sawLimit ||= limited;
     // A reply may come after its leases ended, as in a process that was stopped: other workers have the jobs by now.
     const late = performance.now() - sent >= lease + blocked;
     this.outbox.answered(batch, refused);
+    if (endedInFlow) this.options.onEndInFlow();
     if (lostRules) await this.options.storeLimit();
     const timely = (taken: readonly scripts.TakenJob[]) =>
       late ? [] : taken.map((job) => toClaim(this.fn, job));

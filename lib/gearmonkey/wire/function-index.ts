@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { FUNCTION_INDEX, type KeysOf } from './protocol.js';
+import { nameFromWire, wireName } from './wire-names.js';
 
 /** How often a process notes a function again. */
 const AGAIN_MS = 60 * 60 * 1000;
@@ -38,7 +39,7 @@ export class FunctionIndex {
 
   async read(redis: Redis | Cluster): Promise<string[]> {
     const names = await redis.zrevrange(this.key, 0, MOST - 1);
-    return names.flatMap((name) => this.fromWire(name) ?? []).sort();
+    return names.flatMap((name) => nameFromWire(this.keysOf, name, this.prefix) ?? []).sort();
   }
 
   private async write(redis: () => Promise<Redis | Cluster>, functions: readonly string[], now: number) {
@@ -47,23 +48,4 @@ export class FunctionIndex {
     await connection.zadd(this.key, 'GT', ...entries);
     await connection.zremrangebyscore(this.key, '-inf', now - FORGOTTEN_MS);
   }
-
-  /** What this process calls the function; undefined if it can't call it. */
-  private fromWire(name: string): string | undefined {
-    const bare = /^\{(.+)\}$/.exec(name)?.[1];
-    const own = name.startsWith(this.prefix) ? name.slice(this.prefix.length) : name;
-    return [bare, own].find((fn) => fn !== undefined && this.isOnWire(fn, name));
-  }
-
-  private isOnWire(fn: string, name: string): boolean {
-    try {
-      return wireName(this.keysOf, fn) === name;
-    } catch {
-      return false;
-    }
-  }
-}
-
-function wireName(keysOf: KeysOf, fn: string): string {
-  return keysOf(fn).jobs.slice('job:'.length, -1);
 }

@@ -70,6 +70,8 @@ export interface FunctionKeys {
   readonly ended: string;
   /** Sorted set of jobs that will be tried again, by the time. */
   readonly retrying: string;
+  /** Sorted set of jobs that wait for others, that others wait for, or that belong to flows: 0 while they wait, then 1, 2 at the end. */
+  readonly members: string;
   /** Sorted set of the jobs of each tag: "TAG\0", the length of the id as two digits, and the id. */
   readonly tags: string;
 }
@@ -107,6 +109,7 @@ export function keysOf(fn: string): FunctionKeys {
     statistics: `statistics:${fn}:`,
     ended: `ended:${fn}:`,
     retrying: `retrying:${fn}`,
+    members: `queue:${fn}:flows`,
     tags: `tags:${fn}`,
   };
 }
@@ -138,6 +141,16 @@ export function parseStreamed(message: string): { id: string; mark: number; kind
   const match = /^(\d+):(\d+):(output|log)$/.exec(message);
   if (!match) return undefined;
   return { id: match[1] as string, mark: markOf(Number(match[2])), kind: match[3] as StreamKind };
+}
+
+/** Parses a message on `progress:{FN}` that says that a flow has changed, such as `flow:NAME`; undefined for anything else. */
+export function parseFlow(message: string): string | undefined {
+  return /^flow:([\w-]{1,64})$/.exec(message)?.[1];
+}
+
+/** The hash of a flow, and with `:jobs` the list of its jobs. It begins as the key of a job, to which clients have rights. */
+export function flowKey(jobs: string, name: string): string {
+  return `${jobs}flow:${name}`;
 }
 
 /** The list of what a job streams. It begins as the job's key, to which workers and clients have rights. */

@@ -71,6 +71,8 @@ export interface ClaimReply {
   readonly limited: boolean;
   /** Whether nothing was claimed because the server has lost the limit's rules. */
   readonly lostRules: boolean;
+  /** Whether jobs have ended that others wait for, or that belong to a flow. */
+  readonly endedInFlow: boolean;
 }
 
 /** Settles outcomes and claims for the free slots. */
@@ -88,13 +90,14 @@ export const claim = defineScript<
   ],
   ClaimReply
 >('claim', (reply) => {
-  const [refused, claims, dropped, wait, plain, unfiled] = reply as [
+  const [refused, claims, dropped, wait, plain, unfiled, endedInFlow] = reply as [
     Buffer[],
     (Buffer | number)[],
     Buffer[],
     number,
     number,
-    ((Buffer | number)[] | 0)?,
+    ((Buffer | number)[] | 0 | null)?,
+    1?,
   ];
   return {
     refused: refused.map(String),
@@ -103,8 +106,9 @@ export const claim = defineScript<
     wait,
     plain: plain > 0,
     unfiled: readClaims(unfiled || []),
-    limited: unfiled !== undefined,
+    limited: unfiled !== undefined && unfiled !== null,
     lostRules: unfiled === 0,
+    endedInFlow: endedInFlow === 1,
   };
 });
 
@@ -130,14 +134,18 @@ export interface Looked {
   readonly plain: boolean;
   /** Milliseconds until the next tick of its schedules, or -1. */
   readonly tick: number;
+  /** Whether it has jobs that wait for others, or that belong to flows. */
+  readonly flows: boolean;
 }
 
 /** Returns one entry per function. `worker` '' checks all functions; `hold` 0 gives up leadership. */
 export const look = defineScript<[now: Now, worker: string, hold: number], Looked[]>('look', (reply) => {
   const flat = reply as number[];
   return flat.flatMap((wait, index) => {
-    const [leading = 0, tick = -1] = [flat[index + 1], flat[index + 2]];
-    return index % 3 === 0 ? [{ wait, leads: leading > 0, plain: leading === 2, tick }] : [];
+    const [leading = 0, tick = -1, flows] = [flat[index + 1], flat[index + 2], flat[index + 3]];
+    return index % 4 === 0
+      ? [{ wait, leads: leading > 0, plain: leading === 2, tick, flows: flows === 1 }]
+      : [];
   });
 });
 
@@ -180,8 +188,11 @@ export const drain = defineScript<
 /** Returns whether that changes anything. */
 export const pause = defineScript<[now: Now, paused: 0 | 1], boolean>('pause', (reply) => reply === 1);
 
-/** The result of a cancellation. `lost` means that another job has the id now. */
-export type Cancellation = 'cancelled' | 'finished' | 'missing' | 'lost' | 'running';
+/**
+ * The result of a cancellation. `lost` means that another job has the id now. A job `cancelled-in-flow` belongs to a flow, or
+ * others wait for it.
+ */
+export type Cancellation = 'cancelled' | 'cancelled-in-flow' | 'finished' | 'missing' | 'lost' | 'running';
 
 export const cancel = defineScript<
   [now: Now, id: string, mark: number | '', message: string, error: string],

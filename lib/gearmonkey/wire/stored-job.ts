@@ -39,6 +39,7 @@ export function toJob(fn: string, id: string, stored: StoredJob, codec: Codec): 
       attempts: numberOf(stored, 'attempts') ?? 0,
       snoozes: numberOf(stored, 'snoozes') ?? 0,
       waitsFor: waitedFor(stored),
+      waitsForJobs: waitedJobs(stored),
       times: timesOf(stored, options.expires),
       worker: workerOf(stored),
       headers: options.headers ?? NO_HEADERS,
@@ -126,6 +127,11 @@ export function workerOf(stored: StoredJob): string | undefined {
 /** The signal that it waits for. */
 export function waitedFor(stored: StoredJob): string | undefined {
   return text(stored.get('status')) === 'idle' ? text(stored.get(WAITS_FIELD)) : undefined;
+}
+
+/** How many jobs it waits for that have not ended. */
+export function waitedJobs(stored: StoredJob): number | undefined {
+  return text(stored.get('status')) === 'idle' ? numberOf(stored, 'after') : undefined;
 }
 
 function endOfWait(stored: StoredJob): Date | undefined {

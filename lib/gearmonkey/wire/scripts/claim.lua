@@ -17,9 +17,10 @@
     'filed', its key, ''
     'released', '', ''
   Returns { refused "id:token" …}, { id, claim, input, waited … }, { dropped id … }, ms until the next scheduled job is due
-  (-1 if there is none or the function is paused, 0 if no slot is left), how many claimed jobs came from plain clients, and, if the function has
-  a limit, { id, claim, input, waited … } of jobs without a key, which use no slot: the worker answers each with 'filed'. This is 0,
-  and nothing was claimed, if this worker finds out keys but no rules are stored: it stores them and calls again.
+  (-1 if there is none or the function is paused, 0 if no slot is left), how many claimed jobs came from plain clients, then, if the
+  function has a limit, { id, claim, input, waited … } of jobs without a key, which use no slot: the worker answers each with 'filed'.
+  This is 0, and nothing was claimed, if this worker finds out keys but no rules are stored: it stores them and calls again; nil
+  without a limit. Last 1 if settle-flows.lua has something to do.
   `claim` is "token:attempts:stalls:snoozes:options", or only "token" for "token:1:0:0:". `waited` is how long a job that
   is claimed for the first time could have run before, in ms; -1 if it was claimed before or this is not known.
 
@@ -199,12 +200,16 @@ if ARGV[5] == '1' then
   unusual = unusual or open_outcomes()
   unusual.recover_expired()
 end
+--- In the reply, false becomes nil, and a table ends before nil.
+local function reply(wait, of_limit)
+  return { refused, claims, dropped, wait, plain, of_limit or false, keys.ended_in_flow and 1 or nil }
+end
 if slots == 0 then
   if limits and limits.freed and call('EXISTS', keys.wake) == 0 then call('LPUSH', keys.wake, '1') end
-  return { refused, claims, dropped, 0, 0 }
+  return reply(0)
 end
-if control[1] then return { refused, claims, dropped, -1, 0 } end
+if control[1] then return reply(-1) end
 -- The server lost its memory: nothing is claimed until this worker has stored its rules again.
-if files and control[2] == false then return { refused, claims, dropped, 0, 0, 0 } end
+if files and control[2] == false then return reply(0, 0) end
 local wait = claim()
-return { refused, claims, dropped, wait, plain, limits and unfiled or nil }
+return reply(wait, limits and unfiled)

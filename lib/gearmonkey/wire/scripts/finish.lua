@@ -1,3 +1,14 @@
+--- Notes the end of a job that others wait for or that belongs to a flow: settle-flows.lua does the rest, and the hash is
+--- kept until then.
+local function note_end(keys, id, seconds)
+  local members = 'queue:' .. string.sub(keys.jobs, 5, -2) .. ':flows'
+  if keys.has_flows == nil then keys.has_flows = redis.pcall('EXISTS', members) == 1 end
+  if not keys.has_flows or redis.pcall('ZADD', members, 'XX', 'CH', '2', id) ~= 1 then return end
+  keys.ended_in_flow = true
+  redis.pcall('HSET', keys.jobs .. id, 'kept', seconds)
+  redis.pcall('PERSIST', keys.jobs .. id)
+end
+
 --- Ends a job as the protocol's worker does, publishes it and lists it. `outcome` is success, error or cancelled. The
 --- channel `reply`, unless '', gets "id:token:output". Returns false if the job's key is no hash. After the first write no
 --- error may stop the rest. `keys` may have the seconds for which ended jobs and their lists are kept.
@@ -6,7 +17,9 @@ local function finish(keys, id, now, reply, token, outcome, output, ...)
   local status = success and outcome or 'error'
   local written = redis.pcall('HSET', keys.jobs .. id, 'status', status, 'output', output, 'finished', now, ...)
   if type(written) == 'table' and written.err then return false end
-  redis.call('EXPIRE', keys.jobs .. id, success and keys.success_seconds or not success and keys.error_seconds or '90000')
+  local seconds = success and keys.success_seconds or not success and keys.error_seconds or '90000'
+  redis.call('EXPIRE', keys.jobs .. id, seconds)
+  note_end(keys, id, seconds)
   -- Keys are derived from that of the job, "job:FN:".
   local list = 'ended:' .. string.sub(keys.jobs, 5) .. (outcome == 'error' and 'failed' or outcome)
   -- The member '' says how long the jobs of the list are kept.

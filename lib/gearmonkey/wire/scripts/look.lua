@@ -2,11 +2,12 @@
   Checks functions for work without a wake marker: jobs of plain clients, scheduled jobs that are due, expired leases.
   If there is any, it sets the wake marker, and one idle worker claims it. It also gives jobs the signals of plain clients.
 
-  KEYS ten per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash,
+  KEYS eleven per function: leases, scheduled, high, normal, low, wake marker, ticks, control hash, members of flows,
   leader, whether plain clients send jobs
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
-  Returns three for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
-  leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1.
+  Returns four for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
+  leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1; 1 if it has
+  jobs of flows, else 0.
 
   The first worker that checks a function becomes its leader. For the others nothing is checked: each would set the
   marker again until the worker that the first one woke has claimed. With `worker` '' all functions are checked.
@@ -19,7 +20,7 @@
 -- include limit-prefix
 -- include queues
 
-local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 10, 8, 6
+local KEYS_A_FUNCTION, WORK_KEYS, WAKE, FLOWS = 11, 9, 6, 9
 local worker, hold = ARGV[2], tonumber(ARGV[3])
 local call, pcall = redis.call, redis.pcall
 local keys, now
@@ -133,16 +134,17 @@ local elected = worker ~= '' and elect() or {}
 local looks = any_work(elected)
 local replies = {}
 for i = 1, #KEYS, KEYS_A_FUNCTION do
-  local leading, last, wait, tick = elected[#replies / 3 + 1], i + WORK_KEYS - 1, -1, -1
+  local leading, last, wait, tick, flows = elected[#replies / 4 + 1], i + WORK_KEYS - 1, -1, -1, 0
   local alone = #KEYS == KEYS_A_FUNCTION
   if looks and leading ~= 0 and (alone or redis.call('EXISTS', unpack(KEYS, i, last)) > 0) then
     if not now then
       allow_writes()
       now = clock(ARGV[1])
     end
-    wait, tick = look(unpack(KEYS, i, last + 1))
+    wait, tick = look(unpack(KEYS, i, last))
+    flows = call('EXISTS', KEYS[i + FLOWS - 1])
   end
   local at = #replies
-  replies[at + 1], replies[at + 2], replies[at + 3] = wait, leading or 0, tick
+  replies[at + 1], replies[at + 2], replies[at + 3], replies[at + 4] = wait, leading or 0, tick, flows
 end
 return replies

@@ -8,10 +8,12 @@
   ARGV[4…] id and `finished` of each job as they were read; `finished` is '' for a job of a plain worker
   Returns how many jobs it has moved or deleted.
 
-  A job that has changed meanwhile is left out. A call that is sent again after a lost reply does nothing twice and returns
+  A job that has changed meanwhile is left out, and so is one that others wait for, where jobs are deleted. A call that is sent again after a lost reply does nothing twice and returns
   the same number, unless a job was moved or deleted by another call in between.
 ]]
 -- include clock
+-- include flow-keys
+-- include foreign
 -- include limit-prefix
 -- include rights
 
@@ -20,6 +22,7 @@ local guarded = pcall
 local call, pcall = redis.call, redis.pcall
 local verb, name = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], limits = limit_prefix(KEYS[1]), wake = KEYS[8], high = KEYS[5], normal = KEYS[6], low = KEYS[7] }
+local members = 'queue:' .. string.sub(KEYS[1], 5, -2) .. ':flows'
 local now = clock(ARGV[1])
 local stamp = string.format('%.0f', now)
 
@@ -58,6 +61,16 @@ local function queued(id, from, key)
   return type(pcall('LPUSH', keys[priority], id)) == 'number'
 end
 
+--- Counts a job of a flow as unfinished again. One that has not been settled was not counted yet.
+local function return_to_flow(id, flow)
+  local key = flow_key(flow)
+  if not key or call('EXISTS', key) == 0 then return end
+  if call('ZADD', members, 'NX', '1', id) == 0 then return end
+  call('HINCRBY', key, 'failed', '-1')
+  call('PERSIST', key)
+  call('PERSIST', key .. ':jobs')
+end
+
 local function retry(id, job)
   if job[7] == '1' then remove_waiting(id, job[4]) end
   if not queued(id, job[3], job[4]) then return 0 end
@@ -67,9 +80,11 @@ local function retry(id, job)
     fields[7], fields[8] = 'options', without_expiry(job[5])
   end
   call('HSET', hash, unpack(fields))
-  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'queued', 'status:dividend', 'status:divisor')
+  call('HDEL', hash, 'output', 'error', 'finished', 'stalls', 'snoozes', 'due', 'queued', 'after', 'place', 'status:dividend',
+    'status:divisor')
   -- It may have failed because a signal did not come in time: it waits for that anew.
   if job[8] then call('HDEL', hash, 'waits', 'wait:' .. job[8]) end
+  if job[9] then return_to_flow(id, job[9]) end
   call('PERSIST', hash)
   call('DEL', KEYS[2] .. id)
   unlist(id)
@@ -77,16 +92,19 @@ local function retry(id, job)
   return 1
 end
 
-local function discard(id)
+local function discard(id, job)
   local hash = keys.jobs .. id
-  call('DEL', hash, hash .. ':output', hash .. ':log')
+  -- Jobs that wait for it, or read its output, have not ended.
+  if count(job[10]) > 0 or call('ZSCORE', members, id) then return 0 end
+  call('DEL', hash, hash .. ':output', hash .. ':log', hash .. ':children', hash .. ':parents')
   unlist(id)
   return 1
 end
 
 --- Returns 1 if the job was moved or deleted, by this call or when it was sent before.
 local function mend(id, finished)
-  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits')
+  local job = pcall('HMGET', keys.jobs .. id, 'status', 'finished', 'queue', 'key', 'options', 'retried', 'queued', 'waits',
+    'flow', 'held')
   if job.err then return 0 end
   if verb == 'discard' and not job[1] then
     unlist(id)
@@ -94,7 +112,7 @@ local function mend(id, finished)
   end
   if verb == 'retry' and job[6] == name then return 1 end
   if job[1] ~= 'error' or (job[2] or '') ~= finished then return 0 end
-  return verb == 'retry' and retry(id, job) or verb == 'discard' and discard(id) or 0
+  return verb == 'retry' and retry(id, job) or verb == 'discard' and discard(id, job) or 0
 end
 
 local refusal = missing_right('HSET', keys.jobs .. 'x', 'x', 'x') or missing_right('PERSIST', keys.jobs .. 'x')

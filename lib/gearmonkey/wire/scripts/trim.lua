@@ -40,9 +40,14 @@ local function drop_beyond(key, jobs, length, most)
   local members = {}
   for i = 1, #old, 2 do
     local id = old[i]
-    local job = pcall('HMGET', jobs .. id, 'status', 'finished')
+    local job = pcall('HMGET', jobs .. id, 'status', 'finished', 'held')
     local has_ended = not job.err and (job[1] == 'success' or job[1] == 'error')
-    if has_ended and tonumber(job[2]) == tonumber(old[i + 1]) then pcall('DEL', jobs .. id, jobs .. id .. ':output', jobs .. id .. ':log') end
+    -- Jobs that have not ended may still read the output of one that they waited for.
+    local is_free = has_ended and (tonumber(job[3] or '0') or 0) <= 0
+    if is_free and tonumber(job[2]) == tonumber(old[i + 1]) then
+      local key = jobs .. id
+      pcall('DEL', key, key .. ':output', key .. ':log', key .. ':children', key .. ':parents')
+    end
     members[#members + 1] = id
   end
   drop(key, members)

@@ -21,7 +21,7 @@ local call, pcall = redis.call, redis.pcall
 local id, mark, target, score, input = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[7]
 local hash, SCHEDULED, LISTS = KEYS[1] .. id, 2, { 3, 4, 5 }
 
-local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark', 'key')
+local job = call('HMGET', hash, 'status', 'attempts', 'snoozes', 'mark', 'key', 'after', 'place')
 if not job[1] then return 'missing' end
 if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
 if job[1] == 'success' or job[1] == 'error' then return 'finished' end
@@ -64,7 +64,17 @@ local now = clock('')
 -- include limits
 -- include move-limited
 
-if job[5] and (target > 0 or key ~= job[5]) then
+--- A job that waits for others stays where it is: its field `place` says where it goes then.
+local function change_place()
+  local names = { [SCHEDULED] = 'scheduled', [3] = 'high', [4] = 'normal', [5] = 'low' }
+  local expires = string.match(job[7] or '', '^%l+:%+?%d*:(%d*)$') or ''
+  local time = score ~= '' and string.format('%.0f', score * 1000) or ''
+  call('HSET', hash, 'place', names[target] .. ':' .. time .. ':' .. expires)
+end
+
+if job[6] then
+  if target > 0 then change_place() end
+elseif job[5] and (target > 0 or key ~= job[5]) then
   if not move_limited(job[5], key) then return 'begun' end
 elseif target > 0 then
   local moved = move()

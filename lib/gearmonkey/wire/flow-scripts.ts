@@ -1,0 +1,107 @@
+import type { Cluster, Redis } from 'ioredis';
+import { scriptsIn } from '../../redis/script.js';
+import { LUA } from './lua.embedded.js';
+import type { Bytes, Now } from './scripts.js';
+
+const defineScript = scriptsIn(LUA);
+
+/** Most pairs of jobs that one call looks at: more would block the server. */
+const STEP = 100;
+/** Most calls in a row, for flows of any size that is allowed. */
+const MOST_CALLS = 100_000;
+
+/** Creates jobs of a flow that has not begun: six values each. Returns the id of the last; the others precede it. */
+export const flowJobs = defineScript<
+  [part: number, kept: number, created: number, mark: number, flow: string, jobs: Bytes[]],
+  number
+>('flow-jobs', (reply) => reply as number);
+
+/** Writes lists: for each its key, how many entries follow, and these. */
+export const flowEdges = defineScript<
+  [part: number, kept: number, lists: readonly (string | number)[]],
+  number
+>('flow-edges', (reply) => reply as number);
+
+/** Returns 0, or the place of the first parent that there is not, from 1. */
+export const flowBegin = defineScript<
+  [part: number, now: Now, root: string, total: number, parents: readonly string[]],
+  number
+>('flow-begin', (reply) => reply as number);
+
+/** Returns the id, or below 0 the place of the first parent that there is not, from 1. */
+export const enqueueAfter = defineScript<
+  [
+    created: number,
+    call: number,
+    memorySeconds: number,
+    mark: number,
+    now: Now,
+    input: Bytes,
+    options: string,
+    place: string,
+    onParentError: string,
+    parents: readonly string[],
+  ],
+  number
+>('enqueue-after', (reply) => reply as number);
+
+/** A part of a flow's cancellation. */
+export interface CancelledPart {
+  readonly ended: number;
+  /** How many of the flow's jobs were looked at, of how many. */
+  readonly looked: number;
+  readonly total: number;
+  /** Functions that have to be settled, with their names on the wire. */
+  readonly functions: readonly string[];
+}
+
+export const cancelFlow = defineScript<
+  [now: Now, from: number, message: string, error: string],
+  CancelledPart
+>('cancel-flow', (reply) => {
+  const [ended, looked, total, ...functions] = reply as [number, number, number, ...Buffer[]];
+  return { ended, looked, total, functions: functions.map(String) };
+});
+
+/** Returns whether there is more to do, and other functions that have to be settled. */
+const settleFlows = defineScript<
+  [now: Now, most: number, review: 0 | 1, orphans: readonly string[]],
+  { readonly more: boolean; readonly functions: readonly string[] }
+>('settle-flows', (reply) => {
+  const [more, ...functions] = reply as [number, ...Buffer[]];
+  return { more: more === 1, functions: functions.map(String) };
+});
+
+/** Asks the server, repeatedly if it can't be reached. */
+export type Ask = <T>(question: (redis: Redis | Cluster) => Promise<T>) => Promise<T>;
+
+/** What to look for besides ends that are known. */
+export interface FlowReview {
+  /** Whether to look for members that plain workers have ended, and for jobs whose flow never began. */
+  readonly review?: boolean;
+  /** Ids of jobs whose flow may never have begun. */
+  readonly orphans?: readonly string[];
+}
+
+/** Does what follows from ends of jobs of flows, in this function and those that come up. Names are those on the wire. */
+export async function settleFunctions(
+  ask: Ask,
+  now: () => Now,
+  functions: Iterable<string>,
+  { review = false, orphans = [] }: FlowReview = {},
+): Promise<void> {
+  const waiting = new Set(functions);
+  let looksFor: [0 | 1, readonly string[]] = [review ? 1 : 0, orphans];
+  for (let calls = 0; calls < MOST_CALLS; calls++) {
+    const [fn] = waiting;
+    if (fn === undefined) return;
+    const keys = [`queue:${fn}:flows`, `job:${fn}:`];
+    const [also, ids] = looksFor;
+    looksFor = [0, []];
+    const { more, functions: others } = await ask((redis) =>
+      settleFlows.run(redis, keys, now(), STEP, also, ids),
+    );
+    if (!more) waiting.delete(fn);
+    for (const other of others) waiting.add(other);
+  }
+}

@@ -1,0 +1,35 @@
+--- Makes a job wait for others. Uses `call` and `pcall` of the script, and flow-keys.lua.
+
+--- Reads the parents of a new job, "ID:MARK:FN" each. Returns nil and the place of the first one that there is not.
+local function read_parents(entries)
+  local parents = {}
+  for i, entry in ipairs(entries) do
+    local id, mark, fn = parse_entry(entry)
+    local k = id and keys_of(fn)
+    local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow')
+    if not job or job.err or not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return nil, i end
+    parents[i] = { k = k, id = id, mark = job[2] or '0', status = job[1], flow = job[3] or nil }
+  end
+  return parents
+end
+
+--- Returns how many jobs the new one waits for, and how one of the others failed or nil. `child` is "ID:MARK:FN".
+local function attach(k, id, child, parents)
+  local waits, why = 0, nil
+  for _, parent in ipairs(parents) do
+    local pk, key = parent.k, parent.k.jobs .. parent.id
+    call('RPUSH', k.jobs .. id .. ':parents', parent.id .. ':' .. parent.mark .. ':' .. pk.fn)
+    call('HINCRBY', key, 'held', '1')
+    if parent.status == 'success' or parent.status == 'error' then
+      local left = call('TTL', key)
+      if left > 0 then call('HSET', key, 'kept', left) end
+      call('PERSIST', key)
+      if parent.status == 'error' then why = why or 'job ' .. parent.id .. ' of "' .. pk.fn .. '" did not succeed' end
+    else
+      waits = waits + 1
+      call('RPUSH', key .. ':children', child)
+      call('ZADD', pk.members, 'NX', '1', parent.id)
+    end
+  end
+  return waits, why
+end

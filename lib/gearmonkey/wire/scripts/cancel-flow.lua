@@ -1,0 +1,43 @@
+--[[
+  Ends jobs of a flow that do not run, some in a call. From the first call on no job of the flow begins that waits for others.
+
+  KEYS[1] flow   KEYS[2] list of its jobs
+  ARGV[1] now in ms, or ''   ARGV[2] how many of its jobs were looked at before   ARGV[3] message   ARGV[4] error as JSON
+  Returns how many jobs it has ended, how many were looked at, how many there are, then functions that have to be settled.
+]]
+-- include clock
+-- include finish
+-- include flow-keys
+-- include limit-prefix
+
+local call, pcall = redis.call, redis.pcall
+local flow, jobs, from, message, failure = KEYS[1], KEYS[2], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local now, keys = clock(ARGV[1]), nil
+--- A list is searched for a job, which takes long if that is long.
+local MOST_JOBS, MOST_SEARCHED = 200, 20
+
+-- include limits
+-- include cancel-job
+
+if call('EXISTS', flow) == 0 then return { 0, 0, 0 } end
+if from == 0 then call('HSET', flow, 'cancelled', '1') end
+local ended, searched, settles = 0, 0, {}
+local entries = call('LRANGE', jobs, from, from + MOST_JOBS - 1)
+local looked = 0
+for _, entry in ipairs(entries) do
+  if searched == MOST_SEARCHED then break end
+  looked = looked + 1
+  local id, mark, fn = parse_entry(entry)
+  keys = id and keys_of(fn)
+  local job = keys and pcall('HMGET', keys.jobs .. id, 'status', 'after') or {}
+  if job[1] == 'idle' then
+    keys.has_flows = true
+    if not job[2] then searched = searched + 1 end
+    if cancel_job(id, mark, message, failure, true) == 'cancelled' then
+      ended, settles[fn] = ended + 1, true
+    end
+  end
+end
+local reply = { ended, from + looked, call('LLEN', jobs) }
+for fn in pairs(settles) do reply[#reply + 1] = fn end
+return reply

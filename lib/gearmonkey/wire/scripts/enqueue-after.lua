@@ -1,0 +1,79 @@
+--[[
+  Creates a job that waits for others.
+
+  KEYS[1] ids   KEYS[2] prefix of the job hashes   KEYS[3] scheduled   KEYS[4] members of flows
+  KEYS[5] the result of this sender's last call
+  ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
+  ARGV[5] now in ms, or ''   ARGV[6] input   ARGV[7] options as JSON or ''   ARGV[8] place   ARGV[9] fail, run or cancel
+  ARGV[10…] the jobs that it waits for, "ID:MARK:FN" each
+  Returns its id; or, below 0, the place of the first of these that there is not, from 1: then nothing was created.
+
+  It belongs to the flow of the first of them that has one. A call that is sent again creates nothing and returns the same.
+]]
+-- include clock
+-- include finish
+-- include flow-keys
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local ids, jobs, scheduled, members, sender = unpack(KEYS)
+local created, number, memory, mark = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local input, options, place, policy = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local now, count, NEVER = clock(ARGV[5]), 1, '9000000000'
+-- include flow-moves
+-- include attach
+-- include tags
+
+local parents, unknown = read_parents({ unpack(ARGV, 10) })
+local sent = call('GET', sender)
+local is_repeated = sent and tonumber(string.match(sent, '^(%d+)') or 0) >= tonumber(number)
+if not parents and not is_repeated then return -unknown end
+local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('ZADD', scheduled, '1', 'x')
+  or missing_right('ZADD', members, '1', 'x')
+for _, parent in ipairs(parents or {}) do
+  refusal = refusal or missing_right('HINCRBY', parent.k.jobs .. parent.id, 'x', '1')
+    or missing_right('ZADD', parent.k.members, '1', 'x')
+end
+if refusal then return refusal end
+-- include sender
+
+local id = string.format('%.0f', last)
+local k = keys_of(string.sub(jobs, 5, -2))
+local flow
+for _, parent in ipairs(parents) do flow = flow or parent.flow end
+local key = flow and flow_key(flow)
+if key and call('EXISTS', key) == 0 then flow, key = nil, nil end
+
+local fields = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'place', place, 'held', '0' }
+local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+if options ~= '' then add('options', options) end
+if policy ~= 'fail' then add('on-parent-error', policy) end
+if flow then add('flow', flow) end
+call('HSET', jobs .. id, unpack(fields))
+local tags = may_have_tags(options) and open_tags(jobs)
+if tags then
+  tags.add(id, options)
+  local untagged = tags.write(0)
+  if untagged then
+    call('DEL', jobs .. id)
+    if known then call('SET', sender, known, 'EX', memory) else call('DEL', sender) end
+    return untagged
+  end
+end
+if key then
+  call('PERSIST', key)
+  call('PERSIST', key .. ':jobs')
+  call('HINCRBY', key, 'total', '1')
+  call('RPUSH', key .. ':jobs', id .. ':' .. mark .. ':' .. k.fn)
+end
+call('ZADD', scheduled, NEVER, id)
+call('ZADD', members, '0', id)
+local waits, why = attach(k, id, id .. ':' .. mark .. ':' .. k.fn, parents)
+call('HSET', jobs .. id, 'after', waits)
+if (why and policy ~= 'run') or is_cancelled(flow) then
+  fail_with_parent(k, id, policy, why or 'the flow was cancelled')
+elseif waits == 0 then
+  activate(k, id, place, options)
+end
+if tags then tags.clean() end
+return last

@@ -1,0 +1,21 @@
+--[[
+  Says which jobs of a flow that has not begun wait for which, and which jobs it has.
+
+  KEYS[1] flow   KEYS[2] list of its jobs
+  ARGV[1] number of this part   ARGV[2] seconds for which a flow is kept that has not begun
+  ARGV[3…] lists, one after the other: its key, how many entries follow, these, "ID:MARK:FN" each
+  Returns 0. Parts come in order, as those of flow-jobs.lua.
+]]
+local flow, jobs = KEYS[1], KEYS[2]
+local part, kept = tonumber(ARGV[1]), ARGV[2]
+-- include flow-part
+
+begin_part('0')
+local at = 3
+while at <= #ARGV do
+  local list, count = ARGV[at], tonumber(ARGV[at + 1])
+  redis.call('RPUSH', list, unpack(ARGV, at + 2, at + 1 + count))
+  at = at + 2 + count
+end
+redis.call('EXPIRE', jobs, kept)
+return 0

@@ -1,0 +1,53 @@
+--[[
+  Creates jobs of a flow that has not begun. They wait in `scheduled`, at a time that never comes.
+
+  KEYS[1] flow   KEYS[2] ids   KEYS[3] prefix of the job hashes   KEYS[4] scheduled   KEYS[5] members of flows
+  ARGV[1] number of this part   ARGV[2] seconds for which a flow is kept that has not begun   ARGV[3] created, in ms
+  ARGV[4] mark of the first   ARGV[5] the flow, "NAME:FN"
+  ARGV[6…] jobs, six each: input, options as JSON or '', place, fail, run or cancel, how many jobs it waits for, how many
+  wait for it
+  Returns the id of the last job; the others precede it without a gap. Parts come in order: one that was sent before does
+  nothing and returns the same, and if an earlier one was lost this is an error.
+
+  Until flow-begin.lua nothing of the flow can run. If its client dies before, workers remove these jobs.
+]]
+-- include rights
+
+local call, pcall = redis.call, redis.pcall
+local flow, ids, jobs, scheduled, members = unpack(KEYS)
+local part, kept, created, mark, name = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local NEVER, first, VALUES = '9000000000', 6, 6
+local count = (#ARGV - first + 1) / VALUES
+-- include flow-part
+-- include mark
+-- include tags
+
+local refusal = missing_right('HSET', jobs .. 'x', 'x', 'x') or missing_right('ZADD', scheduled, '1', 'x')
+  or missing_right('ZADD', members, '1', 'x')
+if refusal then return refusal end
+local last = call('INCRBY', ids, count)
+begin_part(string.format('%.0f', last))
+
+local tags = open_tags(jobs)
+local waiting, blocked = {}, {}
+for i = 1, count do
+  local id, at = string.format('%.0f', last - count + i), first + (i - 1) * VALUES
+  local options, policy = ARGV[at + 1], ARGV[at + 3]
+  local fields = {
+    'input', ARGV[at], 'status', 'idle', 'created', created, 'mark', mark_of(i), 'flow', name, 'place', ARGV[at + 2],
+    'after', ARGV[at + 4], 'held', ARGV[at + 5],
+  }
+  local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+  if options ~= '' then add('options', options) end
+  if policy ~= 'fail' then add('on-parent-error', policy) end
+  call('HSET', jobs .. id, unpack(fields))
+  waiting[#waiting + 1], waiting[#waiting + 2] = NEVER, id
+  blocked[#blocked + 1], blocked[#blocked + 2] = '0', id
+  if may_have_tags(options) then tags.add(id, options) end
+end
+call('ZADD', scheduled, unpack(waiting))
+call('ZADD', members, unpack(blocked))
+local untagged = tags.write(0)
+if untagged then return untagged end
+tags.clean()
+return last

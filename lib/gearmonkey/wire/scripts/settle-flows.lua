@@ -1,0 +1,157 @@
+--[[
+  Does what follows from the ends of jobs that belong to flows or that others wait for, in bounded steps.
+
+  KEYS[1] members of flows   KEYS[2] prefix of the job hashes
+  ARGV[1] now in ms, or ''   ARGV[2] most pairs of jobs that this call looks at   ARGV[3] 1 to look for members that plain
+  workers have ended, and for jobs whose flow never began   ARGV[4…] ids of jobs whose flow may never have begun
+  Returns 1 if there is more to do, else 0, then the names of other functions that have to be settled.
+
+  Members have the score 0 while they wait for others, 1 from then on, and 2 once they have ended.
+]]
+-- include clock
+-- include finish
+-- include flow-keys
+-- include foreign
+
+local guarded = pcall
+local call, pcall = redis.call, redis.pcall
+local members, k = KEYS[1], keys_of(string.sub(KEYS[2], 5, -2))
+local now, budget = clock(ARGV[1]), tonumber(ARGV[2])
+k.has_flows = true
+-- include flow-moves
+
+--- The part of a list behind what was done of it; empty if its key has another type.
+local function rest_of(list, done)
+  local entries = pcall('LRANGE', list, done, done + budget - 1)
+  return entries.err and {} or entries
+end
+
+--- Ends the time for which the hash of a job is kept, and what belongs to it.
+local function let_expire(key, seconds)
+  for _, suffix in ipairs({ '', ':children', ':parents' }) do pcall('EXPIRE', key .. suffix, seconds or '90000') end
+end
+
+--- Tells a parent that one job less may read its output.
+local function let_go(entry)
+  local id, mark, fn = parse_entry(entry)
+  if not id then return end
+  local pk = keys_of(fn)
+  local job = pcall('HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
+  if job.err or not job[1] or (job[2] or '0') ~= mark then return end
+  if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
+  if not call('ZSCORE', pk.members, id) then
+    local status = call('HMGET', pk.jobs .. id, 'status')[1]
+    if status == 'success' or status == 'error' then let_expire(pk.jobs .. id, job[3]) end
+  end
+end
+
+--- Flows that have changed in this call, by their keys.
+local changed = {}
+local function count_end(flow, succeeded)
+  local key, name, fn = flow_key(flow)
+  if not key or call('EXISTS', key) == 0 then return end
+  call('HINCRBY', key, succeeded and 'done' or 'failed', '1')
+  changed[key] = { name = name, fn = fn }
+end
+
+local function tell_flows()
+  for key, flow in pairs(changed) do
+    local state = call('HMGET', key, 'total', 'done', 'failed')
+    if state[1] and count(state[2]) + count(state[3]) >= count(state[1]) then
+      call('EXPIRE', key, '90000')
+      call('EXPIRE', key .. ':jobs', '90000')
+    end
+    pcall('PUBLISH', keys_of(flow.fn).progress, 'flow:' .. flow.name)
+  end
+end
+
+--- Goes on with a list of an ended job. Returns whether it is done; an error stops it where it is.
+local function go_on(key, list, field, from, act)
+  local entries = rest_of(key .. list, from)
+  budget = budget - #entries
+  for i, entry in ipairs(entries) do
+    local is_done, failure = guarded(act, entry)
+    if not is_done then
+      call('HSET', key, field, from + i - 1)
+      error(failure, 0)
+    end
+  end
+  if #entries > 0 then call('HSET', key, field, from + #entries) end
+  return budget > 0
+end
+
+--- Returns whether everything is done for this job.
+local function settle(id)
+  local key = k.jobs .. id
+  local job = call('HMGET', key, 'status', 'flow', 'held', 'kept', 'children-done', 'parents-done')
+  if job[1] == 'idle' or job[1] == 'busy' then
+    call('ZADD', members, '1', id)
+    return true
+  end
+  local succeeded = job[1] == 'success'
+  local why = 'job ' .. id .. ' of "' .. k.fn .. '" ' .. (job[1] and 'did not succeed' or 'was deleted')
+  local function tell(entry) return release(entry, succeeded, why) end
+  if not go_on(key, ':children', 'children-done', count(job[5]), tell) then return false end
+  if not go_on(key, ':parents', 'parents-done', count(job[6]), let_go) then return false end
+  if job[2] then count_end(job[2], succeeded) end
+  call('ZREM', members, id)
+  if not job[1] then
+    call('DEL', key, key .. ':children', key .. ':parents')
+  elseif count(call('HMGET', key, 'held')[1]) == 0 then
+    let_expire(key, job[4] or nil)
+  end
+  budget = budget - 1
+  return true
+end
+
+--- Whether a member has ended or is gone, as neither script of this package can leave it: then it is settled.
+local function note_if_ended(id, status)
+  if status == 'idle' or status == 'busy' then return false end
+  call('ZADD', members, '2', id)
+  if status then call('PERSIST', k.jobs .. id) end
+  return true
+end
+
+--- Removes a job whose flow never began, as its client died.
+local function drop_orphan(id)
+  local key = k.jobs .. id
+  local job = pcall('HMGET', key, 'status', 'flow', 'after')
+  if job.err or note_if_ended(id, job[1]) then return end
+  local flow = job[3] and job[2] and flow_key(job[2])
+  if not flow or call('EXISTS', flow) == 1 then return end
+  call('ZREM', members, id)
+  call('ZREM', k.scheduled, id)
+  call('DEL', key, key .. ':children', key .. ':parents')
+end
+
+--- Some members of a score, others in each second.
+local function some_of(score, most)
+  local size = call('ZCOUNT', members, score, score)
+  local from = size > most and math.floor(now / 1000) * most % size or 0
+  return call('ZRANGEBYSCORE', members, score, score, 'LIMIT', from, most)
+end
+
+local function review()
+  for _, id in ipairs(some_of(1, 300)) do
+    local job = pcall('HMGET', k.jobs .. id, 'status')
+    if not job.err then note_if_ended(id, job[1]) end
+  end
+  for _, id in ipairs(some_of(0, 50)) do drop_orphan(id) end
+end
+
+local function run()
+  if ARGV[3] == '1' then review() end
+  for i = 4, #ARGV do drop_orphan(ARGV[i]) end
+  while budget > 0 do
+    local id = call('ZRANGEBYSCORE', members, '2', '2', 'LIMIT', '0', '1')[1]
+    if not id then return end
+    settle(id)
+  end
+end
+
+local is_whole, failure = guarded(run)
+tell_flows()
+if not is_whole then return redis.error_reply(type(failure) == 'table' and failure.err or tostring(failure)) end
+local reply = { call('ZCOUNT', members, '2', '2') > 0 and 1 or 0 }
+for fn in pairs(touched) do if fn ~= k.fn then reply[#reply + 1] = fn end end
+return reply

@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../job/clock.js';
+import type { JobErrorInfo } from '../job/errors.js';
+import { UnknownParentError } from '../job/flow-errors.js';
+import {
+  CANCELLED_WITH_FLOW,
+  PARENT_FAILED,
+  writePlace,
+  type FlowProgress,
+  type LaterPlace,
+} from '../job/flows.js';
+import type { JobStatus } from '../job/job.js';
+import type {
+  FlowMember,
+  FlowStore,
+  JobOf,
+  LaterJob,
+  NewFlow,
+  NewFlowJob,
+} from '../gearmonkey/client/flow-store.js';
+import type { EnqueuedKey } from '../gearmonkey/client/job-store.js';
+import type { MemoryServer } from './memory-server.js';
+
+interface Job {
+  readonly fn: string;
+  readonly id: string;
+}
+
+interface StoredFlow {
+  readonly fn: string;
+  readonly name: string;
+  readonly jobs: Job[];
+  done: number;
+  failed: number;
+  cancelled: boolean;
+}
+
+/** What the server knows of a job that waits for others, that others wait for, or that belongs to a flow. */
+interface Member {
+  readonly parents: readonly Job[];
+  readonly children: Job[];
+  /** Set while it waits. */
+  later?: LaterJob;
+  /** How many parents have not ended. */
+  waits: number;
+  /** How many children have not ended: they may read its output. */
+  held: number;
+  flow?: StoredFlow | undefined;
+  hasEnded: boolean;
+}
+
+const NEVER = { queue: 'scheduled', score: Infinity } as const;
+
+/** The jobs of the embedded server that wait for others. */
+export class MemoryFlows {
+  private readonly members = new Map<string, Member>();
+  private readonly flows = new Map<string, StoredFlow>();
+  /** Ends that were not told on yet: telling them may end other jobs. */
+  private readonly ended: (Job & { readonly succeeded: boolean; readonly now: number })[] = [];
+  private isTelling = false;
+
+  constructor(private readonly server: MemoryServer) {}
+
+  create(jobs: readonly NewFlowJob[], after: readonly JobOf[], now: number): NewFlow {
+    this.requireAll(after);
+    const { fn = '' } = jobs[0] ?? {};
+    const flow: StoredFlow = { fn, name: randomUUID(), jobs: [], done: 0, failed: 0, cancelled: false };
+    this.flows.set(flow.name, flow);
+    for (const job of jobs) flow.jobs.push({ fn: job.fn, id: this.enqueue(job, now) });
+    const at = (numbers: readonly number[]) => numbers.flatMap((number) => flow.jobs[number] ?? []);
+    for (const [number, job] of jobs.entries()) {
+      const children = at(job.children);
+      const parents = number === 0 ? after.map(({ fn: of, id }) => ({ fn: of, id })) : at(job.parents);
+      const waits = number === 0 ? 0 : parents.length;
+      const member = { later: job, parents, children, waits, held: children.length, flow, hasEnded: false };
+      const made = flow.jobs[number] as Job;
+      this.members.set(keyOf(made), member);
+      this.jobsOf(made).set(made.id, { after: waits });
+    }
+    const [root] = flow.jobs as [Job];
+    this.attach(root, after, now);
+    return { name: flow.name, keys: flow.jobs.map(({ id }) => ({ id, created: true })) };
+  }
+
+  add(job: LaterJob, after: readonly JobOf[], now: number): EnqueuedKey {
+    this.requireAll(after);
+    const added = { fn: job.fn, id: this.enqueue(job, now) };
+    const flow = after.map((parent) => this.members.get(keyOf(parent))?.flow).find((one) => one);
+    flow?.jobs.push(added);
+    const parents = after.map(({ fn, id }) => ({ fn, id }));
+    const member: Member = { later: job, parents, children: [], waits: 0, held: 0, flow, hasEnded: false };
+    this.members.set(keyOf(added), member);
+    this.attach(added, after, now);
+    return { id: added.id, created: true };
+  }
+
+  progress(name: string): FlowProgress | undefined {
+    const flow = this.flows.get(name);
+    return flow && { done: flow.done, failed: flow.failed, total: flow.jobs.length };
+  }
+
+  /** Ends all jobs that don't run. Returns how many. */
+  cancel(name: string, now: number): number {
+    const flow = this.flows.get(name);
+    if (!flow) return 0;
+    flow.cancelled = true;
+    const idle = flow.jobs.filter(({ fn, id }) => this.of(fn).jobs.text(id, 'status') === 'idle');
+    for (const { fn, id } of idle) this.of(fn).cancel(id, CANCELLED_WITH_FLOW, now);
+    return idle.length;
+  }
+
+  list(name: string, from: number, most: number): FlowMember[] {
+    const jobs = this.flows.get(name)?.jobs.slice(from, from + most) ?? [];
+    return jobs.map((job) => {
+      const { parents = [], later } = this.members.get(keyOf(job)) ?? {};
+      const status = (this.of(job.fn).jobs.text(job.id, 'status') || 'error') as JobStatus;
+      const shown = parents.map((parent) => ({ ...parent, mark: '' }));
+      return { ...job, mark: '', status, waits: later !== undefined, parents: shown };
+    });
+  }
+
+  parentsOf(job: Job): readonly Job[] {
+    return this.members.get(keyOf(job))?.parents ?? [];
+  }
+
+  /** Whether a job that has ended may still be read by one that waited for it, or will be told on. */
+  isHeld(job: Job): boolean {
+    return (this.members.get(keyOf(job))?.held ?? 0) > 0;
+  }
+
+  /** Tells jobs that wait for this one that it has ended. In a loop: a chain may be as long as a flow. */
+  end(job: Job, succeeded: boolean, now: number): void {
+    const member = this.members.get(keyOf(job));
+    if (!member || member.hasEnded) return;
+    member.hasEnded = true;
+    delete member.later;
+    this.ended.push({ ...job, succeeded, now });
+    if (this.isTelling) return;
+    this.isTelling = true;
+    try {
+      // Those that end meanwhile are added behind.
+      for (const next of this.ended) this.tell(next);
+    } finally {
+      this.ended.length = 0;
+      this.isTelling = false;
+    }
+  }
+
+  /** A job that had failed runs again. */
+  retry(job: Job): void {
+    const member = this.members.get(keyOf(job));
+    if (!member?.hasEnded) return;
+    member.hasEnded = false;
+    if (member.flow) member.flow.failed -= 1;
+  }
+
+  /** A job that waits changes its place. Returns whether it waits. */
+  move(job: Job, place: LaterPlace): boolean {
+    const member = this.members.get(keyOf(job));
+    if (!member?.later) return false;
+    const { expires } = member.later.place;
+    member.later = { ...member.later, place: { ...place, expires } };
+    this.of(job.fn).jobs.set(job.id, { place: writePlace(member.later.place) });
+    return true;
+  }
+
+  forget(job: Job): void {
+    this.members.delete(keyOf(job));
+  }
+
+  private tell({ fn, id, succeeded, now }: Job & { succeeded: boolean; now: number }): void {
+    const member = this.members.get(keyOf({ fn, id }));
+    if (!member) return;
+    const why = `job ${id} of "${fn}" did not succeed`;
+    for (const child of member.children.splice(0)) this.release(child, succeeded, why, now);
+    for (const parent of member.parents) this.letGo(parent);
+    const { flow } = member;
+    if (!flow) return;
+    if (succeeded) flow.done += 1;
+    else flow.failed += 1;
+    for (const listener of [...this.of(flow.fn).listeners]) listener.flowed?.(flow.name);
+  }
+
+  private release(child: Job, succeeded: boolean, why: string, now: number): void {
+    const member = this.members.get(keyOf(child));
+    if (!member?.later) return;
+    const policy = member.later.onParentError;
+    if (member.flow?.cancelled) return this.stop(child, CANCELLED_WITH_FLOW, now);
+    if (!succeeded && policy !== 'run') return this.failWithParent(child, why, now);
+    member.waits -= 1;
+    this.jobsOf(child).set(child.id, { after: member.waits });
+    if (member.waits <= 0) this.activate(child, now);
+  }
+
+  private failWithParent(job: Job, why: string, now: number): void {
+    this.stop(job, { ...PARENT_FAILED, message: `${why}, and this job waited for it` }, now);
+  }
+
+  /** Ends a job that waits. */
+  private stop({ fn, id }: Job, error: JobErrorInfo, now: number): void {
+    const owner = this.of(fn);
+    const policy = this.members.get(keyOf({ fn, id }))?.later?.onParentError;
+    owner.waiting.remove(id, now);
+    owner.end(id, 'error', error.message, error, now, policy === 'cancel');
+  }
+
+  /** The root of a flow, and a job with `after`, wait for jobs that there are: some may have ended. */
+  private attach(job: Job, parents: readonly JobOf[], now: number): void {
+    const member = this.members.get(keyOf(job)) as Member;
+    let why: string | undefined;
+    for (const { fn, id } of parents) {
+      const parent = this.memberOf({ fn, id });
+      parent.held += 1;
+      const status = this.of(fn).jobs.text(id, 'status');
+      if (status === 'error') why ??= `job ${id} of "${fn}" did not succeed`;
+      if (status === 'success' || status === 'error') continue;
+      parent.children.push(job);
+      member.waits += 1;
+    }
+    this.jobsOf(job).set(job.id, { after: member.waits });
+    if (why !== undefined && member.later?.onParentError !== 'run') this.failWithParent(job, why, now);
+    else if (member.flow?.cancelled) this.stop(job, CANCELLED_WITH_FLOW, now);
+    else if (member.waits === 0) this.activate(job, now);
+  }
+
+  private activate(job: Job, now: number): void {
+    const member = this.members.get(keyOf(job));
+    if (!member?.later) return;
+    const { place, options } = member.later;
+    delete member.later;
+    const owner = this.of(job.fn);
+    const due = place.score !== undefined ? Math.round(place.score * 1000) : now + (place.delay ?? 0);
+    const expires = place.expires === undefined ? undefined : due + place.expires;
+    const own = expires === undefined ? options : withExpiry(options, expires);
+    owner.jobs.clear(job.id, ['after', 'place']);
+    owner.jobs.set(job.id, { due, ...(own !== '' && { options: own }) });
+    owner.waiting.remove(job.id, now);
+    owner.waiting.add(job.id, place.queue, due, undefined, now);
+    owner.publish('create', job.id);
+    owner.wake();
+  }
+
+  private letGo(parent: Job): void {
+    const member = this.members.get(keyOf(parent));
+    if (!member) return;
+    member.held -= 1;
+    if (member.held <= 0 && member.hasEnded && !member.flow) this.members.delete(keyOf(parent));
+  }
+
+  private enqueue(job: LaterJob, now: number): string {
+    const { input, options, place } = job;
+    const placement = { ...NEVER, ...(options !== '' && { options }) };
+    const owner = this.of(job.fn);
+    const id = owner.enqueueLater(input, placement, now);
+    owner.jobs.set(id, { place: writePlace(place), 'on-parent-error': job.onParentError });
+    return id;
+  }
+
+  private memberOf(job: Job): Member {
+    const found = this.members.get(keyOf(job)) ?? {
+      parents: [],
+      children: [],
+      waits: 0,
+      held: 0,
+      hasEnded: false,
+    };
+    this.members.set(keyOf(job), found);
+    return found;
+  }
+
+  /** @throws UnknownParentError */
+  private requireAll(jobs: readonly JobOf[]): void {
+    const missing = jobs.find(({ fn, id }) => !this.of(fn).jobs.has(id));
+    if (missing) throw new UnknownParentError(missing.fn, missing.id);
+  }
+
+  private of(fn: string) {
+    return this.server.function(fn);
+  }
+
+  private jobsOf({ fn }: Job) {
+    return this.of(fn).jobs;
+  }
+}
+
+/** The client's side of flows. */
+export class MemoryFlowStore implements FlowStore {
+  constructor(
+    private readonly server: MemoryServer,
+    private readonly clock: Pick<Clock, 'now'>,
+    private readonly checkOpen: () => void,
+  ) {}
+
+  async create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
+    return this.flows.create(jobs, after, this.clock.now());
+  }
+
+  async add(job: LaterJob, after: readonly JobOf[]): Promise<EnqueuedKey> {
+    return this.flows.add(job, after, this.clock.now());
+  }
+
+  async progress(_fn: string, name: string): Promise<FlowProgress | undefined> {
+    return this.flows.progress(name);
+  }
+
+  async cancel(_fn: string, name: string) {
+    return { ended: this.flows.cancel(name, this.clock.now()), next: 0, isDone: true };
+  }
+
+  async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
+    return this.flows.list(name, from, most);
+  }
+
+  private get flows(): MemoryFlows {
+    this.checkOpen();
+    return this.server.flows;
+  }
+}
+
+function withExpiry(options: string, expires: number): string {
+  return JSON.stringify({ expires, ...(options !== '' && (JSON.parse(options) as object)) });
+}
+
+/** Names of functions contain no white space. */
+function keyOf({ fn, id }: Job): string {
+  return `${fn} ${id}`;
+}
