@@ -126,6 +126,7 @@ describe('classes of this package', () => {
     return {
       GearMonkeyClient: client,
       JobHandle: handle,
+      Flow: await client.flow({ job: 'seen', input: 'a' }),
       JobSchedules: client.schedules,
       RunningJob: job,
       GearMonkeyHealth: app.get(root.GearMonkeyHealth),

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../job/clock.js';
 import type { JobErrorInfo } from '../job/errors.js';
 import { UnknownParentError } from '../job/flow-errors.js';
 import {
@@ -10,44 +9,10 @@ import {
   type LaterPlace,
 } from '../job/flows.js';
 import type { JobStatus } from '../job/job.js';
-import type {
-  FlowMember,
-  FlowStore,
-  JobOf,
-  LaterJob,
-  NewFlow,
-  NewFlowJob,
-} from '../gearmonkey/client/flow-store.js';
-import type { EnqueuedKey } from '../gearmonkey/client/job-store.js';
-import type { MemoryServer } from './memory-server.js';
-
-interface Job {
-  readonly fn: string;
-  readonly id: string;
-}
-
-interface StoredFlow {
-  readonly fn: string;
-  readonly name: string;
-  readonly jobs: Job[];
-  done: number;
-  failed: number;
-  cancelled: boolean;
-}
-
-/** What the server knows of a job that waits for others, that others wait for, or that belongs to a flow. */
-interface Member {
-  readonly parents: readonly Job[];
-  readonly children: Job[];
-  /** Set while it waits. */
-  later?: LaterJob;
-  /** How many parents have not ended. */
-  waits: number;
-  /** How many children have not ended: they may read its output. */
-  held: number;
-  flow?: StoredFlow | undefined;
-  hasEnded: boolean;
-}
+import type { FlowMember, JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
+import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
+import { keyOf, withExpiry, type Job, type Member, type StoredFlow } from './flow-members.js';
+import type { MemoryFunction } from './memory-function.js';
 
 const NEVER = { queue: 'scheduled', score: Infinity } as const;
 
@@ -59,7 +24,7 @@ export class MemoryFlows {
   private readonly ended: (Job & { readonly succeeded: boolean; readonly now: number })[] = [];
   private isTelling = false;
 
-  constructor(private readonly server: MemoryServer) {}
+  constructor(private readonly server: { function(name: string): MemoryFunction }) {}
 
   create(jobs: readonly NewFlowJob[], after: readonly JobOf[], now: number): NewFlow {
     this.requireAll(after);
@@ -75,7 +40,7 @@ export class MemoryFlows {
       const member = { later: job, parents, children, waits, held: children.length, flow, hasEnded: false };
       const made = flow.jobs[number] as Job;
       this.members.set(keyOf(made), member);
-      this.jobsOf(made).set(made.id, { after: waits });
+      this.jobsOf(made).set(made.id, { after: waits, flow: `${flow.name}:${fn}` });
     }
     const [root] = flow.jobs as [Job];
     this.attach(root, after, now);
@@ -87,6 +52,7 @@ export class MemoryFlows {
     const added = { fn: job.fn, id: this.enqueue(job, now) };
     const flow = after.map((parent) => this.members.get(keyOf(parent))?.flow).find((one) => one);
     flow?.jobs.push(added);
+    this.jobsOf(added).set(added.id, { flow: flow && `${flow.name}:${flow.fn}` });
     const parents = after.map(({ fn, id }) => ({ fn, id }));
     const member: Member = { later: job, parents, children: [], waits: 0, held: 0, flow, hasEnded: false };
     this.members.set(keyOf(added), member);
@@ -281,47 +247,4 @@ export class MemoryFlows {
   private jobsOf({ fn }: Job) {
     return this.of(fn).jobs;
   }
-}
-
-/** The client's side of flows. */
-export class MemoryFlowStore implements FlowStore {
-  constructor(
-    private readonly server: MemoryServer,
-    private readonly clock: Pick<Clock, 'now'>,
-    private readonly checkOpen: () => void,
-  ) {}
-
-  async create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
-    return this.flows.create(jobs, after, this.clock.now());
-  }
-
-  async add(job: LaterJob, after: readonly JobOf[]): Promise<EnqueuedKey> {
-    return this.flows.add(job, after, this.clock.now());
-  }
-
-  async progress(_fn: string, name: string): Promise<FlowProgress | undefined> {
-    return this.flows.progress(name);
-  }
-
-  async cancel(_fn: string, name: string) {
-    return { ended: this.flows.cancel(name, this.clock.now()), next: 0, isDone: true };
-  }
-
-  async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
-    return this.flows.list(name, from, most);
-  }
-
-  private get flows(): MemoryFlows {
-    this.checkOpen();
-    return this.server.flows;
-  }
-}
-
-function withExpiry(options: string, expires: number): string {
-  return JSON.stringify({ expires, ...(options !== '' && (JSON.parse(options) as object)) });
-}
-
-/** Names of functions contain no white space. */
-function keyOf({ fn, id }: Job): string {
-  return `${fn} ${id}`;
 }

@@ -1,14 +1,14 @@
 import type { Payload } from '../job/codec.js';
 import type { JobEvent, JobStatus } from '../job/job.js';
 import type { JobErrorInfo } from '../job/errors.js';
-import type { Keep } from '../job/keep.js';
 import type { Queue } from '../gearmonkey/wire/protocol.js';
 import { Leases } from './leases.js';
 import { LimitCounts } from './limit-counts.js';
 import { MemoryJobs, type Taken } from './memory-jobs.js';
 import { MemoryLimits } from './memory-limits.js';
 import { MemoryLists } from './memory-lists.js';
-import { WaitingJobs, type KeyOf } from './waiting-jobs.js';
+import type { ClaimOptions, MemoryFunctionOptions } from './memory-function-options.js';
+import { WaitingJobs } from './waiting-jobs.js';
 import { MemoryControl } from './memory-control.js';
 import { FunctionSchedules } from './memory-schedule.js';
 import { waitOfSignal } from './memory-signals.js';
@@ -16,29 +16,6 @@ import { MemoryUnique } from './memory-unique.js';
 import type { JobListener, Placement } from '../gearmonkey/client/job-store.js';
 import type { Cancellation } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
-
-/** What a function of the embedded server has to know about its server. */
-export interface MemoryFunctionOptions {
-  /** How often a job may lose its worker. */
-  readonly maxStalls: number;
-  /** How long ended jobs can be read. @default 25 hours */
-  readonly keep?: Keep | undefined;
-  /** What counts for a limit that several functions share. */
-  readonly sharedLimit?: (name: string) => LimitCounts;
-  /** A claim ended because its worker was lost; with `isLast` the job failed. */
-  readonly onStalled?: (isLast: boolean, now: number) => void;
-  /** A job has ended: others may wait for it. */
-  readonly onEnd?: (id: string, succeeded: boolean, now: number) => void;
-  /** Whether a job that has ended may still be read by one that waited for it. */
-  readonly isHeld?: (id: string) => boolean;
-}
-
-export interface ClaimOptions {
-  /** The id of the only job that is wanted. */
-  readonly only?: string;
-  /** Makes the keys of jobs that have none. */
-  readonly keyOf?: KeyOf | undefined;
-}
 
 /** One function of the embedded server. It has the state and the operations that a function has on Redis. */
 export class MemoryFunction {

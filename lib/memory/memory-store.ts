@@ -29,7 +29,7 @@ import { progressOf } from '../gearmonkey/wire/stored-job.js';
 import { admit, replace } from './admission.js';
 import type { LimitNumbers } from './limit-counts.js';
 import { drainJobs, updateJob } from './memory-edits.js';
-import { MemoryFlowStore } from './memory-flows.js';
+import { MemoryFlowStore } from './memory-flow-store.js';
 import type { MemoryFunction } from './memory-function.js';
 import { mendJobs } from './memory-mend.js';
 import { MemorySchedules } from './memory-schedules.js';

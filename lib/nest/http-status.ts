@@ -12,7 +12,14 @@ const STATUSES: ReadonlyMap<string, number> = new Map(
       'QLESS_ARGUMENT',
       'LIMIT_KEY',
     ],
-    404: ['JOB_NOT_FOUND', 'LIMIT_UNKNOWN', 'QLESS_JOB_NOT_FOUND', 'JQ_JOB_NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+    404: [
+      'JOB_NOT_FOUND',
+      'LIMIT_UNKNOWN',
+      'UNKNOWN_PARENT',
+      'QLESS_JOB_NOT_FOUND',
+      'JQ_JOB_NOT_FOUND',
+      'SCHEDULE_NOT_FOUND',
+    ],
     409: [
       'NOT_CANCELLABLE',
       'JOB_BEGUN',

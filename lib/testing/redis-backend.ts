@@ -6,7 +6,6 @@ import { toClaim } from '../gearmonkey/source/claims.js';
 import { RedisRecords } from '../gearmonkey/source/redis-records.js';
 import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
 import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
-import { NEVER_SECONDS } from '../job/flows.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Payload } from '../job/codec.js';
 import type { EnqueuedKey, Placement } from '../gearmonkey/client/job-store.js';
@@ -17,6 +16,7 @@ import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
 import { turnOfEventLoop } from './real-time.js';
 import { ownLimit, RedisLimits, withOwnLimit } from './redis-limits.js';
+import { inOrder, scoresOf } from './scheduled-scores.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
 import { JobTestingError } from './testing-errors.js';
 
@@ -238,19 +238,4 @@ async function areTicksReal(): Promise<boolean> {
   await turnOfEventLoop();
   await turnOfEventLoop();
   return left === 0;
-}
-
-/** Sorts by time and then by number. Redis sorts ids with the same time as text, and with a test's clock many have the same. */
-function inOrder(one: WaitingJob, other: WaitingJob): number {
-  return one.due - other.due || Number(one.id) - Number(other.id);
-}
-
-/** Ids and scores, alternating; scores are seconds. */
-function scoresOf(flat: readonly string[]): WaitingJob[] {
-  return flat.flatMap((id, index) => (index % 2 === 0 ? [{ id, due: dueOf(Number(flat[index + 1])) }] : []));
-}
-
-/** Jobs that wait for others have a score that never comes. */
-function dueOf(score: number): number {
-  return score === NEVER_SECONDS ? Infinity : Math.round(score * 1000);
 }

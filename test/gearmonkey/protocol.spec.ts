@@ -58,6 +58,7 @@ describe('keysOf', () => {
       ended: `ended:${fn}:`,
       retrying: `retrying:${fn}`,
       tags: `tags:${fn}`,
+      members: `queue:${fn}:flows`,
       workers: `workers:${fn}`,
       statistics: `statistics:${fn}:`,
       senders: `sender:${fn}:`,

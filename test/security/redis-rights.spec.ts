@@ -34,9 +34,9 @@ import { SOON, useEverything } from './jq-scenario.js';
 import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
 
 const LEASE_MS = 20_000;
-/** Functions of scripts that only functions with a limit need. */
+/** Functions of scripts that only jobs with a limit, with tags or of flows need. */
 const OF_LIMITS =
-  /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys|open_tags)\b[^]*?^end$/gm;
+  /^local function (?:open_limits|add_shares|add_turns|move_limited|lists_of_keys|open_tags|note_end|return_to_flow)\b[^]*?^end$/gm;
 const documented = documentedRights();
 const rightsOf = (name: string) => documented.get(name) ?? [];
 

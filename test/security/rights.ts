@@ -8,7 +8,16 @@ const LIST = /^ACL SETUSER (\S+) on >PASSWORD resetkeys resetchannels -@all\s+([
 /** What a client's or worker's list has to have in addition. */
 const ADDITION = /^ACL SETUSER (client|worker)\n([^`]+)/gm;
 /** Who needs that, in the order of the page. */
-const WITH_MORE = ['operator', 'scheduler', 'limited-client', 'tagged-client', 'viewer', 'limited-worker'];
+const WITH_MORE = [
+  'operator',
+  'scheduler',
+  'limited-client',
+  'tagged-client',
+  'viewer',
+  'flow-client',
+  'limited-worker',
+  'flow-worker',
+];
 const CHUNK = 500;
 
 export const PASSWORD = 'a-password-of-this-test';

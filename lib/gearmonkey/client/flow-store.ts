@@ -2,7 +2,7 @@ import type { Payload } from '../../job/codec.js';
 import type { FlowEntry, FlowProgress, LaterPlace, OnParentError } from '../../job/flows.js';
 import type { JobStatus } from '../../job/job.js';
 import type { JobKey } from '../wire/protocol.js';
-import type { EnqueuedKey } from './job-store.js';
+import type { EnqueuedKey } from './enqueued-key.js';
 
 /** A job that waits for others, until it may run. */
 export interface LaterJob {

@@ -1,8 +1,10 @@
 import type { Observable } from 'rxjs';
 import { JobNotFoundError } from '../../job/errors.js';
+import type { FlowProgress } from '../../job/flows.js';
 import type { Job, JobProgress } from '../../job/job.js';
 import type { FunctionRef, InputOf, OutputOf } from '../../job/job-definition.js';
 import type { StreamKind, StreamPage } from '../../job/streams.js';
+import type { FlowMember } from './flow-store.js';
 import { FunctionClient, type FunctionClientParts } from './function-client.js';
 import type { JobAccess } from './job-access.js';
 import { observeAllProgress } from './observables.js';
@@ -109,6 +111,16 @@ export abstract class JobClient extends FunctionClient {
   async streamed(ref: FunctionRef, id: string, kind: StreamKind, from: number): Promise<StreamPage> {
     const { functions, store } = this.#parts;
     return store.readStream(functions.nameOf(ref), id, kind, from);
+  }
+
+  /** How far a flow of this function is; undefined if it is no longer kept. @internal */
+  async flowProgress(fn: string, name: string): Promise<FlowProgress | undefined> {
+    return this.#parts.store.flows.progress(fn, name);
+  }
+
+  /** Some jobs of a flow of this function, from its job `from` on. @internal */
+  async flowMembers(fn: string, name: string, from: number, most: number): Promise<readonly FlowMember[]> {
+    return this.#parts.store.flows.members(fn, name, from, most);
   }
 
   /** The lines of `job.log`, in the same way. */

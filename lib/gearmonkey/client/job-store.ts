@@ -10,8 +10,11 @@ import type { UniqueRule } from '../../job/unique.js';
 import type { JobKey, Queue } from '../wire/protocol.js';
 import type { Cancellation, Updated } from '../wire/scripts.js';
 import type { StoredJob } from '../wire/stored-job.js';
+import type { EnqueuedKey } from './enqueued-key.js';
 import type { FlowStore } from './flow-store.js';
 import type { ViewStore } from './view-store.js';
+
+export type { EnqueuedKey };
 
 /** The queue and options of new jobs. */
 export interface Placement {
@@ -49,12 +52,6 @@ export interface LimitsQuery {
   readonly key?: string;
   /** Most keys that are returned. */
   readonly size: number;
-}
-
-/** The job that an enqueue returns. */
-export interface EnqueuedKey extends JobKey {
-  /** False if it was there before: its unique key is that of the new job. */
-  readonly created: boolean;
 }
 
 /** When a job in `scheduled` may run, in seconds since 1970. `now` is in milliseconds. */

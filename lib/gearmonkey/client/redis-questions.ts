@@ -5,7 +5,9 @@ import { ConnectionError, RefusedError } from '../../job/server-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import { isReply, isTransientReply } from '../../redis/redis-errors.js';
 import { pauseAfter } from '../../redis/retry.js';
+import { explainOfFlows } from '../wire/flow-rights.js';
 import type { KeysOf } from '../wire/protocol.js';
+import { wireName } from '../wire/wire-names.js';
 import { explainToScheduler } from '../wire/schedule-rights.js';
 import { explainToClient, explainToOperator } from '../wire/rights.js';
 import { explainToViewer } from '../wire/view-rights.js';
@@ -18,6 +20,8 @@ export interface QuestionOptions {
   readonly forOperators?: boolean;
   /** Whether it needs the rights to list jobs. */
   readonly forViewers?: boolean;
+  /** Whether it needs the rights of jobs that wait for others. */
+  readonly forFlows?: boolean;
 }
 
 /** Asks a Redis server for something that may be asked twice, so that a broken connection does no harm. */
@@ -78,8 +82,12 @@ export class RedisQuestions {
     fn: string,
     what: string,
     error: unknown,
-    { forOperators, forViewers }: QuestionOptions = {},
+    { forOperators, forViewers, forFlows }: QuestionOptions = {},
   ): Promise<GearMonkeyError> {
+    if (forFlows) {
+      const name = wireName(this.keysOf, fn);
+      return failureOf(what, error, (refusal) => explainOfFlows(this.commands, refusal, name));
+    }
     if (forViewers) {
       const { commands, keysOf } = this;
       return failureOf(what, error, (refusal) => explainToViewer(commands, refusal, fn, keysOf));

@@ -1,15 +1,16 @@
+import { JobCancelledError } from '../../job/abort-errors.js';
 import type { Payload } from '../../job/codec.js';
 import type { Signalled } from '../../job/signals.js';
 import type { StreamKind, StreamPage } from '../../job/streams.js';
 import { streamKey, type JobKey, type KeysOf } from '../wire/protocol.js';
 import * as scripts from '../wire/record-scripts.js';
-import type { Now } from '../wire/scripts.js';
+import { cancel, type Cancellation, type Now } from '../wire/scripts.js';
 import type { RedisQuestions } from './redis-questions.js';
 
 /** Most entries of a stream that one call reads. */
 const PAGE = 500;
 
-/** What clients ask of what jobs record while they run. */
+/** What clients tell single jobs, and ask of what these record. */
 export class RedisRecordings {
   constructor(
     private readonly questions: RedisQuestions,
@@ -21,6 +22,17 @@ export class RedisRecordings {
     const { jobs, scheduled, wake } = this.keysOf(fn);
     return this.questions.ask(fn, 'Signalling a job', (redis) =>
       scripts.signal.run(redis, [jobs, scheduled, wake], this.now(), id, mark ?? '', name, data),
+    );
+  }
+
+  cancel(fn: string, { id, mark }: JobKey): Promise<Cancellation> {
+    const k = this.keysOf(fn);
+    const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
+    keys.push(k.wake);
+    const error = new JobCancelledError(fn, id);
+    const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
+    return this.questions.ask(fn, 'Cancelling a job', (redis) =>
+      cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
     );
   }
 

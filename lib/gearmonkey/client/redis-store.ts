@@ -5,7 +5,6 @@ import type { Payload } from '../../job/codec.js';
 import { LimitUnknownError } from '../../job/limit-errors.js';
 import type { LimitState } from '../../job/limit.js';
 import type { Counts } from '../../job/statistics.js';
-import { JobCancelledError } from '../../job/abort-errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
 import type { ChannelHub } from '../../redis/channel-hub.js';
 import { Enqueuer, type EnqueuerOptions } from './enqueuer.js';
@@ -137,15 +136,8 @@ export class RedisStore implements JobStore {
     );
   }
 
-  async cancel(fn: string, { id, mark }: JobKey): Promise<scripts.Cancellation> {
-    const k = this.keysOf(fn);
-    const keys = [k.jobs, k.locks, k.leases, k.scheduled, k.high, k.normal, k.low, k.channel, k.cancel];
-    keys.push(k.wake);
-    const error = new JobCancelledError(fn, id);
-    const info = JSON.stringify({ name: error.name, code: error.code, message: error.message });
-    const came = await this.questions.ask(fn, 'Cancelling a job', (redis) =>
-      scripts.cancel.run(redis, keys, '', id, mark ?? '', error.message, info),
-    );
+  async cancel(fn: string, key: JobKey): Promise<scripts.Cancellation> {
+    const came = await this.recordings.cancel(fn, key);
     if (came !== 'cancelled-in-flow') return came;
     await this.flows.settleSoon(fn);
     return 'cancelled';

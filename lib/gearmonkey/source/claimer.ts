@@ -14,7 +14,6 @@ import { droppedLine } from './problems.js';
 import { SpareClaims } from './spare-claims.js';
 import { RoundTrips, type Reply } from './round-trips.js';
 
-/** One function's calls. */
 interface FunctionCalls {
   readonly plan: CallPlan;
   readonly trips: RoundTrips;
@@ -167,19 +166,12 @@ export class Claimer implements NotifierListener {
     let calls = this.functions.get(fn);
     if (!calls) {
       const { connections, options, limits, ...others } = this.parts;
+      const failed = (error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error));
       const isLimited = () => limits.has(fn);
-      const storeLimit = () =>
-        limits.store([fn]).catch((error: unknown) => others.problems.report(`limit ${fn}`, messageOf(error)));
-      const connection = connections.commands;
+      const storeLimit = () => limits.store([fn]).catch(failed);
       const onEndInFlow = () => others.flows.settle(fn);
-      const trips = new RoundTrips(fn, {
-        ...options,
-        ...others,
-        connection,
-        isLimited,
-        storeLimit,
-        onEndInFlow,
-      });
+      const told = { connection: connections.commands, isLimited, storeLimit, onEndInFlow };
+      const trips = new RoundTrips(fn, { ...options, ...others, ...told });
       calls = { plan: new CallPlan(), trips };
       this.functions.set(fn, calls);
     }

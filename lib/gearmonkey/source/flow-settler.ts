@@ -1,5 +1,6 @@
 import { messageOf } from '../../job/errors.js';
 import type { RedisConnection } from '../../redis/redis-connection.js';
+import { explainOfFlows } from '../wire/flow-rights.js';
 import { settleFunctions } from '../wire/flow-scripts.js';
 import type { KeysOf } from '../wire/protocol.js';
 import { wireName } from '../wire/wire-names.js';
@@ -26,6 +27,15 @@ export class FlowSettler {
     void this.run(fn, true);
   }
 
+  private async failed(fn: string, error: unknown): Promise<void> {
+    if (this.commands.isClosed) return;
+    const why = await explainOfFlows(this.commands, error, wireName(this.keysOf, fn));
+    this.problems.report(
+      `flows ${fn}`,
+      `Jobs that wait for jobs of "${fn}" learn later that these have ended: ${messageOf(why)}`,
+    );
+  }
+
   private async run(fn: string, review: boolean): Promise<void> {
     if (this.busy.has(fn)) {
       this.busy.set(fn, true);
@@ -41,11 +51,7 @@ export class FlowSettler {
         await settleFunctions(ask, () => '', [name], { review });
       } while (this.busy.get(fn));
     } catch (error) {
-      if (!this.commands.isClosed)
-        this.problems.report(
-          `flows ${fn}`,
-          `Jobs that wait for others of "${fn}" are told later that these have ended: ${messageOf(error)}`,
-        );
+      await this.failed(fn, error);
     } finally {
       this.busy.delete(fn);
     }

@@ -47,6 +47,7 @@ describe('claim.lua', () => {
         unfiled: [],
         limited: false,
         lostRules: false,
+        endedInFlow: false,
         dropped: [],
         wait: -1,
         plain: false,

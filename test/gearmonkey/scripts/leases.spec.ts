@@ -66,7 +66,7 @@ describe('renew.lua', () => {
 
 describe('look.lua', () => {
   const woken = async (fn: string) => (await server.redis.llen(`wake:${fn}`)) === 1;
-  const alone = (wait: number) => ({ wait, leads: false, plain: false, tick: -1 });
+  const alone = (wait: number) => ({ wait, leads: false, plain: false, tick: -1, flows: false });
 
   it('ignores keys of the wrong type', async () => {
     const fn = server.fn();

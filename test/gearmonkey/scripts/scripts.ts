@@ -170,8 +170,8 @@ const LEADER_MS = 100;
 
 export function look(redis: Redis, functions: string[], now = NOW, worker = '', hold = LEADER_MS) {
   const keys = functions.flatMap((fn) => {
-    const { leases, scheduled, high, normal, low, wake, ticks, control, leader, plain } = keysOf(fn);
-    return [leases, scheduled, high, normal, low, wake, ticks, control, leader, plain];
+    const { leases, scheduled, high, normal, low, wake, ticks, control, members, leader, plain } = keysOf(fn);
+    return [leases, scheduled, high, normal, low, wake, ticks, control, members, leader, plain];
   });
   return scripts.look.run(redis, keys, now, worker, hold);
 }

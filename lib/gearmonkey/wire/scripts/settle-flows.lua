@@ -14,16 +14,15 @@
 -- include foreign
 
 local guarded = pcall
-local call, pcall = redis.call, redis.pcall
+-- include reads
 local members, k = KEYS[1], keys_of(string.sub(KEYS[2], 5, -2))
 local now, budget = clock(ARGV[1]), tonumber(ARGV[2])
 k.has_flows = true
 -- include flow-moves
 
---- The part of a list behind what was done of it; empty if its key has another type.
+--- The part of a list behind what was done of it.
 local function rest_of(list, done)
-  local entries = pcall('LRANGE', list, done, done + budget - 1)
-  return entries.err and {} or entries
+  return read({}, 'LRANGE', list, done, done + budget - 1)
 end
 
 --- Ends the time for which the hash of a job is kept, and what belongs to it.
@@ -36,8 +35,8 @@ local function let_go(entry)
   local id, mark, fn = parse_entry(entry)
   if not id then return end
   local pk = keys_of(fn)
-  local job = pcall('HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
-  if job.err or not job[1] or (job[2] or '0') ~= mark then return end
+  local job = read({}, 'HMGET', pk.jobs .. id, 'held', 'mark', 'kept')
+  if not job[1] or (job[2] or '0') ~= mark then return end
   if call('HINCRBY', pk.jobs .. id, 'held', '-1') > 0 then return end
   if not call('ZSCORE', pk.members, id) then
     local status = call('HMGET', pk.jobs .. id, 'status')[1]
@@ -83,7 +82,7 @@ end
 --- Returns whether everything is done for this job.
 local function settle(id)
   local key = k.jobs .. id
-  local job = call('HMGET', key, 'status', 'flow', 'held', 'kept', 'children-done', 'parents-done')
+  local job = read({}, 'HMGET', key, 'status', 'flow', 'held', 'kept', 'children-done', 'parents-done')
   if job[1] == 'idle' or job[1] == 'busy' then
     call('ZADD', members, '1', id)
     return true
@@ -115,8 +114,8 @@ end
 --- Removes a job whose flow never began, as its client died.
 local function drop_orphan(id)
   local key = k.jobs .. id
-  local job = pcall('HMGET', key, 'status', 'flow', 'after')
-  if job.err or note_if_ended(id, job[1]) then return end
+  local job = read({}, 'HMGET', key, 'status', 'flow', 'after')
+  if note_if_ended(id, job[1]) then return end
   local flow = job[3] and job[2] and flow_key(job[2])
   if not flow or call('EXISTS', flow) == 1 then return end
   call('ZREM', members, id)
@@ -133,8 +132,7 @@ end
 
 local function review()
   for _, id in ipairs(some_of(1, 300)) do
-    local job = pcall('HMGET', k.jobs .. id, 'status')
-    if not job.err then note_if_ended(id, job[1]) end
+    note_if_ended(id, read({}, 'HMGET', k.jobs .. id, 'status')[1])
   end
   for _, id in ipairs(some_of(0, 50)) do drop_orphan(id) end
 end

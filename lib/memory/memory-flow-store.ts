@@ -1,0 +1,47 @@
+import type { Clock } from '../job/clock.js';
+import type { FlowProgress } from '../job/flows.js';
+import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
+import type {
+  FlowMember,
+  FlowStore,
+  JobOf,
+  LaterJob,
+  NewFlow,
+  NewFlowJob,
+} from '../gearmonkey/client/flow-store.js';
+import type { MemoryFlows } from './memory-flows.js';
+import type { MemoryServer } from './memory-server.js';
+
+/** The client's side of flows. */
+export class MemoryFlowStore implements FlowStore {
+  constructor(
+    private readonly server: MemoryServer,
+    private readonly clock: Pick<Clock, 'now'>,
+    private readonly checkOpen: () => void,
+  ) {}
+
+  async create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
+    return this.flows.create(jobs, after, this.clock.now());
+  }
+
+  async add(job: LaterJob, after: readonly JobOf[]): Promise<EnqueuedKey> {
+    return this.flows.add(job, after, this.clock.now());
+  }
+
+  async progress(_fn: string, name: string): Promise<FlowProgress | undefined> {
+    return this.flows.progress(name);
+  }
+
+  async cancel(_fn: string, name: string) {
+    return { ended: this.flows.cancel(name, this.clock.now()), next: 0, isDone: true };
+  }
+
+  async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
+    return this.flows.list(name, from, most);
+  }
+
+  private get flows(): MemoryFlows {
+    this.checkOpen();
+    return this.server.flows;
+  }
+}

@@ -1,0 +1,101 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import * as flowScripts from '../../lib/gearmonkey/wire/flow-scripts.js';
+import { RedisActors } from '../gearmonkey/redis-rig.js';
+import { runWorker, stopWorkers, stopWorkersAfterEach } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { AttributedTrace } from './attributed-trace.js';
+import { FN } from './gearmonkey-scenario.js';
+import { documentedRights, grant, PASSWORD, superfluous, takeRefusals } from './rights.js';
+
+const LEASE_MS = 20_000;
+const documented = documentedRights();
+const rightsOf = (name: string) => documented.get(name) ?? [];
+
+describe('the rights that flows need', () => {
+  const used = useRedis();
+  const opened: RedisActors[] = [];
+  let trace: AttributedTrace;
+  stopWorkersAfterEach();
+  beforeAll(async () => {
+    trace = await AttributedTrace.start(used.redis);
+    for (const user of ['client', 'worker', 'flow-client', 'flow-worker'])
+      await grant(used.redis, user, rightsOf(user));
+  });
+  afterAll(() => trace.stop());
+  afterEach(async () => {
+    for (const actors of opened.splice(0)) actors.close();
+    await used.redis.flushall();
+    await used.redis.acl('LOG', 'RESET');
+  });
+  const as = (user: string) => {
+    const actors = new RedisActors(`redis://${user}:${PASSWORD}@127.0.0.1:${used.server.port}`);
+    opened.push(actors);
+    return actors;
+  };
+
+  it('name every command of the scripts', () => {
+    const { flowJobs, flowEdges, flowBegin, enqueueAfter } = flowScripts;
+    const commands = [flowJobs, flowEdges, flowBegin, enqueueAfter].flatMap(({ text }) => [
+      ...text.replaceAll(/^local function open_tags[^]*?^end$/gm, '').matchAll(/call\([^,]*?'([A-Z]{3,})'/g),
+    ]);
+    expect(rightsOf('flow-client')).toEqual(
+      expect.arrayContaining(commands.map(([, command = '']) => `+${command.toLowerCase()}`)),
+    );
+  });
+
+  it('are sufficient, and none of them is too much', async () => {
+    const client = as('flow-client').client();
+    const source = as('flow-worker').source({ lease: LEASE_MS }, { keeper: true });
+    await runWorker(source, FN, (input) => {
+      if (input === 'fail') throw new Error('as told');
+      return input;
+    });
+    const last = { job: FN, input: 'last' };
+    const children = [
+      { job: FN, input: 'a', children: [last] },
+      { job: FN, input: 'b', children: [last] },
+    ];
+    const flow = await client.flow({ job: FN, input: 'first', children });
+    await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 4, failed: 0, total: 4 });
+    const after = await client.run(FN, 'after', { after: [flow.root] });
+    await after.result();
+    const failed = await client.flow({ job: FN, input: 'fail', children: [last] });
+    await expect(lastValueFrom(failed.progress$)).resolves.toEqual({ done: 0, failed: 2, total: 2 });
+    const far = { delay: '1h' };
+    const cancelled = await client.flow({ job: FN, input: 'far', options: far, children: [last] });
+    await client.run(FN, 'added', { after: [cancelled.root] });
+    await expect(cancelled.cancel()).resolves.toBe(3);
+    await eventually(async () => expect(await used.redis.exists(`queue:${FN}:flows`)).toBe(0));
+    await trace.look();
+    const calls = await trace.calls();
+    expect(await takeRefusals(used.redis)).toEqual([]);
+    for (const user of ['client', 'worker'] as const) {
+      const more = rightsOf(`flow-${user}`).filter((right) => !rightsOf(user).includes(right));
+      const own = calls.get(`flow-${user}`) ?? [];
+      const rights = rightsOf(`flow-${user}`);
+      const needless = await superfluous(used.redis, rights, own);
+      expect(needless.filter((right) => more.includes(right))).toEqual([]);
+    }
+  });
+
+  it('are named in an error of a client, and by a worker that lacks them, without a job that is lost', async () => {
+    const said: string[] = [];
+    const onProblem = (message: string) => said.push(message);
+    const source = as('worker').source({ lease: LEASE_MS, onProblem }, { keeper: true });
+    await runWorker(source, FN, (input) => input);
+    await expect(as('client').client().flow({ job: FN, input: 1 })).rejects.toThrow(
+      /no right to what a flow with jobs of "mail" needs: RPUSH/,
+    );
+    const child = { job: FN, input: 2 };
+    const flow = await as('flow-client')
+      .client()
+      .flow({ job: FN, input: 1, children: [child] });
+    await flow.root.result();
+    await eventually(() => expect(said.join()).toMatch(/learn later .* no right to .*LRANGE/));
+    await stopWorkers();
+    await runWorker(as('flow-worker').source({ lease: LEASE_MS }, { keeper: true }), FN, (input) => input);
+    await expect(flow.jobs[1]?.result()).resolves.toBe(2);
+  });
+});
