@@ -32,8 +32,8 @@ export class MemoryFlowStore implements FlowStore {
     return this.flows.progress(name);
   }
 
-  async cancel(_fn: string, name: string) {
-    return { ended: this.flows.cancel(name, this.clock.now()), next: 0, isDone: true };
+  async cancel(_fn: string, name: string): Promise<number> {
+    return this.flows.cancel(name, this.clock.now());
   }
 
   async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {

@@ -54,8 +54,8 @@ export interface FlowStore {
   add(job: LaterJob, after: readonly JobOf[]): Promise<EnqueuedKey>;
   /** Undefined if the flow is no longer kept. `wanted` as of `JobStore.read`. */
   progress(fn: string, name: string, wanted?: () => boolean): Promise<FlowProgress | undefined>;
-  /** Ends some jobs of the flow that don't run, from its job `from` on. */
-  cancel(fn: string, name: string, from: number): Promise<{ ended: number; next: number; isDone: boolean }>;
+  /** Ends all jobs of the flow that don't run. Returns how many. */
+  cancel(fn: string, name: string): Promise<number>;
   /** Some jobs of the flow, from its job `from` on. */
   members(fn: string, name: string, from: number, most: number): Promise<readonly FlowMember[]>;
 }

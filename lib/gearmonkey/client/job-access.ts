@@ -116,14 +116,8 @@ export class JobAccess implements JobReader {
   }
 
   /** Returns how many jobs of a flow it has cancelled. */
-  async cancelFlow(fn: string, name: string): Promise<number> {
-    let cancelled = 0;
-    for (let from = 0, isDone = false; !isDone;) {
-      const step = await this.store.flows.cancel(fn, name, from);
-      cancelled += step.ended;
-      [from, isDone] = [step.next, step.isDone];
-    }
-    return cancelled;
+  cancelFlow(fn: string, name: string): Promise<number> {
+    return this.store.flows.cancel(fn, name);
   }
 
   progress(ref: FunctionRef, key: JobKey): Observable<JobProgress> {

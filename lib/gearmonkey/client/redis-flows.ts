@@ -75,15 +75,23 @@ export class RedisFlows implements FlowStore {
     return values.includes(null) ? undefined : { done, failed, total };
   }
 
-  async cancel(fn: string, name: string, from: number) {
+  async cancel(fn: string, name: string): Promise<number> {
     const key = flowKey(this.options.keysOf(fn).jobs, name);
     const { message } = CANCELLED_WITH_FLOW;
     const info = JSON.stringify(CANCELLED_WITH_FLOW);
-    const cancel = (redis: Redis | Cluster) =>
-      cancelFlow.run(redis, [key, `${key}:jobs`], this.options.now(), from, message, info);
-    const { ended, looked, total, functions } = await this.ask(fn, 'Cancelling a flow', cancel);
-    await this.settle(fn, functions);
-    return { ended, next: looked, isDone: looked >= total };
+    const touched = new Set<string>();
+    let cancelled = 0;
+    for (let from = 0, isDone = false; !isDone;) {
+      const cancel = (redis: Redis | Cluster) =>
+        cancelFlow.run(redis, [key, `${key}:jobs`], this.options.now(), from, message, info);
+      const { ended, looked, total, functions } = await this.ask(fn, 'Cancelling a flow', cancel);
+      cancelled += ended;
+      for (const other of functions) touched.add(other);
+      [from, isDone] = [looked, looked >= total];
+    }
+    // Only now: the end of one would end those that wait for it.
+    await this.settle(fn, touched);
+    return cancelled;
   }
 
   async members(fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {

@@ -6,7 +6,7 @@ import type { Bytes, Now } from './scripts.js';
 const defineScript = scriptsIn(LUA);
 
 /** Most pairs of jobs that one call looks at: more would block the server. */
-const STEP = 100;
+const STEP = 50;
 /** Most calls in a row, for flows of any size that is allowed. */
 const MOST_CALLS = 100_000;
 
