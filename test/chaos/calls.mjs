@@ -22,6 +22,13 @@ export function callMany(client, note, names, starvation) {
   );
 }
 
+/** How far a flow was in the end. */
+export async function awaitFlow(flow, note, names) {
+  const told = await lastValueFrom(flow.progress$.pipe(timeout(PATIENCE_MS))).catch(codeOf);
+  const { fn, id } = flow.root;
+  note({ e: 'flow', fn, id, names, ...told });
+}
+
 export async function awaitResult(handle, note, of) {
   const { fn, id } = handle;
   const told = await handle.result({ timeout: PATIENCE_MS }).then(({ n }) => ({ n }), codeOf);

@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { check, INVARIANT_NAMES } from './checker.js';
 import { ClaimLog } from './claim-log.js';
-import type { Fields, History, LimitedClaim, Mending, Reading, StatisticsSeen, Written } from './history.js';
+import type {
+  Fields,
+  FlowNote,
+  History,
+  LimitedClaim,
+  Mending,
+  Reading,
+  StatisticsSeen,
+  Written,
+} from './history.js';
 import { ENDED_STATES, type Entries, type FunctionIndexes, type Indexes } from './indexes.js';
 import { FAST, HANDLED, LIMITED, MENDED, ODD, RATED, STEPS, STRICT, TAG } from './jobs.mjs';
 
@@ -36,6 +45,7 @@ function history(change: Partial<History> = {}, fields: Fields = ended): History
     calls: [],
     steps: [],
     recorded: [],
+    flows: [],
     finishes: [{ ...job, at: 5 }],
     firstReadings: readings,
     readings,
@@ -48,6 +58,41 @@ function history(change: Partial<History> = {}, fields: Fields = ended): History
     crashes: [],
     ...change,
   };
+}
+
+/** A job that waited for another: what is stored of both, and what their flow said. */
+function inFlow(
+  parent: Fields = {},
+  child: Fields = {},
+  policy = 'fail',
+  said: Partial<FlowNote> = { total: 2, done: 2, failed: 0 },
+): History {
+  const input = (n: string, after: readonly string[]) =>
+    JSON.stringify({ n, kind: 'flow', after, policy, fails: false });
+  const first = {
+    ...ended,
+    input: input('p/1', []),
+    finished: '1',
+    output: '{"n":"p/1","parents":[]}',
+    ...parent,
+  };
+  const second = {
+    ...ended,
+    input: input('p/2', ['p/1']),
+    output: '{"n":"p/2","parents":["p/1"]}',
+    ...child,
+  };
+  const readings = new Map([
+    [KEY, { ...job, fields: first }],
+    ['f#2', { ...job, id: '2', fields: second }],
+  ]);
+  return history({
+    readings,
+    laterReadings: readings,
+    firstReadings: readings,
+    starts: [start, { ...start, id: '2' }],
+    flows: [{ ...job, names: ['p/1', 'p/2'], ...said }],
+  });
 }
 
 /** Two jobs of one unique key. */
@@ -357,6 +402,17 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     history({ recorded: [{ ...start, token: 2, name: 'one' }] }, withSteps(1)),
     history({}, withSteps(2)),
   ],
+  'a job of a flow begins behind its parents': [inFlow({ finished: '9' })],
+  'a job of a flow ends as its parents say': [
+    inFlow({ status: 'error' }),
+    inFlow({}, { output: '{"n":"p/2","token":1,"parents":["p/9"]}' }),
+    inFlow({ status: 'error' }, { status: 'error', error: '{"code":"PARENT_FAILED"}' }, 'run'),
+  ],
+  'a flow counts each job once': [
+    inFlow({}, {}, 'fail', { total: 2, done: 1, failed: 1 }),
+    inFlow({}, {}, 'fail', { total: 3, done: 2, failed: 0 }),
+    inFlow({}, {}, 'fail', { code: 'JOB_NOT_FOUND' }),
+  ],
   'statistics count what happened': [
     counted({ done: 2, failed: 0 }),
     counted({ done: 1, failed: 1 }),
@@ -416,6 +472,12 @@ describe('The history checker', () => {
     const recorded = STEPS.map((name) => ({ ...start, name }));
     const written = new Map([[KEY, { ...once, steps: new Map([['one', new Set(['1:1:1'])]]) }]]);
     expect(check(history({ recorded, steps: recorded, written }, withSteps(1)))).toEqual([]);
+  });
+
+  it('accepts a flow', () => {
+    const about = INVARIANT_NAMES.filter((name) => name.includes('flow'));
+    expect(about).toHaveLength(3);
+    expect(broken(inFlow()).filter((name) => about.includes(name))).toEqual([]);
   });
 
   it('accepts jobs that are found by their tag', () => {

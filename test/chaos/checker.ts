@@ -9,6 +9,7 @@ import {
   pagesAreWhole,
   tagsFindJobs,
 } from './index-checks.js';
+import { flowsCount, flowsEndRight, parentsEndFirst } from './flow-checks.js';
 import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } from './limit-checks.js';
 import { mendedOnce, readersAreAnswered } from './mend-checks.js';
 import { statisticsHold } from './statistics-checks.js';
@@ -45,6 +46,9 @@ const INVARIANTS: Readonly<Record<string, Check>> = {
   'a recorded step does not run again': recordedStepsRest,
   'a step is recorded once': stepsRecordedOnce,
   'a step gives what was recorded': stepsGiveWhatWasRecorded,
+  'a job of a flow begins behind its parents': parentsEndFirst,
+  'a job of a flow ends as its parents say': flowsEndRight,
+  'a flow counts each job once': flowsCount,
   'statistics count what happened': statisticsHold,
   'a retried job ends once more, a discarded one is gone': mendedOnce,
   'readers are answered': readersAreAnswered,
@@ -188,6 +192,8 @@ const EXPECTED: Readonly<Record<string, (fields: Fields) => boolean>> = {
   expiring: (fields) => fields['status'] === 'success' || codeOf(fields) === 'JOB_EXPIRED',
   waiting: (fields) => fields['status'] === 'success' || codeOf(fields) === 'SIGNAL_TIMEOUT',
   hostile: (fields) => fields['status'] === 'error' && !ASKED_FOR.includes(codeOf(fields) ?? ''),
+  // Its parents say how: flow-checks.ts.
+  flow: () => true,
   mended: ({ status, output }) => status === 'success' || output === 'mended as told',
   large: ({ status, input, output }) => status === 'success' && padOf(input) === padOf(output),
   shared: ({ status, input = '', output = '' }) =>

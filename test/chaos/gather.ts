@@ -4,6 +4,7 @@ import {
   type Cancel,
   type End,
   type Enqueued,
+  type FlowNote,
   type Result,
   type Start,
   type StepNote,
@@ -21,6 +22,7 @@ export interface Recorded {
   readonly calls: Call[];
   readonly steps: StepNote[];
   readonly recorded: StepNote[];
+  readonly flows: FlowNote[];
 }
 
 const LIST_OF = {
@@ -33,6 +35,7 @@ const LIST_OF = {
   call: 'calls',
   step: 'steps',
   recorded: 'recorded',
+  flow: 'flows',
 } as const satisfies Record<string, keyof Recorded>;
 
 /** The history files of all lives, sorted by what they tell. */
@@ -40,7 +43,7 @@ export function gather(files: readonly { readonly process: string; readonly path
   const recorded: Recorded = {
     ...{ enqueued: [], unsure: [], starts: [] },
     ...{ ends: [], cancels: [], results: [], calls: [] },
-    ...{ steps: [], recorded: [] },
+    ...{ steps: [], recorded: [], flows: [] },
   };
   for (const { process, path } of files) {
     for (const line of readLines(path)) {

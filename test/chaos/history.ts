@@ -45,6 +45,16 @@ export interface StepNote extends Start {
   readonly name: string;
 }
 
+/** What a flow said of its jobs in the end, or the code of an error. `id` is that of its root. */
+export interface FlowNote extends JobName {
+  /** The `n` of its jobs. */
+  readonly names: readonly string[];
+  readonly done?: number;
+  readonly failed?: number;
+  readonly total?: number;
+  readonly code?: string;
+}
+
 /** What a call to `cancel` answered: whether it was cancelled, or the code of an error. */
 export interface Cancel extends JobName {
   /** The `n` of the job that was meant: after a failover another may have its id. */
@@ -176,6 +186,7 @@ export interface History {
   readonly calls: readonly Call[];
   readonly steps: readonly StepNote[];
   readonly recorded: readonly StepNote[];
+  readonly flows: readonly FlowNote[];
   readonly finishes: readonly Finish[];
   readonly firstReadings: ReadonlyMap<string, Reading>;
   readonly readings: ReadonlyMap<string, Reading>;

@@ -31,5 +31,7 @@ export declare function hashOf(text: string): string;
 export declare const ATTEMPTS: Readonly<Record<string, number>>;
 /** The steps of a job of that kind. */
 export declare const STEPS: readonly string[];
+/** Its jobs wait for each other, and for slow ones. */
+export declare const FLOWN: string;
 /** Its handler runs many jobs at once. */
 export declare const BATCHED: string;

@@ -19,11 +19,13 @@ export const RATED = 'chaos:rated';
 export const STRICT = 'chaos:strict';
 /** Its handler runs many jobs at once. */
 export const BATCHED = 'chaos:batched';
+/** Its jobs wait for each other, and for slow ones. */
+export const FLOWN = 'chaos:flown';
 
 /** Functions our workers run, and how many jobs of each at a time. */
 export const HANDLED = {
   ...{ [FAST]: 20, [SLOW]: 30, [BLOCK]: 1, [SHARED]: 2, [ODD]: 2, [MENDED]: 5 },
-  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6, [BATCHED]: 2 },
+  ...{ [LIMITED]: 6, [RATED]: 6, [STRICT]: 6, [BATCHED]: 2, [FLOWN]: 5 },
 };
 
 export const TENANTS = ['ada', 'ben', 'cleo'];
@@ -76,8 +78,37 @@ export async function perform(input, job, hostile = [], note = () => undefined) 
   if (input.kind === 'mended' && job.claim.token % 1_000_000 <= input.rounds)
     throw new Error('mended as told');
   if (input.kind === 'hostile') throw hostile[input.which % hostile.length]?.[1]();
+  if (input.kind === 'flow') return performFlow(input, job);
   const { n, pad } = input;
   return { n, token: job.claim.token, ...(pad === undefined ? {} : { pad, hash: hashOf(pad) }) };
+}
+
+/** Puts out which jobs it waited for. */
+async function performFlow({ n, fails }, job) {
+  const parents = await job.parents();
+  if (fails) throw new Error('flow as told');
+  return { n, token: job.claim.token, parents: parents.map(({ output, status }) => output?.n ?? status) };
+}
+
+/** Jobs of a new flow, parents first: each with the numbers of those that it waits for. `n` makes a name. */
+export function makeFlow(random, n) {
+  const width = random.int(1, 6);
+  const parents = [[], ...Array.from({ length: width }, () => [0])];
+  if (random.next() < 0.5) parents.push([width]);
+  parents.push(parents.map((_, number) => number).slice(1));
+  const names = parents.map(() => n());
+  return parents.map((after, number) => ({
+    fn: random.next() < 0.7 ? FLOWN : SLOW,
+    after,
+    input: {
+      n: names[number],
+      kind: 'flow',
+      after: after.map((parent) => names[parent]),
+      policy: random.next() < 0.5 ? 'run' : 'fail',
+      ms: random.int(0, 30),
+      fails: random.next() < 0.05,
+    },
+  }));
 }
 
 /** Its attempts fail behind another step each. The history has each step's beginning, and what was told to be recorded. */

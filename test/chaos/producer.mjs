@@ -6,14 +6,16 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineJob, GearMonkeyClient, GearMonkeyModule } from '../../dist/index.js';
-import { awaitResult, callMany, watchToEnd } from './calls.mjs';
-import { FAST, limitOf, LIMITS, makeJob } from './jobs.mjs';
+import { awaitFlow, awaitResult, callMany, watchToEnd } from './calls.mjs';
+import { FAST, limitOf, LIMITS, makeFlow, makeJob } from './jobs.mjs';
 import { notesTo } from './note.mjs';
 import { Random } from './random.mjs';
 import { Starvation } from './starvation.mjs';
 
 const TICK_MS = 50;
 const MAX_OPEN = 3000;
+/** How often a tick begins a flow. */
+const FLOWS_A_TICK = 0.1;
 
 const settings = JSON.parse(process.argv[2]);
 const { url, connection = url, history, seed, name, rate, calls, module = {} } = settings;
@@ -40,6 +42,7 @@ while (!stopping) {
   const due = Math.min(((performance.now() - began) / 1000) * rate - created, rate);
   if (open.size < MAX_OPEN) submit(Array.from({ length: due }, () => makeJob(random, next(), settings)));
   else created = Math.floor(((performance.now() - began) / 1000) * rate);
+  if (open.size < MAX_OPEN && random.next() < FLOWS_A_TICK) keep(createFlow(makeFlow(random, next)));
   if (performance.now() >= nextCalls) {
     nextCalls = performance.now() + calls.every;
     keep(
@@ -85,6 +88,34 @@ async function create(job) {
   const chance = random.next();
   if (chance < 0.02) await awaitResult(handle, note, input.n);
   else if (chance < 0.03) await watchToEnd(client, handle, note, input.n);
+}
+
+/** Jobs that wait for each other, and what their flow says of them at the end. */
+async function createFlow(jobs) {
+  const nodes = jobs.map(({ fn, input }) => ({
+    job: fn,
+    input,
+    options: { onParentError: input.policy },
+    children: [],
+  }));
+  for (const [number, { after }] of jobs.entries())
+    for (const parent of after) nodes[parent].children.push(nodes[number]);
+  let flow;
+  try {
+    flow = await client.flow(nodes[0]);
+  } catch (error) {
+    // It asks several times, each by the deadline.
+    for (const { fn, input } of jobs)
+      note({ e: 'unsure', fn, n: input.n, kind: 'flow', code: error.code ?? String(error), took: 0 });
+    return;
+  }
+  for (const [number, { fn, input }] of jobs.entries())
+    note({ e: 'enqueued', fn, n: input.n, kind: 'flow', id: flow.jobOf(nodes[number]).id, took: 0 });
+  await awaitFlow(
+    flow,
+    note,
+    jobs.map(({ input }) => input.n),
+  );
 }
 
 async function createMany(jobs) {

@@ -24,8 +24,8 @@ const WAYS: Readonly<Record<Role, readonly Way[]>> = {
 
 /** Which lists of docs/operate/security.md a role has. */
 const RIGHTS: Readonly<Record<Role, readonly string[]>> = {
-  worker: ['limited-worker'],
-  producer: ['limited-client', 'tagged-client'],
+  worker: ['limited-worker', 'flow-worker'],
+  producer: ['limited-client', 'tagged-client', 'flow-client'],
 };
 
 /** Lists of the document are for a function `mail`: all of the suite's, in its place. */

@@ -14,8 +14,8 @@ import type { RedisQuestions } from './redis-questions.js';
 
 /** Most jobs of one call, and most entries and lists. */
 const [MAX_JOBS, MAX_ENTRIES, MAX_LISTS] = [200, 1000, 250];
-/** Seconds for which the server keeps the jobs of a flow whose client died before it began. */
-const KEPT_SECONDS = 3600;
+/** Seconds behind the last call for which the server keeps the jobs of a flow that has not begun, besides those that a call may take. */
+const KEPT_SECONDS = 60;
 
 /** What the client's side of flows needs. */
 export interface RedisFlowsOptions {
@@ -48,6 +48,11 @@ export class FlowBuilding {
   ) {
     this.fn = jobs[0]?.fn ?? '';
     this.key = flowKey(options.keysOf(this.fn).jobs, this.name);
+  }
+
+  /** Seconds. */
+  private get kept(): number {
+    return KEPT_SECONDS + Math.ceil((2 * this.options.timeout) / 1000);
   }
 
   /** @throws UnknownParentError, and what the server answers */
@@ -89,9 +94,8 @@ export class FlowBuilding {
     const mark = newMark();
     const jobs = numbers.flatMap((number) => this.argumentsOf(number));
     const [at, part, flow] = [created(), (this.part += 1), `${this.name}:${this.wire(this.fn)}`];
-    const last = await this.ask((redis) =>
-      flowJobs.run(redis, keys, part, KEPT_SECONDS, at, mark, flow, jobs),
-    );
+    const { kept } = this;
+    const last = await this.ask((redis) => flowJobs.run(redis, keys, part, kept, at, mark, flow, jobs));
     const ids = this.created.get(this.wire(fn)) ?? [];
     this.created.set(this.wire(fn), ids);
     for (const [index, number] of numbers.entries()) {
@@ -115,9 +119,7 @@ export class FlowBuilding {
       if (call.length === 0) return;
       const [part, sent] = [(this.part += 1), call];
       [call, lists] = [[], 0];
-      await this.ask((redis) =>
-        flowEdges.run(redis, [this.key, `${this.key}:jobs`], part, KEPT_SECONDS, sent),
-      );
+      await this.ask((redis) => flowEdges.run(redis, [this.key, `${this.key}:jobs`], part, this.kept, sent));
     };
     const write = async (list: string, numbers: readonly number[]) => {
       for (const some of chunksOf(numbers, MAX_ENTRIES)) {

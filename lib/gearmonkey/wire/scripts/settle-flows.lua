@@ -134,7 +134,7 @@ local function review()
   for _, id in ipairs(some_of(1, 300)) do
     note_if_ended(id, read({}, 'HMGET', k.jobs .. id, 'status')[1])
   end
-  for _, id in ipairs(some_of(0, 50)) do drop_orphan(id) end
+  for _, id in ipairs(some_of(0, 300)) do drop_orphan(id) end
 end
 
 local function run()
