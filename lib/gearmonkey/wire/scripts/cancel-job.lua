@@ -1,22 +1,24 @@
 --- Ends a job that waits or that a worker of this package runs. Uses `keys`, `now` and limits.lua of the script. Returns
---- cancelled, finished, missing, lost or running, as cancel.lua. `only_idle`: one that runs goes on.
-local function cancel_job(id, mark, message, failure, only_idle)
+--- cancelled, finished, missing, lost or running, as cancel.lua. Lists are searched from the left, where new jobs are.
+--- `only_old`: one that runs goes on, and lists are searched from the right.
+local function cancel_job(id, mark, message, failure, only_old)
   local job = call('HMGET', keys.jobs .. id, 'status', 'token', 'error', 'mark', 'key')
   if not job[1] then return 'missing' end
   if mark ~= '' and (job[4] or '0') ~= mark then return 'lost' end
   if job[3] == failure then return 'cancelled' end
   if job[1] == 'success' or job[1] == 'error' then return 'finished' end
-  if only_idle and job[1] == 'busy' then return 'running' end
+  if only_old and job[1] == 'busy' then return 'running' end
 
   local limits = job[5] and open_limits(unpack(call('HMGET', keys.control, 'limit', 'override')))
-  --- Removes a job from where it waits. Searched from the left, where new jobs are.
+  local side = only_old and -1 or 1
+  --- Removes a job from where it waits.
   local function remove_waiting(key)
     if call('ZREM', keys.scheduled, id) == 1 or (limits and limits.forget_time(key, id) == 1) then return true end
     for _, queue in ipairs({ 'high', 'normal', 'low' }) do
-      if call('LREM', keys[queue], 1, id) == 1 then return true end
+      if call('LREM', keys[queue], side, id) == 1 then return true end
     end
     for _, priority in ipairs(limits and limits.PRIORITIES or {}) do
-      if call('LREM', limits.list_of(key, priority), 1, id) == 1 then return true end
+      if call('LREM', limits.list_of(key, priority), side, id) == 1 then return true end
     end
     -- It holds its strict key, but was removed from where it waited.
     return job[1] == 'idle' and limits and limits.let_go(key, id)

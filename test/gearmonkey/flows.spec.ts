@@ -1,0 +1,174 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
+import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
+import { flowBegin, flowEdges, flowJobs } from '../../lib/gearmonkey/wire/flow-scripts.js';
+import { flowKey, keysOf } from '../../lib/gearmonkey/wire/protocol.js';
+import { defineJob } from '../../lib/job/job-definition.js';
+import { PythonActor, stopActors } from '../conformance/python-actor.js';
+import { gate } from '../support/gate.js';
+import { LossyProxy } from '../support/lossy-proxy.js';
+import { runWorker } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
+import { RedisActors } from './redis-rig.js';
+import { useGearMonkey } from './use-gearmonkey.js';
+
+describe('Flows on Redis', () => {
+  const rig = useGearMonkey();
+  afterEach(stopActors);
+
+  const node = (fn: string, input: string, ...children: FlowNode[]): FlowNode => ({
+    job: fn,
+    input,
+    children,
+  });
+
+  /** All keys of a function that never expire, but for those that every function has. */
+  async function leftOf(fn: string): Promise<string[]> {
+    const keys = await rig.redis.keys(`*:${fn}:*`);
+    const times = await Promise.all(keys.map((key) => rig.redis.ttl(key)));
+    return keys.filter((key, index) => times[index] === -1 && !/^(ended|claims|sender):/.test(key)).sort();
+  }
+
+  it('leave nothing that does not expire', async () => {
+    const fn = rig.fn();
+    await runWorker(rig.source(), fn, (input) => {
+      if (input === 'fail') throw new Error('as told');
+    });
+    const last = node(fn, 'last');
+    const flow = await rig.client.flow(node(fn, 'first', node(fn, 'a', last), node(fn, 'fail', last)));
+    await lastValueFrom(flow.progress$);
+    await rig.client.run(fn, 'after', { after: [flow.root], blocking: true });
+    await eventually(async () => expect(await leftOf(fn)).toEqual([]));
+  });
+
+  it('keep the output of a job until those that waited for it have ended', async () => {
+    const fn = rig.fn();
+    const go = gate();
+    const definition = defineJob(fn, { keep: { success: { age: '1m' } } });
+    await runWorker(rig.source(), definition, async (input, job) => {
+      if (input === 'child') await go.passed;
+      return (await job.parents()).length;
+    });
+    const child: FlowNode = { job: definition, input: 'child' };
+    const flow = await rig.client.flow({ job: definition, input: 'parent', children: [child] });
+    await flow.root.result();
+    const { jobs } = keysOf(fn);
+    await eventually(async () => expect(await rig.redis.ttl(jobs + flow.root.id)).toBe(-1));
+    await expect(rig.client.discard(fn, flow.root.id).done).resolves.toBe(0);
+    go.open();
+    await expect(flow.jobOf(child)?.result()).resolves.toBe(1);
+    await eventually(async () => expect(await rig.redis.ttl(jobs + flow.root.id)).toBeGreaterThan(0));
+    expect(await rig.redis.ttl(jobs + flow.root.id)).toBeLessThanOrEqual(60);
+  });
+
+  it('go on behind jobs that a plain worker has run', async () => {
+    const [plain, fn] = [rig.fn(), rig.fn()];
+    const actor = new PythonActor('worker', [rig.url, plain]);
+    await expect(actor.line()).resolves.toEqual({ ready: true });
+    // Settles what the plain worker ends.
+    await runWorker(rig.source(), fn, async (_, job) => (await job.parents()).map(({ output }) => output));
+    const child = node(fn, 'child');
+    const flow = await rig.client.flow(node(plain, 'word', child));
+    const ours = rig.source();
+    await ours.open([plain]);
+    await expect(flow.root.result()).resolves.toBe('WORD');
+    await rig.client.get(plain, flow.root.id);
+    await settled(plain, ours);
+    await expect(flow.jobOf(child)?.result()).resolves.toEqual(['WORD']);
+  });
+
+  /** A worker without a slot leads the function, and looks for ends. */
+  async function settled(fn: string, source: ReturnType<typeof rig.source>): Promise<void> {
+    const slots = { of: () => 0, functions: () => [fn], onFree: () => () => undefined };
+    const end = new AbortController();
+    const claimed = source.claim(slots, end.signal);
+    await eventually(async () => expect(await rig.redis.exists(keysOf(fn).members)).toBe(0));
+    end.abort();
+    await claimed;
+  }
+
+  it('whose client died before they began are removed by workers, and never run', async () => {
+    const fn = rig.fn();
+    const ran: unknown[] = [];
+    const k = keysOf(fn);
+    const flow = flowKey(k.jobs, 'dead');
+    const keys = [flow, k.ids, k.jobs, k.scheduled, k.members];
+    const job = (waits: string, children: string) => ['"x"', '', 'normal::', 'fail', waits, children];
+    const last = await flowJobs.run(rig.redis, keys, 1, 60, 1, 5_000_000, `dead:${fn}`, [
+      ...job('1', '1'),
+      ...job('1', '0'),
+    ]);
+    await flowEdges.run(rig.redis, [flow, `${flow}:jobs`], 2, 60, [
+      `${k.jobs}1:children`,
+      1,
+      `2:6000000:${fn}`,
+    ]);
+    await runWorker(rig.source(), fn, (input) => void ran.push(input));
+    await rig.client.run(fn, 'other', { blocking: true });
+    expect([last, await rig.redis.zcard(k.scheduled)]).toEqual([2, 2]);
+    await rig.redis.del(flow);
+    await eventually(async () => expect(await rig.redis.exists(k.members, k.scheduled)).toBe(0));
+    expect(await rig.redis.exists(`${k.jobs}1`, `${k.jobs}2`, `${k.jobs}1:children`)).toBe(0);
+    expect(ran).toEqual(['other']);
+  });
+
+  it('are refused if a part is lost, and written once if one is sent twice', async () => {
+    const fn = rig.fn();
+    const k = keysOf(fn);
+    const flow = flowKey(k.jobs, 'parts');
+    const keys = [flow, k.ids, k.jobs, k.scheduled, k.members];
+    const first = () =>
+      flowJobs.run(rig.redis, keys, 1, 60, 1, 5_000_000, `parts:${fn}`, [
+        '"x"',
+        '',
+        'normal::',
+        'fail',
+        '1',
+        '0',
+      ]);
+    await expect(Promise.all([first(), first()])).resolves.toEqual([1, 1]);
+    const lists = [`${flow}:jobs`, 1, `1:5000000:${fn}`];
+    const second = () => flowEdges.run(rig.redis, [flow, `${flow}:jobs`], 2, 60, lists);
+    await Promise.all([second(), second()]);
+    expect(await rig.redis.llen(`${flow}:jobs`)).toBe(1);
+    const begin = (part: number) =>
+      flowBegin.run(rig.redis, [flow, `${flow}:jobs`, k.jobs], part, '', '1:5000000', 1, []);
+    await expect(begin(4)).rejects.toThrow('FLOWLOST');
+    await expect(Promise.all([begin(3), begin(3)])).resolves.toEqual([0, 0]);
+    expect(await rig.redis.lrange(k.normal, 0, -1)).toEqual(['1']);
+  });
+
+  it.each([1, 3])('are made once when %i replies are lost', async (times) => {
+    const fn = rig.fn();
+    const proxy = await LossyProxy.start(rig.server.port);
+    const actors = new RedisActors(proxy.url);
+    const ran: unknown[] = [];
+    try {
+      proxy.lose = times;
+      const children = Array.from({ length: 5 }, (_, number) => node(fn, `child ${number}`));
+      const flow = await actors.client().flow(node(fn, 'root', ...children));
+      proxy.lose = times;
+      const next = await actors.client().run(fn, 'next', { after: flow.jobs });
+      expect(await rig.redis.llen(`${keysOf(fn).jobs}${flow.root.id}:children`)).toBe(6);
+      await runWorker(actors.source(), fn, (input) => void ran.push(input));
+      await next.result({ timeout: '20s' });
+      await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 7, failed: 0, total: 7 });
+      expect(ran.toSorted()).toEqual([...children.map(({ input }) => input), 'next', 'root'].toSorted());
+    } finally {
+      actors.close();
+      proxy.stop();
+    }
+  });
+
+  it('see the job whose mark they know, not another that has its id', async () => {
+    const fn = rig.fn();
+    const job = await rig.client.run(fn, 'first');
+    await rig.redis.hset(keysOf(fn).jobs + job.id, 'mark', '7000000');
+    await expect(rig.client.run(fn, 'next', { after: [job] })).rejects.toMatchObject({
+      code: 'UNKNOWN_PARENT',
+    });
+    await expect(rig.client.run(fn, 'next', { after: [{ fn, id: job.id }] })).resolves.toMatchObject({
+      created: true,
+    });
+  });
+});
