@@ -1,4 +1,5 @@
 import type { Clock } from '../job/clock.js';
+import type { JobStatus } from '../job/job.js';
 import type { FlowProgress } from '../job/flows.js';
 import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
 import type {
@@ -37,7 +38,13 @@ export class MemoryFlowStore implements FlowStore {
   }
 
   async members(_fn: string, name: string, from: number, most: number): Promise<FlowMember[]> {
-    return this.flows.list(name, from, most);
+    const { flows } = this;
+    return (flows.flow(name)?.jobs.slice(from, from + most) ?? []).map((job) => {
+      const { parents = [], later } = flows.member(job) ?? {};
+      const status = (this.server.function(job.fn).jobs.text(job.id, 'status') || 'error') as JobStatus;
+      const shown = parents.map((parent) => ({ ...parent, mark: '' }));
+      return { ...job, mark: '', status, waits: later !== undefined, parents: shown };
+    });
   }
 
   private get flows(): MemoryFlows {

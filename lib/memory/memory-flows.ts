@@ -8,8 +8,7 @@ import {
   type FlowProgress,
   type LaterPlace,
 } from '../job/flows.js';
-import type { JobStatus } from '../job/job.js';
-import type { FlowMember, JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
+import type { JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
 import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
 import { keyOf, withExpiry, type Job, type Member, type StoredFlow } from './flow-members.js';
 import type { MemoryFunction } from './memory-function.js';
@@ -75,14 +74,12 @@ export class MemoryFlows {
     return idle.length;
   }
 
-  list(name: string, from: number, most: number): FlowMember[] {
-    const jobs = this.flows.get(name)?.jobs.slice(from, from + most) ?? [];
-    return jobs.map((job) => {
-      const { parents = [], later } = this.members.get(keyOf(job)) ?? {};
-      const status = (this.of(job.fn).jobs.text(job.id, 'status') || 'error') as JobStatus;
-      const shown = parents.map((parent) => ({ ...parent, mark: '' }));
-      return { ...job, mark: '', status, waits: later !== undefined, parents: shown };
-    });
+  flow(name: string): StoredFlow | undefined {
+    return this.flows.get(name);
+  }
+
+  member(job: Job): Member | undefined {
+    return this.members.get(keyOf(job));
   }
 
   parentsOf(job: Job): readonly Job[] {
@@ -99,6 +96,8 @@ export class MemoryFlows {
     const member = this.members.get(keyOf(job));
     if (!member || member.hasEnded) return;
     member.hasEnded = true;
+    // One that has expired is still there.
+    if (member.later) this.of(job.fn).waiting.remove(job.id, now);
     delete member.later;
     this.ended.push({ ...job, succeeded, now });
     if (this.isTelling) return;
@@ -124,14 +123,16 @@ export class MemoryFlows {
   move(job: Job, place: LaterPlace): boolean {
     const member = this.members.get(keyOf(job));
     if (!member?.later) return false;
-    const { expires } = member.later.place;
-    member.later = { ...member.later, place: { ...place, expires } };
+    member.later = { ...member.later, place: { ...place, expires: member.later.place.expires } };
     this.of(job.fn).jobs.set(job.id, { place: writePlace(member.later.place) });
     return true;
   }
 
+  /** The job is no longer kept; a flow is as long as any of its jobs. */
   forget(job: Job): void {
+    const flow = this.members.get(keyOf(job))?.flow;
     this.members.delete(keyOf(job));
+    if (flow && !flow.jobs.some((other) => this.members.has(keyOf(other)))) this.flows.delete(flow.name);
   }
 
   private tell({ fn, id, succeeded, now }: Job & { succeeded: boolean; now: number }): void {
@@ -214,11 +215,10 @@ export class MemoryFlows {
   }
 
   private enqueue(job: LaterJob, now: number): string {
-    const { input, options, place } = job;
-    const placement = { ...NEVER, ...(options !== '' && { options }) };
+    const { options } = job;
     const owner = this.of(job.fn);
-    const id = owner.enqueueLater(input, placement, now);
-    owner.jobs.set(id, { place: writePlace(place), 'on-parent-error': job.onParentError });
+    const id = owner.enqueueLater(job.input, { ...NEVER, ...(options !== '' && { options }) }, now);
+    owner.jobs.set(id, { place: writePlace(job.place), 'on-parent-error': job.onParentError });
     return id;
   }
 

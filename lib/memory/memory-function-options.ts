@@ -14,6 +14,8 @@ export interface MemoryFunctionOptions {
   readonly onStalled?: (isLast: boolean, now: number) => void;
   /** A job has ended: others may wait for it. */
   readonly onEnd?: (id: string, succeeded: boolean, now: number) => void;
+  /** A job is no longer kept. */
+  readonly onDelete?: (id: string) => void;
   /** Whether a job that has ended may still be read by one that waited for it. */
   readonly isHeld?: (id: string) => boolean;
 }

@@ -39,7 +39,7 @@ export class MemoryFunction {
     private readonly name: string,
     private readonly options: MemoryFunctionOptions,
   ) {
-    this.jobs = new MemoryJobs();
+    this.jobs = new MemoryJobs(options.onDelete);
     const shared = options.sharedLimit ?? (() => new LimitCounts());
     this.limits = new MemoryLimits(this.jobs, shared, () => this.wake(), this);
     this.waiting = new WaitingJobs(this.jobs, this.limits);

@@ -24,6 +24,8 @@ export class MemoryJobs {
   private readonly byTag = new Map<string, Set<string>>();
   private readonly streams = new Map<string, MemoryStream>();
 
+  constructor(private readonly onDelete: (id: string) => void = () => undefined) {}
+
   has(id: string): boolean {
     return this.hashes.has(id);
   }
@@ -56,6 +58,7 @@ export class MemoryJobs {
     this.tag(id, '');
     this.hashes.delete(id);
     for (const kind of STREAM_KINDS) this.streams.delete(streamKey(id, kind));
+    this.onDelete(id);
   }
 
   /** What a job has streamed. */

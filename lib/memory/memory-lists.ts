@@ -74,10 +74,14 @@ export class MemoryLists {
   }
 
   private trimList(list: Map<string, number>, age: number, count: number, now: number): void {
+    // Jobs that have not ended may read the output of a held one: it stays, and doesn't count.
+    let held = 0;
     for (const [id, ended] of list) {
-      if (list.size <= count && ended + age > now) return;
-      // Its list forgets it in time, but jobs that have not ended may read its output.
-      if (this.isHeld(id)) continue;
+      if (list.size - held <= count && ended + age > now) return;
+      if (this.isHeld(id)) {
+        held += 1;
+        continue;
+      }
       list.delete(id);
       this.jobs.delete(id);
     }

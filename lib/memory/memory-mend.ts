@@ -29,10 +29,8 @@ export function mendJobs(
   const mended = jobs.filter((job) => unchanged(job) && (verb === 'retry' || !flows.isHeld(job.id)));
   for (const { id } of mended) {
     of.lists.forget(id);
-    if (verb === 'discard') {
-      of.jobs.delete(id);
-      flows.discarded(id);
-    } else {
+    if (verb === 'discard') of.jobs.delete(id);
+    else {
       flows.retried(id);
       retry(of, id, now);
     }
@@ -45,7 +43,6 @@ interface FlowsOfMend {
   /** Whether jobs that have not ended may read its output. */
   isHeld(id: string): boolean;
   retried(id: string): void;
-  discarded(id: string): void;
 }
 
 function retry(of: MemoryFunction, id: string, now: number): void {

@@ -33,6 +33,7 @@ export class MemoryServer {
         sharedLimit: (limit) => this.sharedLimit(limit),
         onStalled: (isLast, now) => this.statistics(name).stalled(isLast, now),
         onEnd: (id, succeeded, now) => this.flows.end({ fn: name, id }, succeeded, now),
+        onDelete: (id) => this.flows.forget({ fn: name, id }),
         isHeld: (id) => this.flows.isHeld({ fn: name, id }),
       });
       this.functions.set(name, found);

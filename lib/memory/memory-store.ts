@@ -136,7 +136,6 @@ export class MemoryStore implements JobStore {
     return mendJobs(this.function(fn), verb, jobs, this.clock.now(), {
       isHeld: (id) => this.server.flows.isHeld({ fn, id }),
       retried: (id) => this.server.flows.retry({ fn, id }),
-      discarded: (id) => this.server.flows.forget({ fn, id }),
     });
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
-import { flowBegin, flowEdges, flowJobs } from '../../lib/gearmonkey/wire/flow-scripts.js';
+import { flowAbandon, flowBegin, flowEdges, flowJobs } from '../../lib/gearmonkey/wire/flow-scripts.js';
 import { flowKey, keysOf } from '../../lib/gearmonkey/wire/protocol.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { PythonActor, stopActors } from '../conformance/python-actor.js';
@@ -9,6 +9,10 @@ import { gate } from '../support/gate.js';
 import { LossyProxy } from '../support/lossy-proxy.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
+import { openConnections } from '../../lib/gearmonkey/redis-connections.js';
+import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
+import { RedisStore } from '../../lib/gearmonkey/client/redis-store.js';
+import { trim } from '../../lib/gearmonkey/wire/view-scripts.js';
 import { RedisActors } from './redis-rig.js';
 import { useGearMonkey } from './use-gearmonkey.js';
 
@@ -65,27 +69,13 @@ describe('Flows on Redis', () => {
     const [plain, fn] = [rig.fn(), rig.fn()];
     const actor = new PythonActor('worker', [rig.url, plain]);
     await expect(actor.line()).resolves.toEqual({ ready: true });
-    // Settles what the plain worker ends.
+    // No worker of ours knows that function: one that waits for its jobs looks for their ends.
     await runWorker(rig.source(), fn, async (_, job) => (await job.parents()).map(({ output }) => output));
     const child = node(fn, 'child');
     const flow = await rig.client.flow(node(plain, 'word', child));
-    const ours = rig.source();
-    await ours.open([plain]);
     await expect(flow.root.result()).resolves.toBe('WORD');
-    await rig.client.get(plain, flow.root.id);
-    await settled(plain, ours);
     await expect(flow.jobOf(child)?.result()).resolves.toEqual(['WORD']);
   });
-
-  /** A worker without a slot leads the function, and looks for ends. */
-  async function settled(fn: string, source: ReturnType<typeof rig.source>): Promise<void> {
-    const slots = { of: () => 0, functions: () => [fn], onFree: () => () => undefined };
-    const end = new AbortController();
-    const claimed = source.claim(slots, end.signal);
-    await eventually(async () => expect(await rig.redis.exists(keysOf(fn).members)).toBe(0));
-    end.abort();
-    await claimed;
-  }
 
   it('whose client died before they began are removed by workers, and never run', async () => {
     const fn = rig.fn();
@@ -158,6 +148,84 @@ describe('Flows on Redis', () => {
       actors.close();
       proxy.stop();
     }
+  });
+
+  it('that can not be replicated in time have begun all the same', async () => {
+    const fn = rig.fn();
+    const { commands, hub } = openConnections(rig.url);
+    const client = new GearMonkeyClient(new RedisStore(commands, hub, { timeout: 300, keysOf, replicas: 1 }));
+    const failed = client.flow(node(fn, 'root', node(fn, 'child')));
+    await expect(failed).rejects.toMatchObject({ code: 'NOT_DURABLE', ids: ['1', '2'] });
+    await client.close();
+    const ran: unknown[] = [];
+    await runWorker(rig.source(), fn, (input) => void ran.push(input));
+    await expect(rig.client.result(fn, 2, { timeout: '20s' })).resolves.toBeNull();
+    expect(ran).toEqual(['root', 'child']);
+  });
+
+  it('that have begun are not taken back when the last reply is lost until the timeout', async () => {
+    const fn = rig.fn();
+    const k = keysOf(fn);
+    const flow = flowKey(k.jobs, 'late');
+    await rig.redis.hset(flow, 'part', 3, 'total', 2);
+    await expect(flowAbandon.run(rig.redis, [flow, `${flow}:jobs`])).resolves.toBe(true);
+    await rig.redis.hdel(flow, 'total');
+    await expect(flowAbandon.run(rig.redis, [flow, `${flow}:jobs`])).resolves.toBe(false);
+    expect(await rig.redis.exists(flow)).toBe(0);
+  });
+
+  it('forget a job that expired while it waited', async () => {
+    const fn = rig.fn();
+    const go = gate();
+    await runWorker(rig.source(), fn, () => go.passed);
+    const soon = new Date(Date.now() + 200);
+    const child: FlowNode = { job: fn, input: 'child', options: { expires: soon } };
+    const flow = await rig.client.flow({ job: fn, input: 'root', children: [child] });
+    await expect(flow.jobOf(child)?.result()).rejects.toMatchObject({ error: { code: 'JOB_EXPIRED' } });
+    expect(await rig.redis.zcard(keysOf(fn).scheduled)).toBe(0);
+    go.open();
+    await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 1, failed: 1, total: 2 });
+  });
+
+  it('of a job that failed and was retried keep those that wait for it', async () => {
+    const fn = rig.fn();
+    const go = gate();
+    let fails = true;
+    await runWorker(rig.source(), fn, async (input) => {
+      if (input !== 'parent') return;
+      if (fails) throw new Error('not yet');
+      await go.passed;
+    });
+    const parent = await rig.client.run(fn, 'parent');
+    await expect(rig.client.call(fn, 'first', { after: [parent] })).rejects.toMatchObject({
+      code: 'JOB_FAILED',
+    });
+    const children = `${keysOf(fn).jobs}${parent.id}:children`;
+    await eventually(async () => expect(await rig.redis.ttl(children)).toBeGreaterThan(0));
+    fails = false;
+    await rig.client.retry(fn, parent.id).done;
+    const second = await rig.client.run(fn, 'second', { after: [parent] });
+    expect(await rig.redis.ttl(children)).toBe(-1);
+    go.open();
+    await expect(second.result()).resolves.toBeNull();
+  });
+
+  it('are not trimmed before those that wait have learned of an end', async () => {
+    const fn = rig.fn();
+    const k = keysOf(fn);
+    const flow = await rig.client.flow(node(fn, 'root', node(fn, 'child')));
+    await rig.redis.hset(k.jobs + flow.root.id, {
+      status: 'success',
+      output: '1',
+      finished: 1,
+      kept: 60,
+      held: 0,
+    });
+    await rig.redis.zadd(k.members, 2, flow.root.id);
+    await rig.redis.zadd(`${k.ended}success`, 1, flow.root.id);
+    const lists = ['success', 'failed', 'cancelled'].map((state) => k.ended + state);
+    await trim.run(rig.redis, [k.jobs, ...lists, k.retrying], 1_000_000, 10, [90_000_000, 90_000_000, 0, '']);
+    expect(await rig.redis.exists(k.jobs + flow.root.id)).toBe(1);
   });
 
   it('see the job whose mark they know, not another that has its id', async () => {

@@ -80,6 +80,29 @@ describe('the rights that flows need', () => {
     }
   });
 
+  it('that a worker lacks for one function hold up no flow of others', async () => {
+    const said: string[] = [];
+    const onProblem = (message: string) => said.push(message);
+    await runWorker(
+      as('flow-worker').source({ lease: LEASE_MS, onProblem }, { keeper: true }),
+      FN,
+      (input) => input,
+    );
+    const all = new RedisActors(used.url);
+    opened.push(all);
+    const client = all.client();
+    const stuck = await client.flow({ job: FN, input: 1, children: [{ job: 'other', input: 2 }] });
+    await stuck.root.result();
+    await eventually(() => expect(said.join()).toMatch(/learn later/));
+    const child = { job: FN, input: 4 };
+    const good = await client.flow({ job: FN, input: 3, children: [child] });
+    await expect(good.jobs[1]?.result()).resolves.toBe(4);
+    await stopWorkers();
+    await runWorker(all.source(), FN, (input) => input);
+    await runWorker(all.source(), 'other', (input) => input);
+    await expect(stuck.jobs[1]?.result()).resolves.toBe(2);
+  });
+
   it('are named in an error of a client, and by a worker that lacks them, without a job that is lost', async () => {
     const said: string[] = [];
     const onProblem = (message: string) => said.push(message);

@@ -61,6 +61,11 @@ export class FlowBuilding {
       for (const some of this.inParts(numbers)) await this.createJobs(fn, some);
     await this.writeLists();
     await this.begin(after);
+    return this.flow;
+  }
+
+  /** The flow, once it has begun. */
+  get flow(): NewFlow {
     return { name: this.name, keys: this.keys };
   }
 

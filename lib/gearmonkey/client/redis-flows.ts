@@ -12,7 +12,13 @@ import {
 import type { JobStatus } from '../../job/job.js';
 import { ConnectionError, EnqueueTimeoutError } from '../../job/server-errors.js';
 import { slotOf } from '../../redis/cluster-slots.js';
-import { cancelFlow, enqueueAfter, settleFunctions, type FlowReview } from '../wire/flow-scripts.js';
+import {
+  cancelFlow,
+  enqueueAfter,
+  flowAbandon,
+  settleFunctions,
+  type FlowReview,
+} from '../wire/flow-scripts.js';
 import { flowKey, newMark } from '../wire/protocol.js';
 import { nameFromWire, wireName } from '../wire/wire-names.js';
 import type { EnqueuedKey } from './enqueued-key.js';
@@ -33,14 +39,19 @@ export class RedisFlows implements FlowStore {
   async create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
     const fn = jobs[0]?.fn ?? '';
     await this.requireOneSlot(fn, [...jobs, ...after]);
+    const flow = await this.build(fn, jobs, after);
+    await this.options.durable(fn, this.options.keysOf(fn).ids, flow.keys);
+    return flow;
+  }
+
+  private async build(fn: string, jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
     for (let tries = 1; ; tries++) {
       const building = new FlowBuilding(this.options, jobs);
       try {
-        const flow = await building.build(after);
-        await this.options.durable(fn, this.options.keysOf(fn).ids, flow.keys);
-        return flow;
+        return await building.build(after);
       } catch (error) {
-        await this.undo(building);
+        // Its last call may have reached the server.
+        if (await this.hasBegun(building)) return building.flow;
         if (tries < TRIES && String(error).includes('FLOWLOST')) continue;
         throw await this.explained(fn, error);
       }
@@ -156,15 +167,17 @@ export class RedisFlows implements FlowStore {
     });
   }
 
-  /** Removes what was created. What can't be removed now is removed by workers later. */
-  private async undo({ fn, key, created }: FlowBuilding): Promise<void> {
+  /** Removes what was created, unless the flow has begun. What can't be removed now is removed by workers later. */
+  private async hasBegun({ fn, key, created }: FlowBuilding): Promise<boolean> {
     try {
-      await this.ask(fn, 'Creating a flow', (redis) => redis.del(key, `${key}:jobs`));
+      const abandon = (redis: Redis | Cluster) => flowAbandon.run(redis, [key, `${key}:jobs`]);
+      if (await this.ask(fn, 'Creating a flow', abandon)) return true;
       for (const [name, ids] of created)
         for (const orphans of chunksOf(ids, MAX_REMOVED)) await this.settle(fn, [name], { orphans });
     } catch {
-      // The cause is thrown.
+      // The cause of the failure is thrown.
     }
+    return false;
   }
 
   private async explained(fn: string, error: unknown): Promise<unknown> {

@@ -63,13 +63,31 @@ export const cancelFlow = defineScript<
   return { ended, looked, total, functions: functions.map(String) };
 });
 
-/** Returns whether there is more to do, and other functions that have to be settled. */
+/** Removes a flow unless it has begun; returns whether it has. */
+export const flowAbandon = defineScript<[], boolean>('flow-abandon', (reply) => reply === 1);
+
+/** What a call has found. Functions have their names on the wire. */
+interface Settled {
+  readonly more: boolean;
+  /** Functions that have to be settled. */
+  readonly others: readonly string[];
+  /** Functions to look at. */
+  readonly awaited: readonly string[];
+  /** What went wrong, or ''. */
+  readonly problem: string;
+}
+
 const settleFlows = defineScript<
   [now: Now, most: number, review: 0 | 1, orphans: readonly string[]],
-  { readonly more: boolean; readonly functions: readonly string[] }
+  Settled
 >('settle-flows', (reply) => {
-  const [more, ...functions] = reply as [number, ...Buffer[]];
-  return { more: more === 1, functions: functions.map(String) };
+  const [more, others, awaited, problem] = reply as [number, Buffer[], Buffer[], Buffer];
+  return {
+    more: more === 1,
+    others: others.map(String),
+    awaited: awaited.map(String),
+    problem: String(problem),
+  };
 });
 
 /** Asks the server, repeatedly if it can't be reached. */
@@ -83,25 +101,35 @@ export interface FlowReview {
   readonly orphans?: readonly string[];
 }
 
-/** Does what follows from ends of jobs of flows, in this function and those that come up. Names are those on the wire. */
+/**
+ * Does what follows from ends of jobs of flows, in this function and those that come up. Names are those on the wire.
+ *
+ * @throws what the server answered for a job that could not be settled, once all others are
+ */
 export async function settleFunctions(
   ask: Ask,
   now: () => Now,
   functions: Iterable<string>,
   { review = false, orphans = [] }: FlowReview = {},
 ): Promise<void> {
-  const waiting = new Set(functions);
-  let looksFor: [0 | 1, readonly string[]] = [review ? 1 : 0, orphans];
+  // With the names: whether to look for more.
+  const waiting = new Map([...functions].map((fn) => [fn, review]));
+  const looked = new Set<string>();
+  let problem = '';
   for (let calls = 0; calls < MOST_CALLS; calls++) {
-    const [fn] = waiting;
-    if (fn === undefined) return;
+    const [next] = waiting;
+    if (!next) break;
+    const [fn, also] = next;
+    if (also) looked.add(fn);
     const keys = [`queue:${fn}:flows`, `job:${fn}:`];
-    const [also, ids] = looksFor;
-    looksFor = [0, []];
-    const { more, functions: others } = await ask((redis) =>
-      settleFlows.run(redis, keys, now(), STEP, also, ids),
+    const reply = await ask((redis) =>
+      settleFlows.run(redis, keys, now(), STEP, also ? 1 : 0, calls === 0 ? orphans : []),
     );
-    if (!more) waiting.delete(fn);
-    for (const other of others) waiting.add(other);
+    waiting.set(fn, false);
+    if (!reply.more) waiting.delete(fn);
+    for (const other of reply.others) if (!waiting.has(other)) waiting.set(other, false);
+    for (const other of reply.awaited) if (!looked.has(other)) waiting.set(other, true);
+    problem ||= reply.problem;
   }
+  if (problem !== '') throw new Error(problem);
 }

@@ -28,6 +28,8 @@ local function attach(k, id, child, parents)
     else
       waits = waits + 1
       call('RPUSH', key .. ':children', child)
+      -- Of a job that had ended and was retried it may expire.
+      call('PERSIST', key .. ':children')
       call('ZADD', pk.members, 'NX', '1', parent.id)
     end
   end

@@ -13,10 +13,15 @@
 
 local id, mark = ARGV[2], ARGV[3]
 local keys = { jobs = KEYS[1], locks = KEYS[2], channel = KEYS[3], is_alone = true }
-local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark')
+local job = redis.call('HMGET', KEYS[1] .. id, 'status', 'mark', 'after')
 if not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return -1 end
 if job[1] == 'success' or job[1] == 'error' then return 0 end
 if job[1] ~= 'idle' then return -1 end
 local left = expire(keys, id, clock(ARGV[1]))
-if left == 0 then redis.pcall('HSET', keys.jobs .. id, 'queued', '1') end
+if left == 0 and job[3] then
+  -- It waited for others, at a time that never comes.
+  redis.pcall('ZREM', 'queue:' .. string.sub(KEYS[1], #'job:' + 1, -2) .. ':scheduled', id)
+elseif left == 0 then
+  redis.pcall('HSET', keys.jobs .. id, 'queued', '1')
+end
 return left

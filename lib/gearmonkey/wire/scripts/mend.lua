@@ -85,7 +85,7 @@ local function retry(id, job)
   -- It may have failed because a signal did not come in time: it waits for that anew.
   if job[8] then call('HDEL', hash, 'waits', 'wait:' .. job[8]) end
   if job[9] then return_to_flow(id, job[9]) end
-  call('PERSIST', hash)
+  for _, suffix in ipairs({ '', ':children', ':parents' }) do call('PERSIST', hash .. suffix) end
   call('DEL', KEYS[2] .. id)
   unlist(id)
   pcall('PUBLISH', KEYS[3], 'create:' .. id)

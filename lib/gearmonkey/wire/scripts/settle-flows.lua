@@ -4,9 +4,11 @@
   KEYS[1] members of flows   KEYS[2] prefix of the job hashes
   ARGV[1] now in ms, or ''   ARGV[2] most pairs of jobs that this call looks at   ARGV[3] 1 to look for members that plain
   workers have ended, and for jobs whose flow never began   ARGV[4…] ids of jobs whose flow may never have begun
-  Returns 1 if there is more to do, else 0, then the names of other functions that have to be settled.
+  Returns 1 if there is more to do, else 0, the names of other functions that have to be settled, those of functions to look at
+  because jobs of this one wait for theirs, and what went wrong, or ''.
 
-  Members have the score 0 while they wait for others, 1 from then on, and 2 once they have ended.
+  Members have the score 0 while they wait for others, 1 from then on, 2 once they have ended, and 2.5 if that could not be
+  settled, as for lack of a right: others go on, and it is tried again with the next look.
 ]]
 -- include clock
 -- include finish
@@ -130,11 +132,36 @@ local function some_of(score, most)
   return call('ZRANGEBYSCORE', members, score, score, 'LIMIT', from, most)
 end
 
+--- Functions whose jobs some jobs of this one wait for: they may have plain workers only, which tell nobody of an end.
+local awaited = {}
+local function note_awaited(id)
+  local list = k.jobs .. id .. ':parents'
+  local size = read(0, 'LLEN', list)
+  if size == 0 then return end
+  local at = math.floor(now / 1000) * 7919 % size
+  local _, _, fn = parse_entry(call('LRANGE', list, at, at)[1] or '')
+  if fn and fn ~= k.fn then awaited[fn] = true end
+end
+
 local function review()
+  for _, id in ipairs(some_of(2.5, 20)) do call('ZADD', members, '2', id) end
   for _, id in ipairs(some_of(1, 300)) do
     note_if_ended(id, read({}, 'HMGET', k.jobs .. id, 'status')[1])
   end
-  for _, id in ipairs(some_of(0, 300)) do drop_orphan(id) end
+  for i, id in ipairs(some_of(0, 300)) do
+    drop_orphan(id)
+    if i <= 20 then note_awaited(id) end
+  end
+end
+
+local problem = ''
+--- Settles a job, or sets it aside. A failure of a whole server is thrown.
+local function try(id)
+  local is_settled, failure = guarded(settle, id)
+  if is_settled then return end
+  budget = budget - 1
+  problem = type(failure) == 'table' and failure.err or tostring(failure)
+  call('ZADD', members, '2.5', id)
 end
 
 local function run()
@@ -143,13 +170,13 @@ local function run()
   while budget > 0 do
     local id = call('ZRANGEBYSCORE', members, '2', '2', 'LIMIT', '0', '1')[1]
     if not id then return end
-    settle(id)
+    try(id)
   end
 end
 
-local is_whole, failure = guarded(run)
+run()
 tell_flows()
-if not is_whole then return redis.error_reply(type(failure) == 'table' and failure.err or tostring(failure)) end
-local reply = { call('ZCOUNT', members, '2', '2') > 0 and 1 or 0 }
-for fn in pairs(touched) do if fn ~= k.fn then reply[#reply + 1] = fn end end
-return reply
+local others, looked_at = {}, {}
+for fn in pairs(touched) do if fn ~= k.fn then others[#others + 1] = fn end end
+for fn in pairs(awaited) do looked_at[#looked_at + 1] = fn end
+return { call('ZCOUNT', members, '2', '2') > 0 and 1 or 0, others, looked_at, problem }

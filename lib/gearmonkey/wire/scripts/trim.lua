@@ -31,6 +31,11 @@ local function drop_older(key, time)
   if not old.err and #old > 0 then drop(key, old) end
 end
 
+--- Whether settle-flows.lua has something to do for a job.
+local function is_member(jobs, id)
+  return pcall('ZSCORE', 'queue:' .. string.sub(jobs, #'job:' + 1, -2) .. ':flows', id)
+end
+
 --- Deletes the oldest of the `length` jobs of a list beyond `most`, unless they have been retried or ended just now.
 local function drop_beyond(key, jobs, length, most)
   if length <= most then return end
@@ -40,10 +45,10 @@ local function drop_beyond(key, jobs, length, most)
   local members = {}
   for i = 1, #old, 2 do
     local id = old[i]
-    local job = pcall('HMGET', jobs .. id, 'status', 'finished', 'held')
+    local job = pcall('HMGET', jobs .. id, 'status', 'finished', 'held', 'kept')
     local has_ended = not job.err and (job[1] == 'success' or job[1] == 'error')
-    -- Jobs that have not ended may still read the output of one that they waited for.
-    local is_free = has_ended and (tonumber(job[3] or '0') or 0) <= 0
+    -- Jobs that have not ended may still read the output of one that they waited for, and have to learn of its end.
+    local is_free = has_ended and (tonumber(job[3] or '0') or 0) <= 0 and not (job[4] and is_member(jobs, id))
     if is_free and tonumber(job[2]) == tonumber(old[i + 1]) then
       local key = jobs .. id
       pcall('DEL', key, key .. ':output', key .. ':log', key .. ':children', key .. ':parents')
