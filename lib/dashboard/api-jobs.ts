@@ -46,6 +46,8 @@ export interface ListedJobView {
   readonly key?: string;
   readonly tags?: readonly string[];
   readonly recurring?: TickView;
+  /** How many jobs it waits for that have not ended. */
+  readonly waitsForJobs?: number;
 }
 
 export interface TimesOfJob {
@@ -80,6 +82,8 @@ export interface JobView extends ListedJobView {
   readonly snoozes: number;
   /** The signal that it waits for, until `times.waitsUntil`. */
   readonly waitsFor?: string;
+  /** Whether it belongs to a flow: `api/flow` shows it, while that is kept. Absent if not. */
+  readonly flow?: true;
   /** How often it lost its worker. */
   readonly stalls: number;
   /** The error of every attempt that failed, oldest first, the last included. */
@@ -117,6 +121,31 @@ export interface StreamView {
   /** The number of the entry after these, and how many there have been. */
   readonly next: number;
   readonly total: number;
+}
+
+/** GET api/flow?i&fn&id&from=NUMBER: the flow that a job belongs to, with at most 300 of its jobs. 404 without one that is kept. */
+export interface FlowView {
+  /** How many have succeeded, how many have ended otherwise, and how many there are, hidden ones included. */
+  readonly done: number;
+  readonly failed: number;
+  readonly total: number;
+  /** In the order of the flow: the root first. */
+  readonly members: readonly FlowMemberView[];
+  /** How many jobs of this page are left out: the user may not view their functions. */
+  readonly hidden: number;
+  /** `from` of the next request; absent on the last page. */
+  readonly next?: number;
+}
+
+export interface FlowMemberView {
+  readonly fn: string;
+  readonly id: string;
+  /** As the protocol names it. A cancelled job has `error`, and so has one that is no longer kept. */
+  readonly status: 'idle' | 'busy' | 'success' | 'error';
+  /** Whether it waits for others. */
+  readonly waits: boolean;
+  /** Those that it waited for, at most 250, without jobs of functions that the user may not view. */
+  readonly parents: readonly { readonly fn: string; readonly id: string }[];
 }
 
 /** GET api/payload?i&fn&id&part=input|output. GET api/raw with the same is the whole as a download */

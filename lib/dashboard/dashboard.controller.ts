@@ -23,6 +23,7 @@ import type { Session } from './api.js';
 import { BulkRuns } from './bulk-runs.js';
 import { ApiFailure } from './dashboard-errors.js';
 import { DASHBOARD, type CheckedDashboard } from './dashboard.options.js';
+import { FlowReads } from './flow-reads.js';
 import { FunctionReads } from './function-reads.js';
 import { idOf, JobReads, type Query as Asked } from './job-reads.js';
 import { LiveUpdates } from './live.js';
@@ -41,6 +42,7 @@ abstract class DashboardRoutes {
     @Inject(FunctionReads) private readonly functions: FunctionReads,
     @Inject(SystemReads) private readonly systems: SystemReads,
     @Inject(JobReads) private readonly jobs: JobReads,
+    @Inject(FlowReads) private readonly flows: FlowReads,
     @Inject(DashboardActions) private readonly actions: DashboardActions,
     @Inject(BulkRuns) private readonly bulks: BulkRuns,
     @Inject(LiveUpdates) private readonly live: LiveUpdates,
@@ -83,6 +85,11 @@ abstract class DashboardRoutes {
   @Get('api/job')
   job(@Req() request: object, @Query() query: Asked) {
     return this.jobs.job(userOf(request), query);
+  }
+
+  @Get('api/flow')
+  flow(@Req() request: object, @Query() query: Asked) {
+    return this.flows.flow(userOf(request), query);
   }
 
   @Get('api/payload')

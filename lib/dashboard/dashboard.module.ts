@@ -20,6 +20,7 @@ import {
   type DashboardModuleOptions,
   type DashboardOptions,
 } from './dashboard.options.js';
+import { FlowReads } from './flow-reads.js';
 import { FunctionReads } from './function-reads.js';
 import { JobReads } from './job-reads.js';
 import { LiveUpdates } from './live.js';
@@ -69,7 +70,8 @@ function dashboardAt(
     providers: [
       options,
       finish,
-      ...[AccessGuard, ApiFilter, DashboardAccess, Redaction, JobReads, FunctionReads, SystemReads],
+      ...[AccessGuard, ApiFilter, DashboardAccess, Redaction],
+      ...[JobReads, FlowReads, FunctionReads, SystemReads],
       ...[BulkRuns, DashboardActions, LiveUpdates, PageAssets, LoopbackOnly, Closing],
     ],
   };

@@ -78,11 +78,9 @@ export class JobReads {
   /** What a job has streamed, from an entry on. @throws JobNotFoundError */
   async stream(user: DashboardUser, query: Query) {
     const { client, fn, i } = this.access.viewed(user, query['i'], query['fn']);
-    const { kind, from = '0' } = query;
+    const { kind } = query;
     if (kind !== 'output' && kind !== 'log') throw ApiFailure.invalid('kind', 'output or log');
-    if (typeof from !== 'string' || !/^\d{1,15}$/.test(from))
-      throw ApiFailure.invalid('from', 'the number of an entry');
-    const page = await client.streamed(fn, idOf(query), kind, Number(from));
+    const page = await client.streamed(fn, idOf(query), kind, fromOf(query));
     const entries = page.entries.flatMap((bytes) => {
       const entry = readEntry(bytes);
       if (!entry) return [];
@@ -135,6 +133,13 @@ export class JobReads {
 export function idOf({ id }: Query): string {
   if (typeof id !== 'string' || !/^\d{1,15}$/.test(id)) throw ApiFailure.invalid('id', 'the id of a job');
   return id;
+}
+
+/** The number of the entry of a list from which it is read. @throws ApiFailure 400 */
+export function fromOf({ from = '0' }: Query): number {
+  if (typeof from !== 'string' || !/^\d{1,15}$/.test(from))
+    throw ApiFailure.invalid('from', 'the number of an entry');
+  return Number(from);
 }
 
 function pageOf({ order, size, page }: Query) {

@@ -4,11 +4,11 @@ import { MalformedJobError, type JobErrorInfo } from '../job/errors.js';
 import type { ListedState } from '../job/job-views.js';
 import type { StreamKind } from '../job/streams.js';
 import { rawCodec } from './raw-codec.js';
-import { textOf, toJob, waitedFor, type StoredJob } from '../gearmonkey/wire/stored-job.js';
+import { textOf, toJob, waitedFor, waitedJobs, type StoredJob } from '../gearmonkey/wire/stored-job.js';
 
 /** Fields that the view shows under other names, or that are of no use to people. */
 const KNOWN =
-  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|queue|key|options|tags|token|worker|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost|unique)$/;
+  /^(?:input|output|error|error:\d+|status|status:dividend|status:divisor|created|due|started|finished|attempts|snoozes|stalls|queue|key|options|tags|token|worker|flow|after|place|held|kept|(?:children|parents)-done|steps|(?:step|cursor|signal|wait):.*|waits|(?:output|log):(?:by|bytes|count)|mark|settled|lost|unique)$/;
 const MAX_MORE = 50;
 const MAX_FIELD = 1000;
 const CANCELLED = new Set(['JOB_CANCELLED', 'JOB_DRAINED', 'JOB_REPLACED']);
@@ -20,6 +20,7 @@ export function wholeJob(fn: string, id: string, stored: StoredJob, now: number)
   return defined({
     ...job,
     state: stateOf(stored, job.error, now),
+    flow: text('flow') === undefined ? undefined : (true as const),
     stalls: Number(text('stalls') ?? 0) || 0,
     key: text('key'),
     options: text('options')?.slice(0, 16 * MAX_FIELD),
@@ -63,7 +64,7 @@ function stateOf(stored: StoredJob, error: JobErrorInfo | undefined, now: number
   if (status === 'busy') return 'running';
   if (status === 'success') return 'success';
   if (status === 'error') return CANCELLED.has(error?.code ?? '') ? 'cancelled' : 'failed';
-  if (waitedFor(stored) !== undefined) return 'scheduled';
+  if (waitedFor(stored) !== undefined || waitedJobs(stored) !== undefined) return 'scheduled';
   if (Number(textOf(stored, 'due') ?? 0) <= now) return 'waiting';
   return stored.has(`error:${textOf(stored, 'attempts')}`) ? 'retrying' : 'scheduled';
 }

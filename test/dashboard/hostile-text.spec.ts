@@ -18,6 +18,7 @@ const ROUTES = [
   'jobs',
   'find',
   'job',
+  'flow',
   'payload',
   'raw',
   'stream',
@@ -57,7 +58,7 @@ describe.each(PLATFORMS)('hostile text on %s', (platform) => {
 
   it('in a query is never an error of the server, and in no header', async () => {
     const { base } = await serve();
-    const needsId = new Set(['job', 'payload', 'raw', 'stream']);
+    const needsId = new Set(['job', 'flow', 'payload', 'raw', 'stream']);
     for (const text of TEXTS)
       for (const route of [...ROUTES, ...OTHERS])
         for (const name of [
@@ -106,11 +107,23 @@ describe.each(PLATFORMS)('hostile text on %s', (platform) => {
     const { id } = await app.get(GearMonkeyClient).run('idle', 1, { tags: ['a'] });
     const [key = ''] = await redis.redis.keys(`*idle*:${id}`);
     expect(await redis.redis.hget(key, 'status')).toBe('idle');
-    for (const field of ['input', 'tags', 'options', 'key', 'created', 'attempts', 'error', 'status', '<b>'])
+    for (const field of [
+      'input',
+      'tags',
+      'options',
+      'key',
+      'created',
+      'attempts',
+      'error',
+      'status',
+      'flow',
+      'after',
+      '<b>',
+    ])
       for (const text of TEXTS) {
         const before = await redis.redis.hget(key, field);
         await redis.redis.hset(key, field, text);
-        for (const path of ['job?id=1&', 'find?tag=a&', 'find?id=1&', 'jobs?state=waiting&'])
+        for (const path of ['job?id=1&', 'flow?id=1&', 'find?tag=a&', 'find?id=1&', 'jobs?state=waiting&'])
           await check(base, `/api/${path.replace('id=1', `id=${id}`)}fn=idle`);
         if (before === null) await redis.redis.hdel(key, field);
         else await redis.redis.hset(key, field, before);

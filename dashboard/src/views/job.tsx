@@ -10,6 +10,7 @@ import { Notice } from '../ui/notice.js';
 import { StateBadge } from '../ui/state.js';
 import { Exactly } from '../ui/time.js';
 import { ErrorText } from '../ui/error-text.js';
+import { Flow } from './flow.js';
 import { JobActions } from './job-actions.js';
 import { Payload } from './payload.js';
 import { Search } from './search.js';
@@ -76,6 +77,7 @@ function Whole({ job }: { job: JobView }) {
       <Section title="Timeline">
         <Timeline job={job} />
       </Section>
+      <Flow job={job} />
       {job.steps && job.steps.length > 0 && (
         <Section title="Steps">
           <ol class="plain">
@@ -112,7 +114,20 @@ function Whole({ job }: { job: JobView }) {
 }
 
 function Facts({ job }: { job: JobView }) {
-  const { times, worker, waitsFor, attempts, stalls, snoozes, key, unique, tags, recurring, fn } = job;
+  const {
+    times,
+    worker,
+    waitsFor,
+    waitsForJobs,
+    attempts,
+    stalls,
+    snoozes,
+    key,
+    unique,
+    tags,
+    recurring,
+    fn,
+  } = job;
   const i = instanceName.value;
   return (
     <dl class="facts">
@@ -140,6 +155,7 @@ function Facts({ job }: { job: JobView }) {
           )}
         </Fact>
       )}
+      {waitsForJobs !== undefined && <Fact name="Waits for">{many(waitsForJobs, 'job')}</Fact>}
       <Fact name="Attempts">
         {count(attempts)}
         {stalls > 0 && `, lost its worker ${many(stalls, 'time')}`}

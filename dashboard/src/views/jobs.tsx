@@ -259,13 +259,18 @@ function JobRow({ job, index }: { job: ListedJobView; index: number }) {
   );
 }
 
-function What({ job: { state, error, progress, key, tags, recurring } }: { job: ListedJobView }) {
+function What({
+  job: { state, error, progress, key, tags, recurring, waitsForJobs },
+}: {
+  job: ListedJobView;
+}) {
   return (
     <>
       {progress && !ENDED.has(state) && (
         <progress max={progress.divisor} value={progress.dividend} aria-label="Progress" />
       )}
       {error && <span class="is-bad">{error.message}</span>}
+      {waitsForJobs !== undefined && <span class="tag">waits for {many(waitsForJobs, 'job')}</span>}
       {key !== undefined && <span class="tag">key {key}</span>}
       {tags?.map((tag) => (
         <span key={tag} class="tag">

@@ -1,0 +1,169 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { GearMonkeyClient, GearMonkeyWorkers, type FlowNode } from 'nestjs-gearmonkey';
+import { gate } from '../support/gate.js';
+import { eventually } from '../support/until.js';
+import { useRedis } from '../support/use-redis.js';
+import { problemsOf, useBrowser } from './browser.js';
+import { useServedApps } from './dashboard-app.js';
+import { pageApp } from './page-app.js';
+
+const TEST_MS = 240_000;
+const HOSTILE = '<img/src=x/onerror=alert(1)>';
+
+const node = (job: string, ...children: FlowNode[]): FlowNode => ({ job, input: null, children });
+
+describe('the page of a job of a flow', () => {
+  const redis = useRedis();
+  const apps = useServedApps();
+  const browser = useBrowser();
+  beforeEach(() => redis.redis.flushall());
+
+  async function serve() {
+    const { app, base } = await apps.serve('express', pageApp(redis.url).module);
+    const show = (fn: string, id = '', options: Parameters<typeof browser.open>[1] = {}) =>
+      browser.open(`${base}/#/job?fn=${encodeURIComponent(fn)}&id=${id}`, options);
+    return { client: app.get(GearMonkeyClient), workers: app.get(GearMonkeyWorkers), show };
+  }
+
+  it(
+    'draws the flow once it is opened, and leads to its other jobs',
+    async () => {
+      const { client, workers, show } = await serve();
+      const go = gate();
+      await workers.add('split', () => 1);
+      await workers.add('encode', () => go.passed);
+      await workers.add('join', () => 1);
+      const end = node('join');
+      const flow = await client.flow(node('split', node('encode', end), node('encode', end)));
+      await eventually(async () => expect((await flow.jobs[2]?.get())?.status).toBe('busy'));
+      const { page, misdeeds } = await show('join', flow.jobOf(end)?.id);
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await page.getByText('2 jobs', { exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+      expect(asked.filter((path) => /flow/.test(path))).toEqual([]);
+
+      await page.getByRole('heading', { name: 'Flow' }).click();
+      const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
+      const links = () => drawing.getByRole('link').evaluateAll((all) => all.map((one) => one.textContent));
+      await drawing.getByRole('link', { name: 'join 1: blocked' }).waitFor();
+      expect(asked.filter((path) => /flow/.test(path))).toHaveLength(2);
+      for (const name of ['split 1: success', 'encode 1: running', 'encode 2: running'])
+        await drawing.getByRole('link', { name }).waitFor();
+      expect(await links()).toHaveLength(4);
+      expect(await drawing.locator('[aria-current]').getAttribute('href')).toContain('fn=join');
+      const heads = await drawing
+        .locator('path.head')
+        .evaluateAll((all) => all.map((one) => one.getAttribute('d')));
+      expect(heads.join('').split('M')).toHaveLength(1 + 4);
+      await page.getByText('1 of 4 jobs ended').waitFor();
+
+      // The job that is shown changes: so does the drawing.
+      go.open();
+      await drawing.getByRole('link', { name: 'join 1: success' }).waitFor();
+      await page.getByText('4 of 4 jobs ended').waitFor();
+      await drawing.getByRole('link', { name: 'encode 2: success' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'encode 2' }).waitFor();
+      await drawing.locator('[aria-current][href*="fn=encode&id=2"]').waitFor();
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'draws many jobs of a function as one group, which opens as a list, and reads more when asked',
+    async () => {
+      const { client, workers, show } = await serve();
+      await workers.add('split', () => 1);
+      await workers.add('encode', () => {
+        throw new Error('as told');
+      });
+      await client.pause('encode');
+      const flow = await client.flow(node('split', ...Array.from({ length: 400 }, () => node('encode'))));
+      await flow.root.result();
+      await client.cancel('encode', '7');
+      const { page, misdeeds } = await show('split', flow.root.id);
+      await page.getByRole('heading', { name: 'Flow' }).click();
+      await page.getByText('300 of 401 jobs shown').waitFor();
+      const group = page.getByRole('button', { name: '299 jobs of encode: 1 failed, 298 waiting' });
+      await group.focus();
+      await page.keyboard.press('Enter');
+      const list = page.getByRole('region', { name: 'Jobs of encode' });
+      await list.getByRole('link', { name: '300', exact: true }).waitFor({ state: 'detached' });
+      expect(await list.getByRole('link').count()).toBe(299);
+      expect(await list.getByRole('listitem').first().innerText()).toBe('7 failed');
+      await page.getByRole('button', { name: 'Show more' }).click();
+      await page.getByRole('button', { name: '400 jobs of encode: 1 failed, 399 waiting' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+      await list.getByRole('link', { name: '7', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'encode 7' }).waitFor();
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'shows hostile names as text',
+    async () => {
+      const { client, show } = await serve();
+      const end = node(HOSTILE);
+      const many = Array.from({ length: 14 }, () => node(HOSTILE, end));
+      const flow = await client.flow(node("javascript:alert('x')", ...many));
+      const { page, misdeeds } = await show(HOSTILE, flow.jobOf(end)?.id);
+      await page.getByRole('heading', { name: 'Flow' }).click();
+      const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
+      await drawing.getByRole('button', { name: `14 jobs of ${HOSTILE}: 14 blocked` }).click();
+      await page.getByText(`14 × ${HOSTILE}`).waitFor();
+      const hrefs = await page
+        .locator('main svg a')
+        .evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+      expect(hrefs.map((href) => href?.slice(0, 6))).toEqual(['#/job?', '#/job?']);
+      expect(await page.locator('main img, main script, main [onclick], main [onerror]').count()).toBe(0);
+      await drawing.getByRole('link', { name: "javascript:alert('x') 1: waiting" }).click();
+      await page.getByRole('heading', { level: 1, name: "javascript:alert('x') 1" }).waitFor();
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+
+  it.each([
+    ['light', 1280],
+    ['dark', 390],
+    ['light', 390],
+    ['dark', 1280],
+  ] as const)(
+    'can be read by everyone, in %s colours and %d pixels wide',
+    async (colorScheme, width) => {
+      const { client, workers, show } = await serve();
+      await workers.add('split', () => 1);
+      await workers.add(
+        'encode',
+        () => {
+          throw new Error('as told');
+        },
+        { retry: { attempts: 1 } },
+      );
+      const end = node('join');
+      const many = Array.from({ length: 20 }, () => node('cut', end));
+      const flow = await client.flow(node('split', node('encode', end), node('publish'), ...many));
+      await eventually(async () => expect((await flow.jobOf(end)?.get())?.status).toBe('error'));
+      const viewport = { width, height: 800 };
+      const { page, misdeeds } = await show('split', flow.root.id, {
+        colorScheme,
+        viewport,
+        bypassCSP: true,
+      });
+      await page.getByRole('heading', { name: 'Flow' }).click();
+      await page.getByRole('button', { name: '20 jobs of cut: 20 waiting' }).click();
+      await page.getByRole('region', { name: 'Jobs of cut' }).waitFor();
+      for (const name of ['encode 1: failed', 'join 1: failed', 'publish 1: waiting'])
+        await page.getByRole('link', { name }).waitFor();
+      expect(await problemsOf(page)).toEqual([]);
+      const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(beyond)).toBe(0);
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+});
