@@ -200,6 +200,8 @@ export interface History {
   readonly statistics?: StatisticsSeen;
   readonly operator?: OperatorSeen;
   readonly plain: PlainTrouble;
+  /** When another master took over that lacked the last writes, in ms since 1970. */
+  readonly failedOver?: number;
   /** Processes that ended without being stopped. */
   readonly crashes: readonly string[];
 }

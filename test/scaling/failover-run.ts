@@ -86,7 +86,8 @@ export async function runFailover(setting: Setting, options: FailoverOptions): P
     const ready = () => [...workers, ...producers].every((member) => member.isReady);
     await until(ready, { timeout: READY_MS, message: `Not all processes have started, see ${folder}` });
     const times = await fail(setting, options);
-    const history = await bringToEnd(setting, { workers, producers, finishes });
+    const ended = await bringToEnd(setting, { workers, producers, finishes });
+    const history = { ...ended, failedOver: times.failedOver };
     const verdict = { ...times, history, violations: check(history), lost: lostOf(history), folder };
     return { ...verdict, resumed: resumedAfter(setting, history, times.failedOver) };
   } finally {

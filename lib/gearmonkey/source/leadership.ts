@@ -14,7 +14,7 @@ const ELECT_MS = HOLD_MS / 2;
 /** The same for a function whose jobs keep this worker busy: usually another worker leads it, or this one already does. */
 const BUSY_ELECT_MS = HOLD_MS;
 /** Most functions that one call checks: it blocks the server meanwhile. */
-const MAX_FUNCTIONS = 100;
+const MAX_FUNCTIONS = 90;
 
 const NOTHING: scripts.Looked = { wait: -1, leads: false, plain: false, tick: -1, flows: false };
 

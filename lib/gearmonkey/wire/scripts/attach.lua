@@ -6,9 +6,9 @@ local function read_parents(entries)
   for i, entry in ipairs(entries) do
     local id, mark, fn = parse_entry(entry)
     local k = id and keys_of(fn)
-    local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow')
+    local job = k and pcall('HMGET', k.jobs .. id, 'status', 'mark', 'flow', 'settled')
     if not job or job.err or not job[1] or (mark ~= '' and (job[2] or '0') ~= mark) then return nil, i end
-    parents[i] = { k = k, id = id, mark = job[2] or '0', status = job[1], flow = job[3] or nil }
+    parents[i] = { k = k, id = id, mark = job[2] or '0', status = job[1], flow = job[3] or nil, settled = job[4] }
   end
   return parents
 end
@@ -27,6 +27,8 @@ local function attach(k, id, child, parents)
       if parent.status == 'error' then why = why or 'job ' .. parent.id .. ' of "' .. pk.fn .. '" did not succeed' end
     else
       waits = waits + 1
+      -- By this its end is noticed: finish.lua.
+      if not parent.settled then call('HSET', key, 'settled', '0') end
       call('RPUSH', key .. ':children', child)
       -- Of a job that had ended and was retried it may expire.
       call('PERSIST', key .. ':children')

@@ -44,7 +44,9 @@ for _, parent in ipairs(parents) do flow = flow or parent.flow end
 local key = flow and flow_key(flow)
 if key and call('EXISTS', key) == 0 then flow, key = nil, nil end
 
-local fields = { 'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'place', place, 'held', '0' }
+local fields = {
+  'input', input, 'status', 'idle', 'created', created, 'mark', mark, 'place', place, 'held', '0', 'settled', '0',
+}
 local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
 if options ~= '' then add('options', options) end
 if policy ~= 'fail' then add('on-parent-error', policy) end

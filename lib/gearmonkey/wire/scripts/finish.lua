@@ -9,6 +9,12 @@ local function note_end(keys, id, seconds)
   redis.pcall('PERSIST', keys.jobs .. id)
 end
 
+--- Whether this is the first outcome of a claim of a job of no flow, by how many fields were new with it. Jobs that others
+--- wait for, or that belong to a flow, have the field `settled` before. So all other jobs cost no command.
+local function is_of_no_flow(added, field, ...)
+  return field == 'settled' and added == 2 + (1 + select('#', ...)) / 2
+end
+
 --- Ends a job as the protocol's worker does, publishes it and lists it. `outcome` is success, error or cancelled. The
 --- channel `reply`, unless '', gets "id:token:output". Returns false if the job's key is no hash. After the first write no
 --- error may stop the rest. `keys` may have the seconds for which ended jobs and their lists are kept.
@@ -19,7 +25,7 @@ local function finish(keys, id, now, reply, token, outcome, output, ...)
   if type(written) == 'table' and written.err then return false end
   local seconds = success and keys.success_seconds or not success and keys.error_seconds or '90000'
   redis.call('EXPIRE', keys.jobs .. id, seconds)
-  note_end(keys, id, seconds)
+  if not is_of_no_flow(written, ...) then note_end(keys, id, seconds) end
   -- Keys are derived from that of the job, "job:FN:".
   local list = 'ended:' .. string.sub(keys.jobs, 5) .. (outcome == 'error' and 'failed' or outcome)
   -- The member '' says how long the jobs of the list are kept.

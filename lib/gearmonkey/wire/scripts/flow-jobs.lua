@@ -35,7 +35,7 @@ for i = 1, count do
   local options, policy = ARGV[at + 1], ARGV[at + 3]
   local fields = {
     'input', ARGV[at], 'status', 'idle', 'created', created, 'mark', mark_of(i), 'flow', name, 'place', ARGV[at + 2],
-    'after', ARGV[at + 4], 'held', ARGV[at + 5],
+    'after', ARGV[at + 4], 'held', ARGV[at + 5], 'settled', '0',
   }
   local function add(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
   if options ~= '' then add('options', options) end

@@ -7,7 +7,7 @@
   ARGV[1] now in ms, or ''   ARGV[2] worker, or ''   ARGV[3] ms for which it leads, 0 to give up leadership
   Returns four for each function: ms until its next scheduled job is due, or -1 (also if it is paused); 1 if this worker
   leads it, 2 if it leads it and plain clients send jobs, else 0; ms until the next tick of its schedules, or -1; 1 if it has
-  jobs of flows, else 0.
+  jobs of flows and is not paused, else 0.
 
   The first worker that checks a function becomes its leader. For the others nothing is checked: each would set the
   marker again until the worker that the first one woke has claimed. With `worker` '' all functions are checked.
@@ -20,7 +20,7 @@
 -- include limit-prefix
 -- include queues
 
-local KEYS_A_FUNCTION, WORK_KEYS, WAKE, FLOWS = 11, 9, 6, 9
+local KEYS_A_FUNCTION, WORK_KEYS, WAKE = 11, 9, 6
 local worker, hold = ARGV[2], tonumber(ARGV[3])
 local call, pcall = redis.call, redis.pcall
 local keys, now
@@ -82,33 +82,34 @@ local function take_signals(key)
   end
 end
 
---- Whether a function that is not paused has jobs to claim, and ms until its next job is due, or -1.
-local function look_for_jobs(scheduled, high, normal, low, stored, fn)
+--- Whether a function that is not paused has jobs to claim, ms until its next job is due, or -1, and whether it has flows.
+local function look_for_jobs(scheduled, high, normal, low, flows, stored, fn)
   local signals = 'queue:' .. fn .. ':signals'
   -- One call for the usual case that there is none of these.
-  local any = pcall('EXISTS', high, normal, low, signals) ~= 0
+  local any = pcall('EXISTS', high, normal, low, signals, flows) ~= 0
   if any then take_signals(signals) end
+  local has_flows = any and pcall('EXISTS', flows) == 1
   local wait = next_due(scheduled, now)
   local work = wait == 0 or (any and (is_waiting(high) or is_waiting(normal) or is_waiting(low)))
   local limits = stored[2] and open_limits(stored[2], stored[3])
-  if not limits then return work, wait end
+  if not limits then return work, wait, has_flows end
   local due = add_turns(limits).next_time()
   if due then wait = wait < 0 and due or math.min(wait, due) end
   local rings = {}
   limits.add_rings(rings)
-  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0, wait
+  return work or wait == 0 or call('EXISTS', unpack(rings)) > 0, wait, has_flows
 end
 
---- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1.
-local function look(leases, scheduled, high, normal, low, wake, ticks, control)
-  local expiry, wait = first(leases), -1
+--- Sets the marker if there is work. Returns ms until the next job is due and until the next tick, or -1, and 1 if it has flows.
+local function look(leases, scheduled, high, normal, low, wake, ticks, control, flows)
+  local expiry, wait, has_flows = first(leases), -1, false
   local work = expiry and expiry <= now
   local stored = pcall('HMGET', control, 'paused', 'limit', 'override')
   local fn = string.sub(control, #'control:' + 1)
   keys = { limits = 'limit:' .. fn .. ':', wake = wake, jobs = 'job:' .. fn .. ':', scheduled = scheduled }
   if not stored[1] then
     local has_jobs
-    has_jobs, wait = look_for_jobs(scheduled, high, normal, low, stored, fn)
+    has_jobs, wait, has_flows = look_for_jobs(scheduled, high, normal, low, flows, stored, fn)
     work = work or has_jobs
   end
   local set = redis.pcall('LLEN', wake)
@@ -116,7 +117,7 @@ local function look(leases, scheduled, high, normal, low, wake, ticks, control)
   if type(set) ~= 'number' then set = redis.call('DEL', wake) - 1 end
   if work and set == 0 then redis.call('LPUSH', wake, '1') end
   local tick = first(ticks)
-  return wait, tick and math.max(0, math.ceil(tick - now)) or -1
+  return wait, tick and math.max(0, math.ceil(tick - now)) or -1, has_flows and 1 or 0
 end
 
 --- Whether any function that this worker leads may have work or a marker.
@@ -141,8 +142,7 @@ for i = 1, #KEYS, KEYS_A_FUNCTION do
       allow_writes()
       now = clock(ARGV[1])
     end
-    wait, tick = look(unpack(KEYS, i, last))
-    flows = call('EXISTS', KEYS[i + FLOWS - 1])
+    wait, tick, flows = look(unpack(KEYS, i, last))
   end
   local at = #replies
   replies[at + 1], replies[at + 2], replies[at + 3], replies[at + 4] = wait, leading or 0, tick, flows

@@ -132,7 +132,7 @@ local function some_of(score, most)
   return call('ZRANGEBYSCORE', members, score, score, 'LIMIT', from, most)
 end
 
---- Functions whose jobs some jobs of this one wait for: they may have plain workers only, which tell nobody of an end.
+--- Functions whose jobs some jobs of this one wait for: they may have plain workers only, which report no end.
 local awaited = {}
 local function note_awaited(id)
   local list = k.jobs .. id .. ':parents'
