@@ -474,6 +474,21 @@ describe('The history checker', () => {
     expect(check(history({ recorded, steps: recorded, written }, withSteps(1)))).toEqual([]);
   });
 
+  it('judges what a failover has taken back of a flow by what handlers did', () => {
+    const [began, counted] = ['a job of a flow begins behind its parents', 'a flow counts each job once'];
+    const late = { ...inFlow({ finished: '9' }), failedOver: 8 };
+    expect(broken({ ...late, ends: [{ ...start, at: 1, ok: true }] })).not.toContain(began);
+    expect(broken({ ...late, ends: [{ ...start, at: 7, ok: true }] })).toContain(began);
+    expect(broken({ ...late, failedOver: 1, ends: [{ ...start, at: 1, ok: true }] })).toContain(began);
+    const gone = {
+      ...inFlow(),
+      readings: new Map(),
+      flows: [{ ...job, names: ['p/7'], total: 1, done: 1, failed: 0 }],
+    };
+    expect(broken(gone)).toContain(counted);
+    expect(broken({ ...gone, failedOver: 8 })).not.toContain(counted);
+  });
+
   it('accepts a flow', () => {
     const about = INVARIANT_NAMES.filter((name) => name.includes('flow'));
     expect(about).toHaveLength(3);

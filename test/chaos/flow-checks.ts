@@ -89,10 +89,13 @@ export function* flowsEndRight(history: History): Iterable<Violation> {
   }
 }
 
-/** A flow counts each of its jobs once. */
+/** A flow counts each of its jobs once. One that a failover has lost as a whole is judged with its jobs. */
 export function* flowsCount(history: History): Iterable<Violation> {
   const jobs = byName(history);
+  const isLost = (names: readonly string[]) =>
+    history.failedOver !== undefined && !names.some((name) => jobs.has(name));
   for (const { names, done, failed, total, code, ...flow } of history.flows) {
+    if (isLost(names)) continue;
     const good = names.filter((name) => jobs.get(name)?.['status'] === 'success').length;
     if (code !== undefined) yield found(flow, `its progress ended as ${code}`);
     else if (total !== names.length || done !== good || failed !== names.length - good)

@@ -121,7 +121,7 @@ function GroupBox({ box: { fn, members, x, y, height }, isCurrent, isOpen, toggl
     <g
       class={`box is-${worst}`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-expanded={isOpen}
       aria-current={isCurrent ? 'true' : undefined}
       data-row

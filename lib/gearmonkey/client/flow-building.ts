@@ -15,7 +15,7 @@ import type { RedisQuestions } from './redis-questions.js';
 /** Most jobs of one call, and most entries and lists. */
 const [MAX_JOBS, MAX_ENTRIES, MAX_LISTS] = [200, 1000, 250];
 /** Seconds behind the last call for which the server keeps the jobs of a flow that has not begun, besides those that a call may take. */
-const KEPT_SECONDS = 60;
+const KEPT_SECONDS = 10;
 
 /** What the client's side of flows needs. */
 export interface RedisFlowsOptions {
