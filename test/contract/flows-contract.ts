@@ -79,6 +79,18 @@ export function flowsContract(rigOf: () => ClientRig): void {
         await expect(flow.jobOf(last)?.result()).resolves.toEqual(['b2', ['a2', ['b1', ['a1']]]]);
       });
 
+      it('are in the overview of all functions, also those that no worker serves', async () => {
+        const [a, b] = twoFunctions();
+        const flow = await client().flow(node(a, 'a1', node(b, 'b1')));
+        await client().run(`${a}:later`, 1, { after: [flow.root] });
+        await eventually(async () => {
+          const overview = await client().overview();
+          const of = (fn: string) => overview.find((one) => one.fn === fn);
+          expect(of(a)?.waiting.normal).toBe(1);
+          expect([of(b)?.scheduled, of(`${a}:later`)?.scheduled]).toEqual([1, 1]);
+        });
+      });
+
       it('give parents of one function, typed by its definition and read by its codec', async () => {
         const [a, b] = twoFunctions();
         const bytes = defineJob<string, { at: number }>(a, { codec: 'msgpack' });

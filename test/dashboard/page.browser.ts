@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
-import { GearMonkeyClient } from 'nestjs-gearmonkey';
+import { GearMonkeyClient, GearMonkeyWorkers, type FlowNode } from 'nestjs-gearmonkey';
+import { gate } from '../support/gate.js';
 import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { useServedApps } from './dashboard-app.js';
@@ -111,6 +112,8 @@ describe('the page, for long', () => {
     const client = app.get(GearMonkeyClient);
     await enqueueSome(client);
     await client.pause('unserved');
+    const go = gate();
+    const film = await encodeFilm(client, app.get(GearMonkeyWorkers), go.passed);
     await eventually(async () => expect((await client.list(resize, { state: 'failed' })).total).toBe(3));
     // Statistics are written every five seconds.
     await until(async () => (await client.statistics(resize, { by: 'hour' })).some(({ done }) => done > 0));
@@ -119,6 +122,7 @@ describe('the page, for long', () => {
       function: 'fn?fn=resize',
       jobs: 'jobs?fn=resize&state=success',
       job: 'job?fn=resize&id=13',
+      flow: `job?fn=publish&id=${film}`,
     };
     if (PICTURES !== undefined) await mkdir(PICTURES, { recursive: true });
     for (const [name, hash] of Object.entries(views))
@@ -132,10 +136,42 @@ describe('the page, for long', () => {
         await eventually(async () => expect(await page.locator('.loading').count()).toBe(0));
         if (name === 'overview' || name === 'function') await page.locator('.tiles').waitFor();
         if (name === 'overview' || name === 'function') await page.locator('.chart canvas').first().waitFor();
+        if (name === 'flow') {
+          await page.getByRole('heading', { name: 'Flow' }).click();
+          await page.getByRole('link', { name: 'split 1: success' }).scrollIntoViewIfNeeded();
+        }
         const picture = await page.screenshot();
         expect(picture.length).toBeGreaterThan(10_000);
         const file = colorScheme === 'light' ? `${name}.png` : `${name}-phone.png`;
         if (PICTURES !== undefined) await page.screenshot({ path: `${PICTURES}/${file}` });
       }
+    go.open();
   });
 });
+
+/** A flow in which jobs of each state can be seen. Returns the id of its last job. */
+async function encodeFilm(
+  client: GearMonkeyClient,
+  workers: GearMonkeyWorkers,
+  goOn: Promise<void>,
+): Promise<string | undefined> {
+  const node = (job: string, ...children: FlowNode[]): FlowNode => ({ job, input: null, children });
+  const publish = node('publish');
+  const join = node('join', publish);
+  const parts = Array.from({ length: 24 }, () => node('encode', join));
+  const wrong = node('subtitle');
+  const flow = await client.flow(node('split', ...parts, wrong, node('preview', publish)));
+  await workers.add('split', () => 24);
+  await workers.add('encode', (_, { id }) => (Number(id) <= 10 ? 1 : goOn), { concurrency: 2 });
+  await workers.add('subtitle', () => Promise.reject(new Error('No such language')), {
+    retry: { attempts: 1 },
+  });
+  const statuses = async () =>
+    (await Promise.all(flow.jobs.map((job) => job.get()))).map((job) => job?.status);
+  await eventually(async () => {
+    const all = await statuses();
+    const count = (status: string) => all.filter((one) => one === status).length;
+    expect([count('success'), count('busy'), count('error')]).toEqual([11, 2, 1]);
+  });
+  return flow.jobOf(publish)?.id;
+}

@@ -30,6 +30,8 @@ export interface RedisFlowsOptions {
   readonly timeout: number;
   /** Waits until replicas have what the key's server has. @throws NotDurableError with these ids */
   readonly durable: (fn: string, key: string, keys: readonly EnqueuedKey[]) => Promise<void>;
+  /** Notes functions, for those who list all. */
+  readonly note: (functions: readonly string[]) => void;
 }
 
 /** One try to create a flow: parts that come in order, so that each may be sent again. */

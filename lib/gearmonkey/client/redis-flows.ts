@@ -40,6 +40,7 @@ export class RedisFlows implements FlowStore {
     const fn = jobs[0]?.fn ?? '';
     await this.requireOneSlot(fn, [...jobs, ...after]);
     const flow = await this.build(fn, jobs, after);
+    this.options.note([...new Set(jobs.map((job) => job.fn))]);
     await this.options.durable(fn, this.options.keysOf(fn).ids, flow.keys);
     return flow;
   }
@@ -73,6 +74,7 @@ export class RedisFlows implements FlowStore {
       throw await this.explained(fn, error);
     });
     if (reply < 0) throw unknownParent(after, -reply);
+    this.options.note([fn]);
     const key = { id: String(reply), mark, created: true };
     await this.options.durable(fn, k.ids, [key]);
     return key;

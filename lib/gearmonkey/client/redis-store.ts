@@ -90,6 +90,7 @@ export class RedisStore implements JobStore {
       created: () => this.times.now(),
       timeout: options.timeout,
       durable: (fn, key, keys) => this.enqueuer.durably(fn, key, keys),
+      note: (functions) => this.views.note(functions),
     });
     const { clock, scheduleIndex: index } = options;
     const now = clock && (() => clock.now());
@@ -107,7 +108,7 @@ export class RedisStore implements JobStore {
 
   async enqueue(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {
     const keys = await this.enqueuer.add(fn, inputs, placement);
-    this.views.note(fn);
+    this.views.note([fn]);
     return keys;
   }
 

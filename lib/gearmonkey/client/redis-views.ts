@@ -38,9 +38,9 @@ export interface RedisViewsOptions {
 export class RedisViews implements ViewStore {
   constructor(private readonly options: RedisViewsOptions) {}
 
-  /** Notes a function that this client uses. */
-  note(fn: string): void {
-    this.options.index.note(this.options.connect, fn);
+  /** Notes functions that this client uses. */
+  note(functions: readonly string[]): void {
+    this.options.index.note(this.options.connect, ...functions);
   }
 
   functions(): Promise<string[]> {
