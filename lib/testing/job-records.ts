@@ -16,6 +16,8 @@ export interface JobRecord {
   readonly due?: number | undefined;
   /** Whether the test runs it with `perform`, so the app did not enqueue it. */
   readonly performed: boolean;
+  /** Whether it may wait for other jobs. */
+  readonly isInFlow?: boolean;
   /** Its steps so far, in order. */
   readonly steps: JobStep[];
 }
@@ -81,6 +83,12 @@ export class JobRecords {
   unfinished(fn: string): string[] {
     const hasEnded = ({ steps }: JobRecord) => ['done', 'failed'].includes(steps.at(-1) ?? '');
     return this.all().flatMap((record) => (record.fn === fn && !hasEnded(record) ? record.id : []));
+  }
+
+  /** Jobs that may wait for others, and neither run nor have ended, as far as is noted. */
+  waitingInFlows(): JobRecord[] {
+    const waits = ({ steps }: JobRecord) => ['enqueued', 'retried'].includes(steps.at(-1) ?? '');
+    return this.all().filter((record) => record.isInFlow === true && waits(record));
   }
 
   get(fn: string, id: string): JobRecord | undefined {

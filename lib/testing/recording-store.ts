@@ -23,6 +23,7 @@ import type { ScheduleStore } from '../gearmonkey/recurring/schedule-store.js';
 import type { JobKey } from '../gearmonkey/wire/protocol.js';
 import type { Cancellation, Updated } from '../gearmonkey/wire/scripts.js';
 import type { StoredJob } from '../gearmonkey/wire/stored-job.js';
+import type { FlowEnds } from './flow-ends.js';
 import { RecordingFlows } from './recording-flows.js';
 import { dueOf, type JobRecords } from './job-records.js';
 
@@ -32,7 +33,8 @@ export class RecordingStore implements JobStore {
     private readonly store: JobStore,
     readonly clock: Clock,
     private readonly records: JobRecords,
-    private readonly onEnded: (fn: string, id: string) => void,
+    private readonly ends: FlowEnds,
+    private readonly onEnded: (fn: string, id: string) => Promise<void>,
     private readonly onClose: () => Promise<void>,
   ) {}
 
@@ -53,7 +55,7 @@ export class RecordingStore implements JobStore {
   }
 
   get flows(): FlowStore {
-    return new RecordingFlows(this.store.flows, this.clock, this.records);
+    return new RecordingFlows(this.store.flows, this.clock, this.records, this.ends);
   }
 
   get views(): ViewStore {
@@ -76,14 +78,14 @@ export class RecordingStore implements JobStore {
     const [before] = await this.store.read(fn, [job.id]);
     const came = await this.store.cancel(fn, job);
     // A job that was cancelled before is not reported again.
-    if (came === 'cancelled' && !before?.has('finished')) this.onEnded(fn, job.id);
+    if (came === 'cancelled' && !before?.has('finished')) await this.onEnded(fn, job.id);
     return came;
   }
 
   async expire(fn: string, job: JobKey): Promise<number> {
     const [before] = await this.store.read(fn, [job.id]);
     const left = await this.store.expire(fn, job, this.clock.now());
-    if (left === 0 && !before?.has('finished')) this.onEnded(fn, job.id);
+    if (left === 0 && !before?.has('finished')) await this.onEnded(fn, job.id);
     return left;
   }
 
@@ -119,7 +121,7 @@ export class RecordingStore implements JobStore {
 
   async drain(fn: string, step: DrainStep): Promise<DrainedStep> {
     const drained = await this.records.whileChanging(() => this.store.drain(fn, step));
-    for (const id of drained.ids) this.onEnded(fn, id);
+    for (const id of drained.ids) await this.onEnded(fn, id);
     return drained;
   }
 
@@ -155,9 +157,8 @@ export class RecordingStore implements JobStore {
   private async endReplaced(fn: string): Promise<void> {
     const unfinished = this.records.unfinished(fn);
     const stored = await this.store.read(fn, unfinished);
-    unfinished.forEach((id, index) => {
-      if (stored[index]?.get('error')?.toString().includes('"JOB_CANCELLED"')) this.onEnded(fn, id);
-    });
+    for (const [index, id] of unfinished.entries())
+      if (stored[index]?.get('error')?.toString().includes('"JOB_CANCELLED"')) await this.onEnded(fn, id);
   }
 
   private async record(fn: string, inputs: readonly Payload[], placement: Placement): Promise<EnqueuedKey[]> {

@@ -135,7 +135,12 @@ export class RedisBackend implements TestBackend {
     return refused.length === 0;
   }
 
-  readonly records = new RedisRecords({ insist: (call) => this.ask(call) }, (fn) => this.keysOf(fn));
+  readonly records = new RedisRecords(
+    { insist: (call) => this.ask(call) },
+    (fn) => this.keysOf(fn),
+    this.prefix,
+  );
+
   progress(claim: Claim, dividend: number, divisor: number): Promise<boolean> {
     const k = this.keysOf(claim.fn);
     const keys = [k.jobs + claim.id, k.leases, k.progress];

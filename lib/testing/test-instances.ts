@@ -4,6 +4,7 @@ import type { Backend } from '../nest/gearmonkey.instance.js';
 import { ConfigurationError } from '../job/errors.js';
 import { isForSource } from '../nest/check-options.js';
 import type { GearMonkeyModuleOptions } from '../nest/gearmonkey.options.js';
+import { FlowEnds } from './flow-ends.js';
 import { Interventions } from './interventions.js';
 import { JobRecords } from './job-records.js';
 import { MemoryBackend } from './memory-backend.js';
@@ -75,9 +76,11 @@ export class TestInstances implements OnModuleInit, OnApplicationBootstrap, OnMo
     const interventions = new Interventions();
     const client = options.source?.client;
     const onClose = () => run.close();
-    const source = new TestSource({ instance, clock, backend, records, permits, changes, client, onClose });
-    const onEnded = (fn: string, id: string) => source.ended(fn, id);
-    const store = new RecordingStore(backend.store, clock, records, onEnded, () => backend.close());
+    const ends = new FlowEnds(backend.store, records, (job) => source.noteEnd(job));
+    const shared = { instance, clock, backend, records, permits, changes };
+    const source = new TestSource({ ...shared, ends, client, onClose });
+    const onEnded = (fn: string, id: string) => source.ended({ fn, id });
+    const store = new RecordingStore(backend.store, clock, records, ends, onEnded, () => backend.close());
     const functions = new KnownFunctions(options, false);
     const test = new TestJobs({
       instance,

@@ -1,5 +1,6 @@
 import type { Clock } from '../job/clock.js';
 import type { Changes } from './changes.js';
+import type { FlowEnds } from './flow-ends.js';
 import type { JobRecords } from './job-records.js';
 import type { Permits } from './run-permits.js';
 import type { TestBackend } from './test-backend.js';
@@ -12,6 +13,7 @@ export interface TestSourceParts {
   readonly records: JobRecords;
   readonly permits: Permits;
   readonly changes: Changes;
+  readonly ends: FlowEnds;
   readonly onClose: () => void;
   /** The client that enqueues its jobs, if it is not a GearMonkeyClient. */
   readonly client?: string | undefined;

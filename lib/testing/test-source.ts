@@ -2,13 +2,14 @@ import type { Clock } from '../job/clock.js';
 import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } from '../job/job-source.js';
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
+import { isAnyDue, nextDueOf, waitingJobs, type NamedJob } from './due-jobs.js';
 import { HeldJobs, type JobName } from './held-jobs.js';
 import { hasExpired } from './job-records.js';
 import { OpenFunctions } from './open-functions.js';
 import { turnOfEventLoop } from './real-time.js';
 import { Requests } from './requests.js';
 import { ENDINGS, type Ending, type Permit } from './run-permits.js';
-import { runnableOf, waitingOf, type WaitingJob } from './test-backend.js';
+import { runnableOf, type WaitingJob } from './test-backend.js';
 import type { TestSourceParts } from './test-source-parts.js';
 import { tickNow, type Ticked } from './test-ticks.js';
 
@@ -99,6 +100,7 @@ export class TestSource implements JobSource {
       else refused.push(outcome.claim);
       this.held.drop(outcome.claim);
     }
+    await this.parts.ends.note();
     this.parts.changes.tell();
     return refused;
   }
@@ -113,28 +115,20 @@ export class TestSource implements JobSource {
 
   /** Jobs that a worker of this source has, that wait for one, or that are being enqueued. */
   async hasWork({ allows }: Permit): Promise<boolean> {
-    const { instance, records } = this.parts;
+    const { instance, records, backend } = this.parts;
     if (records.isChanging) return true;
     if (this.running().some(({ fn, id }) => allows(instance, fn, id))) return true;
-    const now = this.clock.now();
-    for (const { fn, jobs } of await runnableOf(this.parts.backend, this.functions))
-      for (const { id, due } of jobs) if (due <= now && allows(instance, fn, id)) return true;
-    return false;
+    return isAnyDue(backend, this.functions, this.clock.now(), (...job) => allows(instance, ...job));
   }
 
-  async waiting(): Promise<{ readonly fn: string; readonly id: string; readonly due: number }[]> {
-    const all = await waitingOf(this.parts.backend, this.functions);
-    return all.flatMap(({ fn, jobs }) => [...jobs].map((job) => ({ fn, ...job })));
+  waiting(): Promise<NamedJob[]> {
+    return waitingJobs(this.parts.backend, this.functions);
   }
 
   /** When the next allowed job is due that is not due yet. */
-  async nextDue({ allows }: Permit): Promise<number> {
-    const now = this.clock.now();
-    let next = Infinity;
-    for (const { fn, jobs } of await runnableOf(this.parts.backend, this.functions))
-      for (const { id, due } of jobs)
-        if (due > now && due < next && allows(this.parts.instance, fn, id)) next = due;
-    return next;
+  nextDue({ allows }: Permit): Promise<number> {
+    const { backend, instance } = this.parts;
+    return nextDueOf(backend, this.functions, this.clock.now(), (...job) => allows(instance, ...job));
   }
 
   /** Creates the recurring jobs of its functions that are due. */
@@ -169,13 +163,13 @@ export class TestSource implements JobSource {
 
   /** Ends the lease of a running job, as if its worker had not renewed it in time. */
   lose({ fn, id }: JobName): Promise<void> {
-    const { backend, records, permits, instance } = this.parts;
+    const { backend, ends } = this.parts;
     return this.end({ fn, id }, 'lost', async (claim) => {
       await backend.expire(claim);
       const [stored] = await backend.store.read(fn, [id]);
       if (!stored?.has('finished')) return;
-      records.note(fn, id, 'failed');
-      permits.count(instance, fn, id, 'failed');
+      this.note({ fn, id }, 'failed');
+      await ends.note();
     });
   }
 
@@ -184,10 +178,15 @@ export class TestSource implements JobSource {
     return this.end(job, 'cancelled', cancel);
   }
 
-  /** A job was cancelled, or has expired. */
-  ended(fn: string, id: string): void {
-    const claim = this.held.claimOf({ fn, id });
-    this.note({ fn, id }, 'failed');
+  /** A job was cancelled, or has expired: so may those that waited for it. */
+  async ended(job: JobName): Promise<void> {
+    this.noteEnd(job);
+    await this.parts.ends.note();
+  }
+
+  noteEnd(job: JobName): void {
+    const claim = this.held.claimOf(job);
+    this.note(job, 'failed');
     if (claim) this.revoke(claim, 'cancelled');
     this.parts.changes.tell();
   }
@@ -239,7 +238,7 @@ export class TestSource implements JobSource {
 
   /** One whose limit prevents a claim has not been ended by it. */
   private async expire(fn: string, id: string, now: number): Promise<void> {
-    if ((await this.parts.backend.store.expire(fn, { id }, now)) === 0) this.ended(fn, id);
+    if ((await this.parts.backend.store.expire(fn, { id }, now)) === 0) await this.ended({ fn, id });
   }
 
   private note({ fn, id }: JobName, ending: Ending | undefined): void {

@@ -23,6 +23,8 @@ export class RedisRecords implements StepRecords {
   constructor(
     private readonly commands: Asked,
     private readonly keysOf: KeysOf,
+    /** What `keysOf` puts before names. */
+    private readonly prefix = '',
   ) {}
 
   async parents({ fn, id }: RecordingJob): Promise<RecordedParent[]> {
@@ -38,7 +40,7 @@ export class RedisRecords implements StepRecords {
     const entry = readEntry(text);
     if (!entry) return [];
     const key = `job:${entry.fn}:${entry.id}`;
-    const fn = nameFromWire(this.keysOf, entry.fn) ?? entry.fn;
+    const fn = nameFromWire(this.keysOf, entry.fn, this.prefix) ?? entry.fn;
     const ask = this.commands.insist((redis) => redis.hmgetBuffer(key, 'status', 'mark', 'output', 'error'));
     return [ask.then((values) => parentFrom({ ...entry, fn }, values))];
   }
