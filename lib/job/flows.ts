@@ -15,6 +15,8 @@ export const ON_PARENT_ERROR: ReadonlySet<unknown> = new Set<OnParentError>(['fa
 
 /** Why a job ended whose parent did not succeed. */
 export const PARENT_FAILED = { name: 'ParentFailedError', code: 'PARENT_FAILED' } as const;
+/** Why a parent has no outcome: it had failed, and was retried before its job ran. */
+export const JOB_RETRIED = { name: 'JobRetriedError', code: 'JOB_RETRIED' } as const;
 /** Why a job ended whose flow was cancelled before. */
 export const CANCELLED_WITH_FLOW: JobErrorInfo = {
   name: 'JobCancelledError',

@@ -14,6 +14,8 @@ export interface StoredFlow {
   done: number;
   failed: number;
   cancelled: boolean;
+  /** How many of its jobs are kept: it is as long as any of them. */
+  kept: number;
 }
 
 /** What the server knows of a job that waits for others, that others wait for, or that belongs to a flow. */
@@ -28,6 +30,12 @@ export interface Member {
   held: number;
   flow?: StoredFlow | undefined;
   hasEnded: boolean;
+  /** It has ended once, and no longer keeps its parents. One that runs again reads what is left of them. */
+  hasLetGo?: boolean;
+}
+
+export function newMember(given: Partial<Member> = {}): Member {
+  return { parents: [], children: [], waits: 0, held: 0, hasEnded: false, ...given };
 }
 
 /** Options, as JSON, with the time at which the job expires. */

@@ -10,7 +10,7 @@ import {
 } from '../job/flows.js';
 import type { JobOf, LaterJob, NewFlow, NewFlowJob } from '../gearmonkey/client/flow-store.js';
 import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
-import { keyOf, withExpiry, type Job, type Member, type StoredFlow } from './flow-members.js';
+import { keyOf, newMember, withExpiry, type Job, type Member, type StoredFlow } from './flow-members.js';
 import type { MemoryFunction } from './memory-function.js';
 
 const NEVER = { queue: 'scheduled', score: Infinity } as const;
@@ -28,7 +28,15 @@ export class MemoryFlows {
   create(jobs: readonly NewFlowJob[], after: readonly JobOf[], now: number): NewFlow {
     this.requireAll(after);
     const { fn = '' } = jobs[0] ?? {};
-    const flow: StoredFlow = { fn, name: randomUUID(), jobs: [], done: 0, failed: 0, cancelled: false };
+    const flow: StoredFlow = {
+      fn,
+      name: randomUUID(),
+      jobs: [],
+      done: 0,
+      failed: 0,
+      cancelled: false,
+      kept: 0,
+    };
     this.flows.set(flow.name, flow);
     for (const job of jobs) flow.jobs.push({ fn: job.fn, id: this.enqueue(job, now) });
     const at = (numbers: readonly number[]) => numbers.flatMap((number) => flow.jobs[number] ?? []);
@@ -36,9 +44,10 @@ export class MemoryFlows {
       const children = at(job.children);
       const parents = number === 0 ? after.map(({ fn: of, id }) => ({ fn: of, id })) : at(job.parents);
       const waits = number === 0 ? 0 : parents.length;
-      const member = { later: job, parents, children, waits, held: children.length, flow, hasEnded: false };
+      const member = newMember({ later: job, parents, children, waits, held: children.length, flow });
       const made = flow.jobs[number] as Job;
       this.members.set(keyOf(made), member);
+      flow.kept += 1;
       this.jobsOf(made).set(made.id, { after: waits, flow: `${flow.name}:${fn}` });
     }
     const [root] = flow.jobs as [Job];
@@ -51,10 +60,10 @@ export class MemoryFlows {
     const added = { fn: job.fn, id: this.enqueue(job, now) };
     const flow = after.map((parent) => this.members.get(keyOf(parent))?.flow).find((one) => one);
     flow?.jobs.push(added);
+    if (flow) flow.kept += 1;
     this.jobsOf(added).set(added.id, { flow: flow && `${flow.name}:${flow.fn}` });
     const parents = after.map(({ fn, id }) => ({ fn, id }));
-    const member: Member = { later: job, parents, children: [], waits: 0, held: 0, flow, hasEnded: false };
-    this.members.set(keyOf(added), member);
+    this.members.set(keyOf(added), newMember({ later: job, parents, flow }));
     this.attach(added, after, now);
     return { id: added.id, created: true };
   }
@@ -74,13 +83,9 @@ export class MemoryFlows {
     return idle.length;
   }
 
-  flow(name: string): StoredFlow | undefined {
-    return this.flows.get(name);
-  }
+  flow = (name: string): StoredFlow | undefined => this.flows.get(name);
 
-  member(job: Job): Member | undefined {
-    return this.members.get(keyOf(job));
-  }
+  member = (job: Job): Member | undefined => this.members.get(keyOf(job));
 
   parentsOf(job: Job): readonly Job[] {
     return this.members.get(keyOf(job))?.parents ?? [];
@@ -132,7 +137,9 @@ export class MemoryFlows {
   forget(job: Job): void {
     const flow = this.members.get(keyOf(job))?.flow;
     this.members.delete(keyOf(job));
-    if (flow && !flow.jobs.some((other) => this.members.has(keyOf(other)))) this.flows.delete(flow.name);
+    if (!flow) return;
+    flow.kept -= 1;
+    if (flow.kept === 0) this.flows.delete(flow.name);
   }
 
   private tell({ fn, id, succeeded, now }: Job & { succeeded: boolean; now: number }): void {
@@ -140,7 +147,8 @@ export class MemoryFlows {
     if (!member) return;
     const why = `job ${id} of "${fn}" did not succeed`;
     for (const child of member.children.splice(0)) this.release(child, succeeded, why, now);
-    for (const parent of member.parents) this.letGo(parent);
+    if (!member.hasLetGo) for (const parent of member.parents) this.letGo(parent);
+    member.hasLetGo = true;
     const { flow } = member;
     if (!flow) return;
     if (succeeded) flow.done += 1;
@@ -168,7 +176,7 @@ export class MemoryFlows {
     const owner = this.of(fn);
     const policy = this.members.get(keyOf({ fn, id }))?.later?.onParentError;
     owner.waiting.remove(id, now);
-    owner.end(id, 'error', error.message, error, now, policy === 'cancel');
+    owner.end(id, 'error', error.message, error, now, error === CANCELLED_WITH_FLOW || policy === 'cancel');
   }
 
   /** The root of a flow, and a job with `after`, wait for jobs that there are: some may have ended. */
@@ -185,8 +193,8 @@ export class MemoryFlows {
       member.waits += 1;
     }
     this.jobsOf(job).set(job.id, { after: member.waits });
-    if (why !== undefined && member.later?.onParentError !== 'run') this.failWithParent(job, why, now);
-    else if (member.flow?.cancelled) this.stop(job, CANCELLED_WITH_FLOW, now);
+    if (member.flow?.cancelled) this.stop(job, CANCELLED_WITH_FLOW, now);
+    else if (why !== undefined && member.later?.onParentError !== 'run') this.failWithParent(job, why, now);
     else if (member.waits === 0) this.activate(job, now);
   }
 
@@ -223,13 +231,7 @@ export class MemoryFlows {
   }
 
   private memberOf(job: Job): Member {
-    const found = this.members.get(keyOf(job)) ?? {
-      parents: [],
-      children: [],
-      waits: 0,
-      held: 0,
-      hasEnded: false,
-    };
+    const found = this.members.get(keyOf(job)) ?? newMember();
     this.members.set(keyOf(job), found);
     return found;
   }
@@ -240,11 +242,7 @@ export class MemoryFlows {
     if (missing) throw new UnknownParentError(missing.fn, missing.id);
   }
 
-  private of(fn: string) {
-    return this.server.function(fn);
-  }
+  private of = (fn: string) => this.server.function(fn);
 
-  private jobsOf({ fn }: Job) {
-    return this.of(fn).jobs;
-  }
+  private jobsOf = ({ fn }: Job) => this.of(fn).jobs;
 }

@@ -1,6 +1,6 @@
 import type { JobErrorInfo } from '../job/errors.js';
 import type { JobStatus } from '../job/job.js';
-import { keepRules, type Keep, type KeepRules } from '../job/keep.js';
+import { keepRules, type Keep, type KeepRule, type KeepRules } from '../job/keep.js';
 import type { MemoryJobs } from './memory-jobs.js';
 
 /** How a job ended, as lists call it. */
@@ -8,6 +8,9 @@ export type EndedState = 'success' | 'failed' | 'cancelled';
 
 /** Codes of jobs that a client ended. */
 const CANCELLED: ReadonlySet<string | undefined> = new Set(['JOB_CANCELLED', 'JOB_DRAINED']);
+
+/** So many that are kept for others are looked at after each end. */
+const FEW_HELD = 50;
 
 /** The jobs of one function that have ended or will be tried again, with the time of that. Ended ones are deleted in time. */
 export class MemoryLists {
@@ -19,6 +22,8 @@ export class MemoryLists {
     cancelled: new Map(),
   };
   private readonly retries = new Map<string, number>();
+  /** How many ends it waits for before it looks again past jobs that are kept for others. */
+  private readonly pauses: Record<EndedState, number> = { success: 0, failed: 0, cancelled: 0 };
 
   constructor(
     private readonly jobs: MemoryJobs,
@@ -48,9 +53,8 @@ export class MemoryLists {
 
   /** Deletes jobs that ended long ago, and those beyond the number that is kept. */
   trim(now: number): void {
-    this.trimList(this.ended.success, this.keep.success.age, this.keep.success.count, now);
-    const { age, count } = this.keep.error;
-    for (const list of [this.ended.failed, this.ended.cancelled]) this.trimList(list, age, count, now);
+    this.trimList('success', this.keep.success, now);
+    for (const state of ['failed', 'cancelled'] as const) this.trimList(state, this.keep.error, now);
   }
 
   /** A failed or cancelled job is retried or deleted. */
@@ -73,11 +77,16 @@ export class MemoryLists {
     return this.retries;
   }
 
-  private trimList(list: Map<string, number>, age: number, count: number, now: number): void {
+  private trimList(state: EndedState, { age, count }: KeepRule, now: number): void {
+    if (this.pauses[state] > 0) {
+      this.pauses[state] -= 1;
+      return;
+    }
+    const list = this.ended[state];
     // Jobs that have not ended may read the output of a held one: it stays, and doesn't count.
     let held = 0;
     for (const [id, ended] of list) {
-      if (list.size - held <= count && ended + age > now) return;
+      if (list.size - held <= count && ended + age > now) break;
       if (this.isHeld(id)) {
         held += 1;
         continue;
@@ -85,5 +94,7 @@ export class MemoryLists {
       list.delete(id);
       this.jobs.delete(id);
     }
+    // Otherwise each of very many would be looked at after each end.
+    if (held > FEW_HELD) this.pauses[state] = held;
   }
 }

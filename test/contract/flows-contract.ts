@@ -196,6 +196,33 @@ export function flowsContract(rigOf: () => ClientRig): void {
         await expect(flow.jobOf(last)?.result()).resolves.toEqual(['last', 'error', ['good', ['first']]]);
       });
 
+      it("run a job with onParentError: 'run' that sees a parent which was retried meanwhile as failed", async () => {
+        const fn = rigOf().fn();
+        const [again, end] = [gate(), gate()];
+        let runs = 0;
+        await runWorker(
+          rigOf().source(),
+          fn,
+          async (input, job) => {
+            if (input === 'fails' && (runs += 1) === 1) throw new Error('as told');
+            if (input === 'fails') again.open();
+            if (input === 'fails') await end.passed;
+            if (input === 'slow') await again.passed;
+            return (await job.parents()).map(({ status, error }) => error?.code ?? status);
+          },
+          { concurrency: 3, retry: { attempts: 1 } },
+        );
+        const last: FlowNode = { job: fn, input: 'last', options: { onParentError: 'run' } };
+        const fails = node(fn, 'fails', last);
+        const flow = await client().flow(node(fn, 'first', fails, node(fn, 'slow', last)));
+        const { id = '' } = flow.jobOf(fails) ?? {};
+        await eventually(async () => expect((await client().get(fn, id))?.status).toBe('error'));
+        await expect(client().retry(fn, id).done).resolves.toBe(1);
+        await expect(flow.jobOf(last)?.result()).resolves.toEqual(['JOB_RETRIED', 'success']);
+        end.open();
+        await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 4, failed: 0, total: 4 });
+      });
+
       it("cancel a job with onParentError: 'cancel'", async () => {
         const { fn } = await runNamed();
         const last: FlowNode = { job: fn, input: 'last', options: { onParentError: 'cancel' } };
@@ -269,6 +296,19 @@ export function flowsContract(rigOf: () => ClientRig): void {
         await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 0, failed: 4, total: 4 });
       });
 
+      it('lists jobs that wait for others as cancelled, and those that are added later', async () => {
+        const fn = rigOf().fn();
+        const flow = await client().flow(node(fn, 'first', node(fn, 'second', node(fn, 'third'))));
+        await flow.cancel();
+        const policies = ['fail', 'run'] as const;
+        for (const onParentError of policies)
+          await client().run(fn, 'late', { after: [flow.root], onParentError });
+        const { jobs } = await client().list(fn, { state: 'cancelled' });
+        expect(jobs.map(({ error }) => error?.message)).toEqual(Array(5).fill('cancelled with its flow'));
+        await expect(client().list(fn, { state: 'failed' })).resolves.toMatchObject({ total: 0 });
+        await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 0, failed: 5, total: 5 });
+      });
+
       it('of a single job ends those that wait for it, also without a worker', async () => {
         const fn = rigOf().fn();
         const child = node(fn, 'child');
@@ -300,6 +340,15 @@ export function flowsContract(rigOf: () => ClientRig): void {
         await expect(client().call(fn, 'both', run)).resolves.toEqual(['both', ['good'], 'error']);
       });
 
+      it('ends a flow at once, also without a worker, that begins after a job which has failed', async () => {
+        const fn = rigOf().fn();
+        const failed = await client().run(fn, 'failed');
+        await failed.cancel();
+        const children = [node(fn, 'second', node(fn, 'third'))];
+        const flow = await client().flow({ job: fn, input: 'first', options: { after: [failed] }, children });
+        await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 0, failed: 3, total: 3 });
+      });
+
       it('adds a job to the flow of a running one, and lets a flow begin after jobs', async () => {
         const fn = rigOf().fn();
         const added: string[] = [];
@@ -321,6 +370,15 @@ export function flowsContract(rigOf: () => ClientRig): void {
       const refused = async (promise: Promise<unknown>, code: string) => {
         await expect(promise).rejects.toMatchObject({ code });
       };
+
+      it('lists that are too long, at once', async () => {
+        const sparse = Array.from<FlowNode>({ length: 0 });
+        sparse.length = 2 ** 32 - 1;
+        const error = { code: 'FLOW_TOO_LARGE' };
+        await expect(client().flow({ job: rigOf().fn(), input: 1, children: sparse })).rejects.toMatchObject(
+          error,
+        );
+      });
 
       it('circles, sizes and values that are no jobs, before anything is written', async () => {
         const fn = rigOf().fn();

@@ -228,6 +228,58 @@ describe('Flows on Redis', () => {
     expect(await rig.redis.exists(k.jobs + flow.root.id)).toBe(1);
   });
 
+  it('beyond the number that is kept expire soon after those that waited for them have ended', async () => {
+    const fn = rig.fn();
+    const k = keysOf(fn);
+    const go = gate();
+    const definition = defineJob(fn, { keep: { success: { count: 1 } } });
+    const handler = async (input: unknown) => {
+      if (input === 'child') await go.passed;
+    };
+    await runWorker(rig.source(), definition, handler, { concurrency: 2 });
+    const child = node(fn, 'child');
+    const flow = await rig.client.flow(node(fn, 'root', child));
+    await flow.root.result();
+    await rig.client.run(fn, 'other', { blocking: true });
+    const lists = ['success', 'failed', 'cancelled'].map((state) => k.ended + state);
+    // Once the root's end is long ago enough.
+    await eventually(async () => {
+      await trim.run(rig.redis, [k.jobs, ...lists, k.retrying], '', 10, [90_000_000, 90_000_000, 1, '']);
+      expect(await rig.redis.zscore(`${k.ended}success`, flow.root.id)).toBeNull();
+    });
+    expect(await rig.redis.ttl(k.jobs + flow.root.id)).toBe(-1);
+    go.open();
+    await flow.jobOf(child)?.result();
+    await eventually(async () => {
+      const left = await rig.redis.ttl(k.jobs + flow.root.id);
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThanOrEqual(60);
+    });
+  });
+
+  it('are cancelled while the memory of the server is full', async () => {
+    const fn = rig.fn();
+    const flow = await rig.client.flow(node(fn, 'root', node(fn, 'child')));
+    await rig.redis.config('SET', 'maxmemory', '1');
+    try {
+      await expect(flow.cancel()).resolves.toBe(2);
+    } finally {
+      await rig.redis.config('SET', 'maxmemory', '0');
+    }
+    await expect(lastValueFrom(flow.progress$)).resolves.toEqual({ done: 0, failed: 2, total: 2 });
+  });
+
+  it('that are made while the client closes fail as closed', async () => {
+    const fn = rig.fn();
+    const actors = new RedisActors(rig.url);
+    const children = Array.from({ length: 5000 }, () => node(fn, 'child'));
+    const made = actors.client().flow(node(fn, 'root', ...children));
+    const refused = expect(made).rejects.toMatchObject({ code: 'CONNECTION' });
+    await eventually(async () => expect(await rig.redis.exists(keysOf(fn).ids)).toBe(1));
+    actors.close();
+    await refused;
+  });
+
   it('see the job whose mark they know, not another that has its id', async () => {
     const fn = rig.fn();
     const job = await rig.client.run(fn, 'first');

@@ -4,9 +4,53 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { MemoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { MemoryJobs } from '../../lib/memory/memory-jobs.js';
+import { MemoryLists } from '../../lib/memory/memory-lists.js';
+import { gate } from '../support/gate.js';
+import { eventually } from '../support/until.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 
 stopWorkersAfterEach();
+
+it('memory: keeps a parent for those that still wait for it, however often another child is retried', async () => {
+  const server = new MemoryServer();
+  const client = new GearMonkeyClient(new MemoryStore(server));
+  const source = new MemorySource(server, { keep: { success: { count: 1 } } as never });
+  const go = gate();
+  await runWorker(
+    source,
+    'fn',
+    async (input, job) => {
+      if (input === 'fails') throw new Error('as told');
+      if (input === 'waits') await go.passed;
+      return (await job.parents()).map(({ output }) => output);
+    },
+    { concurrency: 2 },
+  );
+  const [fails, waits] = [
+    { job: 'fn', input: 'fails', options: { retry: { attempts: 1 } } },
+    { job: 'fn', input: 'waits' },
+  ];
+  const flow = await client.flow({ job: 'fn', input: 'root', children: [fails, waits] });
+  for (let times = 0; times < 3; times++) {
+    await eventually(async () => expect((await flow.jobOf(fails)?.get())?.status).toBe('error'));
+    await client.retry('fn', flow.jobOf(fails)?.id ?? '').done;
+  }
+  for (let others = 0; others < 3; others++) await client.run('fn', 'other', { blocking: true });
+  go.open();
+  await expect(flow.jobOf(waits)?.result()).resolves.toEqual([[]]);
+});
+
+it('memory: looks at jobs that are kept for others a few times, however many there are', () => {
+  const JOBS = 5000;
+  let looks = 0;
+  const isHeld = () => (looks += 1) > 0;
+  const jobs = new MemoryJobs();
+  const lists = new MemoryLists(jobs, { success: { count: 10 } }, isHeld);
+  for (let id = 1; id <= JOBS; id++) lists.end(String(id), 'success', undefined, id);
+  expect(lists.in('success').size).toBe(JOBS);
+  expect(looks).toBeLessThan(100 * JOBS);
+});
 
 it('memory: forgets a flow with its jobs, and keeps outputs until all have ended that wait for them', async () => {
   const server = new MemoryServer();

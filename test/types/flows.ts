@@ -36,9 +36,9 @@ export async function flows(jobs: GearMonkeyClient): Promise<void> {
   // @ts-expect-error there is no input
   await jobs.flow({ job: resize });
   // @ts-expect-error a part of the input
-  const wrong: FlowNode<typeof resize> = { job: resize, input: { width: 1 } };
+  const _wrong: FlowNode<typeof resize> = { job: resize, input: { width: 1 } };
   // @ts-expect-error only the root waits for jobs that there are
-  const late: FlowNode<typeof resize> = { job: resize, input: size, options: { after: [flow.root] } };
+  const _late: FlowNode<typeof resize> = { job: resize, input: size, options: { after: [flow.root] } };
   // @ts-expect-error jobs of a flow are not unique
   await jobs.flow({ job: resize, input: size, options: { unique: { key: 'a' } } });
   // @ts-expect-error no such choice
@@ -58,7 +58,7 @@ export async function parents(job: RunningJob): Promise<void> {
   const [{ output, status } = {}] = await job.parents(measure);
   same<typeof output, string | undefined>();
   // @ts-expect-error no such state: a parent has ended
-  const wrong: boolean = status === 'busy';
+  const _wrong: boolean = status === 'busy';
   // @ts-expect-error the output is text
-  const text: number | undefined = typed[0]?.output;
+  const _text: number | undefined = typed[0]?.output;
 }

@@ -57,13 +57,12 @@ export class FlowBuilding {
     return KEPT_SECONDS + Math.ceil((2 * this.options.timeout) / 1000);
   }
 
-  /** @throws UnknownParentError, and what the server answers */
-  async build(after: readonly JobOf[]): Promise<NewFlow> {
+  /** Returns whether the root has ended at once. @throws UnknownParentError, and what the server answers */
+  async build(after: readonly JobOf[]): Promise<{ readonly hasEnded: boolean }> {
     for (const [fn, numbers] of this.byFunction())
       for (const some of this.inParts(numbers)) await this.createJobs(fn, some);
     await this.writeLists();
-    await this.begin(after);
-    return this.flow;
+    return { hasEnded: await this.begin(after) };
   }
 
   /** The flow, once it has begun. */
@@ -143,7 +142,7 @@ export class FlowBuilding {
     await send();
   }
 
-  private async begin(after: readonly JobOf[]): Promise<void> {
+  private async begin(after: readonly JobOf[]): Promise<boolean> {
     const { keysOf, now } = this.options;
     const keys = [this.key, `${this.key}:jobs`, keysOf(this.fn).jobs];
     const { id = '', mark = 0 } = this.keys[0] ?? {};
@@ -153,6 +152,7 @@ export class FlowBuilding {
       flowBegin.run(redis, keys, part, now(), `${id}:${mark}`, this.jobs.length, parents),
     );
     if (unknown > 0) throw unknownParent(after, unknown);
+    return unknown < 0;
   }
 
   private entry(number: number): string {

@@ -76,6 +76,8 @@ function checkNode(given: unknown): FlowNode & { readonly children: readonly unk
   functionName(job);
   if (children !== undefined && !Array.isArray(children))
     throw new InvalidOptionError('children', children, 'a list of jobs of the flow');
+  if (children !== undefined && children.length > MAX_FLOW_EDGES)
+    throw new FlowTooLargeError('children', MAX_FLOW_EDGES);
   if (options !== undefined && (typeof options !== 'object' || options === null))
     throw new ConfigurationError('The `options` of a job of a flow are not an object.');
   return { job, input, ...(options && { options }), children: children ?? [] };

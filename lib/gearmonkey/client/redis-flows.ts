@@ -49,10 +49,15 @@ export class RedisFlows implements FlowStore {
     for (let tries = 1; ; tries++) {
       const building = new FlowBuilding(this.options, jobs);
       try {
-        return await building.build(after);
+        const { hasEnded } = await building.build(after);
+        if (hasEnded) await this.settleSoon(fn);
+        return building.flow;
       } catch (error) {
         // Its last call may have reached the server.
-        if (await this.hasBegun(building)) return building.flow;
+        if (await this.hasBegun(building)) {
+          await this.settleSoon(fn);
+          return building.flow;
+        }
         if (tries < TRIES && String(error).includes('FLOWLOST')) continue;
         throw await this.explained(fn, error);
       }
@@ -73,9 +78,10 @@ export class RedisFlows implements FlowStore {
     ).catch(async (error: unknown) => {
       throw await this.explained(fn, error);
     });
-    if (reply < 0) throw unknownParent(after, -reply);
+    if (reply.id < 0) throw unknownParent(after, -reply.id);
     this.options.note([fn]);
-    const key = { id: String(reply), mark, created: true };
+    if (reply.hasEnded) await this.settleSoon(fn);
+    const key = { id: String(reply.id), mark, created: true };
     await this.options.durable(fn, k.ids, [key]);
     return key;
   }
@@ -183,7 +189,7 @@ export class RedisFlows implements FlowStore {
   }
 
   private async explained(fn: string, error: unknown): Promise<unknown> {
-    return error instanceof ConnectionError
+    return error instanceof ConnectionError && !this.options.questions.isClosed
       ? new EnqueueTimeoutError(fn, this.options.timeout, error.cause)
       : error;
   }

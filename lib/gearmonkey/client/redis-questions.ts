@@ -33,6 +33,10 @@ export class RedisQuestions {
     private readonly timeout: number,
   ) {}
 
+  get isClosed(): boolean {
+    return this.commands.isClosed;
+  }
+
   /** @throws ConnectionError · RefusedError if the server has no memory, or a right is missing · what `question` throws */
   ask<T>(
     fn: string,

@@ -22,13 +22,13 @@ export const flowEdges = defineScript<
   number
 >('flow-edges', (reply) => reply as number);
 
-/** Returns 0, or the place of the first parent that there is not, from 1. */
+/** Returns 0, the place of the first parent that there is not, from 1, or -1 if the root has ended at once. */
 export const flowBegin = defineScript<
   [part: number, now: Now, root: string, total: number, parents: readonly string[]],
   number
 >('flow-begin', (reply) => reply as number);
 
-/** Returns the id, or below 0 the place of the first parent that there is not, from 1. */
+/** Returns the id, or below 0 the place of the first parent that there is not, from 1; and whether the job has ended at once. */
 export const enqueueAfter = defineScript<
   [
     created: number,
@@ -42,8 +42,11 @@ export const enqueueAfter = defineScript<
     onParentError: string,
     parents: readonly string[],
   ],
-  number
->('enqueue-after', (reply) => reply as number);
+  { readonly id: number; readonly hasEnded: boolean }
+>('enqueue-after', (reply) => {
+  const [id] = [reply].flat() as [number];
+  return { id, hasEnded: Array.isArray(reply) };
+});
 
 /** A part of a flow's cancellation. */
 export interface CancelledPart {

@@ -19,7 +19,7 @@ import { PlainFleetWorker, type PlainOptions } from './plain-fleet.js';
 const WAVES = Number(process.env['JQ_WAVES'] ?? 4);
 const SEED = Number(process.env['JQ_SEED'] ?? 1);
 /** The limit of waves in which each route should lose a reply. */
-const MOST_WAVES = WAVES + 20;
+const MOST_WAVES = WAVES + 80;
 const A_WAVE = 30;
 const READS_AT_ONCE = 100;
 /** One reply of so many is lost. */

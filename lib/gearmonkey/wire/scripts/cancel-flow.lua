@@ -20,6 +20,8 @@ local MOST_JOBS, MOST_SEARCHED = 200, 10
 -- include cancel-job
 
 if call('EXISTS', flow) == 0 then return { 0, 0, 0 } end
+-- Behind a first write that needs no memory a full one refuses no other.
+call('HDEL', flow, 'none')
 if from == 0 then call('HSET', flow, 'cancelled', '1') end
 local ended, searched, settles = 0, 0, {}
 local entries = call('LRANGE', jobs, from, from + MOST_JOBS - 1)

@@ -6,7 +6,8 @@
   ARGV[1] created, in ms   ARGV[2] number of this call   ARGV[3] seconds for which its result is kept   ARGV[4] mark
   ARGV[5] now in ms, or ''   ARGV[6] input   ARGV[7] options as JSON or ''   ARGV[8] place   ARGV[9] fail, run or cancel
   ARGV[10…] the jobs that it waits for, "ID:MARK:FN" each
-  Returns its id; or, below 0, the place of the first of these that there is not, from 1: then nothing was created.
+  Returns its id; or, below 0, the place of the first of these that there is not, from 1: then nothing was created. A list of
+  the id if the job has ended at once: its function has to be settled.
 
   It belongs to the flow of the first of them that has one. A call that is sent again creates nothing and returns the same.
 ]]
@@ -72,10 +73,12 @@ call('ZADD', scheduled, NEVER, id)
 call('ZADD', members, '0', id)
 local waits, why = attach(k, id, id .. ':' .. mark .. ':' .. k.fn, parents)
 call('HSET', jobs .. id, 'after', waits)
-if (why and policy ~= 'run') or is_cancelled(flow) then
-  fail_with_parent(k, id, policy, why or 'the flow was cancelled')
+if is_cancelled(flow) then
+  cancel_with_flow(k, id)
+elseif why and policy ~= 'run' then
+  fail_with_parent(k, id, policy, why)
 elseif waits == 0 then
   activate(k, id, place, options)
 end
 if tags then tags.clean() end
-return last
+return touched[k.fn] and { last } or last

@@ -4,7 +4,8 @@
   KEYS[1] flow   KEYS[2] list of its jobs   KEYS[3] prefix of the hashes of the root's function
   ARGV[1] number of this part   ARGV[2] now in ms, or ''   ARGV[3] id and mark of the root, "ID:MARK"   ARGV[4] how many jobs
   it has   ARGV[5…] jobs that the root waits for, "ID:MARK:FN" each
-  Returns 0; or the place of the first of these that there is not, from 1: then the flow has not begun.
+  Returns 0; or the place of the first of these that there is not, from 1: then the flow has not begun; or -1 if the root has
+  ended at once: its function has to be settled.
 ]]
 -- include clock
 -- include finish
@@ -34,4 +35,6 @@ elseif waits > 0 then
 else
   activate(k, id, job[2], job[3])
 end
-return 0
+if not touched[k.fn] then return 0 end
+call('HSET', flow, 'result', '-1')
+return -1

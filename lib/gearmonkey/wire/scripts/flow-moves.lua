@@ -51,6 +51,11 @@ local function is_cancelled(flow)
   return cancelled_flows[flow]
 end
 
+--- Ends a job that waits, and whose flow was cancelled.
+local function cancel_with_flow(k, id)
+  end_waiting(k, id, 'cancelled', 'JobCancelledError', 'JOB_CANCELLED', 'cancelled with its flow')
+end
+
 --- Ends a job one of whose parents has not succeeded.
 local function fail_with_parent(k, id, policy, why)
   local message = why .. ', and this job waited for it'
@@ -69,7 +74,7 @@ local function release(entry, succeeded, why)
   end
   if job[1] ~= 'idle' or not job[3] or (job[2] or '0') ~= mark then return end
   if is_cancelled(job[7]) then
-    end_waiting(k, id, 'cancelled', 'JobCancelledError', 'JOB_CANCELLED', 'cancelled with its flow')
+    cancel_with_flow(k, id)
   elseif not succeeded and job[4] ~= 'run' then
     fail_with_parent(k, id, job[4], why)
   elseif call('HINCRBY', k.jobs .. id, 'after', '-1') <= 0 then

@@ -105,7 +105,7 @@ local function settle(id)
   return true
 end
 
---- Whether a member has ended or is gone, as neither script of this package can leave it: then it is settled.
+--- Whether a member has ended or is gone without a script of this package, as one that a plain worker has run: then it is settled.
 local function note_if_ended(id, status)
   if status == 'idle' or status == 'busy' then return false end
   call('ZADD', members, '2', id)
@@ -174,6 +174,8 @@ local function run()
   end
 end
 
+-- Behind a first write that needs no memory a full one refuses no other.
+call('ZREM', members, '')
 run()
 tell_flows()
 local others, looked_at = {}, {}

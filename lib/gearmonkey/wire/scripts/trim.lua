@@ -17,6 +17,8 @@ local now, step = clock(ARGV[1]), tonumber(ARGV[2])
 local DEFAULT_MS = 90000000
 --- Those who wait for a job may read it for so long after its end.
 local GRACE_MS = 5000
+--- Seconds for which one is kept that had to outlive its list.
+local SHORTLY = '60'
 local more = 0
 
 local function text(number) return string.format('%.0f', number) end
@@ -49,9 +51,14 @@ local function drop_beyond(key, jobs, length, most)
     local has_ended = not job.err and (job[1] == 'success' or job[1] == 'error')
     -- Jobs that have not ended may still read the output of one that they waited for, and have to learn of its end.
     local is_free = has_ended and (tonumber(job[3] or '0') or 0) <= 0 and not (job[4] and is_member(jobs, id))
-    if is_free and tonumber(job[2]) == tonumber(old[i + 1]) then
+    if has_ended and tonumber(job[2]) == tonumber(old[i + 1]) then
       local key = jobs .. id
-      pcall('DEL', key, key .. ':output', key .. ':log', key .. ':children', key .. ':parents')
+      if is_free then
+        pcall('DEL', key, key .. ':output', key .. ':log', key .. ':children', key .. ':parents')
+      else
+        -- It is in no list from now on, and expires soon after those that may read it have ended.
+        pcall('HSET', key, 'kept', SHORTLY)
+      end
     end
     members[#members + 1] = id
   end
