@@ -95,7 +95,7 @@ export class EnqueuedJobs {
   }
 
   private toEnqueued(record: JobRecord, ref: FunctionRef = record.fn): EnqueuedJob {
-    const { fn, id, payload, placement, created, due } = record;
+    const { fn, id, payload, placement, created, due, after = [] } = record;
     const definition = typeof ref === 'string' ? (this.used.get(fn) ?? fn) : ref;
     return asEnqueuedJob(
       defined({
@@ -106,6 +106,7 @@ export class EnqueuedJobs {
         headers: readJobOptions(placement.options ?? '').headers ?? NO_HEADERS,
         created: new Date(created),
         scheduled: due === undefined ? undefined : new Date(due),
+        after: after.length > 0 ? after : undefined,
       }),
     );
   }

@@ -1,4 +1,4 @@
-import { delayOf, mismatches, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
+import { delayOf, mismatches, named, type EnqueuedJob, type ExpectedJob } from './expected-job.js';
 import { show } from './show-value.js';
 
 /** How many jobs a message names. */
@@ -31,7 +31,7 @@ function wanted(expected: ExpectedJob): string {
 
 function line(job: EnqueuedJob): string {
   const headers = Object.keys(job.headers).length > 0 ? `, headers ${show(job.headers)}` : '';
-  return `  ${job.fn} ${job.id}: ${show(job.input)}, priority ${show(job.priority)}${headers}, runs ${delayOf(job)}`;
+  return `  ${job.fn} ${job.id}: ${show(job.input)}, priority ${show(job.priority)}${headers}, runs ${delayOf(job)}${job.after ? ` behind ${named(job.after)}` : ''}`;
 }
 
 function listed(jobs: readonly EnqueuedJob[], linesOf: (job: EnqueuedJob) => string[]): string[] {

@@ -3,7 +3,8 @@ import { InvalidOptionError } from '../job/errors.js';
 import type { JobHeaders } from '../job/headers.js';
 import { checkOptions, optionNames } from '../job/known-options.js';
 import { recordsOf } from '../job/show-as.js';
-import type { Priority } from '../gearmonkey/client/run-options.js';
+import type { JobRef, Priority } from '../gearmonkey/client/run-options.js';
+import { keyOf } from './job-records.js';
 import { show } from './show-value.js';
 import { differences, type ValueMatcher } from './subset.js';
 import { timeOf } from './testing-options.js';
@@ -18,8 +19,10 @@ export interface EnqueuedJob<Input = unknown> {
   readonly headers: JobHeaders;
   /** When it was enqueued, by the test's clock. */
   readonly created: Date;
-  /** When it may run; absent if immediately. */
+  /** When it may run; absent if immediately. One that waits for others may run then if they end at once. */
   readonly scheduled?: Date;
+  /** The jobs that it waits for, of a flow or with `after`; absent if there are none. */
+  readonly after?: readonly JobRef[];
 }
 
 /** Some properties of an input, at any depth, also in lists. Matchers such as `expect.any(String)` may stand for values. */
@@ -45,6 +48,8 @@ export interface ExpectedJob<Input = unknown> {
   /** Some of its headers. */
   headers?: PartialInput<JobHeaders>;
   id?: string | number;
+  /** Jobs that it waits for, such as handles; it may wait for others too. */
+  after?: readonly JobRef[];
 }
 
 /** Tolerance of times: an app may compute them with the system's clock. */
@@ -57,6 +62,7 @@ const KNOWN = optionNames<Required<ExpectedJob>>({
   priority: true,
   headers: true,
   id: true,
+  after: true,
 });
 
 const PRIORITIES: ReadonlySet<unknown> = new Set<Priority>(['high', 'normal', 'low', 'scheduled']);
@@ -68,17 +74,19 @@ export function checkExpected<Input>(user: string, expected: ExpectedJob<Input>)
   checkOptions(user, expected, KNOWN);
   if (expected.in !== undefined) toMilliseconds('in', expected.in, { least: 0, most: MAX_SPAN_MS });
   if (expected.scheduled !== undefined) timeOf('scheduled', expected.scheduled);
-  const { priority, id } = expected;
+  const { priority, id, after } = expected;
   if (priority !== undefined && !PRIORITIES.has(priority))
     throw new InvalidOptionError('priority', priority, "'high', 'normal', 'low' or 'scheduled'");
   if (id !== undefined && typeof id !== 'string' && typeof id !== 'number')
     throw new InvalidOptionError('id', id, "the id of a job, such as '1'");
+  if (after !== undefined && !(Array.isArray(after) && after.every(isJob)))
+    throw new InvalidOptionError('after', after, 'a list of jobs, such as handles');
   return expected;
 }
 
 /** Describes the differences between a job and the expected one. */
 export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
-  const { input, in: span, scheduled, priority, headers, id } = expected;
+  const { input, in: span, scheduled, priority, headers, id, after } = expected;
   const wrong = (name: string, is: unknown, wanted: unknown) => [
     `${name} is ${show(is)} instead of ${show(wanted)}`,
   ];
@@ -100,12 +108,27 @@ export function mismatches(expected: ExpectedJob, job: EnqueuedJob): string[] {
     ...(priority !== undefined && priority !== job.priority ? wrong('priority', job.priority, priority) : []),
     ...(headers !== undefined ? within('headers', headers, job.headers) : []),
     ...(id !== undefined && String(id) !== job.id ? wrong('id', job.id, id) : []),
+    ...(after?.every((wanted) =>
+      job.after?.some((one) => keyOf(one.fn, String(one.id)) === keyOf(wanted.fn, String(wanted.id))),
+    ) === false
+      ? [`it waits for ${named(job.after)} instead of ${named(after)}`]
+      : []),
   ];
 }
 
 /** `at once` or `in 3600 s`. */
 export function delayOf({ scheduled, created }: EnqueuedJob): string {
   return scheduled ? `in ${(scheduled.getTime() - created.getTime()) / 1000} s` : 'at once';
+}
+
+/** `resize 1, mail 7`, or `no job`. */
+export function named(jobs: readonly JobRef[] = []): string {
+  return jobs.map(({ fn, id }) => `${fn} ${id}`).join(', ') || 'no job';
+}
+
+function isJob(job: unknown): boolean {
+  const { fn, id } = (job ?? {}) as Partial<JobRef>;
+  return typeof fn === 'string' && typeof id === 'string';
 }
 
 function isNear(time: number, expected: number): boolean {

@@ -1,5 +1,6 @@
 import type { Payload } from '../job/codec.js';
 import type { Changes, Placement } from '../gearmonkey/client/job-store.js';
+import type { JobName } from './held-jobs.js';
 
 /** A step of a job: it was enqueued, its handler began, it will run again, or it has ended. */
 export type JobStep = 'enqueued' | 'started' | 'retried' | 'done' | 'failed';
@@ -16,8 +17,8 @@ export interface JobRecord {
   readonly due?: number | undefined;
   /** Whether the test runs it with `perform`, so the app did not enqueue it. */
   readonly performed: boolean;
-  /** Whether it may wait for other jobs. */
-  readonly isInFlow?: boolean;
+  /** The jobs that one of a flow, or with `after`, waits for. */
+  readonly after?: readonly JobName[];
   /** Its steps so far, in order. */
   readonly steps: JobStep[];
 }
@@ -88,7 +89,7 @@ export class JobRecords {
   /** Jobs that may wait for others, and neither run nor have ended, as far as is noted. */
   waitingInFlows(): JobRecord[] {
     const waits = ({ steps }: JobRecord) => ['enqueued', 'retried'].includes(steps.at(-1) ?? '');
-    return this.all().filter((record) => record.isInFlow === true && waits(record));
+    return this.all().filter((record) => record.after !== undefined && waits(record));
   }
 
   get(fn: string, id: string): JobRecord | undefined {

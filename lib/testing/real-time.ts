@@ -29,3 +29,15 @@ export class RealTime {
     clearTimeout(this.timer);
   }
 }
+
+/** Whether callbacks that a connection needs still run, in spite of fake timers. */
+export async function areTicksReal(): Promise<boolean> {
+  let left = 3;
+  const tick = () => (left -= 1);
+  process.nextTick(tick);
+  queueMicrotask(tick);
+  setImmediate(tick);
+  await turnOfEventLoop();
+  await turnOfEventLoop();
+  return left === 0;
+}

@@ -3,6 +3,7 @@ import type { EnqueuedKey } from '../gearmonkey/client/job-store.js';
 import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { FlowEnds } from './flow-ends.js';
+import type { JobName } from './held-jobs.js';
 import { dueOf, type JobRecords } from './job-records.js';
 
 /** Records the jobs of flows that a test's clients create. */
@@ -17,7 +18,11 @@ export class RecordingFlows implements FlowStore {
   create(jobs: readonly NewFlowJob[], after: readonly JobOf[]): Promise<NewFlow> {
     return this.records.whileChanging(async () => {
       const flow = await this.flows.create(jobs, after);
-      for (const [number, job] of jobs.entries()) this.record(job, flow.keys[number]?.id ?? '');
+      const named = jobs.map(({ fn }, number) => ({ fn, id: flow.keys[number]?.id ?? '' }));
+      for (const [number, job] of jobs.entries()) {
+        const parents = job.parents.flatMap((parent) => named[parent] ?? []);
+        this.record(job, named[number]?.id ?? '', number === 0 ? after : parents);
+      }
       await this.ends.note();
       return flow;
     });
@@ -26,7 +31,7 @@ export class RecordingFlows implements FlowStore {
   add(job: LaterJob, after: readonly JobOf[]): Promise<EnqueuedKey> {
     return this.records.whileChanging(async () => {
       const key = await this.flows.add(job, after);
-      this.record(job, key.id);
+      this.record(job, key.id, after);
       await this.ends.note();
       return key;
     });
@@ -44,11 +49,20 @@ export class RecordingFlows implements FlowStore {
 
   members: FlowStore['members'] = (...read) => this.flows.members(...read);
 
-  private record({ fn, input, options, place }: LaterJob, id: string): void {
+  /** Its times count from when it may run, which is now at the earliest. */
+  private record({ fn, input, options, place }: LaterJob, id: string, parents: readonly JobName[]): void {
     const { queue, score, delay } = place;
-    const placement = defined({ queue, score, delay, options: options === '' ? undefined : options });
     const created = this.clock.now();
-    const times = { created, due: dueOf(score) };
-    this.records.add({ fn, id, payload: input, placement, ...times, performed: false, isInFlow: true });
+    const due = dueOf(score) ?? (delay === undefined ? undefined : created + delay);
+    const expires = place.expires === undefined ? undefined : created + place.expires;
+    const placement = defined({
+      queue,
+      score,
+      delay,
+      expires,
+      options: options === '' ? undefined : options,
+    });
+    const after = parents.map((parent) => ({ fn: parent.fn, id: parent.id }));
+    this.records.add({ fn, id, payload: input, placement, created, due, performed: false, after });
   }
 }

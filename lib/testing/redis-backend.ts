@@ -3,8 +3,9 @@ import type { Cluster, Redis } from 'ioredis';
 import { openConnections, type RedisConnections } from '../gearmonkey/redis-connections.js';
 import { RedisStore } from '../gearmonkey/client/redis-store.js';
 import { toClaim } from '../gearmonkey/source/claims.js';
+import { filed } from '../gearmonkey/source/source-limits.js';
 import { RedisRecords } from '../gearmonkey/source/redis-records.js';
-import { encodeOutcome } from '../gearmonkey/source/outcome-arguments.js';
+import { encodeOutcome, type SourceOutcome } from '../gearmonkey/source/outcome-arguments.js';
 import { keysOf, type FunctionKeys, type JobKey, type KeysOf } from '../gearmonkey/wire/protocol.js';
 import * as scripts from '../gearmonkey/wire/scripts.js';
 import type { Payload } from '../job/codec.js';
@@ -14,7 +15,7 @@ import { MAX_SPAN_MS } from '../job/duration.js';
 import { messageOf } from '../job/errors.js';
 import type { Claim, Outcome, SourceLimit } from '../job/job-source.js';
 import { memberOf } from '../redis/lease-keeper.js';
-import { turnOfEventLoop } from './real-time.js';
+import { areTicksReal } from './real-time.js';
 import { ownLimit, RedisLimits, withOwnLimit } from './redis-limits.js';
 import { inOrder, scoresOf } from './scheduled-scores.js';
 import type { TestBackend, WaitingJob } from './test-backend.js';
@@ -44,6 +45,7 @@ export class RedisBackend implements TestBackend {
   private readonly connections: RedisConnections;
   private readonly prefix = `test-${randomUUID()}:`;
   private readonly keysOf: KeysOf = (fn) => keysOf(this.prefix + fn);
+  private readonly limits = new Map<string, SourceLimit>();
   private closing: Promise<void> | undefined;
 
   constructor(
@@ -82,8 +84,9 @@ export class RedisBackend implements TestBackend {
   }
 
   async setLimit(fn: string, limit: SourceLimit | undefined): Promise<void> {
-    if (limit)
-      await this.ask((redis) => this.limitsOf(redis, fn).declare(ownLimit(this.prefix, limit.rules)));
+    if (!limit) return void this.limits.delete(fn);
+    this.limits.set(fn, limit);
+    await this.ask((redis) => this.limitsOf(redis, fn).declare(ownLimit(this.prefix, limit.rules)));
   }
 
   async waiting(fn: string): Promise<Iterable<WaitingJob>> {
@@ -108,9 +111,19 @@ export class RedisBackend implements TestBackend {
       const others = await redis.zrangebyscore(scheduled, 0, 0);
       await Promise.all([high, normal, low].map((list) => redis.lrem(list, 0, id)));
       await redis.zadd(scheduled, ...others.flatMap((other) => [SOON, other]), 0, id);
-      return (await this.claim(redis, fn, 1)).claims;
+      const { claims, unfiled } = await this.claim(redis, fn, 1);
+      if (unfiled.length === 0) return claims;
+      await this.file(redis, fn, unfiled);
+      const own = await this.limitsOf(redis, fn).keyOf(id);
+      return own === undefined ? [] : this.takeLimited(redis, fn, id, own);
     });
     return claim && toClaim(fn, claim);
+  }
+
+  /** Those of flows get their keys when their turn comes. */
+  private async file(redis: Redis | Cluster, fn: string, jobs: readonly scripts.TakenJob[]): Promise<void> {
+    const limit = this.limits.get(fn);
+    if (limit) for (const job of jobs) await this.claim(redis, fn, 0, filed(toClaim(fn, job), limit));
   }
 
   /** No list of the protocol is read, so only jobs with a key can be claimed. */
@@ -202,7 +215,7 @@ export class RedisBackend implements TestBackend {
     redis: Redis | Cluster,
     fn: string,
     slots: number,
-    outcome?: Outcome,
+    outcome?: SourceOutcome,
     queues?: Partial<FunctionKeys>,
   ): Promise<scripts.ClaimReply> {
     const k = { ...this.keysOf(fn), ...queues };
@@ -216,7 +229,7 @@ export class RedisBackend implements TestBackend {
       maxStalls,
       slots === 0 ? 1 : 0,
       maxPayloadBytes,
-      0,
+      this.limits.has(fn) ? 1 : 0,
       '',
       outcome ? encodeOutcome(outcome, k.replies) : [],
     );
@@ -231,16 +244,4 @@ export class RedisBackend implements TestBackend {
   private ask<T>(question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     return this.connections.commands.insist(question, ANSWER_MS);
   }
-}
-
-/** Whether callbacks that a connection needs still run, in spite of fake timers. */
-async function areTicksReal(): Promise<boolean> {
-  let left = 3;
-  const tick = () => (left -= 1);
-  process.nextTick(tick);
-  queueMicrotask(tick);
-  setImmediate(tick);
-  await turnOfEventLoop();
-  await turnOfEventLoop();
-  return left === 0;
 }

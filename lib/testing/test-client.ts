@@ -1,6 +1,8 @@
 import { KnownFunctions } from '../gearmonkey/client/known-functions.js';
 import { GearMonkeyClient, type ClientOptions } from '../gearmonkey/client/client.js';
 import type { JobStore } from '../gearmonkey/client/job-store.js';
+import type { Flow } from '../gearmonkey/client/flow.js';
+import { planFlow, type FlowRoot } from '../gearmonkey/client/flow-node.js';
 import type { JobHandle } from '../gearmonkey/client/job-handle.js';
 import type { CallOptions, RunManyOptions, RunOptions } from '../gearmonkey/client/run-options.js';
 import type { ScheduleOptions } from '../gearmonkey/recurring/recur-options.js';
@@ -62,6 +64,11 @@ export class GearMonkeyTestClient extends GearMonkeyClient {
   ): Promise<Schedule<InputOf<F>>> {
     this.test.jobs.learn(ref);
     return super.recur(ref, options);
+  }
+
+  override async flow<F extends FunctionRef>(root: FlowRoot<F>): Promise<Flow<F>> {
+    for (const { node } of planFlow(root)) this.test.jobs.learn(node.job);
+    return super.flow(root);
   }
 
   override async runMany<F extends FunctionRef>(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { GearMonkeyClient, Worker, defineJob, type Flow, type RunningJob } from 'nestjs-gearmonkey';
+import { messagePack } from 'nestjs-gearmonkey/jq';
 import { GearMonkeyTestClient } from 'nestjs-gearmonkey/testing';
 import { SERVERS, useTesting } from './use-testing.js';
 
@@ -8,6 +9,7 @@ const split = defineJob<string, number>('split', { retry: { attempts: 1 } });
 const encode = defineJob<number, string>('encode', { retry: { attempts: 1 } });
 const join = defineJob<string, string>('join');
 const publish = defineJob<string, string>('publish');
+const render = defineJob<number>('render', { limit: { key: () => 'gpu', rate: { max: 1, per: '1m' } } });
 
 @Injectable()
 class Films {
@@ -40,6 +42,9 @@ class Films {
     const parts = await job.parents(encode);
     return parts.map(({ output }) => output).join(', ');
   }
+
+  @Worker(render, { concurrency: 5 })
+  render() {}
 
   @Worker(publish)
   publish(film: string) {
@@ -119,6 +124,52 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
     await expect(test.until(join, {}, 'failed')).resolves.toMatchObject({ error: { code: 'PARENT_FAILED' } });
     await client.run(publish, 'Metropolis', { after: [first] });
     await expect(test.until(publish, {}, 'failed')).resolves.toMatchObject({ status: 'error' });
+  });
+
+  it('hold the limit of a function', async () => {
+    const { test, client } = await start();
+    const children = [1, 2, 3].map((part) => ({ job: render, input: part }));
+    const flow = await client.flow({ job: split, input: 'Metropolis', children });
+    await expect(test.drain()).resolves.toEqual({ done: 2, failed: 0, retried: 0 });
+    const states = async () =>
+      (await Promise.all(flow.jobs.map((job) => job.get()))).map(({ status }) => status);
+    await expect(states()).resolves.toEqual(['success', 'success', 'idle', 'idle']);
+    await test.advance('3m');
+    await expect(states()).resolves.toEqual(['success', 'success', 'success', 'success']);
+  });
+
+  it('expire by its clock', async () => {
+    const { test, client } = await start();
+    const child = { job: encode, input: 1, options: { expires: '1m' } };
+    await client.pause(encode);
+    const flow = await client.flow({ job: split, input: 'Metropolis', children: [child] });
+    await test.advance('2m');
+    await client.resume(encode);
+    await expect(test.drain()).resolves.toEqual({ done: 0, failed: 1, retried: 0 });
+    await expect(flow.jobOf(child)?.get()).resolves.toMatchObject({ error: { code: 'JOB_EXPIRED' } });
+    await test.until(encode, {}, 'failed');
+  });
+
+  it('show what jobs wait for, and when they run then', async () => {
+    const { test, client } = await start();
+    const first = await client.run(split, 'Metropolis');
+    const second = await client.run(join, 'Metropolis', { after: [first], delay: '1h' });
+    test.assert(join, { after: [first], in: '1h' });
+    test.refute(join, { in: 0 });
+    test.refute(join, { after: [{ fn: 'split', id: '9' }] });
+    test.refute(split, { after: [second] });
+    expect(test.enqueued(join)[0]?.after).toEqual([{ fn: 'split', id: first.id }]);
+    expect(test.enqueued(split)[0]?.after).toBeUndefined();
+    expect(() => test.assert(join, { after: [second] })).toThrow('it waits for split 1 instead of join 1');
+    expect(() => test.assert(split, { after: [second] })).toThrow('it waits for no job instead of join 1');
+    expect(() => test.assert(join, { after: 'split' as never })).toThrow(/after/);
+  });
+
+  it('decode inputs by the definitions that a flow is made of', async () => {
+    const { test, client } = await start();
+    const packed = defineJob<{ a: number }>('packed', { codec: messagePack });
+    await client.flow({ job: split, input: 'Metropolis', children: [{ job: packed, input: { a: 1 } }] });
+    expect(test.enqueued('packed')).toMatchObject([{ input: { a: 1 } }]);
   });
 
   it('run a job of their own with `perform`, whose parents are none', async () => {

@@ -37,7 +37,7 @@ export class SourceLimits {
     await Promise.all(functions.map((fn) => this.storeOne(fn)));
   }
 
-  /** Gives jobs their keys that were enqueued without one. A job whose key can't be made ends as an error. */
+  /** Gives jobs their keys that were enqueued without one. */
   file(fn: string, claims: readonly Claim[]): SourceOutcome[] {
     const limit = this.limits.get(fn);
     return claims.map((claim) => (limit ? filed(claim, limit) : { claim, status: 'released' }));
@@ -54,7 +54,8 @@ export class SourceLimits {
   }
 }
 
-function filed(claim: Claim, limit: SourceLimit): SourceOutcome {
+/** Gives a job its key. One whose key can't be made ends as an error. */
+export function filed(claim: Claim, limit: SourceLimit): SourceOutcome {
   try {
     return { claim, status: 'filed', key: limit.keyOf(claim.input) };
   } catch (error) {
