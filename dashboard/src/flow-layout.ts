@@ -1,14 +1,14 @@
-import type { FlowMemberView } from './api.js';
+import type { FlowJob, JobName } from './flow-jobs.js';
 
 /** What a job of a flow does, in the order in which people look for it. */
-export const FLOW_STATES = ['failed', 'running', 'waiting', 'blocked', 'success'] as const;
+export const FLOW_STATES = ['failed', 'running', 'waiting', 'blocked', 'success', 'gone'] as const;
 export type FlowState = (typeof FLOW_STATES)[number];
 
 /** A job, or the many jobs of one function that are equally deep in the flow. */
 export interface FlowBox {
   readonly key: string;
   readonly fn: string;
-  readonly members: readonly FlowMemberView[];
+  readonly members: readonly FlowJob[];
   readonly x: number;
   readonly y: number;
   readonly height: number;
@@ -39,14 +39,14 @@ export const BOX_WIDTH = 188;
 export const LINE_HEIGHT = 18;
 const [BOX_HEIGHT, COLUMN_GAP, ROW_GAP, MARGIN, LANE] = [46, 56, 12, 28, 14];
 
-export function stateOf({ status, waits }: FlowMemberView): FlowState {
+export function stateOf({ status, waits }: FlowJob): FlowState {
   if (status === 'busy') return 'running';
   if (status === 'idle') return waits ? 'blocked' : 'waiting';
-  return status === 'success' ? 'success' : 'failed';
+  return status === 'error' ? 'failed' : status;
 }
 
 /** How many of these jobs there are of each state, without those of which there is none. */
-export function countsOf(members: readonly FlowMemberView[]): (readonly [FlowState, number])[] {
+export function countsOf(members: readonly FlowJob[]): (readonly [FlowState, number])[] {
   const states = members.map(stateOf);
   return FLOW_STATES.map((state) => [state, states.filter((one) => one === state).length] as const).filter(
     ([, jobs]) => jobs > 0,
@@ -54,12 +54,12 @@ export function countsOf(members: readonly FlowMemberView[]): (readonly [FlowSta
 }
 
 /** Names of functions contain no white space. */
-export function keyOf({ fn, id }: { readonly fn: string; readonly id: string }): string {
+export function keyOf({ fn, id }: JobName): string {
   return `${fn} ${id}`;
 }
 
 /** Places the jobs of a flow from left to right: each to the right of those that it waited for. */
-export function layOut(members: readonly FlowMemberView[], shown: string): FlowLayout {
+export function layOut(members: readonly FlowJob[], shown: string): FlowLayout {
   const layers = layersOf(members).map(boxesOf);
   const boxOf = new Map<string, FlowBox>();
   const note = (layer: Layer) => {
@@ -85,10 +85,12 @@ export function layOut(members: readonly FlowMemberView[], shown: string): FlowL
   };
 }
 
-/** By how many jobs in a row each has waited for. In a loop: a chain may be as long as a flow. */
-function layersOf(members: readonly FlowMemberView[]): FlowMemberView[][] {
-  const depths = new Map(members.map((member) => [keyOf(member), 0]));
-  const children = new Map<string, FlowMemberView[]>();
+/** By how many jobs in a row each has waited for. In a loop: a chain may be as long as a flow. What one waited for that is gone is not known. */
+function layersOf(members: readonly FlowJob[]): FlowJob[][] {
+  const depths = new Map(
+    members.map((member, index) => [keyOf(member), member.status === 'gone' && index > 0 ? 1 : 0]),
+  );
+  const children = new Map<string, FlowJob[]>();
   const waits = new Map<string, number>();
   for (const member of members) {
     const parents = member.parents.map(keyOf).filter((parent) => depths.has(parent));
@@ -111,13 +113,13 @@ function layersOf(members: readonly FlowMemberView[]): FlowMemberView[][] {
       if (left === 0) free.push(child);
     }
   }
-  const layers: FlowMemberView[][] = [];
+  const layers: FlowJob[][] = [];
   for (const member of members) (layers[depths.get(keyOf(member)) ?? 0] ??= []).push(member);
   return layers.filter((layer) => layer.length > 0);
 }
 
-function boxesOf(layer: readonly FlowMemberView[], depth: number): Layer {
-  const byFunction = new Map<string, FlowMemberView[]>();
+function boxesOf(layer: readonly FlowJob[], depth: number): Layer {
+  const byFunction = new Map<string, FlowJob[]>();
   for (const member of layer) {
     const known = byFunction.get(member.fn);
     if (known) known.push(member);
@@ -156,14 +158,19 @@ function linesOf(
 ): Pick<FlowLayout, 'lines' | 'ownLines' | 'isCut'> {
   const known = new Set<string>();
   const [own, others]: [Line[], Line[]] = [[], []];
+  let isCut = false;
   for (const to of layers.flat())
     for (const from of to.members.flatMap(({ parents }) => parents.map((one) => boxOf.get(keyOf(one))))) {
       if (!from || from.x >= to.x || known.has(`${from.key}\n${to.key}`)) continue;
-      if (known.size === MOST_LINES) return { lines: drawn(others), ownLines: drawn(own), isCut: true };
+      const isOwn = from === shown || to === shown;
+      if (!isOwn && others.length === MOST_LINES) {
+        isCut = true;
+        continue;
+      }
       known.add(`${from.key}\n${to.key}`);
-      (from === shown || to === shown ? own : others).push(lineOf(layers, from, to));
+      (isOwn ? own : others).push(lineOf(layers, from, to));
     }
-  return { lines: drawn(others), ownLines: drawn(own), isCut: false };
+  return { lines: drawn(others), ownLines: drawn(own), isCut };
 }
 
 interface Line {

@@ -125,6 +125,8 @@ export interface StreamView {
 
 /** GET api/flow?i&fn&id&from=NUMBER: the flow that a job belongs to, with at most 300 of its jobs. 404 without one that is kept. */
 export interface FlowView {
+  /** The functions that `members` names by their places in this list. */
+  readonly functions: readonly string[];
   /** How many have succeeded, how many have ended otherwise, and how many there are, hidden ones included. */
   readonly done: number;
   readonly failed: number;
@@ -138,14 +140,14 @@ export interface FlowView {
 }
 
 export interface FlowMemberView {
-  readonly fn: string;
+  readonly fn: number;
   readonly id: string;
-  /** As the protocol names it. A cancelled job has `error`, and so has one that is no longer kept. */
-  readonly status: 'idle' | 'busy' | 'success' | 'error';
+  /** As the protocol names it; a cancelled job has `error`. `gone` if it is no longer kept. */
+  readonly status: 'idle' | 'busy' | 'success' | 'error' | 'gone';
   /** Whether it waits for others. */
   readonly waits: boolean;
-  /** Those that it waited for, at most 250, without jobs of functions that the user may not view. */
-  readonly parents: readonly { readonly fn: string; readonly id: string }[];
+  /** Those that it waited for, at most 1,000, without jobs of functions that the user may not view. */
+  readonly parents: readonly (readonly [fn: number, id: string])[];
 }
 
 /** GET api/payload?i&fn&id&part=input|output. GET api/raw with the same is the whole as a download */

@@ -12,9 +12,13 @@ import { DashboardAccess } from './viewed-instance.js';
 
 /** Most jobs of a flow that one request reads. */
 const MOST_MEMBERS = 300;
-/** Most parents of a job that are shown. */
-const MOST_PARENTS = 250;
-const STATUSES: ReadonlySet<string> = new Set<JobStatus>(['idle', 'busy', 'success', 'error']);
+const STATUSES: ReadonlySet<string> = new Set<JobStatus | 'gone'>([
+  'idle',
+  'busy',
+  'success',
+  'error',
+  'gone',
+]);
 
 /** Reads the flows that jobs belong to. */
 @Injectable()
@@ -33,33 +37,43 @@ export class FlowReads {
     if (!flow || !read) throw ApiFailure.notFound('flow of this job that is kept');
     const { fn: owner, progress } = read;
     const found = await viewed.client.flowMembers(owner, flow.name, from, MOST_MEMBERS);
-    const isShown = this.shownTo(user, viewed.i);
-    const members = found.filter(({ fn }) => isShown(fn));
-    const total = numberOf(progress.total);
+    const functions = new ShownFunctions((fn) => isName(fn) && this.access.mayView(user, fn, viewed.i));
+    const members = found.flatMap((member): FlowMemberView[] => {
+      const { id, status, waits, parents } = member;
+      const fn = functions.placeOf(member.fn);
+      if (fn === undefined) return [];
+      // Another program may have written anything.
+      const known = STATUSES.has(status) ? status : 'idle';
+      const shown = parents.flatMap((parent): [number, string][] => {
+        const place = functions.placeOf(parent.fn);
+        return place === undefined ? [] : [[place, parent.id]];
+      });
+      return [{ fn, id, status: known, waits, parents: shown }];
+    });
+    const [done, failed, total] = [progress.done, progress.failed, progress.total].map(wholeOf) as Counts;
     const next = from + MOST_MEMBERS;
     return {
-      done: numberOf(progress.done),
-      failed: numberOf(progress.failed),
-      total,
-      members: members.map(({ fn, id, status, waits, parents }): FlowMemberView => {
-        const shown = parents.slice(0, MOST_PARENTS).filter((parent) => isShown(parent.fn));
-        // Another program may have written anything.
-        const known = STATUSES.has(status) ? status : 'idle';
-        return { fn, id, status: known, waits, parents: shown.map((one) => ({ fn: one.fn, id: one.id })) };
-      }),
+      ...{ done, failed, total, members },
+      functions: functions.names,
       hidden: found.length - members.length,
       ...(next < total && { next }),
     };
   }
+}
 
-  /** Whether the user may see a function. Each is asked for once: a page may name it thousands of times. */
-  private shownTo(user: DashboardUser, i: string): (fn: string) => boolean {
-    const known = new Map<string, boolean>();
-    return (fn) => {
-      const shown = known.get(fn) ?? (isName(fn) && this.access.mayView(user, fn, i));
-      known.set(fn, shown);
-      return shown;
-    };
+type Counts = [done: number, failed: number, total: number];
+
+/** The functions that a view names by their places. Each is asked for once: a page may name it thousands of times. */
+class ShownFunctions {
+  readonly names: string[] = [];
+  private readonly places = new Map<string, number | undefined>();
+
+  constructor(private readonly isShown: (fn: string) => boolean) {}
+
+  /** undefined if it is not shown. */
+  placeOf(fn: string): number | undefined {
+    if (!this.places.has(fn)) this.places.set(fn, this.isShown(fn) ? this.names.push(fn) - 1 : undefined);
+    return this.places.get(fn);
   }
 }
 
@@ -97,6 +111,7 @@ function isName(fn: string): boolean {
   }
 }
 
-function numberOf(value: number): number {
-  return Number.isFinite(value) ? value : 0;
+/** Another program may have written anything. */
+function wholeOf(value: number): number {
+  return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

@@ -2,13 +2,14 @@ import type { Clock } from '../job/clock.js';
 import type { JobStatus } from '../job/job.js';
 import type { FlowProgress } from '../job/flows.js';
 import type { EnqueuedKey } from '../gearmonkey/client/enqueued-key.js';
-import type {
-  FlowMember,
-  FlowStore,
-  JobOf,
-  LaterJob,
-  NewFlow,
-  NewFlowJob,
+import {
+  MAX_SHOWN_PARENTS,
+  type FlowMember,
+  type FlowStore,
+  type JobOf,
+  type LaterJob,
+  type NewFlow,
+  type NewFlowJob,
 } from '../gearmonkey/client/flow-store.js';
 import type { MemoryFlows } from './memory-flows.js';
 import type { MemoryServer } from './memory-server.js';
@@ -41,8 +42,9 @@ export class MemoryFlowStore implements FlowStore {
     const { flows } = this;
     return (flows.flow(name)?.jobs.slice(from, from + most) ?? []).map((job) => {
       const { parents = [], later } = flows.member(job) ?? {};
-      const status = (this.server.function(job.fn).jobs.text(job.id, 'status') || 'error') as JobStatus;
-      const shown = parents.map((parent) => ({ ...parent, mark: '' }));
+      const status = (this.server.function(job.fn).jobs.text(job.id, 'status') || 'gone') as
+        JobStatus | 'gone';
+      const shown = parents.slice(0, MAX_SHOWN_PARENTS).map((parent) => ({ ...parent, mark: '' }));
       return { ...job, mark: '', status, waits: later !== undefined, parents: shown };
     });
   }

@@ -1,6 +1,5 @@
 import type { JobStore } from '../gearmonkey/client/job-store.js';
-import type { JobName } from './held-jobs.js';
-import type { JobRecords } from './job-records.js';
+import type { JobName, JobRecords } from './job-records.js';
 
 /** Notes jobs that have ended without a run, because jobs that they waited for have, or because their flow was cancelled. */
 export class FlowEnds {

@@ -1,12 +1,6 @@
 import type { Claim } from '../job/job-source.js';
 import { DEFAULT_INSTANCE } from '../nest/gearmonkey.options.js';
-import { keyOf } from './job-records.js';
-
-/** A job and its function. */
-export interface JobName {
-  readonly fn: string;
-  readonly id: string;
-}
+import { keyOf, type JobName } from './job-records.js';
 
 /** The state of a held job: being claimed, claimed, or running. */
 interface Held {

@@ -1,6 +1,5 @@
 import type { RunningJob } from '../worker/running-job.js';
-import type { JobName } from './held-jobs.js';
-import { keyOf } from './job-records.js';
+import { keyOf, type JobName } from './job-records.js';
 
 interface Failure {
   readonly error: unknown;

@@ -1,6 +1,11 @@
 import type { Payload } from '../job/codec.js';
 import type { Changes, Placement } from '../gearmonkey/client/job-store.js';
-import type { JobName } from './held-jobs.js';
+
+/** A job and its function. */
+export interface JobName {
+  readonly fn: string;
+  readonly id: string;
+}
 
 /** A step of a job: it was enqueued, its handler began, it will run again, or it has ended. */
 export type JobStep = 'enqueued' | 'started' | 'retried' | 'done' | 'failed';

@@ -3,8 +3,7 @@ import type { EnqueuedKey } from '../gearmonkey/client/job-store.js';
 import type { Clock } from '../job/clock.js';
 import { defined } from '../job/defined.js';
 import type { FlowEnds } from './flow-ends.js';
-import type { JobName } from './held-jobs.js';
-import { dueOf, type JobRecords } from './job-records.js';
+import { dueOf, type JobName, type JobRecords } from './job-records.js';
 
 /** Records the jobs of flows that a test's clients create. */
 export class RecordingFlows implements FlowStore {

@@ -3,8 +3,8 @@ import type { Claim, FreeSlots, JobSource, OnRevoked, Outcome, SourceLimit } fro
 import { showAs } from '../job/show-as.js';
 import { ALL_CAPABILITIES } from '../job/source-capabilities.js';
 import { isAnyDue, nextDueOf, waitingJobs, type NamedJob } from './due-jobs.js';
-import { HeldJobs, type JobName } from './held-jobs.js';
-import { hasExpired } from './job-records.js';
+import { HeldJobs } from './held-jobs.js';
+import { hasExpired, type JobName } from './job-records.js';
 import { OpenFunctions } from './open-functions.js';
 import { turnOfEventLoop } from './real-time.js';
 import { Requests } from './requests.js';

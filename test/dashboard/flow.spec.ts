@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { GearMonkeyClient, GearMonkeyModule, GearMonkeyWorkers, type FlowNode } from 'nestjs-gearmonkey';
 import { DashboardModule, type DashboardModuleOptions } from 'nestjs-gearmonkey/dashboard';
 import type { ApiError, FlowView, JobView } from '../../lib/dashboard/api.js';
+import { jobsOf } from '../../dashboard/src/flow-jobs.js';
 import { gate } from '../support/gate.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
@@ -25,8 +26,11 @@ describe('flows of the dashboard', () => {
         DashboardModule.forRoot(options),
       ],
     });
-    const flowOf = (fn: string, id = '', more = '') =>
-      json<FlowView>(base, `/api/flow?fn=${encodeURIComponent(fn)}&id=${id}${more}`);
+    const flowOf = async (fn: string, id = '', more = '') => {
+      const view = await json<FlowView>(base, `/api/flow?fn=${encodeURIComponent(fn)}&id=${id}${more}`);
+      const { functions, members, ...rest } = view;
+      return { ...rest, members: jobsOf({ ...rest, functions, members }) };
+    };
     const refusalOf = async (path: string) => {
       const { status, text } = await ask(base, path);
       return [status, (JSON.parse(text) as ApiError).code];
@@ -100,7 +104,7 @@ describe('flows of the dashboard', () => {
     const sizes: [number, number | undefined][] = [];
     const seen = new Set<string>();
     for (let from: number | undefined = 0; from !== undefined;) {
-      const page: FlowView = await flowOf(fn, id, `&from=${from}`);
+      const page: Awaited<ReturnType<typeof flowOf>> = await flowOf(fn, id, `&from=${from}`);
       expect(page.total).toBe(651);
       sizes.push([page.members.length, page.next]);
       for (const member of page.members) seen.add(member.id);
@@ -115,14 +119,14 @@ describe('flows of the dashboard', () => {
     expect((await flowOf(fn, id, '&from=9000')).members).toEqual([]);
   });
 
-  it.each(servers)('of %s name at most 250 parents of a job', async (_, url) => {
+  it.each(servers)('of %s name all parents that can be shown, and 1,000 at most', async (_, url) => {
     const { client, flowOf } = await serve(url());
     const fn = redis.fn();
     const end = node(fn);
-    const flow = await client.flow(node(fn, ...Array.from({ length: 280 }, () => node(fn, end))));
-    const { members } = await flowOf(fn, flow.root.id);
+    const flow = await client.flow(node(fn, ...Array.from({ length: 1010 }, () => node(fn, end))));
+    const { members } = await flowOf(fn, flow.root.id, '&from=900');
     const last = members.find(({ id }) => id === flow.jobOf(end)?.id);
-    expect(last?.parents).toHaveLength(250);
+    expect(last?.parents.map(({ id }) => id)).toEqual(flow.jobs.slice(1, 1001).map(({ id }) => id));
   });
 
   it.each(servers)('of %s leave out and count jobs that the user may not view', async (_, url) => {
@@ -167,6 +171,25 @@ describe('flows of the dashboard', () => {
       expect(await refusalOf(`/api/flow?fn=${fn}&${wrong}`)).toEqual([400, 'INVALID_REQUEST']);
   });
 
+  it("say which jobs are no longer kept, are of another type, or have another's id", async () => {
+    const { client, flowOf } = await serve(redis.url);
+    const fn = redis.fn();
+    const parts = Array.from({ length: 4 }, () => node(fn));
+    const flow = await client.flow(node(fn, ...parts));
+    const [gone = '', list = '', other = '', kept = ''] = parts.map((part) => flow.jobOf(part)?.id);
+    await redis.redis.del(`job:${fn}:${gone}`, `job:${fn}:${list}`, `job:${fn}:${kept}:parents`);
+    await redis.redis.rpush(`job:${fn}:${list}`, 'x');
+    await redis.redis.set(`job:${fn}:${kept}:parents`, 'x');
+    await redis.redis.hset(`job:${fn}:${other}`, 'mark', '1');
+    const { members } = await flowOf(fn, flow.root.id);
+    expect(members.slice(1).map(({ status, parents }) => [status, parents.length])).toEqual([
+      ['gone', 0],
+      ['gone', 0],
+      ['gone', 0],
+      ['idle', 0],
+    ]);
+  });
+
   it('are found if their functions have hash tags', async () => {
     for (const [fn, hashTag] of [
       [redis.fn(), true],
@@ -208,9 +231,16 @@ describe('flows of the dashboard', () => {
     await redis.redis.hset(key, { flow: field, status: '<b>' });
     const foreign = ['7:0:a b', `8:0:${'x'.repeat(300)}`, 'nothing', ''];
     await redis.redis.rpush(`job:${fn}:flow:${name}:jobs`, ...foreign);
-    await redis.redis.hset(`job:${fn}:flow:${name}`, 'failed', 'NaN');
+    const numbers = { done: '-1', failed: 'NaN', total: '1e308' };
+    await redis.redis.hset(`job:${fn}:flow:${name}`, numbers);
     const view = await flowOf(fn, flow.root.id);
-    expect(view).toMatchObject({ failed: 0, hidden: 2, members: [{ fn, status: 'idle' }] });
+    expect(view).toMatchObject({
+      done: 0,
+      failed: 0,
+      total: 0,
+      hidden: 2,
+      members: [{ fn, status: 'idle' }],
+    });
     expect(view.members).toHaveLength(1);
   });
 });

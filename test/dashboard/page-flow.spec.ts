@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { GearMonkeyClient, GearMonkeyWorkers, type FlowNode } from 'nestjs-gearmonkey';
+import { lastValueFrom } from 'rxjs';
+import { GearMonkeyClient, GearMonkeyWorkers, defineJob, type FlowNode } from 'nestjs-gearmonkey';
 import { gate } from '../support/gate.js';
-import { eventually } from '../support/until.js';
+import { eventually, until } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 import { problemsOf, useBrowser } from './browser.js';
 import { useServedApps } from './dashboard-app.js';
@@ -102,6 +103,62 @@ describe('the page of a job of a flow', () => {
       expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
       await list.getByRole('link', { name: '7', exact: true }).click();
       await page.getByRole('heading', { level: 1, name: 'encode 7' }).waitFor();
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'tells jobs that are no longer kept from failed ones, and gives the focus back',
+    async () => {
+      const { client, workers, show } = await serve();
+      await workers.add('split', () => 1);
+      await workers.add(defineJob('encode', { keep: { success: { count: 1 } } }), () => 1, {
+        concurrency: 5,
+      });
+      const flow = await client.flow(node('split', ...Array.from({ length: 20 }, () => node('encode'))));
+      await lastValueFrom(flow.progress$);
+      // A few seconds behind their ends.
+      await until(async () => (await redis.redis.keys('job:encode:*')).length < 10);
+      const { page, misdeeds } = await show('split', flow.root.id);
+      await page.getByRole('heading', { name: 'Flow' }).click();
+      await page.getByText('21 of 21 jobs ended').waitFor();
+      expect(await page.getByText('without success').count()).toBe(0);
+      const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
+      const group = drawing.getByRole('button', { name: /^20 jobs of encode: \d+ success, \d+ gone$/ });
+      expect((await group.boundingBox())?.x).toBeGreaterThan(
+        (await drawing.locator('[aria-current]').boundingBox())?.x ?? Infinity,
+      );
+      await group.click();
+      const list = page.getByRole('region', { name: 'Jobs of encode' });
+      await list.press('Escape');
+      await list.waitFor({ state: 'detached' });
+      expect(await page.evaluate('document.activeElement.textContent')).toContain('20 × encode');
+      expect(misdeeds).toEqual({ errors: [], foreign: [] });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'draws the lines of the job that is shown, however many there are, and none to the left',
+    async () => {
+      const { client, show } = await serve();
+      const names = (of: string, count: number) =>
+        Array.from({ length: count }, (_, index) => `${of}${index}`);
+      const ends = names('end', 60).map((name) => node(name));
+      const parts = names('part', 60).map((name) => node(name, ...ends));
+      const end = ends.at(-1) as FlowNode;
+      const late = node('early', node('middle', node('late', end)));
+      const flow = await client.flow(node('split', ...parts, late));
+      const { page, misdeeds } = await show('end59', flow.jobOf(end)?.id);
+      await page.getByRole('heading', { name: 'Flow' }).click();
+      const drawing = page.getByRole('region', { name: 'Jobs of the flow' });
+      await page.getByText('Not all lines are drawn.').waitFor();
+      const heads = await drawing.locator('path.head.is-own').getAttribute('d');
+      expect(heads?.split('M')).toHaveLength(1 + 61);
+      const leftOf = async (name: string) =>
+        (await drawing.getByRole('link', { name }).boundingBox())?.x ?? NaN;
+      expect(await leftOf('end59 1: blocked')).toBeGreaterThan(await leftOf('late 1: blocked'));
       expect(misdeeds).toEqual({ errors: [], foreign: [] });
     },
     TEST_MS,

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { FlowMemberView } from '../api.js';
+import type { FlowJob, JobName } from '../flow-jobs.js';
 import {
   BOX_WIDTH,
   countsOf,
@@ -23,31 +23,38 @@ const MARKS: Readonly<Record<FlowState, string>> = {
   running: 'M3 1.5l7.5 4.5L3 10.5z',
   waiting: 'M6 1.5a4.5 4.5 0 1 0 .01 0z',
   blocked: 'M4 2v8M8 2v8',
+  gone: 'M2 6h8',
 };
 const MOST_CHARACTERS = 20;
 const TEXT_X = 30;
 
 interface Props {
-  readonly members: readonly FlowMemberView[];
+  readonly jobs: readonly FlowJob[];
   /** The job of the page. */
-  readonly shown: { readonly fn: string; readonly id: string };
+  readonly shown: JobName;
 }
 
 /** The jobs of a flow from left to right. It is loaded when the first flow is opened. */
-export function FlowDrawing({ members, shown }: Props) {
+export function FlowDrawing({ jobs, shown }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const opened = useSignal<string | undefined>(undefined);
   const own = keyOf(shown);
-  const layout = useMemo(() => layOut(members, own), [members, own]);
+  const layout = useMemo(() => layOut(jobs, own), [jobs, own]);
   const { boxes, lines, ownLines, width, height, isCut } = layout;
   const current = boxes.find((one) => one.members.some((member) => keyOf(member) === own));
-  const group = boxes.find(({ key, members: jobs }) => key === opened.value && jobs.length > 1);
+  const group = boxes.find(({ key, members }) => key === opened.value && members.length > 1);
   useEffect(() => {
     const place = box.current;
     if (!place || !current) return;
     place.scrollLeft = current.x + BOX_WIDTH / 2 - place.clientWidth / 2;
     place.scrollTop = current.y + current.height / 2 - place.clientHeight / 2;
+    // The link that led here is gone with the last drawing.
+    if (document.activeElement === document.body) focusOn(place, '[aria-current]');
   }, [own]);
+  const close = () => {
+    opened.value = undefined;
+    if (box.current) focusOn(box.current, '[aria-expanded="true"]');
+  };
   return (
     <>
       <div class="drawing" ref={box} tabIndex={0} role="region" aria-label="Jobs of the flow">
@@ -73,10 +80,10 @@ export function FlowDrawing({ members, shown }: Props) {
       </div>
       {!current && <p class="dim">This job is not among those that are shown.</p>}
       {isCut && <p class="dim">Not all lines are drawn.</p>}
-      {group && <GroupList key={group.key} box={group} own={own} close={() => (opened.value = undefined)} />}
+      {group && <GroupList key={group.key} box={group} own={own} close={close} />}
       <p class="dim">
         Each job stands to the right of those that it waits for. Blocked ones wait for others; failed ones may
-        also be cancelled, or no longer kept.
+        also be cancelled; what those waited for that are gone is not known any more.
       </p>
     </>
   );
@@ -195,6 +202,10 @@ function shortened(text: string, most: number): string {
   return `${characters.slice(0, most - 1 - end).join('')}…${characters.slice(-end).join('')}`;
 }
 
+function focusOn(place: Element, selector: string): void {
+  place.querySelector<SVGElement>(selector)?.focus({ preventScroll: true });
+}
+
 /** The jobs of a group, those that need a look first. */
 function GroupList({ box: { fn, members }, own, close }: { box: FlowBox; own: string; close: () => void }) {
   const place = useRef<HTMLDivElement>(null);
@@ -204,7 +215,14 @@ function GroupList({ box: { fn, members }, own, close }: { box: FlowBox; own: st
     (a, b) => FLOW_STATES.indexOf(stateOf(a)) - FLOW_STATES.indexOf(stateOf(b)),
   );
   return (
-    <div class="members" ref={place} tabIndex={0} role="region" aria-label={`Jobs of ${fn}`}>
+    <div
+      class="members"
+      ref={place}
+      tabIndex={0}
+      role="region"
+      aria-label={`Jobs of ${fn}`}
+      onKeyDown={({ key }) => key === 'Escape' && close()}
+    >
       <p class="row">
         <strong class="name">
           {count(members.length)} × {fn}

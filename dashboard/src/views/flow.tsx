@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { get, type FlowMemberView, type FlowView, type JobView } from '../api.js';
+import { get, type FlowView, type JobView } from '../api.js';
+import { jobsOf, type FlowJob } from '../flow-jobs.js';
 import { count, many } from '../format.js';
 import { useLoad } from '../load.js';
 import { instanceName } from '../session.js';
@@ -25,7 +26,7 @@ export function Flow({ job }: { job: JobView }) {
         <summary>
           <h2>Flow</h2>
         </summary>
-        {isOpen.value && <Opened job={job} />}
+        {isOpen.value && <Opened key={`${job.fn} ${job.id}`} job={job} />}
       </details>
     </section>
   );
@@ -52,11 +53,9 @@ function Opened({ job: { fn, id, state } }: { job: JobView }) {
       {(read) => (
         <>
           <Summary read={read} more={more} reload={flow.reload} />
-          {read.members.length === 0 && <Notice>There is no job that can be shown.</Notice>}
+          {read.jobs.length === 0 && <Notice>There is no job that can be shown.</Notice>}
           <Read from={drawing}>
-            {({ FlowDrawing }) =>
-              read.members.length > 0 && <FlowDrawing members={read.members} shown={{ fn, id }} />
-            }
+            {({ FlowDrawing }) => read.jobs.length > 0 && <FlowDrawing jobs={read.jobs} shown={{ fn, id }} />}
           </Read>
         </>
       )}
@@ -64,13 +63,18 @@ function Opened({ job: { fn, id, state } }: { job: JobView }) {
   );
 }
 
+/** All pages that were asked for, as one. */
+interface ReadFlow extends FlowView {
+  readonly jobs: readonly FlowJob[];
+}
+
 interface SummaryProps {
-  readonly read: FlowView;
+  readonly read: ReadFlow;
   readonly more: () => void;
   readonly reload: () => void;
 }
 
-function Summary({ read: { done, failed, total, members, hidden, next }, more, reload }: SummaryProps) {
+function Summary({ read: { done, failed, total, jobs, hidden, next }, more, reload }: SummaryProps) {
   return (
     <p class="row">
       <progress max={total} value={done + failed} aria-label="Jobs of the flow that have ended" />
@@ -78,9 +82,9 @@ function Summary({ read: { done, failed, total, members, hidden, next }, more, r
         {count(done + failed)} of {many(total, 'job')} ended
         {failed > 0 && `, ${count(failed)} of them without success`}
       </span>
-      {members.length < total && (
+      {jobs.length < total && (
         <span class="dim">
-          {count(members.length)} of {many(total, 'job')} shown
+          {count(jobs.length)} of {many(total, 'job')} shown
           {hidden > 0 && `, ${count(hidden)} left out: you may not see their functions`}
         </span>
       )}
@@ -101,14 +105,14 @@ async function readFlow(
   query: Readonly<Record<'i' | 'fn' | 'id', string>>,
   upTo: number,
   signal: AbortSignal,
-): Promise<FlowView> {
-  const members: FlowMemberView[] = [];
+): Promise<ReadFlow> {
+  const jobs: FlowJob[] = [];
   let hidden = 0;
   for (let from = 0; ;) {
     const page = await get<FlowView>('flow', { ...query, from: String(from) }, signal);
-    members.push(...page.members);
+    jobs.push(...jobsOf(page));
     hidden += page.hidden;
-    if (page.next === undefined || page.next >= upTo) return { ...page, members, hidden };
+    if (page.next === undefined || page.next >= upTo) return { ...page, jobs, hidden };
     from = page.next;
   }
 }

@@ -33,9 +33,13 @@ export interface NewFlow {
   readonly keys: readonly EnqueuedKey[];
 }
 
+/** Most parents of a job that are shown. */
+export const MAX_SHOWN_PARENTS = 1000;
+
 /** A job of a flow, for people. */
 export interface FlowMember extends FlowEntry {
-  readonly status: JobStatus;
+  /** `gone` if it is no longer kept, or can't be read. */
+  readonly status: JobStatus | 'gone';
   /** Whether it waits for others. */
   readonly waits: boolean;
   /** Whether it was cancelled. */

@@ -23,10 +23,18 @@ import { flowKey, newMark } from '../wire/protocol.js';
 import { nameFromWire, wireName } from '../wire/wire-names.js';
 import type { EnqueuedKey } from './enqueued-key.js';
 import { entryOf, FlowBuilding, unknownParent, type RedisFlowsOptions } from './flow-building.js';
-import type { FlowMember, FlowStore, JobOf, LaterJob, NewFlow, NewFlowJob } from './flow-store.js';
+import {
+  MAX_SHOWN_PARENTS,
+  type FlowMember,
+  type FlowStore,
+  type JobOf,
+  type LaterJob,
+  type NewFlow,
+  type NewFlowJob,
+} from './flow-store.js';
 
-/** Most jobs that are removed at a time, and most parents of a job that are shown. */
-const [MAX_REMOVED, MAX_PARENTS] = [200, 250];
+/** Most jobs that are removed at a time. */
+const MAX_REMOVED = 200;
 /** Seconds for which it remembers the call that has created a job. */
 const MEMORY_SECONDS = 120;
 /** How often a flow is begun anew if a failover has lost a part of it. */
@@ -118,7 +126,10 @@ export class RedisFlows implements FlowStore {
     const entries = await this.ask(fn, 'Reading a flow', (redis) =>
       redis.lrange(list, from, from + most - 1),
     );
-    return Promise.all(entries.flatMap((text) => this.memberOf(fn, text)));
+    const named = this.naming();
+    return Promise.all(
+      entries.flatMap((text) => readEntry(text) ?? []).map((entry) => this.memberOf(fn, entry, named)),
+    );
   }
 
   /** Does what follows from ends of jobs, of functions with their names on the wire. */
@@ -133,28 +144,36 @@ export class RedisFlows implements FlowStore {
     await this.settle(fn, [wireName(this.options.keysOf, fn)]).catch(() => undefined);
   }
 
-  private memberOf(fn: string, text: string): Promise<FlowMember>[] {
-    const entry = readEntry(text);
-    if (!entry) return [];
+  private async memberOf(
+    fn: string,
+    entry: FlowEntry,
+    named: (entry: FlowEntry) => FlowEntry,
+  ): Promise<FlowMember> {
     const key = `job:${entry.fn}:${entry.id}`;
     const read = async (redis: Redis | Cluster) => {
-      const [status, after] = await redis.hmget(key, 'status', 'after');
-      const parents = await redis.lrange(`${key}:parents`, 0, MAX_PARENTS - 1);
-      const named = parents.flatMap((parent) => this.named(readEntry(parent)));
-      const [shown] = this.named(entry);
-      return {
-        ...(shown ?? entry),
-        status: (status ?? 'error') as JobStatus,
-        waits: after !== null,
-        parents: named,
-      };
+      const [fields, parents] = await Promise.all([
+        redis.hmget(key, 'status', 'after', 'mark').catch(none),
+        redis.lrange(`${key}:parents`, 0, MAX_SHOWN_PARENTS - 1).catch(none),
+      ]);
+      const [status, after, mark] = fields;
+      const isAnother = entry.mark !== '' && (mark ?? '0') !== entry.mark;
+      if (!status || isAnother)
+        return { ...named(entry), status: 'gone', waits: false, parents: [] } as const;
+      const waitsFor = parents.flatMap((parent) => readEntry(parent ?? '') ?? []).map(named);
+      return { ...named(entry), status: status as JobStatus, waits: after !== null, parents: waitsFor };
     };
-    return [this.ask(fn, 'Reading a flow', read)];
+    return this.ask(fn, 'Reading a flow', read);
   }
 
-  private named(entry: FlowEntry | undefined): FlowEntry[] {
+  /** What this process calls the functions of entries. Each name is looked up once: there may be very many entries. */
+  private naming(): (entry: FlowEntry) => FlowEntry {
     const { keysOf, prefix } = this.options;
-    return entry ? [{ ...entry, fn: nameFromWire(keysOf, entry.fn, prefix) ?? entry.fn }] : [];
+    const known = new Map<string, string>();
+    return (entry) => {
+      const fn = known.get(entry.fn) ?? nameFromWire(keysOf, entry.fn, prefix) ?? entry.fn;
+      known.set(entry.fn, fn);
+      return { ...entry, fn };
+    };
   }
 
   private entriesOf(after: readonly JobOf[]): string[] {
@@ -197,4 +216,10 @@ export class RedisFlows implements FlowStore {
   private ask<T>(fn: string, verb: string, question: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
     return this.options.questions.ask(fn, verb, question, { forFlows: true });
   }
+}
+
+/** Of a key that another program has given another type, nothing is shown. */
+function none(error: unknown): (string | null)[] {
+  if (String(error).includes('WRONGTYPE')) return [];
+  throw error;
 }

@@ -1,0 +1,20 @@
+import type { FlowMemberView, FlowView } from '../../lib/dashboard/api.js';
+
+export interface JobName {
+  readonly fn: string;
+  readonly id: string;
+}
+
+/** A job of a flow, and those that it waited for. */
+export interface FlowJob extends JobName, Pick<FlowMemberView, 'status' | 'waits'> {
+  readonly parents: readonly JobName[];
+}
+
+/** The jobs of an answer, with the names of their functions. */
+export function jobsOf({ functions, members }: FlowView): FlowJob[] {
+  const name = (fn: number, id: string) => ({ fn: functions[fn] ?? '', id });
+  return members.map(({ fn, id, status, waits, parents }) => ({
+    ...name(fn, id),
+    ...{ status, waits, parents: parents.map((parent) => name(...parent)) },
+  }));
+}
