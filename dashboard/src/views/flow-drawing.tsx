@@ -83,7 +83,9 @@ export function FlowDrawing({ jobs, shown }: Props) {
       {group && <GroupList key={group.key} box={group} own={own} close={close} />}
       <p class="dim">
         Each job stands to the right of those that it waits for. Blocked ones wait for others; failed ones may
-        also be cancelled; what those waited for that are gone is not known any more.
+        also be cancelled.
+        {jobs.some(({ status }) => status === 'gone') &&
+          ' Gone ones are no longer kept, nor what they waited for.'}
       </p>
     </>
   );
