@@ -1,10 +1,14 @@
-import { expect } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { lastValueFrom } from 'rxjs';
+import { firstValueFrom, lastValueFrom } from 'rxjs';
+import type { Flow } from '../../lib/gearmonkey/client/flow.js';
 import type { FlowNode } from '../../lib/gearmonkey/client/flow-node.js';
 import type { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { OnParentError, ParentJob } from '../../lib/job/flows.js';
 import type { RunningJob } from '../../lib/worker/running-job.js';
+import type { ClientRig } from '../contract/rig.js';
+import { runWorker, stopWorkers } from '../support/run-worker.js';
+import { eventually } from '../support/until.js';
 
 /** A job of a random flow. Job 0 is the root. */
 interface ModelJob {
@@ -21,7 +25,7 @@ interface ModelJob {
 type End = 'done' | 'failed' | 'not run';
 
 /** Flows of up to 14 jobs. */
-export const flows: fc.Arbitrary<readonly ModelJob[]> = fc
+const flows: fc.Arbitrary<readonly ModelJob[]> = fc
   .array(
     fc.record({
       seeds: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
@@ -53,7 +57,7 @@ function endsOf(jobs: readonly ModelJob[]): End[] {
 }
 
 /** What handlers of the flow note. Each job's input is its number and the name of its flow. */
-export class FlowLog {
+class FlowLog {
   private readonly events = new Map<string, string[]>();
   private readonly failing = new Map<string, ReadonlySet<number>>();
 
@@ -66,12 +70,18 @@ export class FlowLog {
     const log = this.events.get(flow) ?? [];
     this.events.set(flow, log);
     const parents = await job.parents();
-    log.push(`begin ${number} ${parents.map(shown).join(' ')}`.trim());
+    log.push(`begin ${number} ${parents.map(shown).join(' ')}`);
     await new Promise((resolve) => setImmediate(resolve));
     log.push(`end ${number}`);
     if (this.failing.get(flow)?.has(number)) throw new Error(`${number} fails`);
     return number;
   };
+
+  /** From now on all its jobs succeed, and only what they do from now on is shown. */
+  mend(flow: string): void {
+    this.failing.delete(flow);
+    this.events.delete(flow);
+  }
 
   of(flow: string): readonly string[] {
     return this.events.get(flow) ?? [];
@@ -83,7 +93,7 @@ function shown({ status, output }: ParentJob): string {
 }
 
 /** Runs a flow and compares what happened with the model. */
-export async function checkFlow(
+async function checkFlow(
   client: GearMonkeyClient,
   functions: readonly [string, string],
   jobs: readonly ModelJob[],
@@ -115,6 +125,32 @@ export async function checkFlow(
     expect([number, status]).toEqual([number, end === 'done' ? 'success' : 'error']);
     expect([number, error?.code]).toEqual([number, end === 'not run' ? 'PARENT_FAILED' : undefined]);
   }
+  log.mend(flow);
+  await checkRetries(client, made, nodes, jobs, ends, () => log.of(flow));
+}
+
+/** Retries all jobs that did not succeed, parents first: each reads all its parents, and the flow counts each once. */
+async function checkRetries(
+  client: GearMonkeyClient,
+  made: Flow,
+  nodes: readonly FlowNode[],
+  jobs: readonly ModelJob[],
+  ends: readonly End[],
+  events: () => readonly string[],
+): Promise<void> {
+  for (const [number, { parents }] of jobs.entries()) {
+    if (ends[number] === 'done') continue;
+    const { fn = '', id = '' } = made.jobOf(nodes[number] as FlowNode) ?? {};
+    await expect(client.retry(fn, id).done).resolves.toBe(1);
+    await eventually(async () => expect((await client.get(fn, id))?.status).toBe('success'), { interval: 2 });
+    const begun = events().find((event) => event.startsWith(`begin ${number} `)) ?? '';
+    const [, , ...seen] = begun.trim().split(' ');
+    expect([number, ...seen.toSorted()]).toEqual([number, ...parents.map(String).toSorted()]);
+  }
+  const progress = { done: jobs.length, failed: 0, total: jobs.length };
+  await eventually(async () => expect(await firstValueFrom(made.progress$)).toEqual(progress), {
+    interval: 2,
+  });
 }
 
 /** A job begins behind the ends of all its parents, and sees how they ended. */
@@ -129,7 +165,31 @@ function checkParents(
   const { parents = [] } = jobs[number] ?? {};
   for (const parent of parents)
     if (ends[parent] !== 'not run') expect(events.slice(0, at)).toContain(`end ${parent}`);
-  const [, , ...seen] = (events[at] ?? '').split(' ');
+  const [, , ...seen] = (events[at] ?? '').trim().split(' ');
   const expected = parents.map((parent) => (ends[parent] === 'done' ? String(parent) : 'error'));
   expect(seen.toSorted()).toEqual(expected.toSorted());
+}
+
+/** Runs so many random flows on a server. */
+export function randomFlows(rigOf: () => Promise<ClientRig>, runs: number): void {
+  describe('random flows', () => {
+    let rig: ClientRig;
+    beforeAll(async () => {
+      rig = await rigOf();
+    });
+    afterAll(async () => {
+      await stopWorkers();
+      await rig.close();
+    });
+
+    it('run, end, and run again as the model says', async () => {
+      const functions = [rig.fn(), rig.fn()] as const;
+      const [client, log] = [rig.client(), new FlowLog()];
+      for (const fn of functions) await runWorker(rig.source(), fn, log.handle, { concurrency: 5 });
+      let number = 0;
+      const check = (jobs: readonly ModelJob[]) =>
+        checkFlow(client, functions, jobs, log, `flow-${(number += 1)}`);
+      await fc.assert(fc.asyncProperty(flows, check), { numRuns: runs, interruptAfterTimeLimit: 60_000 });
+    });
+  });
 }
