@@ -52,6 +52,7 @@ async function measure(kind: ObserverKind, count: number): Promise<ObserverFigur
   // On a busy machine some reads are repeated: then there were enough of them before the last job was read.
   await until(() => kind !== 'watch' || delivered >= count, { timeout: 60_000 });
   await client.rollCall(fn).catch(() => undefined);
+  await quiet();
   const bytesEach = (heap() - before) / count;
   const reached = await announce(kind, ids[0] as string);
   for (const subscription of all.splice(0)) subscription.unsubscribe();
@@ -68,6 +69,18 @@ async function announce(kind: ObserverKind, id: string): Promise<number> {
   // Whatever else the message made has come by the next answer.
   await client.get(fn, id);
   return delivered;
+}
+
+/** On a busy machine a line counts as dead, and all jobs are read again: waits until nothing is read. */
+async function quiet(): Promise<void> {
+  let last = '';
+  const isQuiet = async () => {
+    const seen = `${await reads()} ${delivered}`;
+    const same = seen === last;
+    last = seen;
+    return same;
+  };
+  await until(isQuiet, { interval: 300, timeout: 60_000 });
 }
 
 const subscriptions = async () => Number((await redis.pubsub('NUMSUB', `channel:${fn}`))[1]);

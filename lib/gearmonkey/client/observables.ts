@@ -35,23 +35,31 @@ export function observeAllProgress(feedOf: FeedOf): Observable<JobProgress> {
 
 /** Progress of one job; completes when it has finished, even if it had before. */
 export function observeProgress(feedOf: FeedOf, sightOf: () => JobSight): Observable<JobProgress> {
-  return followJob(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, sightOf()));
+  return follow(feedOf, (feed, subscriber) => new ProgressFollower(feed, subscriber, sightOf()));
 }
 
 /** Emits the job now and after each change. */
 export function observeJob<J extends Job>(feedOf: FeedOf, sightOf: () => JobSight<J>): Observable<J> {
-  return followJob(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
+  return follow(feedOf, (feed, subscriber) => new SnapshotFollower(feed, subscriber, sightOf()));
 }
 
-export function followJob<T, J extends Job>(
+/** Looks again when what it follows may have changed. */
+export interface Following extends JobFollower {
+  /** What it follows, as feeds call it. */
+  readonly id: string;
+  refresh(): void;
+}
+
+/** Follows something through a function's feed, which is released when the subscription ends. */
+export function follow<T>(
   feedOf: FeedOf,
-  followerFor: (feed: JobFeed, subscriber: Subscriber<T>) => ObservedJob<T, J>,
+  followerFor: (feed: JobFeed, subscriber: Subscriber<T>) => Following,
 ): Observable<T> {
   return new Observable<T>((subscriber) => {
     const feed = feedOf();
     if (!feed) return subscriber.complete();
     const follower = followerFor(feed, subscriber);
-    const unfollow = feed.follow(follower.sight.id, follower);
+    const unfollow = feed.follow(follower.id, follower);
     feed.open().then(
       () => follower.refresh(),
       (error: unknown) => subscriber.error(error),
@@ -67,7 +75,7 @@ export function followJob<T, J extends Job>(
  * Reads a job when it may have changed, one read at a time and once more if a message came during the read. Completes
  * when the job has finished. A class instead of closures, which keeps 100,000 observers small.
  */
-export abstract class ObservedJob<T, J extends Job> implements JobFollower {
+export abstract class ObservedJob<T, J extends Job> implements Following {
   private reading = false;
   private again = false;
   /** Only for a job that expires. */
@@ -78,6 +86,10 @@ export abstract class ObservedJob<T, J extends Job> implements JobFollower {
     protected readonly subscriber: Subscriber<T>,
     readonly sight: JobSight<J>,
   ) {}
+
+  get id(): string {
+    return this.sight.id;
+  }
 
   protected abstract show(job: J): void | Promise<void>;
 

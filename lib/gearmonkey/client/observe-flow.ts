@@ -1,8 +1,9 @@
-import { Observable, type Subscriber } from 'rxjs';
+import type { Observable, Subscriber } from 'rxjs';
 import { JobNotFoundError } from '../../job/errors.js';
 import type { FlowProgress } from '../../job/flows.js';
 import { followedFlow } from './followed-flow.js';
-import type { JobFeed, JobFollower } from './job-feed.js';
+import type { JobFeed } from './job-feed.js';
+import { follow, type Following } from './observables.js';
 
 /** A flow, and how it is read. */
 export interface FlowReading {
@@ -18,24 +19,11 @@ export function observeFlow(
   feedOf: () => JobFeed | undefined,
   reading: FlowReading,
 ): Observable<FlowProgress> {
-  return new Observable<FlowProgress>((subscriber) => {
-    const feed = feedOf();
-    if (!feed) return subscriber.complete();
-    const follower = new FlowFollower(feed, subscriber, reading);
-    const unfollow = feed.follow(followedFlow(reading.name), follower);
-    feed.open().then(
-      () => follower.refresh(),
-      (error: unknown) => subscriber.error(error),
-    );
-    return () => {
-      unfollow();
-      feed.release();
-    };
-  });
+  return follow(feedOf, (feed, subscriber) => new FlowFollower(feed, subscriber, reading));
 }
 
 /** One read at a time, and once more if a message came during it: a large flow has many. */
-class FlowFollower implements JobFollower {
+class FlowFollower implements Following {
   private reading = false;
   private again = false;
   private last = '';
@@ -45,6 +33,10 @@ class FlowFollower implements JobFollower {
     private readonly subscriber: Subscriber<FlowProgress>,
     private readonly flow: FlowReading,
   ) {}
+
+  get id(): string {
+    return followedFlow(this.flow.name);
+  }
 
   /** The flow has changed. */
   finished(): void {

@@ -3,7 +3,7 @@ import type { Job } from '../../job/job.js';
 import type { StreamKind, StreamPage } from '../../job/streams.js';
 import type { JobFeed } from './job-feed.js';
 import type { JobSight } from './job-sight.js';
-import { followJob, ObservedJob } from './observables.js';
+import { follow, ObservedJob } from './observables.js';
 
 /** How a stream of one job is read. */
 export interface StreamReading<T> {
@@ -20,7 +20,7 @@ export function observeStream<T>(
   sightOf: () => JobSight,
   reading: StreamReading<T>,
 ): Observable<T> {
-  return followJob(feedOf, (feed, subscriber) => new StreamFollower(feed, subscriber, sightOf(), reading));
+  return follow(feedOf, (feed, subscriber) => new StreamFollower(feed, subscriber, sightOf(), reading));
 }
 
 /** Holds one page at a time, however slow its subscriber is. */
