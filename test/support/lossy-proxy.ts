@@ -3,6 +3,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 /** Passes everything on, but cuts the connections in place of replies to a chosen number of script calls. */
 export class LossyProxy {
+  /** How many replies pass before the first one is lost. */
+  pass = 0;
   lose = 0;
   lost = 0;
   private readonly sockets = new Set<Socket>();
@@ -38,6 +40,10 @@ export class LossyProxy {
     far.on('data', (bytes) => {
       // A script that is not known yet did nothing.
       if (!calls || this.lose === 0 || bytes.includes('NOSCRIPT')) return near.write(bytes);
+      if (this.pass > 0) {
+        this.pass -= 1;
+        return near.write(bytes);
+      }
       this.lose -= 1;
       this.lost += 1;
       return near.destroy();
