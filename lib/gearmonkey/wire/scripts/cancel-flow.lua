@@ -14,7 +14,7 @@ local call, pcall = redis.call, redis.pcall
 local flow, jobs, from, message, failure = KEYS[1], KEYS[2], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local now, keys = clock(ARGV[1]), nil
 --- A list is searched for a job, which takes long if that is long.
-local MOST_JOBS, MOST_SEARCHED = 200, 10
+local MOST_JOBS, MOST_SEARCHED = 100, 10
 
 -- include limits
 -- include cancel-job
