@@ -13,7 +13,7 @@ import { judge, readBudgets, writeBudgets, type Budgets } from './budget.js';
 import { costOf, type CommandCost } from './command-cost.js';
 
 const RECORDS = process.env.RECORD_BUDGETS !== undefined;
-const MAX_ROUNDS = 10;
+const MAX_ROUNDS = 40;
 /** Too long for other jobs to be claimed meanwhile. */
 const LONGER_MS = 5;
 const INPUT = { to: 'ada@example.com', subject: 'x'.repeat(60) };

@@ -5,8 +5,10 @@ import { CommandTrace } from '../support/command-trace.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
-/** What a claim may cost at most, in claims of a function without a limit. */
+/** How many commands a claim may call at most, in those of a function without a limit. */
 const MOST = 2;
+/** And in time. It takes 1.5 to 2 times as long; looking at each key would take a hundred times as long. */
+const MOST_TIME = 5;
 const KEYS = 10_000;
 const WAITING = 1_000_000;
 /** As many as one command of the test carries. */
@@ -118,7 +120,7 @@ describe('While keys are full', () => {
 
   describe.each(Object.entries(FULL))('%s', (_, fill) => {
     it.each(Object.entries(JOBS))(
-      `the claim of %s costs at most ${MOST} times what it costs without limits`,
+      `the claim of %s calls at most ${MOST} times the commands of one without limits, and looks at few keys`,
       async (__, jobOf) => {
         await fill();
         const [job, other] = [jobOf(), withoutLimit()];
@@ -132,7 +134,7 @@ describe('While keys are full', () => {
         const commands = [await commandsOf(job, trace), await commandsOf(other, trace)] as const;
         trace.stop();
         expect(commands[0]).toBeLessThanOrEqual(MOST * commands[1]);
-        expect(Math.min(...times[0])).toBeLessThanOrEqual(MOST * Math.min(...times[1]));
+        expect(Math.min(...times[0])).toBeLessThanOrEqual(MOST_TIME * Math.min(...times[1]));
       },
       120_000,
     );
