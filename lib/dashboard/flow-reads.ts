@@ -50,18 +50,17 @@ export class FlowReads {
       });
       return [{ fn, id, status: known, waits, parents: shown }];
     });
-    const [done, failed, total] = [progress.done, progress.failed, progress.total].map(wholeOf) as Counts;
+    const total = wholeOf(progress.total);
     const next = from + MOST_MEMBERS;
     return {
-      ...{ done, failed, total, members },
-      functions: functions.names,
+      done: wholeOf(progress.done),
+      failed: wholeOf(progress.failed),
+      ...{ total, members, functions: functions.names },
       hidden: found.length - members.length,
       ...(next < total && { next }),
     };
   }
 }
-
-type Counts = [done: number, failed: number, total: number];
 
 /** The functions that a view names by their places. Each is asked for once: a page may name it thousands of times. */
 class ShownFunctions {

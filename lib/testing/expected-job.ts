@@ -128,7 +128,7 @@ export function named(jobs: readonly JobRef[] = []): string {
 
 function isJob(job: unknown): boolean {
   const { fn, id } = (job ?? {}) as Partial<JobRef>;
-  return typeof fn === 'string' && typeof id === 'string';
+  return typeof fn === 'string' && (typeof id === 'string' || typeof id === 'number');
 }
 
 function isNear(time: number, expected: number): boolean {

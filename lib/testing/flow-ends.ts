@@ -1,5 +1,5 @@
 import type { JobStore } from '../gearmonkey/client/job-store.js';
-import type { JobName, JobRecords } from './job-records.js';
+import { isWaiting, type JobName, type JobRecord, type JobRecords } from './job-records.js';
 
 /** Notes jobs that have ended without a run, because jobs that they waited for have, or because their flow was cancelled. */
 export class FlowEnds {
@@ -9,20 +9,24 @@ export class FlowEnds {
     private readonly onEnded: (job: JobName) => void,
   ) {}
 
-  /** Called when jobs may have ended. It costs nothing in a test without flows. */
+  /** Called when jobs have ended. It reads only jobs that may have ended with them. */
   async note(): Promise<void> {
-    const waiting = this.records.waitingInFlows();
-    const ids = new Map<string, string[]>();
-    for (const { fn, id } of waiting) ids.set(fn, [...(ids.get(fn) ?? []), id]);
-    await Promise.all([...ids].map(([fn, some]) => this.noteOf(fn, some)));
+    for (const record of await this.noteOf(this.records.blockedBehindEnds()))
+      this.records.noteBlocked(record);
   }
 
-  private async noteOf(fn: string, ids: readonly string[]): Promise<void> {
-    const stored = await this.store.read(fn, ids);
-    const isWaiting = new Set(
-      this.records.waitingInFlows().map((record) => (record.fn === fn ? record.id : '')),
-    );
-    for (const [index, id] of ids.entries())
-      if (isWaiting.has(id) && stored[index]?.has('finished')) this.onEnded({ fn, id });
+  /** Called when a flow was cancelled. */
+  async noteCancelled(): Promise<void> {
+    await this.noteOf(this.records.waitingInFlows());
+  }
+
+  /** Returns those that have not ended. An end may end others: these are looked at too. */
+  private async noteOf(jobs: readonly JobRecord[]): Promise<JobRecord[]> {
+    const stored = await Promise.all(jobs.map(({ fn, id }) => this.store.read(fn, [id])));
+    const ended = new Set(jobs.filter((_, index) => stored[index]?.[0]?.has('finished')));
+    // The end of one that has begun meanwhile is noted with its outcome.
+    for (const job of ended) if (isWaiting(job)) this.onEnded({ fn: job.fn, id: job.id });
+    if (ended.size > 0) await this.note();
+    return jobs.filter((job) => !ended.has(job));
   }
 }

@@ -31,6 +31,8 @@ export interface JobRecord {
 /** All jobs of a test, oldest first. */
 export class JobRecords {
   private readonly records = new Map<string, JobRecord>();
+  /** The keys of jobs that wait for others, as far as is known. */
+  private readonly blocked = new Set<string>();
 
   /** Enqueues and other changes that the server has not answered. */
   private underWay = 0;
@@ -54,7 +56,9 @@ export class JobRecords {
   }
 
   add(record: Omit<JobRecord, 'steps'>): void {
-    this.records.set(keyOf(record.fn, record.id), { ...record, steps: ['enqueued'] });
+    const key = keyOf(record.fn, record.id);
+    this.records.set(key, { ...record, steps: ['enqueued'] });
+    if (record.after && record.after.length > 0) this.blocked.add(key);
     this.onChange();
   }
 
@@ -87,14 +91,28 @@ export class JobRecords {
 
   /** The ids of a function's jobs that have not ended, as far as is noted. */
   unfinished(fn: string): string[] {
-    const hasEnded = ({ steps }: JobRecord) => ['done', 'failed'].includes(steps.at(-1) ?? '');
     return this.all().flatMap((record) => (record.fn === fn && !hasEnded(record) ? record.id : []));
   }
 
-  /** Jobs that may wait for others, and neither run nor have ended, as far as is noted. */
+  /** Jobs of flows that neither run nor have ended, as far as is noted. */
   waitingInFlows(): JobRecord[] {
-    const waits = ({ steps }: JobRecord) => ['enqueued', 'retried'].includes(steps.at(-1) ?? '');
-    return this.all().filter((record) => record.after !== undefined && waits(record));
+    return this.all().filter((record) => record.after !== undefined && isWaiting(record));
+  }
+
+  /** Those of them that wait for others of which one has ended: they may have ended with it. Other processes may have any parent. */
+  blockedBehindEnds(): JobRecord[] {
+    const records = [...this.blocked].flatMap((key) => this.records.get(key) ?? []);
+    return records.filter((record) => isWaiting(record) && record.after?.some((job) => !this.isOpen(job)));
+  }
+
+  /** A job has not ended with those that it waited for. If all have ended, it waits for none any more. */
+  noteBlocked({ fn, id, after = [] }: JobRecord): void {
+    if (!after.some((job) => this.isOpen(job))) this.blocked.delete(keyOf(fn, id));
+  }
+
+  private isOpen({ fn, id }: JobName): boolean {
+    const record = this.get(fn, id);
+    return record !== undefined && !hasEnded(record);
   }
 
   get(fn: string, id: string): JobRecord | undefined {
@@ -108,7 +126,16 @@ export class JobRecords {
 
   clear(): void {
     this.records.clear();
+    this.blocked.clear();
   }
+}
+
+function hasEnded({ steps }: JobRecord): boolean {
+  return ['done', 'failed'].includes(steps.at(-1) ?? '');
+}
+
+export function isWaiting({ steps }: JobRecord): boolean {
+  return ['enqueued', 'retried'].includes(steps.at(-1) ?? '');
 }
 
 /** Whether a job expired before it was begun, and no step says so. */

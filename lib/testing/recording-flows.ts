@@ -41,7 +41,7 @@ export class RecordingFlows implements FlowStore {
   cancel(fn: string, name: string): Promise<number> {
     return this.records.whileChanging(async () => {
       const cancelled = await this.flows.cancel(fn, name);
-      await this.ends.note();
+      await this.ends.noteCancelled();
       return cancelled;
     });
   }

@@ -5,10 +5,8 @@ import { CommandTrace } from '../support/command-trace.js';
 import { eventually } from '../support/until.js';
 import { useRedis } from '../support/use-redis.js';
 
-/** How many commands a claim may call at most, in those of a function without a limit. */
+/** What a claim may cost at most, in claims of a function without a limit. */
 const MOST = 2;
-/** And in time. It takes 1.5 to 2 times as long; looking at each key would take a hundred times as long. */
-const MOST_TIME = 5;
 const KEYS = 10_000;
 const WAITING = 1_000_000;
 /** As many as one command of the test carries. */
@@ -16,8 +14,8 @@ const CHUNK = 1000;
 const RULES = '1:::fair:';
 /** Longer than a test. */
 const LEASE_MS = 3_600_000;
-/** Claims of each kind, taking turns: the shortest does not depend on what else the machine does. */
-const ROUNDS = 301;
+/** Claims of each kind, taking turns, and how often they are repeated: a busy machine spoils some, a heavier script all. */
+const [ROUNDS, TRIES] = [301, 5];
 
 /** Fills a list with ids. Their jobs need not exist: no claim looks at them. */
 const FILL = `
@@ -113,6 +111,16 @@ describe('While keys are full', () => {
       return (await timeInScripts()) - before;
     });
 
+  /** The shortest time of a job's claim in that of another. */
+  async function ratioOf(job: Job, other: Job): Promise<number> {
+    const [times, others]: [number[], number[]] = [[], []];
+    for (let round = 0; round < ROUNDS; round++) {
+      times.push(await timeOf(job));
+      others.push(await timeOf(other));
+    }
+    return Math.min(...times) / Math.min(...others);
+  }
+
   async function timeInScripts(): Promise<number> {
     const stats = await server.redis.info('commandstats');
     return Number(/cmdstat_evalsha:calls=\d+,usec=(\d+)/.exec(stats)?.[1]);
@@ -120,21 +128,18 @@ describe('While keys are full', () => {
 
   describe.each(Object.entries(FULL))('%s', (_, fill) => {
     it.each(Object.entries(JOBS))(
-      `the claim of %s calls at most ${MOST} times the commands of one without limits, and looks at few keys`,
+      `the claim of %s costs at most ${MOST} times what it costs without limits`,
       async (__, jobOf) => {
         await fill();
         const [job, other] = [jobOf(), withoutLimit()];
         await measured(other, (claiming) => claiming());
-        const times: [with_: number[], without: number[]] = [[], []];
-        for (let round = 0; round < ROUNDS; round++) {
-          times[0].push(await timeOf(job));
-          times[1].push(await timeOf(other));
-        }
         const trace = await CommandTrace.start(server.redis);
         const commands = [await commandsOf(job, trace), await commandsOf(other, trace)] as const;
         trace.stop();
         expect(commands[0]).toBeLessThanOrEqual(MOST * commands[1]);
-        expect(Math.min(...times[0])).toBeLessThanOrEqual(MOST_TIME * Math.min(...times[1]));
+        let ratio = Infinity;
+        for (let tries = 0; tries < TRIES && ratio > MOST; tries++) ratio = await ratioOf(job, other);
+        expect(ratio).toBeLessThanOrEqual(MOST);
       },
       120_000,
     );

@@ -155,6 +155,7 @@ describe.each(SERVERS)('Flows of a test, in %s', (server) => {
     const first = await client.run(split, 'Metropolis');
     const second = await client.run(join, 'Metropolis', { after: [first], delay: '1h' });
     test.assert(join, { after: [first], in: '1h' });
+    test.assert(join, { after: [{ fn: 'split', id: Number(first.id) }] });
     test.refute(join, { in: 0 });
     test.refute(join, { after: [{ fn: 'split', id: '9' }] });
     test.refute(split, { after: [second] });
