@@ -5,8 +5,8 @@ import { ConnectionError } from '../../lib/job/server-errors.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
-import { eventually, until } from '../support/until.js';
-import type { ClientRig } from './rig.js';
+import { eventually } from '../support/until.js';
+import { subscribed, type ClientRig } from './rig.js';
 
 /** The part of the client's contract that is about its end. */
 export function closeContract(rigOf: () => ClientRig): void {
@@ -18,7 +18,6 @@ export function closeContract(rigOf: () => ClientRig): void {
   ];
   const all = (observables: Observable<unknown>[]) =>
     Promise.all(observables.map((observable) => lastValueFrom(observable.pipe(toArray()))));
-  const subscribed = (fn: string) => until(async () => (await rigOf().subscriptions(fn)) > 0);
 
   describe('close', () => {
     it('completes all observables and rejects waiting calls', async () => {
@@ -33,7 +32,7 @@ export function closeContract(rigOf: () => ClientRig): void {
         client.result(fn, id),
         only.result(fn, id),
       ].map((promise) => expect(promise).rejects.toThrow(ConnectionError));
-      await subscribed(fn);
+      await subscribed(rigOf(), fn);
       await eventually(async () => expect(await client.get(fn, 3)).not.toBe(null));
       await client.close();
       await Promise.all(waiting);
@@ -80,7 +79,7 @@ export function closeContract(rigOf: () => ClientRig): void {
       const { id } = await client.run(fn, 'x');
       const observed = all(observablesOf(client, fn, id));
       const calling = client.call(fn, 'y');
-      await subscribed(fn);
+      await subscribed(rigOf(), fn);
       client.endObservers();
       await observed;
       await expect(all(observablesOf(client, fn, id))).resolves.toEqual([[], [], [], []]);

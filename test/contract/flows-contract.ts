@@ -7,7 +7,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { gate } from '../support/gate.js';
 import { runWorker, type WorkerSettings } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
-import type { ClientRig } from './rig.js';
+import { subscribed, type ClientRig } from './rig.js';
 
 /** The part of the contract that is about jobs that wait for others. */
 export function flowsContract(rigOf: () => ClientRig): void {
@@ -110,6 +110,7 @@ export function flowsContract(rigOf: () => ClientRig): void {
         const events = client()
           .events(fn)
           .subscribe(({ type, id }) => type === 'create' && created.push(id));
+        await subscribed(rigOf(), fn);
         const go = gate();
         await runWorker(rigOf().source(), fn, (input) => (input === 'first' ? go.passed : undefined));
         const child = node(fn, 'child');

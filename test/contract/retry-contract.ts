@@ -6,7 +6,7 @@ import type { RunningJob } from '../../lib/worker/running-job.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { claimOne, failure, released, retry, success } from './claiming.js';
-import type { ClientRig } from './rig.js';
+import { subscribed, type ClientRig } from './rig.js';
 
 /** The part of the client's contract that is about jobs that are tried again. */
 export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkeyClient): void {
@@ -114,11 +114,8 @@ export function retryContract(rigOf: () => ClientRig, clientOf: () => GearMonkey
       const events = clientOf()
         .events(fn)
         .subscribe(({ type }) => seen.push(type));
-      await rigOf().submit(fn, 'opens the feed');
-      await eventually(() => expect(seen.length).toBeGreaterThan(0));
+      await subscribed(rigOf(), fn);
       await runWorker(rigOf().source(), fn, failing);
-      await eventually(() => expect(seen).toContain('finish'));
-      seen.length = 0;
       const job = await clientOf().run(fn, 'x', { retry: { attempts: 2, delay: 10 }, blocking: true });
       await expect(job.get()).resolves.toMatchObject({ attempts: 2 });
       await eventually(() => expect(seen).toContain('finish'));

@@ -2,6 +2,7 @@ import type { Payload } from '../../lib/job/codec.js';
 import type { JobSource } from '../../lib/job/job-source.js';
 import type { ClientOptions, GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import type { JobStore, Placement } from '../../lib/gearmonkey/client/job-store.js';
+import { until } from '../support/until.js';
 
 /** How often a job of a rig may lose its worker. */
 export const MAX_STALLS = 2;
@@ -37,6 +38,10 @@ export interface ClientRig extends SourceRig {
   /** How many subscriptions of the function's channel the server holds. */
   subscriptions(fn: string): Promise<number>;
 }
+
+/** Until the server holds a subscription of the function's channel: what is published from then on, arrives. */
+export const subscribed = (rig: ClientRig, fn: string) =>
+  until(async () => (await rig.subscriptions(fn)) > 0, { message: 'No subscription' });
 
 /** The state of a hash that is kept as the protocol has it. */
 export function stateOf(hash: ReadonlyMap<string, Uint8Array> | undefined): StoredState {

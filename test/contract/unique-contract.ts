@@ -7,7 +7,7 @@ import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
 import { eventually, until } from '../support/until.js';
 import { claimInOrder, claimOne, failure, inputOf, released, retry, snoozed, success } from './claiming.js';
-import { MAX_STALLS, type ClientRig } from './rig.js';
+import { MAX_STALLS, subscribed, type ClientRig } from './rig.js';
 
 const KEY = 'order 7';
 const UNFINISHED: RunOptions = { unique: { key: KEY } };
@@ -297,7 +297,7 @@ export function uniqueContract(rigOf: () => ClientRig): void {
       const { fn, client, source } = setup();
       const events: string[] = [];
       const watching = client.events(fn).subscribe(({ type, id }) => events.push(`${type} ${id}`));
-      await until(async () => (await rigOf().subscriptions(fn)) > 0);
+      await subscribed(rigOf(), fn);
       await client.run(fn, 'there', { unique: { key: 'c' } });
       await eventually(() => expect(events).toEqual(['create 1']));
       const inputs = ['a', 'b', 'a2', 'c', 'd'];

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
-import { firstValueFrom } from 'rxjs';
 import {
   GearMonkeyClient,
   GearMonkeyModule,
@@ -234,9 +233,8 @@ describe('an app whose Redis is down', () => {
     async (signal) => {
       const app = await start();
       const client = app.get(GearMonkeyClient);
-      const started = firstValueFrom(client.events('fn'));
-      await client.run('fn', { hold: true });
-      await started;
+      const job = await client.run('fn', { hold: true });
+      await eventually(async () => expect((await job.get()).status).toBe('busy'));
       await server.kill(signal);
       const began = performance.now();
       await app.close();

@@ -183,30 +183,56 @@ describe.each(Object.entries(WAYS))('Launcher with %s', (way, posixSpawn) => {
     await expect(run('printf 12345', { maxOutputBuffer: 5 })).resolves.toMatchObject({ stdout: '12345' });
   });
 
-  it('includes timely output of a grandchild, and does not wait for it forever', async () => {
-    const late = join(folder, 'late');
-    const script = `(sleep 0.02; echo soon; sleep 1; echo late; echo alive > ${late}) & echo first`;
-    await expect(run(script)).resolves.toMatchObject({ result: 'ok', stdout: 'first\nsoon\n' });
-    expect(existsSync(late)).toBe(false);
-    await until(() => existsSync(late));
+  it('includes what a grandchild writes once its parent has ended', async () => {
+    const script = '(sleep 0.02; echo soon) & echo first';
+    const result = run(script, { outputGrace: '60s' });
+    await expect(result).resolves.toMatchObject({ result: 'ok', stdout: 'first\nsoon\n' });
   });
 
-  it('ends a job that takes too long, and its children', async () => {
-    const result = await run('sleep 60 & echo $!; wait', {}, 200);
+  it('does not wait for a grandchild forever', async () => {
+    const [told, late] = [join(folder, 'told'), join(folder, 'late')];
+    const script = `(until [ -e ${told} ]; do sleep 0.05; done; echo late; echo alive > ${late}) & echo first`;
+    await expect(run(script)).resolves.toMatchObject({ result: 'ok', stdout: 'first\n' });
+    await writeFile(told, '');
+    await until(() => existsSync(late));
+    await rm(told);
+    await rm(late);
+  });
+
+  it('ends a job that takes too long', async () => {
+    const result = await run('exec sleep 60', {}, 200);
     expect(result).toMatchObject({ result: 'fail', code: null, signal: 'SIGTERM' });
     expect(result.stderr).toMatch(/\[jobd: timed out after 0\.2 s\]\n$/);
+  });
+
+  /** Ends a job as soon as its script has come to READY. */
+  async function ended(script: string) {
+    const ready = join(folder, 'ready');
+    const job = await launch(script.replace('READY', `: > ${ready}`));
+    await until(() => existsSync(ready));
+    await rm(ready);
+    expect(job.terminate('told to')).toBe(true);
+    return job.result;
+  }
+
+  it('ends the children of a job with it', async () => {
+    const result = await ended('sleep 60 & echo $!; READY; wait');
+    expect(result).toMatchObject({ result: 'fail', code: null, signal: 'SIGTERM' });
+    expect(result.stdout).toMatch(/^\d+\n$/);
     expect(isRunning(Number(result.stdout))).toBe(false);
   });
 
   it('kills a process that ignores SIGTERM', async () => {
-    const script = "trap '' TERM; (while :; do sleep 0.05; done) & echo $!; while :; do sleep 0.05; done";
-    const result = await run(script, {}, 200);
+    const script =
+      "trap '' TERM; (while :; do sleep 0.05; done) & echo $!; READY; while :; do sleep 0.05; done";
+    const result = await ended(script);
     expect(result).toMatchObject({ result: 'fail', code: null, signal: 'SIGKILL' });
+    expect(result.stdout).toMatch(/^\d+\n$/);
     expect(isRunning(Number(result.stdout))).toBe(false);
   });
 
   it('fails a job that was terminated and then exits with 0', async () => {
-    const result = await run("trap 'exit 0' TERM; while :; do sleep 0.05; done", {}, 200);
+    const result = await ended("trap 'exit 0' TERM; READY; while :; do sleep 0.05; done");
     expect(result).toMatchObject({ result: 'fail', code: 0, signal: null });
   });
 

@@ -34,7 +34,10 @@ const SOON = {
 
 /** Met once a worker has been silent for `forgetWorker`. */
 const PROBE = 'HEAD /worker-job';
-const AT_THE_END = new Set([PROBE, 'DELETE /worker', 'GET /constraints', 'DELETE /constraints/{id}']);
+/** Met only once all waves are over. */
+const AT_THE_END = new Set([
+  ...[PROBE, 'DELETE /worker', 'GET /constraints', 'DELETE /constraints/{id}', 'GET /job/{id}/polling'],
+]);
 const ROUTES = [
   ...['POST /job', 'GET /job/{id}', 'GET /job/{id}/polling', 'DELETE /job/{id}'],
   ...['POST /worker', 'DELETE /worker', 'POST /worker/ping', 'POST /worker/pull', 'POST /worker/release'],
