@@ -19,6 +19,7 @@ export default {
   },
   // For tests that hang. All waits end earlier, also on a busy machine, and show what they saw last: test/support/until.ts.
   testTimeout: 180_000,
+  testSequencer: './test/support/longest-first.mjs',
   // Suites wait for servers and leases two fifths of their time: one more of them than cores keeps the cores busy. With many more,
   // processes wait so long for a core that connections count as dead.
   maxWorkers: availableParallelism() + 1,
