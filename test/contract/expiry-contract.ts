@@ -3,6 +3,7 @@ import { filter, firstValueFrom, lastValueFrom } from 'rxjs';
 import type { RunOptions } from '../../lib/gearmonkey/client/run-options.js';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { runWorker } from '../support/run-worker.js';
+import { onThisMachine } from '../support/machine.js';
 import { eventually } from '../support/until.js';
 import { claimOne, claimUpTo, inputOf, released, retry, snoozed, success } from './claiming.js';
 import type { ClientRig } from './rig.js';
@@ -18,7 +19,9 @@ export function expiryContract(rigOf: () => ClientRig): void {
     async function claimedUntilItsExpiry() {
       const fn = rigOf().fn();
       const source = rigOf().source();
-      const job = await rigOf().client().run(fn, 'x', { expires: 400 });
+      const job = await rigOf()
+        .client()
+        .run(fn, 'x', { expires: onThisMachine(400) });
       const first = await claimOne(source, fn);
       await eventually(async () =>
         expect((await job.get()).times.expires?.getTime()).toBeLessThan(Date.now()),

@@ -139,7 +139,7 @@ export function jobSourceContract(
       when('scheduled')('takes a scheduled job when it is due, and not before', async () => {
         const fn = rig.fn();
         const source = await open(fn);
-        const due = Date.now() + 700;
+        const due = Date.now() + onThisMachine(700);
         await rig.submit(fn, 'later', { queue: 'scheduled', score: due / 1000 });
         await rig.submit(fn, 'now');
         await expect(claimOne(source, fn).then(inputOf)).resolves.toBe('now');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Claim } from '../../lib/job/job-source.js';
+import { onThisMachine } from '../support/machine.js';
 import { eventually } from '../support/until.js';
 import { failure, released, retry, snoozed, success } from './claiming.js';
 import { held, HOUR_MS, idsOf, type Limited, type LimitedFunctions } from './limited.js';
@@ -156,7 +157,7 @@ export function strictContract(rigOf: () => ClientRig, functions: LimitedFunctio
 
     it('lets the next job start when one that was released expires', async () => {
       const limited = await functions.open(STRICT);
-      const expires = Date.now() + 300;
+      const expires = Date.now() + onThisMachine(300);
       await limited.addOne('a', { expires, options: JSON.stringify({ expires }) });
       const next = await limited.addOne('a');
       await limited.settle(released(await limited.claimOne()));

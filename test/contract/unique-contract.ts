@@ -5,6 +5,7 @@ import type { UniqueOptions } from '../../lib/job/unique.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
 import { gate } from '../support/gate.js';
 import { runWorker } from '../support/run-worker.js';
+import { onThisMachine } from '../support/machine.js';
 import { eventually, until } from '../support/until.js';
 import { claimInOrder, claimOne, failure, inputOf, released, retry, snoozed, success } from './claiming.js';
 import { MAX_STALLS, subscribed, type ClientRig } from './rig.js';
@@ -286,7 +287,8 @@ export function uniqueContract(rigOf: () => ClientRig): void {
 
     it('expires for a call that found it', async () => {
       const { fn, client } = setup();
-      await client.run(fn, 'x', { ...UNFINISHED, expires: 400 });
+      // Not before the call finds it.
+      await client.run(fn, 'x', { ...UNFINISHED, expires: onThisMachine(400) });
       const call = rigOf()
         .client()
         .call(fn, 'y', { ...UNFINISHED, expires: LONG, timeout: '20s' });
