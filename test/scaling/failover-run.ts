@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writtenJobs } from '../chaos/append-only-file.js';
 import { check } from '../chaos/checker.js';
@@ -39,10 +40,11 @@ export interface FailoverOptions {
 export interface FailoverResult {
   readonly history: History;
   readonly violations: readonly Violation[];
-  /** When the replica was cut off, and when another master was there; in ms since 1970. */
-  readonly cut: number;
+  /** When the master died, and when another one was there; in ms since 1970. */
   readonly killed: number;
   readonly failedOver: number;
+  /** The last id of each function that the replica had when it was cut off. */
+  readonly received: ReadonlyMap<string, number>;
   /** Acknowledged, and not there. */
   readonly lost: readonly Enqueued[];
   /** From the failover to the next start of a job on the new master. */
@@ -114,14 +116,20 @@ function listen({ ear, keysOf }: Setting): Finish[] {
 
 async function fail(setting: Setting, { before, lag, after }: FailoverOptions) {
   await sleep(before);
-  if (lag > 0) await setting.cutReplica();
-  const cut = Date.now();
+  const received = lag > 0 ? await lastIds(setting, await setting.cutReplica()) : new Map<string, number>();
   await sleep(lag);
   const killed = Date.now();
   await setting.failover();
   const failedOver = Date.now();
   await sleep(after);
-  return { cut, killed, failedOver };
+  return { received, killed, failedOver };
+}
+
+async function lastIds({ keysOf, isHit }: Setting, redis: Redis): Promise<Map<string, number>> {
+  const hit = FUNCTIONS.filter(isHit);
+  return new Map(
+    await Promise.all(hit.map(async (fn) => [fn, Number(await redis.get(keysOf(fn).ids))] as const)),
+  );
 }
 
 interface Cast {

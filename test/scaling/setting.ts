@@ -22,8 +22,8 @@ export interface Setting {
   readonly ear: Redis;
   /** Whether the function lies on the master that will fail. */
   isHit(fn: string): boolean;
-  /** From now on the replica gets nothing more from the master. */
-  cutReplica(): Promise<void>;
+  /** From now on the replica gets nothing more from the master. Resolves to a connection to what it has. */
+  cutReplica(): Promise<Redis>;
   /** SIGKILL to the master; resolves when the replica has taken over. */
   failover(): Promise<void>;
   /** The servers that are masters by now. */
@@ -101,8 +101,10 @@ function connectedTo(url: string): Redis {
 }
 
 /** With a password that the master doesn't ask for, the replica is refused whenever it comes back. */
-async function cut(master: Redis, replica: Redis): Promise<void> {
+async function cut(master: Redis, replica: Redis): Promise<Redis> {
   await replica.config('SET', 'masterauth', 'not asked for');
   await master.call('CLIENT', 'KILL', 'TYPE', 'replica');
   await until(async () => (await replica.info('replication')).includes('master_link_status:down'));
+  await replica.call('READONLY').catch(() => undefined);
+  return replica;
 }
