@@ -57,7 +57,6 @@ export class MasterLink {
     this.isUpToDate = false;
     if (!connection) this.wake();
     else if (this.options.targets().length === 0) connection.end();
-    else if (!connection.isServing && this.registered) this.renew(connection);
     else if (!this.isRegistering) void this.announce(connection).catch(() => undefined);
   }
 
@@ -125,11 +124,12 @@ export class MasterLink {
     }
   }
 
-  /** Repeats until the master has the present targets: they may change before it answers. */
+  /** Until the master has the present targets: they may change before it answers. */
   private async register(connection: JobdConnection): Promise<void> {
     const { name, targets, log, onRegistered } = this.options;
     this.isUpToDate = false;
     for (let names = targets(); !this.isUpToDate && names.length > 0; names = targets()) {
+      if (this.registered && !connection.isServing) return this.renew(connection);
       this.isUpToDate = true;
       await this.ask(connection, { targets: names, name });
       this.registered = true;

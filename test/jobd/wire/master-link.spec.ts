@@ -13,10 +13,12 @@ describe('a worker and a master as the original is', () => {
   let master: OriginalMaster;
   let port: number;
   let worker: JobdWorker;
+  let accepted: number;
 
   beforeEach(async () => {
     master = new OriginalMaster();
     port = await master.listen();
+    accepted = 0;
   });
   afterEach(async () => {
     await Promise.all([worker.stop(), master.close().catch(() => undefined)]);
@@ -29,12 +31,20 @@ describe('a worker and a master as the original is', () => {
       name: 'srv-1',
       auth: { password },
       master: { host: '127.0.0.1', port, reconnectTimeout: 50, ...settings },
-      log: SILENT,
+      log: { ...SILENT, info: (text) => void (accepted += Number(text.startsWith('registered with'))) },
     });
     await worker.start();
   }
+  /** What the master's answers have told the worker: the master has a registration before. */
+  const told = (count: number) =>
+    until(() => accepted >= count, { message: `not told of ${count} registrations` });
   const registered = (count: number) =>
     until(() => master.registrations().length >= count, { message: `no ${count} registrations` });
+  /** Each on a link of its own, the last of which is the worker: the original keeps every registration of a link. */
+  async function onlyTheLastOf(links: number): Promise<void> {
+    const ended = Array.from({ length: links }, (_, index) => index < links - 1);
+    await eventually(() => expect(master.sockets.map(({ destroyed }) => destroyed)).toEqual(ended));
+  }
 
   it('registers name and targets with its password, in the original form', async () => {
     await start({}, 'secret');
@@ -61,20 +71,29 @@ describe('a worker and a master as the original is', () => {
 
   it('registers anew when targets are added or removed', async () => {
     await start();
-    await until(() => worker.isRegistered);
+    await told(1);
     daemonOf.daemon.addTarget('n1', 1);
-    await registered(2);
+    await told(2);
     daemonOf.daemon.removeTarget('n1');
-    await registered(3);
+    await told(3);
     expect(master.registrations().map(({ data }) => data.targets)).toEqual([
       ['low', 'high'],
       ['low', 'high', 'n1'],
       ['low', 'high'],
     ]);
-    // Each on a link of its own, the last of which is the worker: the original keeps every registration of a link.
-    await until(() => worker.isRegistered);
-    expect(master.sockets).toHaveLength(3);
-    expect(master.sockets.filter(({ destroyed }) => !destroyed)).toHaveLength(1);
+    await onlyTheLastOf(3);
+  });
+
+  it('registers anew when a target is added before the registration is answered', async () => {
+    master.beforeAnswer = () => {
+      master.beforeAnswer = () => undefined;
+      daemonOf.daemon.addTarget('n1', 1);
+    };
+    await start();
+    await told(2);
+    daemonOf.daemon.removeTarget('n1');
+    await told(3);
+    await onlyTheLastOf(3);
   });
 
   it('tries again after the link is lost, after an error, and when it drops before the registration is answered', async () => {
@@ -104,9 +123,8 @@ describe('a worker and a master as the original is', () => {
     await start({ pingInterval: 50 });
     await eventually(() => expect(master.received).toContain('[2]'));
     // Deaf from now on; the connection stays open.
-    master.sockets.at(-1)?.pause();
-    await registered(1);
     const before = master.sockets.length;
+    master.sockets.at(-1)?.pause();
     await eventually(() => expect(master.sockets.length).toBeGreaterThan(before), {
       message: 'no new connection',
     });

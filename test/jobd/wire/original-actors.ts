@@ -82,6 +82,8 @@ export class OriginalMaster {
   pollBeforeOk = false;
   /** What registrations are answered; `undefined` for nothing, and the link is dropped. */
   registration: object | undefined = { data: 'ok' };
+  /** Called before a registration is answered. */
+  beforeAnswer: () => void = () => undefined;
   private readonly server: Server;
 
   constructor() {
@@ -128,6 +130,7 @@ export class OriginalMaster {
     const [kind, body] = JSON.parse(text) as WireMessage;
     if (kind === 2) socket.write(`[3]${EOT}`);
     if (body?.type !== 'register-worker') return;
+    this.beforeAnswer();
     if (this.registration === undefined) {
       socket.destroy();
       return;
