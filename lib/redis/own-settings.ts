@@ -26,6 +26,7 @@ export const OWN_SETTINGS = {
   autoPipeliningIgnoredCommands: [],
   disableClientInfo: true,
   clientInfoTag: undefined,
+  // For the keeper's thread. Other connections have endWhenSilent.
   socketTimeout: SILENCE_MS,
   commandTimeout: undefined,
   blockingTimeout: undefined,

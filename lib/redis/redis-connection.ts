@@ -9,7 +9,8 @@ import { masterOf, refreshSlots } from './cluster-slots.js';
 import { connect, type ConnectionSpec } from './connect.js';
 import { OutageLog, type ConnectionLog } from './outage-log.js';
 import { retryWhileUnreachable } from './retry.js';
-import { allowUploads } from './slow-uploads.js';
+import { endWhenSilent } from './silence.js';
+
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
 /** A connection of this package, opened when it is first needed and kept until `close`. Logs never show its options. */
@@ -186,7 +187,7 @@ export class RedisConnection {
   #attend(client: Redis | Cluster): void {
     client.on('ready', () => this.#since.set(client, performance.now()));
     if (client instanceof Cluster) return;
-    allowUploads(client);
+    endWhenSilent(client);
     // ioredis listens for one error per socket: a second one would be uncaught and end the process.
     client.on('connect', () => client.stream.on('error', () => undefined));
     const { reconnectOnError } = client.options;

@@ -1,5 +1,5 @@
 import { isFinal, nameOf } from './fields.js';
-import { found, type Violation } from './violation.js';
+import { found, hasMissed, type Violation } from './violation.js';
 import type { Fields, History } from './history.js';
 
 /** Milliseconds: what callers are patient for, and what a busy machine may add. */
@@ -16,7 +16,7 @@ export function* callsAnswer({ calls, readings, lease }: History): Iterable<Viol
     if (took - starved > PATIENCE_MS + SLACK_MS)
       yield found(n, `the call took ${took} ms, ${starved} of them without a processor`);
     const late = isFinal(job) ? at - Number(job?.['finished']) - starved : 0;
-    if (code === 'WAIT_TIMEOUT' && late > lease + 10_000)
+    if (code === 'WAIT_TIMEOUT' && hasMissed(late, lease))
       yield found(n, `the call gave up ${late} ms after its job had finished`);
     else if (code !== undefined && !mayBe(code, job))
       yield found(n, `the call ended as ${code}, its job as ${job?.['status']}`);

@@ -6,6 +6,7 @@ import { FAST } from './jobs.mjs';
 const PATIENCE_MS = 60_000;
 
 const codeOf = (error) => ({ code: error.code ?? error.name ?? String(error) });
+const codeOfWait = (error) => (error.name === 'TimeoutError' ? { code: 'WAIT_TIMEOUT' } : codeOf(error));
 
 /** So many calls at once; each says whose output it got, and how long the process had no processor meanwhile. */
 export function callMany(client, note, names, starvation) {
@@ -24,7 +25,7 @@ export function callMany(client, note, names, starvation) {
 
 /** How far a flow was in the end. */
 export async function awaitFlow(flow, note, names) {
-  const told = await lastValueFrom(flow.progress$.pipe(timeout(PATIENCE_MS))).catch(codeOf);
+  const told = await lastValueFrom(flow.progress$.pipe(timeout(PATIENCE_MS))).catch(codeOfWait);
   const { fn, id } = flow.root;
   note({ e: 'flow', fn, id, names, ...told });
 }
@@ -41,7 +42,7 @@ export async function watchToEnd(client, handle, note, of) {
   const watched = client.watch(fn, id).pipe(timeout(PATIENCE_MS));
   const told = await lastValueFrom(watched).then(
     ({ status, output }) => (status === 'success' ? { n: output.n } : { code: status }),
-    (error) => (error.name === 'TimeoutError' ? { code: 'WAIT_TIMEOUT' } : codeOf(error)),
+    codeOfWait,
   );
   // By its id alone, a watcher sees whatever job has it: another if this one was lost in a failover.
   const lost = told.n !== undefined && told.n !== of && (await handle.get().then(() => undefined, codeOf));

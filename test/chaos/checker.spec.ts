@@ -91,7 +91,7 @@ function inFlow(
     laterReadings: readings,
     firstReadings: readings,
     starts: [start, { ...start, id: '2' }],
-    flows: [{ ...job, names: ['p/1', 'p/2'], ...said }],
+    flows: [{ ...job, names: ['p/1', 'p/2'], at: 6, ...said }],
   });
 }
 
@@ -412,6 +412,7 @@ const BROKEN: Readonly<Record<string, readonly History[]>> = {
     inFlow({}, {}, 'fail', { total: 2, done: 1, failed: 1 }),
     inFlow({}, {}, 'fail', { total: 3, done: 2, failed: 0 }),
     inFlow({}, {}, 'fail', { code: 'JOB_NOT_FOUND' }),
+    inFlow({}, {}, 'fail', { code: 'WAIT_TIMEOUT', at: 60_000 }),
   ],
   'statistics count what happened': [
     counted({ done: 2, failed: 0 }),
@@ -483,7 +484,7 @@ describe('The history checker', () => {
     const gone = {
       ...inFlow(),
       readings: new Map(),
-      flows: [{ ...job, names: ['p/7'], total: 1, done: 1, failed: 0 }],
+      flows: [{ ...job, names: ['p/7'], total: 1, done: 1, failed: 0, at: 6 }],
     };
     expect(broken(gone)).toContain(counted);
     expect(broken({ ...gone, failedOver: 8 })).not.toContain(counted);
@@ -492,7 +493,9 @@ describe('The history checker', () => {
   it('accepts a flow', () => {
     const about = INVARIANT_NAMES.filter((name) => name.includes('flow'));
     expect(about).toHaveLength(3);
-    expect(broken(inFlow()).filter((name) => about.includes(name))).toEqual([]);
+    const tooSlow = inFlow({}, {}, 'fail', { code: 'WAIT_TIMEOUT', at: 6 });
+    for (const good of [inFlow(), tooSlow])
+      expect(broken(good).filter((name) => about.includes(name))).toEqual([]);
   });
 
   it('accepts jobs that are found by their tag', () => {

@@ -14,7 +14,7 @@ import { expiredAreNotRun, handlersKeepLimits, limitsHold, strictOrderHolds } fr
 import { mendedOnce, readersAreAnswered } from './mend-checks.js';
 import { statisticsHold } from './statistics-checks.js';
 import { recordedStepsRest, stepsGiveWhatWasRecorded, stepsRecordedOnce } from './step-checks.js';
-import { found, type Violation } from './violation.js';
+import { found, hasMissed, type Violation } from './violation.js';
 
 type Check = (history: History) => Iterable<Violation>;
 
@@ -246,7 +246,7 @@ function* waitersLearn({ results, readings, lease }: History): Iterable<Violatio
     if (result.n !== undefined && result.n !== n)
       yield found(result, `the waiter got the result of ${result.n}`);
     const late = result.at - Number(fields?.['finished'] ?? result.at);
-    if (result.code === 'WAIT_TIMEOUT' && late > lease + 10_000)
+    if (result.code === 'WAIT_TIMEOUT' && hasMissed(late, lease))
       yield found(result, `the waiter gave up ${late} ms after it had finished`);
   }
 }

@@ -53,6 +53,7 @@ export interface FlowNote extends JobName {
   readonly failed?: number;
   readonly total?: number;
   readonly code?: string;
+  readonly at: number;
 }
 
 /** What a call to `cancel` answered: whether it was cancelled, or the code of an error. */

@@ -3,6 +3,7 @@ import { GearMonkeyClient } from '../../lib/gearmonkey/client/client.js';
 import { memoryServer } from '../../lib/memory/memory-server.js';
 import { MemorySource } from '../../lib/memory/memory-source.js';
 import { MemoryStore } from '../../lib/memory/memory-store.js';
+import { holdEventLoop } from '../support/hold-event-loop.js';
 import { runWorker, stopWorkers } from '../support/run-worker.js';
 
 describe('A result that arrives after the timeout of its run', () => {
@@ -16,9 +17,3 @@ describe('A result that arrives after the timeout of its run', () => {
     expect(await job.get()).toMatchObject({ status: 'error', error: { code: 'JOB_TIMEOUT' } });
   });
 });
-
-function holdEventLoop(ms: number): string {
-  const until = performance.now() + ms;
-  while (performance.now() < until);
-  return 'late';
-}

@@ -12,3 +12,8 @@ export const found = (subject: JobName | string, detail: string): Violation => (
   subject: typeof subject === 'string' ? subject : keyOf(subject),
   detail,
 });
+
+/** Whether a wait that was given up so many milliseconds after the end had missed it. */
+export function hasMissed(late: number, lease: number): boolean {
+  return late > lease + 10_000;
+}

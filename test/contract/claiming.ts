@@ -1,17 +1,19 @@
 import type { Claim, JobSource, Outcome } from '../../lib/job/job-source.js';
 import { SlotTable } from '../../lib/worker/slot-table.js';
+import { patience } from '../support/until.js';
 
+/** On a machine with nothing else to do. */
 export const PATIENCE_MS = 20_000;
 
-/** Up to `slots` jobs of one function; none after twenty seconds. */
+/** Up to `slots` jobs of one function; none after twenty seconds, or more on a busy machine. */
 export function claimUpTo(source: JobSource, fn: string, slots: number): Promise<readonly Claim[]> {
-  return source.claim(new SlotTable([[fn, slots]]), AbortSignal.timeout(PATIENCE_MS));
+  return source.claim(new SlotTable([[fn, slots]]), AbortSignal.timeout(patience(PATIENCE_MS)));
 }
 
-/** @throws when none came within twenty seconds */
+/** @throws when none came in that time */
 export async function claimOne(source: JobSource, fn: string): Promise<Claim> {
   const [claim] = await claimUpTo(source, fn, 1);
-  if (!claim) throw new Error(`No job of "${fn}" was claimed within ${PATIENCE_MS} ms`);
+  if (!claim) throw new Error(`No job of "${fn}" was claimed (waited ${PATIENCE_MS} ms)`);
   return claim;
 }
 

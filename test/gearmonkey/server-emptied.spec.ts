@@ -24,22 +24,29 @@ describe('A server', () => {
       },
       { concurrency: 4 },
     );
+    const release = async () => {
+      await until(() => held.length === 1);
+      held.splice(0).forEach((end) => end());
+    };
     const client = rig.newClient();
+    // While messages are heard, no call reads its job.
+    const events = client.events(job.name).subscribe();
+    const before = client.call(job, 'a');
+    await release();
+    await before;
     const calls = Array.from({ length: 3 }, () =>
       client.call(job, 'a', { timeout: '3s' }).catch((error: Error) => error),
     );
     await until(() => held.length === 1);
     await rig.redis.flushall();
-    held.splice(0).forEach((end) => end());
+    await release();
     for (const call of calls) await expect(call).resolves.toMatchObject({ code: 'WAIT_TIMEOUT' });
 
     const again = Array.from({ length: 3 }, () => client.call(job, 'b'));
-    for (let ended = 0; ended < 3; ended++) {
-      await until(() => held.length === 1);
-      held.splice(0).forEach((end) => end());
-    }
+    for (let ended = 0; ended < 3; ended++) await release();
     await expect(Promise.all(again)).resolves.toEqual(['b', 'b', 'b']);
     expect(most).toBe(1);
+    events.unsubscribe();
   });
 
   it('that was emptied by FLUSHALL creates a job for a unique key again, and takes schedules again', async () => {

@@ -1,16 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { gate } from '../support/gate.js';
+import { holdEventLoop } from '../support/hold-event-loop.js';
 import { runWorker, stopWorkersAfterEach } from '../support/run-worker.js';
 import { eventually } from '../support/until.js';
 import { memoryRig } from './memory-rig.js';
 
 const LEASE_MS = 200;
-
-/** As a long computation does: no timer and no outcome gets its turn meanwhile. */
-function holdEventLoop(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 describe('The embedded server in a process that is busy', () => {
   stopWorkersAfterEach();

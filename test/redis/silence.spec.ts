@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisConnection } from '../../lib/redis/redis-connection.js';
 import { SILENCE_MS } from '../../lib/redis/own-settings.js';
+import { holdEventLoop } from '../support/hold-event-loop.js';
 import { useRedis } from '../support/use-redis.js';
 
 describe('a connection that waits for a reply', () => {
@@ -14,6 +15,20 @@ describe('a connection that waits for a reply', () => {
     const since = performance.now();
     await expect(redis.blpop(server.fn(), (SILENCE_MS + 300) / 1000)).resolves.toBeNull();
     expect(performance.now() - since).toBeGreaterThan(SILENCE_MS);
+    expect(closed).toBe(0);
+    connection.close();
+  });
+
+  it('stays open when this process was busy for longer, and the reply has arrived meanwhile', async () => {
+    const connection = new RedisConnection(server.url, 'commands');
+    const redis = await connection.ready();
+    let closed = 0;
+    redis.on('close', () => (closed += 1));
+    for (let turn = 0; turn < 3; turn++) {
+      const asked = redis.ping();
+      holdEventLoop(SILENCE_MS + 200);
+      await expect(asked).resolves.toBe('PONG');
+    }
     expect(closed).toBe(0);
     connection.close();
   });

@@ -63,7 +63,12 @@ export async function eventually(
 }
 
 function deadlineAfter(timeout: number): number {
-  return performance.now() + Math.max(timeout, Math.min(onThisMachine(timeout), MAX_WAIT_MS));
+  return performance.now() + patience(timeout);
+}
+
+/** `onThisMachine`, for a wait within a test. */
+export function patience(ms: number): number {
+  return Math.max(ms, Math.min(onThisMachine(ms), MAX_WAIT_MS));
 }
 
 /** Jest's `expect` throws errors with a `matcherResult`. */
