@@ -245,7 +245,7 @@ function* waitersLearn({ results, readings, lease }: History): Iterable<Violatio
     const n = fields && nameOf(fields);
     if (result.n !== undefined && result.n !== n)
       yield found(result, `the waiter got the result of ${result.n}`);
-    const late = result.at - Number(fields?.['finished'] ?? result.at);
+    const late = result.at - Number(fields?.['finished'] ?? result.at) - (result.starved ?? 0);
     if (result.code === 'WAIT_TIMEOUT' && hasMissed(late, lease))
       yield found(result, `the waiter gave up ${late} ms after it had finished`);
   }

@@ -94,11 +94,11 @@ export function* flowsCount(history: History): Iterable<Violation> {
   const jobs = byName(history);
   const isLost = (names: readonly string[]) =>
     history.failedOver !== undefined && !names.some((name) => jobs.has(name));
-  for (const { names, done, failed, total, code, at, ...flow } of history.flows) {
+  for (const { names, done, failed, total, code, starved = 0, at, ...flow } of history.flows) {
     if (isLost(names)) continue;
     const ends = names.map((name) => Number(jobs.get(name)?.['finished'] ?? Infinity));
     // On a busy machine the jobs may take longer than who watches them.
-    if (code === 'WAIT_TIMEOUT' && !hasMissed(at - Math.max(...ends), history.lease)) continue;
+    if (code === 'WAIT_TIMEOUT' && !hasMissed(at - starved - Math.max(...ends), history.lease)) continue;
     const good = names.filter((name) => jobs.get(name)?.['status'] === 'success').length;
     if (code !== undefined) yield found(flow, `its progress ended as ${code}`);
     else if (total !== names.length || done !== good || failed !== names.length - good)

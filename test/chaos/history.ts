@@ -53,6 +53,8 @@ export interface FlowNote extends JobName {
   readonly failed?: number;
   readonly total?: number;
   readonly code?: string;
+  /** As of Enqueued. */
+  readonly starved?: number;
   readonly at: number;
 }
 
@@ -69,6 +71,8 @@ export interface Result extends JobName {
   readonly of?: string;
   readonly n?: string;
   readonly code?: string;
+  /** As of Enqueued. */
+  readonly starved?: number;
   readonly at: number;
 }
 

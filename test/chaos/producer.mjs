@@ -86,8 +86,8 @@ async function create(job) {
   if (input.kind === 'waiting') await signal(handle);
   if (input.kind !== 'fast') return;
   const chance = random.next();
-  if (chance < 0.02) await awaitResult(handle, note, input.n);
-  else if (chance < 0.03) await watchToEnd(client, handle, note, input.n);
+  if (chance < 0.02) await awaitResult(handle, note, input.n, starvation);
+  else if (chance < 0.03) await watchToEnd(client, handle, note, input.n, starvation);
 }
 
 /** Jobs that wait for each other, and what their flow says of them at the end. */
@@ -115,6 +115,7 @@ async function createFlow(jobs) {
     flow,
     note,
     jobs.map(({ input }) => input.n),
+    starvation,
   );
 }
 
