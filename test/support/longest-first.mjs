@@ -1,8 +1,8 @@
 import TestSequencer from '@jest/test-sequencer';
 
 /**
- * Suites that take longest, first; the two that start most programs not at the same time. Jest knows only their sizes on a fresh machine,
- * and would begin some of these last, with idle cores until they end.
+ * Suites that take longest, first; the two that start most programs not at the same time. Jest knows only their sizes
+ * on a fresh machine, and would begin some of these last, with idle cores until they end.
  */
 const LONGEST = [
   'scaling/cluster-contract',
