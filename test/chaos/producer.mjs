@@ -100,6 +100,7 @@ async function createFlow(jobs) {
   }));
   for (const [number, { after }] of jobs.entries())
     for (const parent of after) nodes[parent].children.push(nodes[number]);
+  const before = starvation.ms;
   let flow;
   try {
     flow = await client.flow(nodes[0]);
@@ -109,8 +110,9 @@ async function createFlow(jobs) {
       note({ e: 'unsure', fn, n: input.n, kind: 'flow', code: error.code ?? String(error), took: 0 });
     return;
   }
+  const waited = { took: 0, starved: starvation.ms - before };
   for (const [number, { fn, input }] of jobs.entries())
-    note({ e: 'enqueued', fn, n: input.n, kind: 'flow', id: flow.jobOf(nodes[number]).id, took: 0 });
+    note({ e: 'enqueued', fn, n: input.n, kind: 'flow', id: flow.jobOf(nodes[number]).id, ...waited });
   await awaitFlow(
     flow,
     note,
