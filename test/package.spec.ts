@@ -150,7 +150,7 @@ async function work(master: string, listen?: { port: number }): Promise<void> {
   const app = await NestFactory.createApplicationContext(App, options);
   const client = app.get(JqClient);
   const { id } = await client.enqueue(upper, { text: listen ? 'pushed' : 'pulled' }, { keepResult: true });
-  const job: JqJob<string> | null = await client.poll(id, { timeout: 30 }, upper);
+  const job: JqJob<string> | null = await client.poll(id, { timeout: '30s' }, upper);
   console.log(job?.status, job?.result);
   await app.close();
 }

@@ -10,7 +10,6 @@ import { connect, type ConnectionSpec } from './connect.js';
 import { OutageLog, type ConnectionLog } from './outage-log.js';
 import { retryWhileUnreachable } from './retry.js';
 import { endWhenSilent } from './silence.js';
-
 import { addressOf, specAddress, isHopeless, isWrongDatabase } from './trouble.js';
 
 /** A connection of this package, opened when it is first needed and kept until `close`. Logs never show its options. */

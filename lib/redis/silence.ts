@@ -8,8 +8,8 @@ const SLOWEST_BYTES_PER_MS = 128;
 const WAIT_GRACE_MS = 500;
 
 const LOOK_MS = 250;
-/** Real time, also in an app whose test has fake timers by then. */
-const every = setInterval;
+/** Of real time, also when a test of the app has faked timers since. */
+const { setInterval, clearInterval } = globalThis;
 
 interface Command {
   readonly name?: string;
@@ -37,7 +37,7 @@ export function endWhenSilent(client: Redis): void {
       else if (looks++ * LOOK_MS >= patience(next))
         stream.destroy(new Error(`no reply for ${patience(next)} ms`));
     };
-    const timer = every(look, LOOK_MS).unref();
+    const timer = setInterval(look, LOOK_MS).unref();
     stream.on('data', () => (looks = 0));
     stream.once('close', () => clearInterval(timer));
   });

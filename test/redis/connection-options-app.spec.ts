@@ -16,6 +16,7 @@ import {
   type RedisModuleOptions,
   type RunningJob,
 } from '../../lib/index.js';
+import { holdEventLoop } from '../support/hold-event-loop.js';
 import { eventually, until } from '../support/until.js';
 import { useApps } from '../support/use-apps.js';
 import { useRedis } from '../support/use-redis.js';
@@ -42,7 +43,7 @@ async function appOf(connection: ConnectionSpec, options: Partial<RedisModuleOpt
       if (input === 'progress') await job.update(1, 2);
       if (input === 'until aborted')
         await new Promise((resolve) => job.signal.addEventListener('abort', resolve));
-      if (input === 'block') block(LEASE_MS * 2);
+      if (input === 'block') holdEventLoop(LEASE_MS * 2);
       if (input === 'several leases') await leases(job);
       return `${input}, done`;
     }
@@ -52,11 +53,6 @@ async function appOf(connection: ConnectionSpec, options: Partial<RedisModuleOpt
     providers: [Handlers],
   });
   return { app, client: app.get(GearMonkeyClient), health: app.get(GearMonkeyHealth), fn, begun };
-}
-
-function block(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
 }
 
 /** Until this job's lease has been renewed for twice its length. */

@@ -1,8 +1,8 @@
 import { availableParallelism, loadavg } from 'node:os';
 
 /**
- * Whole milliseconds that something may take here and now which takes so long at most on a machine with nothing else to do.
- * Twice what the load alone would ask for: it is an average of the last minute.
+ * Milliseconds, without a fraction, that something may take here and now which takes so long at most on a machine with
+ * nothing else to do. Twice what the load alone would ask for: it is an average of the last minute.
  */
 export function onThisMachine(ms: number): number {
   const [load = 0] = loadavg();
