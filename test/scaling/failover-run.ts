@@ -21,6 +21,7 @@ import {
 import { ATTEMPTS, HANDLED } from '../chaos/jobs.mjs';
 import { leftoverKeys, unfinished } from '../chaos/leftovers.js';
 import { Member, type Role, type Way } from '../chaos/processes.js';
+import { flowKey } from '../../lib/gearmonkey/wire/protocol.js';
 import { until } from '../support/until.js';
 import type { Setting } from './setting.js';
 
@@ -37,14 +38,21 @@ export interface FailoverOptions {
   readonly module?: object;
 }
 
+/** What the replica had of a function when it was cut off. */
+export interface Received {
+  readonly lastId: number;
+  /** Ids of flows that had not begun there. Such jobs are removed: the replica has not received their flow. */
+  readonly unbegun: ReadonlySet<string>;
+}
+
 export interface FailoverResult {
   readonly history: History;
   readonly violations: readonly Violation[];
   /** When the master died, and when another one was there; in ms since 1970. */
   readonly killed: number;
   readonly failedOver: number;
-  /** The last id of each function that the replica had when it was cut off. */
-  readonly received: ReadonlyMap<string, number>;
+  /** Of each function on the master that died. */
+  readonly received: ReadonlyMap<string, Received>;
   /** Acknowledged, and not there. */
   readonly lost: readonly Enqueued[];
   /** From the failover to the next start of a job on the new master. */
@@ -63,6 +71,8 @@ const COUNT_MS = 15_000;
 /** A part of the jobs that hold the event loop for longer than a lease: the keeper's thread is at work too. */
 const BLOCKING = 0.0005;
 export const FUNCTIONS: readonly string[] = Object.keys(HANDLED);
+/** The time in `scheduled` of jobs that wait for others. */
+const NEVER = 9_000_000_000;
 const NO_WAY: Way = { url: '' };
 
 /** Load, a master that dies with its replica lagging behind, and the checker's verdict. */
@@ -116,7 +126,8 @@ function listen({ ear, keysOf }: Setting): Finish[] {
 
 async function fail(setting: Setting, { before, lag, after }: FailoverOptions) {
   await sleep(before);
-  const received = lag > 0 ? await lastIds(setting, await setting.cutReplica()) : new Map<string, number>();
+  const received =
+    lag > 0 ? await readReceived(setting, await setting.cutReplica()) : new Map<string, Received>();
   await sleep(lag);
   const killed = Date.now();
   await setting.failover();
@@ -125,11 +136,22 @@ async function fail(setting: Setting, { before, lag, after }: FailoverOptions) {
   return { received, killed, failedOver };
 }
 
-async function lastIds({ keysOf, isHit }: Setting, redis: Redis): Promise<Map<string, number>> {
-  const hit = FUNCTIONS.filter(isHit);
-  return new Map(
-    await Promise.all(hit.map(async (fn) => [fn, Number(await redis.get(keysOf(fn).ids))] as const)),
-  );
+async function readReceived({ keysOf, isHit }: Setting, redis: Redis): Promise<Map<string, Received>> {
+  const received = new Map<string, Received>();
+  for (const fn of FUNCTIONS.filter(isHit)) {
+    const { ids, jobs, scheduled } = keysOf(fn);
+    const unbegun = new Set<string>();
+    for (const id of await redis.zrangebyscore(scheduled, NEVER, '+inf'))
+      if (!(await isBegun(redis, await redis.hget(jobs + id, 'flow')))) unbegun.add(id);
+    received.set(fn, { lastId: Number(await redis.get(ids)), unbegun });
+  }
+  return received;
+}
+
+/** @param flow as it stands in its jobs */
+async function isBegun(redis: Redis, flow: string | null): Promise<boolean> {
+  const [, name = '', wire = ''] = /^([^:]*):(.*)$/s.exec(flow ?? '') ?? [];
+  return (await redis.hexists(flowKey(`job:${wire}:`, name), 'total')) === 1;
 }
 
 interface Cast {
