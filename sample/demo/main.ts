@@ -49,7 +49,9 @@ async function digestAndCheck(
   withDashboard: boolean,
 ): Promise<number> {
   const module = usesRedis ? ClientModule : EmbeddedModule;
-  const app = await NestFactory.create(module, { logger: false, abortOnError: false });
+  // For the end of the dashboard: a browser may keep a connection that it has not used yet.
+  const closing = { forceCloseConnections: true };
+  const app = await NestFactory.create(module, { logger: false, abortOnError: false, ...closing });
   await app.init();
   const display = createDisplay(folder, process.stdout);
   try {

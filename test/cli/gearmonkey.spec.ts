@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { defineJob } from '../../lib/job/job-definition.js';
 import { useGearMonkey } from '../gearmonkey/use-gearmonkey.js';
 import { gate } from '../support/gate.js';
@@ -121,6 +123,18 @@ describe('gearmonkey', () => {
     call.signal('SIGINT');
     await expect(call.ended()).resolves.toEqual({ code: 130, stdout: '', stderr: '' });
     await expect(rig.client.get(fn, '1')).resolves.toMatchObject({ status: 'idle' });
+  });
+
+  it('serves the dashboard until ctrl-c, though a browser has opened a connection and not used it', async () => {
+    const program = new GearMonkeyProcess(['dashboard', '--port', '0', '--redis', rig.url]);
+    const address = () => /The dashboard is at (\S+)/.exec(program.stdout)?.[1];
+    const url = await program.shows(address, 'where it is');
+    await expect((await fetch(url)).text()).resolves.toContain('<div id="app">');
+    const unused = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(unused, 'connect');
+    program.signal('SIGINT');
+    await expect(program.ended()).resolves.toMatchObject({ code: 0, stderr: '' });
+    unused.destroy();
   });
 
   it('gives jobs signals, and exits with 2 if one had it before', async () => {

@@ -20,7 +20,10 @@ export interface Misdeeds {
   readonly foreign: string[];
 }
 
-/** One browser for a file of tests, and pages that close after each test. */
+/**
+ * One browser for a file of tests, and pages that close after each test. Called before `useServedApps`, so that they close
+ * first: a connection that a browser has opened and not used keeps a server of Node from closing.
+ */
 export function useBrowser() {
   let browser: Browser;
   const contexts: BrowserContext[] = [];

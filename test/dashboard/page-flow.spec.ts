@@ -15,8 +15,8 @@ const node = (job: string, ...children: FlowNode[]): FlowNode => ({ job, input: 
 
 describe('the page of a job of a flow', () => {
   const redis = useRedis();
-  const apps = useServedApps();
   const browser = useBrowser();
+  const apps = useServedApps();
   beforeEach(() => redis.redis.flushall());
 
   async function serve() {

@@ -44,8 +44,8 @@ const HELMET = {
 
 describe('the page is safe', () => {
   const redis = useRedis();
-  const apps = useServedApps();
   const browser = useBrowser();
+  const apps = useServedApps();
   beforeEach(() => redis.redis.flushall());
 
   async function serve(options: Parameters<typeof pageApp>[1] = {}) {

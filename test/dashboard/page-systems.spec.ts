@@ -5,8 +5,8 @@ import { FAILING, JOBS, SYSTEMS, useSystems } from './use-systems.js';
 const TEST_MS = 120_000;
 
 describe('the page shows', () => {
-  const { serve } = useSystems();
   const browser = useBrowser();
+  const { serve } = useSystems();
 
   it.each(SYSTEMS)(
     'a job of %s that is run, fails, and is retried by its group to its end',

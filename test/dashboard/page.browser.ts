@@ -36,8 +36,8 @@ const STEP = 10_000;
 
 describe('the page, for long', () => {
   const redis = useRedis();
-  const apps = useServedApps();
   const browser = useBrowser();
+  const apps = useServedApps();
   beforeEach(() => redis.redis.flushall());
 
   async function fill(fn: string, jobs: number, script = WAITING, at = Date.now()): Promise<void> {

@@ -15,8 +15,8 @@ const TEST_MS = 120_000;
 
 describe('the page', () => {
   const redis = useRedis();
-  const apps = useServedApps();
   const browser = useBrowser();
+  const apps = useServedApps();
   beforeAll(() => redis.redis.flushall());
 
   async function open(path = '', options: Parameters<typeof pageApp>[1] = {}) {

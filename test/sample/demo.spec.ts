@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkAll } from '../../sample/demo/check.js';
@@ -62,8 +64,12 @@ describe('npm run demo', () => {
     expect(page).toContain('<div id="app">');
     const overview = (await (await fetch(`${url}api/overview`)).json()) as unknown;
     expect(overview).toEqual([expect.objectContaining({ fn: 'demo-digest', success: 42 })]);
+    // Browsers open connections that they may not use.
+    const unused = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(unused, 'connect');
     await demo.stop();
     await expect(demo.result()).resolves.toMatchObject({ code: 0, errors: '' });
+    unused.destroy();
   });
 
   it('exits with 2 if there is nothing to do', async () => {

@@ -34,7 +34,9 @@ export async function serve({ out, signal }: Context, _args: unknown, flags: Das
       DashboardModule.forRoot({ path: '/', readOnly, ...(auth && { auth }) }),
     ],
   };
-  const app = await NestFactory.create(root, { logger: ['warn', 'error'], abortOnError: false });
+  // A browser may keep a connection that it has not used yet; Node's server would wait for it.
+  const closing = { forceCloseConnections: true };
+  const app = await NestFactory.create(root, { logger: ['warn', 'error'], abortOnError: false, ...closing });
   try {
     await app.listen(port, host);
     const url = (await app.getUrl()).replace(/\/?$/, '/');
