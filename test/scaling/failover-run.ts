@@ -32,6 +32,8 @@ export interface FailoverOptions {
   /** Milliseconds of load before the fault, and after it. */
   readonly before: number;
   readonly after: number;
+  /** How many jobs there are at least before the fault: fewer would be no load. A busy machine gets its time. */
+  readonly jobs: number;
   /** Milliseconds between the replica's being cut off and the master's death: its lag. */
   readonly lag: number;
   /** More module options, of producers and workers. */
@@ -66,6 +68,7 @@ const LEASE_MS = 2000;
 const MAX_STALLS = 3;
 const ENQUEUE_TIMEOUT_MS = 5000;
 const READY_MS = 30_000;
+const LOAD_MS = 30_000;
 const DRAIN_MS = 60_000;
 const COUNT_MS = 15_000;
 /** A part of the jobs that hold the event loop for longer than a lease: the keeper's thread is at work too. */
@@ -124,8 +127,10 @@ function listen({ ear, keysOf }: Setting): Finish[] {
   return finishes;
 }
 
-async function fail(setting: Setting, { before, lag, after }: FailoverOptions) {
+async function fail(setting: Setting, { before, lag, after, jobs }: FailoverOptions) {
   await sleep(before);
+  const isLoad = async () => (await createdJobs(setting)) >= jobs;
+  await until(isLoad, { timeout: LOAD_MS, message: `There are no ${jobs} jobs yet` });
   const received =
     lag > 0 ? await readReceived(setting, await setting.cutReplica()) : new Map<string, Received>();
   await sleep(lag);
@@ -134,6 +139,11 @@ async function fail(setting: Setting, { before, lag, after }: FailoverOptions) {
   const failedOver = Date.now();
   await sleep(after);
   return { received, killed, failedOver };
+}
+
+async function createdJobs({ redis, keysOf }: Setting): Promise<number> {
+  const ids = await Promise.all(FUNCTIONS.map((fn) => redis.get(keysOf(fn).ids)));
+  return ids.reduce((sum, id) => sum + Number(id), 0);
 }
 
 async function readReceived({ keysOf, isHit }: Setting, redis: Redis): Promise<Map<string, Received>> {
